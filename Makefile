@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup build release test demo bench fuzz attack torture sbom format lint clean
+.PHONY: help setup build release test demo bench fuzz attack torture failover sbom format lint clean
 
 SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard SDK)
@@ -54,6 +54,10 @@ torture: build ## Kill and starve servers while they send, and count what arrive
 	$(SWIFT_BUILD) --product peal-lab
 	@exec .build/debug/peal-lab torture --runs $(TORTURE_RUNS) --seconds 60 --messages 120 --kills 6 \
 	  --seed $(TORTURE_SEED) $(TORTURE_OPTIONS)
+
+failover: ## Kill the primary of a PostgreSQL pair under load, promote its standby, and count what arrived.
+	$(SWIFT_BUILD) --build-tests
+	PEAL_FAILOVER_SECONDS=60 swift test --skip-build --filter 'PealServerTests.FailoverTests'
 
 sbom: ## Write a software bill of materials, after a build: .build/sbom.json (CycloneDX).
 	@Scripts/sbom.py

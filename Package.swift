@@ -79,7 +79,7 @@ let package = Package(
         .target(
             name: "PealCommands",
             dependencies: [
-                "PealCore", "PealServer", argumentParser, asyncHTTPClient, configuration, nioCore, nioHTTP1,
+                "PealCore", "PealServer", argumentParser, asyncHTTPClient, configuration, nioCore, nioHTTP1, nioSSL,
             ],
             swiftSettings: settings),
         .target(
@@ -98,13 +98,14 @@ let package = Package(
         .target(
             name: "PealAPI",
             dependencies: [
-                "PealCore", "PealShapes", "PealWebFiles", crypto, httpTypes, hummingbird, logging, nioCore,
+                "CZlib", "PealCore", "PealShapes", "PealWebFiles", crypto, httpTypes, hummingbird, logging, nioCore,
                 pealMomentTraining, pealWire,
             ],
             swiftSettings: settings),
         .target(
             name: "PealWebFiles", resources: [.embedInCode("peal.js"), .embedInCode("peal-worker.js")],
             swiftSettings: settings),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "PealConsole",
             dependencies: ["PealCore", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, serviceLifecycle],
@@ -151,9 +152,8 @@ let package = Package(
         .target(
             name: "PealLab",
             dependencies: [
-                "PealCore", "PealProviders", "PealSQLite", "PealStore", argumentParser, asyncHTTPClient, hummingbird,
-                logging,
-                nioCore, nioHPACK, nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
+                "PealCore", "PealProviders", "PealSQLite", "PealStore", "PealTesting", argumentParser, asyncHTTPClient,
+                hummingbird, logging, nioCore, nioHPACK, nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
             ],
             swiftSettings: settings),
         .target(
@@ -178,7 +178,8 @@ let package = Package(
         .testTarget(
             name: "PealProvidersTests",
             dependencies: [
-                "PealCore", "PealNetwork", "PealProviders", "PealTesting", asyncHTTPClient, crypto, cryptoExtras,
+                "PealCore", "PealNetwork", "PealProviders", "PealStore", "PealTesting", asyncHTTPClient, crypto,
+                cryptoExtras,
                 nioCore, nioEmbedded, nioHPACK, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
@@ -191,7 +192,8 @@ let package = Package(
         .testTarget(
             name: "PealAPITests",
             dependencies: [
-                "PealAPI", "PealCore", "PealShapes", "PealStore", "PealTesting", crypto, httpTypes, hummingbird,
+                "CZlib", "PealAPI", "PealCore", "PealShapes", "PealStore", "PealTesting", crypto, httpTypes,
+                hummingbird,
                 hummingbirdTesting,
                 logging, nioCore,
             ],

@@ -26,6 +26,7 @@ package struct APIServices: Sendable {
     package let http: HTTPMetrics
     let bodies = BodyBudget()
     let parsing = ParsingTurns()
+    let progressStreams = ProgressStreams()
     private let examinations: CredentialExaminations
     private let receiptGatherer: ReceiptGatherer
 
@@ -131,6 +132,9 @@ package struct APIOptions: Sendable {
     package var trustedProxies: [IPAddress]
     package var requestsPerKeyPerSecond: Int
     package var requestsPerAppPerSecond: Int
+    /// The configuration that differs from the defaults, by the names of its variables and without secrets. Only the
+    /// admin sees it.
+    package var shownConfiguration: [String: String] = [:]
 
     package init(
         messageLifeSeconds: Int64 = Limits.messageLifeSecondsDefault,

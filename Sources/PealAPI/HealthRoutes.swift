@@ -15,7 +15,7 @@ struct HealthRoutes: Sendable {
     var all: [Endpoint] {
         [
             Endpoint(.get, "/healthz", .everybody) { _ in Answer(.ok, ["status": "ok"]) },
-            Endpoint(.get, "/readyz", .everybody, ready),
+            Endpoint(.get, "/readyz", .everybody, ready), ErrorPage.endpoint,
         ]
     }
 
@@ -41,6 +41,8 @@ struct HealthRoutes: Sendable {
             let reasons = subsystems.compactMap { name, failure in failure.map { (name, JSON.string($0)) } }
             members["failures"] = .object(JSON.Members(reasons))
             members["stopped"] = .array(await services.operations.stoppedCredentials().map(Self.json))
+            let configured = services.options.shownConfiguration.sorted { $0.key < $1.key }
+            members["configuration"] = .object(JSON.Members(configured.map { ($0.key, .string($0.value)) }))
         }
         return Answer(isReady ? .ok : .serviceUnavailable, .object(members))
     }
@@ -62,7 +64,7 @@ enum OperationsDocument {
     static var document: DialectDocument {
         DialectDocument(
             name: "Operations", text: "Health checks, metrics and this document.", dialect: NativeDialect(),
-            refusal: NativeDocument.refusal, operations: [alive, ready, metrics, openAPI],
+            refusal: NativeDocument.refusal, operations: [alive, ready, metrics, openAPI, ErrorPage.operation],
             schemas: [("OperationsReadiness", readiness)])
     }
 
@@ -73,7 +75,7 @@ enum OperationsDocument {
     private static let ready = APIOperation(
         id: "readyz", method: .get, path: "/readyz", summary: "Check that every subsystem works",
         text:
-            "With the admin token the answer also has `failures` and `stopped`. A stopped app does not make the server unready.",
+            "With the admin token the answer also has `failures`, `stopped` and `configuration`. A stopped app does not make the server unready.",
         answers: [
             APIAnswer(200, "Everything works.", .named("OperationsReadiness")),
             APIAnswer(503, "At least one subsystem does not work.", .named("OperationsReadiness")),
@@ -97,7 +99,7 @@ enum OperationsDocument {
 
     private static let readiness = Schema.object([
         .required("status", state), .required("subsystems", .map(state)), .required("stopped_apps", .count),
-        .optional("failures", .map(.text)),
+        .optional("failures", .map(.text)), .optional("configuration", .map(.text)),
         .optional(
             "stopped",
             .list(

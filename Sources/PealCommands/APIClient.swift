@@ -1,22 +1,42 @@
 internal import AsyncHTTPClient
 internal import NIOCore
 internal import NIOHTTP1
+internal import NIOSSL
 internal import PealCore
+internal import Synchronization
 
 /// A client of a running server's native API. Each call sends one request and returns its JSON answer.
 struct APIClient: Sendable {
     private let base: String
     private let apiKey: String
+    /// Further trusted certificates (PEM); nil for the system's.
+    private let caFile: String?
+    /// Whether requests that would change something are shown instead of sent.
+    let isDryRun: Bool
     private static let timeoutSeconds: Int64 = 60
     private static let answerBytesMax = 64 * 1024 * 1024
 
+    private static let connectSeconds: Int64 = 10
+    /// By the file with further trusted certificates. A command uses one, and lives as long as the process.
+    private static let clients = Mutex<[String: HTTPClient]>([:])
+
     /// Reports a refused connection at once, and follows no redirect: the API key must not go to another server.
-    private static let http: HTTPClient = {
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        configuration.timeout.connect = .seconds(10)
-        configuration.connectionPool.retryConnectionEstablishment = false
-        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    }()
+    private static func http(_ caFile: String?) -> HTTPClient {
+        clients.withLock { clients in
+            if let client = clients[caFile ?? ""] { return client }
+            var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+            configuration.timeout.connect = .seconds(connectSeconds)
+            configuration.connectionPool.retryConnectionEstablishment = false
+            if let caFile {
+                var tls = TLSConfiguration.makeClientConfiguration()
+                tls.additionalTrustRoots = [.file(caFile)]
+                configuration.tlsConfiguration = tls
+            }
+            let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+            clients[caFile ?? ""] = client
+            return client
+        }
+    }
 
     enum Method: String {
         case get = "GET"
@@ -26,24 +46,39 @@ struct APIClient: Sendable {
         case delete = "DELETE"
     }
 
-    init(base: String, apiKey: String) {
+    /// - Parameter caFile: further trusted certificates (PEM).
+    init(base: String, apiKey: String, caFile: String? = nil, isDryRun: Bool = false) {
         self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
         self.apiKey = apiKey
+        self.caFile = caFile
+        self.isDryRun = isDryRun
     }
 
     /// Sends a request.
     /// - Returns: the JSON answer; an empty object for an empty answer.
-    /// - Throws: `refused` for a status other than 2xx, `unreachable` when there is no answer.
+    /// - Parameter isHarmless: whether it changes nothing, so that a dry run sends it too. Every GET is.
+    /// - Throws: `refused` for a status other than 2xx, `unreachable` when there is no answer, `dryRun` for a request
+    ///   that a dry run does not send.
     func send(
-        _ method: Method, _ path: APIPath, body: JSON? = nil, idempotencyKey: String? = nil
+        _ method: Method, _ path: APIPath, body: JSON? = nil, idempotencyKey: String? = nil, isHarmless: Bool = false
     ) async throws(CommandFailure) -> JSON {
-        try await send(method, path, body: body, idempotencyKey: idempotencyKey, isMissingFine: false) ?? .empty
+        try await send(
+            method, path, body: body, idempotencyKey: idempotencyKey, isMissingFine: false, isHarmless: isHarmless)
+            ?? .empty
     }
 
     /// Like `send`, but returns nil for 404 if `isMissingFine`.
     func send(
-        _ method: Method, _ path: APIPath, body: JSON? = nil, idempotencyKey: String? = nil, isMissingFine: Bool
+        _ method: Method, _ path: APIPath, body: JSON? = nil, idempotencyKey: String? = nil, isMissingFine: Bool,
+        isHarmless: Bool = false
     ) async throws(CommandFailure) -> JSON? {
+        guard !isDryRun || method == .get || isHarmless else {
+            throw .dryRun(
+                .compact([
+                    ("method", .string(method.rawValue)), ("url", .string(base + path.text)),
+                    ("body", body.map(Self.masked)),
+                ]))
+        }
         var request = HTTPClientRequest(url: base + path.text)
         request.method = HTTPMethod(rawValue: method.rawValue)
         request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
@@ -61,6 +96,25 @@ struct APIClient: Sendable {
             return try JSONParser.parse(bytes)
         } catch {
             throw .refused("the server's answer is not JSON: \(error)")
+        }
+    }
+
+    private static let secretNames: Set = [
+        "private_key", "client_secret", "passphrase", "password", "token", "user_token", "secret", "shared_secret",
+        "api_key", "platform_secret",
+    ]
+
+    /// The document with its secrets hidden.
+    private static func masked(_ json: JSON) -> JSON {
+        switch json {
+        case .array(let elements): .array(elements.map(masked))
+        case .object(let members):
+            .object(
+                JSON.Members(
+                    members.pairs.map { name, value in
+                        (name, secretNames.contains(name) && value.stringValue != nil ? "…" : masked(value))
+                    }))
+        case .null, .bool, .number, .string: json
         }
     }
 
@@ -96,7 +150,7 @@ struct APIClient: Sendable {
         request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
         request.headers.add(name: "accept", value: "application/x-ndjson")
         do {
-            let response = try await Self.http.execute(request, timeout: .hours(1))
+            let response = try await Self.http(caFile).execute(request, timeout: .hours(1))
             guard (200..<300).contains(response.status.code) else {
                 let bytes = try await response.body.collect(upTo: Self.answerBytesMax)
                 throw CommandFailure.refused(Self.refusal(response, Array(bytes.readableBytesView)))
@@ -112,30 +166,57 @@ struct APIClient: Sendable {
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            throw .unreachable("cannot reach \(base): \(error)")
+            throw .unreachable("cannot reach \(base): \(ConnectionTrouble.text(error))")
         }
     }
 
     private func exchange(
         _ request: HTTPClientRequest
     ) async throws(CommandFailure) -> (HTTPClientResponse, [UInt8]) {
-        try await Self.exchange(request, base: base)
+        try await Self.exchange(request, base: base, caFile: caFile)
+    }
+
+    /// Opens a stream of server-sent events and passes each to `take`, until it returns false or the stream ends.
+    /// - Throws: `refused` for a status other than 200, `unreachable` when the connection fails.
+    func events(
+        _ path: APIPath, take: (_ name: String, _ data: JSON) -> Bool
+    ) async throws(CommandFailure) {
+        var request = HTTPClientRequest(url: base + path.text)
+        request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
+        request.headers.add(name: "accept", value: "text/event-stream")
+        do {
+            let response = try await Self.http(caFile).execute(request, timeout: .hours(24))
+            guard response.status == .ok else {
+                let body = try await response.body.collect(upTo: Self.answerBytesMax)
+                throw CommandFailure.refused(Self.refusal(response, Array(body.readableBytesView)))
+            }
+            var reader = EventReader()
+            for try await piece in response.body {
+                for event in reader.events(in: piece.readableBytesView) where !take(event.name, event.data) { return }
+            }
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            throw .unreachable("cannot reach \(base): \(ConnectionTrouble.text(error))")
+        }
     }
 
     /// One request to any server.
-    /// - Parameter base: the server's URL, for error messages.
+    /// - Parameters:
+    ///   - base: the server's URL, for error messages.
+    ///   - caFile: further trusted certificates (PEM).
     /// - Throws: `unreachable` when there is no answer, `usage` when the URL is invalid.
     static func exchange(
-        _ request: HTTPClientRequest, base: String
+        _ request: HTTPClientRequest, base: String, caFile: String? = nil
     ) async throws(CommandFailure) -> (HTTPClientResponse, [UInt8]) {
         do {
-            let response = try await http.execute(request, timeout: .seconds(timeoutSeconds))
+            let response = try await http(caFile).execute(request, timeout: .seconds(timeoutSeconds))
             let body = try await response.body.collect(upTo: answerBytesMax)
             return (response, Array(body.readableBytesView))
         } catch let error as HTTPClientError where error == .invalidURL || error == .emptyHost {
             throw .usage("\(base) is not a valid server URL")
         } catch {
-            throw .unreachable("cannot reach \(base): \(error)")
+            throw .unreachable("cannot reach \(base): \(ConnectionTrouble.text(error))")
         }
     }
 

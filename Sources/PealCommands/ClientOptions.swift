@@ -18,8 +18,20 @@ struct ClientOptions: ParsableArguments {
     @Option(help: "File with the API key, or - for standard input. Default: PEAL_API_KEY_FILE.")
     var apiKeyFile: String?
 
+    @Option(
+        help:
+            "File with further trusted certificates (PEM), for a server with a private authority. Default: PEAL_CA_FILE."
+    )
+    var caFile: String?
+
+    @Option(help: "Server, key and app from the profile of this name. Default: PEAL_PROFILE.")
+    var profile: String?
+
     @Flag(help: "Print JSON instead of a table.")
     var json = false
+
+    @Flag(help: "Show the request instead of sending it; a message is validated.")
+    var dryRun = false
 
     /// - Parameters:
     ///   - address: the server's URL unless an option or the environment names another.
@@ -38,7 +50,14 @@ struct ClientOptions: ParsableArguments {
         guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw .usage("the API key may contain only printable ASCII characters without spaces")
         }
-        return APIClient(base: base, apiKey: key)
+        return APIClient(
+            base: base, apiKey: key, caFile: try trustedFile(), isDryRun: dryRun)
+    }
+
+    private func trustedFile() throws(CommandFailure) -> String? {
+        guard let file = caFile ?? value("PEAL_CA_FILE") else { return nil }
+        guard FileManager.default.isReadableFile(atPath: file) else { throw .usage("cannot read \(file)") }
+        return file
     }
 
     private func ownKey() throws(CommandFailure) -> String? {
@@ -97,12 +116,15 @@ struct BodyOptions: ParsableArguments {
 
     /// The body: the file's document with `members` merged into it.
     /// - Throws: `CommandFailure.usage` when the file cannot be read or is not a JSON object.
-    func body(_ members: [(String, JSON?)]) throws(CommandFailure) -> JSON {
+    /// - Parameter replaced: members of the file that a member in `members` replaces as a whole.
+    func body(_ members: [(String, JSON?)], replacing replaced: [String] = []) throws(CommandFailure) -> JSON {
         let given = JSON.compact(members)
         guard let file else { return given }
-        let document = try Self.document(file)
-        guard document.objectValue != nil else { throw .usage("\(file): expected a JSON object") }
-        return document.merging(given)
+        guard var document = try Self.document(file).objectValue else {
+            throw .usage("\(file): expected a JSON object")
+        }
+        for name in replaced where given[name] != nil { document[name] = nil }
+        return JSON.object(document).merging(given)
     }
 
     static func document(_ path: String) throws(CommandFailure) -> JSON {
@@ -169,17 +191,20 @@ package struct Surroundings: Sendable {
     package var read: @Sendable (_ path: String) -> [UInt8]?
     /// Times long commands.
     package var time: any TimeSource
+    /// Asks the person at the terminal; nil when there is none, or no answer.
+    package var ask: @Sendable (_ question: String) -> String?
 
     package init(
         environment: [String: String], print: @escaping @Sendable (String) -> Void,
         warn: @escaping @Sendable (String) -> Void, read: @escaping @Sendable (_ path: String) -> [UInt8]?,
-        time: (any TimeSource)? = nil
+        time: (any TimeSource)? = nil, ask: @escaping @Sendable (_ question: String) -> String? = { _ in nil }
     ) {
         self.environment = environment
         self.print = print
         self.warn = warn
         self.read = read
         self.time = time ?? SystemTime()
+        self.ask = ask
     }
 
     /// The surroundings of the running command.
@@ -194,5 +219,10 @@ package struct Surroundings: Sendable {
             guard path == "-" else { return FileManager.default.contents(atPath: path).map { Array($0) } }
             guard let data = try? FileHandle.standardInput.readToEnd() else { return [] }
             return Array(data)
+        },
+        ask: { question in
+            guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return nil }
+            FileHandle.standardError.write(Data((question + " ").utf8))
+            return readLine()
         })
 }

@@ -174,7 +174,8 @@ struct CredentialFiles: ParsableArguments {
 /// `peal credential verify`.
 struct CredentialVerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Check a credential with a harmless request to the provider.")
+        commandName: "verify", abstract: "Check a credential with a harmless request to the provider.",
+        discussion: "Exit code 1 if the provider refused it.")
 
     @OptionGroup var name: CredentialName
     @OptionGroup var app: AppOptions
@@ -182,7 +183,12 @@ struct CredentialVerifyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try name.path(app, adding: "verify")
-        options.show(try await options.client().send(.post, path, body: .empty))
+        let answer = try await options.client().send(.post, path, body: .empty)
+        options.show(answer)
+        guard answer["ok"] != false else {
+            let reason = answer["reason"]?.stringValue ?? answer["result"]?.stringValue ?? ""
+            throw CommandFailure.refused("the provider refused the credential: \(reason)")
+        }
     }
 }
 

@@ -23,16 +23,29 @@ struct DoctorCommand: AsyncParsableCommand {
         if let configuration = await load(&diagnosis) {
             let doctor = Doctor(configuration)
             await doctor.examine(&diagnosis)
+            var used = configuration
             if diagnosis.isStoreInUse {
-                await RunningServerCheck(options: client, configuration: configuration, now: doctor.now).run(&diagnosis)
+                let check = RunningServerCheck(options: client, configuration: configuration, now: doctor.now)
+                if let known = await check.run(&diagnosis) { used = await asUsed(known, &diagnosis) ?? configuration }
             }
-            if !offline { await doctor.reach(&diagnosis) }
+            if !offline { await Doctor(used).reach(&diagnosis) }
         }
         Surroundings.current.print(client.json ? diagnosis.json.text : diagnosis.lines)
         let count = diagnosis.checks.count { $0.state == .failed }
         guard count == 0 else {
             throw CommandFailure.failed("peal: \(count) \(count == 1 ? "check" : "checks") failed")
         }
+    }
+
+    /// The configuration of the running server, which may have other variables and files than this shell.
+    private func asUsed(_ known: [String: String], _ diagnosis: inout Diagnosis) async -> ServerConfiguration? {
+        let environment = Surroundings.current.environment.filter { !$0.key.hasPrefix("PEAL_") || known[$0.key] != nil }
+        guard
+            let used = try? await ServerConfiguration.load(
+                arguments: [], environment: environment.merging(known) { $1 })
+        else { return nil }
+        diagnosis.add(.ok, "networks", "checked as the running server is configured")
+        return used
     }
 
     private func load(_ diagnosis: inout Diagnosis) async -> ServerConfiguration? {
@@ -72,7 +85,9 @@ struct RunningServerCheck {
     let now: Timestamp
 
     /// Adds the state of the server, and the credentials that the API key can read.
-    func run(_ diagnosis: inout Diagnosis) async {
+    /// - Returns: the server's configuration; nil if the key may not see it.
+    func run(_ diagnosis: inout Diagnosis) async -> [String: String]? {
+        var known: [String: String]?
         do {
             let client = try options.client(at: address, with: configuration.adminToken)
             let (status, document) = try await client.look(at: "/readyz")
@@ -80,12 +95,16 @@ struct RunningServerCheck {
             diagnosis.add(
                 status == 200 ? .ok : .failed, "server",
                 status == 200 ? "ready" : "not ready: " + failures.joined(separator: ", "))
+            known = document["configuration"]?.objectValue.map { members in
+                Dictionary(members.pairs.compactMap { name, value in value.stringValue.map { (name, $0) } }) { $1 }
+            }
             try await checkCredentials(client, &diagnosis)
         } catch let failure as CommandFailure {
             diagnosis.add(.warning, "server", "cannot read its credentials: \(failure)")
         } catch {
             diagnosis.add(.warning, "server", "cannot read its credentials: \(error)")
         }
+        return known
     }
 
     private func checkCredentials(_ client: APIClient, _ diagnosis: inout Diagnosis) async throws {

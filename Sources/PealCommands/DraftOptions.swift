@@ -8,12 +8,15 @@ struct DraftOptions: ParsableArguments {
     @OptionGroup(title: "Delivery") var delivery: SendingOptions
     @OptionGroup var body: BodyOptions
 
-    func document() throws(CommandFailure) -> JSON {
-        try body.body([
-            ("audience", try audience.document()), ("content", try content.document()),
-            ("options", delivery.options), ("schedule", delivery.schedule),
-            ("campaign_id", .text(delivery.campaignID)),
-        ])
+    /// Options for the audience replace the file's audience; others replace single members.
+    /// - Parameter more: further members.
+    func document(_ more: [(String, JSON?)] = []) throws(CommandFailure) -> JSON {
+        let audience = try audience.document()
+        return try body.body(
+            [
+                ("audience", audience), ("content", try content.document()), ("options", delivery.options),
+                ("schedule", try delivery.schedule()), ("campaign_id", .text(delivery.campaignID)),
+            ] + more, replacing: ["audience"])
     }
 }
 
@@ -105,6 +108,20 @@ struct ContentOptions: ParsableArguments {
     @Option(help: "Body text.")
     var body: String?
 
+    @Option(
+        name: .customLong("title-in"), help: "Title for a locale (repeatable), such as de=Servus or de-AT=Servus.")
+    var titlesIn: [String] = []
+
+    @Option(name: .customLong("subtitle-in"), help: "Subtitle for a locale (repeatable).")
+    var subtitlesIn: [String] = []
+
+    @Option(name: .customLong("body-in"), help: "Body text for a locale (repeatable).")
+    var bodiesIn: [String] = []
+
+    @Option(
+        help: "Locale of --title, --subtitle and --body beside texts for locales, and of other devices. Default: en.")
+    var defaultLocale: String?
+
     @Option(name: .customLong("image-url"), help: "https URL of an image.")
     var imageURL: String?
 
@@ -125,10 +142,27 @@ struct ContentOptions: ParsableArguments {
 
     func document() throws(CommandFailure) -> JSON? {
         .filled([
-            ("title", .text(title)), ("subtitle", .text(subtitle)), ("body", .text(body)),
+            ("title", try text(title, titlesIn, "--title-in")),
+            ("subtitle", try text(subtitle, subtitlesIn, "--subtitle-in")),
+            ("body", try text(body, bodiesIn, "--body-in")), ("default_locale", .text(defaultLocale)),
             ("image_url", .text(imageURL)), ("data", try dataObject()), ("badge", .whole(badge)),
             ("sound", .text(sound)), ("thread_id", .text(threadID)), ("category", .text(category)),
         ])
+    }
+
+    /// A plain text, or texts by locale. A plain one beside them is that of the default locale.
+    private func text(_ plain: String?, _ localized: [String], _ option: String) throws(CommandFailure) -> JSON? {
+        guard !localized.isEmpty else { return .text(plain) }
+        var texts = JSON.Members()
+        if let plain { texts[defaultLocale ?? "en"] = .string(plain) }
+        for text in localized {
+            let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard halves.count == 2, !halves[0].isEmpty else {
+                throw .usage("\(option) \(text): expected LOCALE=TEXT, such as de=Servus")
+            }
+            texts[String(halves[0])] = .string(String(halves[1]))
+        }
+        return .object(texts)
     }
 
     private func dataObject() throws(CommandFailure) -> JSON? {
@@ -161,8 +195,12 @@ struct SendingOptions: ParsableArguments {
     @Option(help: "Only APNs devices of this environment: production or sandbox.")
     var environment: String?
 
-    @Option(help: "Time (RFC 3339) to send the message. Default: now.")
+    @Option(
+        help: "Time to send the message: RFC 3339, or a local time such as '2030-12-24 18:00' with --tz. Default: now.")
     var at: String?
+
+    @Option(name: .customLong("tz"), help: "Time zone of --at, such as Europe/Vienna.")
+    var timeZone: String?
 
     @Option(name: .customLong("campaign"), help: "Your own id of the campaign.")
     var campaignID: String?
@@ -175,5 +213,11 @@ struct SendingOptions: ParsableArguments {
         ])
     }
 
-    var schedule: JSON? { .filled([("at", .text(at))]) }
+    func schedule() throws(CommandFailure) -> JSON? {
+        guard let at else {
+            guard timeZone == nil else { throw .usage("--tz needs --at") }
+            return nil
+        }
+        return ["at": .string(try LocalTime.rfc3339(at, in: timeZone))]
+    }
 }

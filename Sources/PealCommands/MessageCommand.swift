@@ -4,10 +4,11 @@ internal import PealCore
 /// `peal message`: sends messages, and follows them.
 struct MessageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "message", abstract: "Send, validate, show, pause and cancel messages.",
+        commandName: "message", abstract: "Send, test, validate, follow, change, pause and cancel messages.",
         subcommands: [
-            MessageSendCommand.self, MessageValidateCommand.self, ShowCommand<MessageResource>.self,
-            ListCommand<MessageResource>.self, MessageActionCommand<CancelAction>.self,
+            MessageSendCommand.self, MessageTestCommand.self, MessageValidateCommand.self,
+            ShowCommand<MessageResource>.self, ListCommand<MessageResource>.self, MessageWatchCommand.self,
+            MessageUpdateCommand.self, MessageActionCommand<CancelAction>.self,
             MessageActionCommand<PauseAction>.self, MessageActionCommand<ResumeAction>.self,
             MessageExplainCommand.self,
         ])
@@ -17,21 +18,90 @@ struct MessageCommand: AsyncParsableCommand {
 struct MessageSendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send", abstract: "Send a message.",
-        discussion: "  peal message send --topic news --title 'Hello' --body 'Hello from Peal.'")
+        discussion: """
+              peal message send --topic news --title 'Hello' --title-in de=Servus --body 'Hello from Peal.'
+            A message to many devices needs --yes, or --count with their number. Options for the audience replace the \
+            audience of --file.
+            """)
 
     @OptionGroup var draft: DraftOptions
 
     @Option(help: "Idempotency key: the server sends one message for it, however often you send it.")
     var idempotencyKey: String?
 
+    @Flag(help: "Follow the message until it has ended.")
+    var watch = false
+
+    @OptionGroup var confirmation: ConfirmationOptions
     @OptionGroup var app: AppOptions
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let path = try app.path(["messages"])
-        let client = try options.client()
-        options.show(
-            try await client.send(.post, path, body: try draft.document(), idempotencyKey: idempotencyKey))
+        let sender = MessageSender(client: try options.client(), app: try app.id(), options: options)
+        let body = try draft.document()
+        try await confirmation.confirm(body, sender)
+        let answer = try await sender.send(body, idempotencyKey: idempotencyKey)
+        guard watch, let id = answer?["id"]?.stringValue else { return }
+        try await MessageWatch(client: sender.client, app: sender.app, id: id, options: options).run()
+    }
+}
+
+/// `peal message test`: the same message to a few devices, outside campaigns and statistics.
+struct MessageTestCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test", abstract: "Send a test to named devices and users, outside campaigns and statistics.",
+        discussion: "  peal message test --user ann --file message.json")
+
+    @OptionGroup var draft: DraftOptions
+    @OptionGroup var app: AppOptions
+    @OptionGroup var options: ClientOptions
+
+    func run() async throws {
+        let sender = MessageSender(client: try options.client(), app: try app.id(), options: options)
+        _ = try await sender.send(try draft.document([("test", true)]), idempotencyKey: nil)
+    }
+}
+
+/// `peal message update`.
+struct MessageUpdateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "update", abstract: "Change a message that is still scheduled.",
+        discussion: "Each part that is given (audience, content, options, schedule) replaces the message's part.")
+
+    @OptionGroup var name: MessageResource.Name
+    @OptionGroup var draft: DraftOptions
+    @OptionGroup var confirmation: ConfirmationOptions
+    @OptionGroup var app: AppOptions
+    @OptionGroup var options: ClientOptions
+
+    func run() async throws {
+        let sender = MessageSender(client: try options.client(), app: try app.id(), options: options)
+        let (path, change) = (try app.path(name.segments), try draft.document())
+        guard change != .empty else { throw CommandFailure.usage("say what to change, such as --title") }
+        if let audience = change["audience"], !options.dryRun {
+            var whole = try await sender.client.send(.get, path)["request"]?.objectValue ?? .init()
+            whole["audience"] = audience
+            for name in ["schedule", "method", "test"] { whole[name] = nil }
+            try await confirmation.confirm(.object(whole), sender)
+        }
+        options.show(try await sender.client.send(.patch, path, body: change))
+    }
+}
+
+/// `peal message watch`.
+struct MessageWatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch", abstract: "Follow a message until it has ended.",
+        discussion: "Exit code 0 if it was sent, 1 if it was cancelled, expired or failed.")
+
+    @OptionGroup var name: MessageResource.Name
+    @OptionGroup var app: AppOptions
+    @OptionGroup var options: ClientOptions
+
+    func run() async throws {
+        try await MessageWatch(
+            client: try options.client(), app: try app.id(), id: name.id, options: options
+        ).run()
     }
 }
 
@@ -46,8 +116,8 @@ struct MessageValidateCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let path = APIPath(["apps", try app.id(), "messages"], verb: ":validate")
-        options.show(try await options.client().send(.post, path, body: try draft.document()))
+        let sender = MessageSender(client: try options.client(), app: try app.id(), options: options)
+        options.show(try await sender.validate(try draft.document()))
     }
 }
 
@@ -122,7 +192,9 @@ struct MessageActionCommand<Action: MessageAction>: AsyncParsableCommand {
 /// The messages of an app.
 enum MessageResource: ListedResource, ShownResource {
     static let listAbstract = "List messages, newest first."
-    static let columns = ["id", "state", "dialect", "campaign_id", "created_at", "start_at", "expires_at"]
+    static let columns = [
+        "id", "state", "title", "audience_summary", "campaign_id", "created_at", "start_at", "counts.accepted",
+    ]
     static let showAbstract = "Show a message, its state and its counts."
 
     struct Filter: ResourceFilter {
@@ -137,9 +209,18 @@ enum MessageResource: ListedResource, ShownResource {
         @Option(help: "Only messages sent through this API.")
         var dialect: String?
 
+        @Option(help: "Only messages accepted at this time (RFC 3339) or later.")
+        var from: String?
+
+        @Option(help: "Only messages accepted before this time (RFC 3339).")
+        var to: String?
+
+        @Option(help: "Only messages with this in title or text.")
+        var text: String?
+
         func path(in app: AppOptions) throws(CommandFailure) -> APIPath {
             try app.path(["messages"]).adding("state", state).adding("campaign_id", campaign)
-                .adding("dialect", dialect)
+                .adding("dialect", dialect).adding("from", from).adding("to", to).adding("text", text)
         }
     }
 

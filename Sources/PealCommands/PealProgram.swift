@@ -1,4 +1,6 @@
 internal import ArgumentParser
+internal import PealCore
+internal import PealServer
 
 /// The command line: takes arguments and returns an exit code. Commands read and print through `Surroundings`, which
 /// tests replace.
@@ -7,7 +9,15 @@ package enum PealProgram {
     /// - Parameter arguments: without the program's name.
     /// - Returns: 0 success, 1 refused or failed, 2 invalid usage, 3 server unreachable.
     package static func run(_ arguments: [String], in surroundings: Surroundings = .process) async -> Int32 {
-        await Surroundings.$current.withValue(surroundings) {
+        var surroundings = surroundings
+        do throws(CommandFailure) {
+            try CommandSuggestions.check(arguments)
+            surroundings.environment = try Profiles.environment(for: arguments, in: surroundings)
+        } catch {
+            surroundings.warn(error.description)
+            return error.exitCode
+        }
+        return await Surroundings.$current.withValue(surroundings) {
             do {
                 var command = try PealCommand.parseAsRoot(arguments)
                 if var asynchronous = command as? any AsyncParsableCommand {
@@ -25,6 +35,10 @@ package enum PealProgram {
     /// Prints an error to standard error and returns the exit code. A request for help is not an error.
     private static func report(_ error: any Error) -> Int32 {
         let surroundings = Surroundings.current
+        if case CommandFailure.dryRun(let request)? = error as? CommandFailure {
+            surroundings.print(request.text)
+            return 0
+        }
         if let failure = error as? CommandFailure {
             surroundings.warn(failure.description)
             return failure.exitCode
@@ -49,6 +63,7 @@ struct PealCommand: AsyncParsableCommand {
             --api-key-file, PEAL_API_KEY or PEAL_ADMIN_TOKEN.
             Exit codes: 0 success, 1 refused or failed, 2 invalid usage, 3 server unreachable.
             """,
+        version: "peal \(PealVersion.current)",
         groupedSubcommands: [
             CommandGroup(
                 name: "Server",
@@ -59,8 +74,9 @@ struct PealCommand: AsyncParsableCommand {
                 name: "Client",
                 subcommands: [
                     AppCommand.self, CredentialCommand.self, KeyCommand.self, DeviceCommand.self, TopicCommand.self,
-                    SegmentCommand.self, AudienceCommand.self, ChannelCommand.self, MessageCommand.self,
-                    WebhookCommand.self, ImportCommand.self, ExportCommand.self, AuditCommand.self, AdminCommand.self,
+                    UserCommand.self, SegmentCommand.self, AudienceCommand.self, ChannelCommand.self,
+                    MessageCommand.self, CampaignCommand.self, WebhookCommand.self, ImportCommand.self,
+                    ExportCommand.self, AuditCommand.self, AdminCommand.self,
                 ]),
         ])
 }
@@ -75,9 +91,12 @@ enum CommandFailure: Error, CustomStringConvertible, Equatable {
     case unreachable(String)
     /// A server command failed.
     case failed(String)
+    /// The request that a dry run does not send. It is printed, and the command ends well.
+    case dryRun(JSON)
 
     var exitCode: Int32 {
         switch self {
+        case .dryRun: 0
         case .refused, .failed: 1
         case .usage: 2
         case .unreachable: 3
@@ -87,6 +106,7 @@ enum CommandFailure: Error, CustomStringConvertible, Equatable {
     var description: String {
         switch self {
         case .refused(let text), .usage(let text), .unreachable(let text), .failed(let text): text
+        case .dryRun(let request): request.text
         }
     }
 }

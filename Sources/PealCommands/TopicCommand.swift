@@ -4,10 +4,11 @@ internal import PealCore
 /// `peal topic`: the labels that devices subscribe to.
 struct TopicCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "topic", abstract: "List, show, create and delete topics.",
+        commandName: "topic", abstract: "List, show, create and delete topics, and subscribe devices.",
         subcommands: [
             ListCommand<TopicResource>.self, ShowCommand<TopicResource>.self, TopicPutCommand.self,
-            DeleteCommand<TopicResource>.self,
+            DeleteCommand<TopicResource>.self, SubscriptionCommand<Subscribe>.self,
+            SubscriptionCommand<Unsubscribe>.self,
         ])
 }
 
@@ -30,6 +31,54 @@ struct TopicPutCommand: AsyncParsableCommand {
         let path = try app.path(["topics", name])
         let document = try body.body([("expires_at", .text(expiresAt))])
         options.show(try await options.client().send(.put, path, body: document))
+    }
+}
+
+/// A command that changes whether devices are in a topic.
+protocol SubscriptionChange {
+    static var name: String { get }
+    static var abstract: String { get }
+    static var method: APIClient.Method { get }
+    static var done: String { get }
+}
+
+enum Subscribe: SubscriptionChange {
+    static let name = "subscribe"
+    static let abstract = "Subscribe devices to a topic, which is created if it does not exist."
+    static let method = APIClient.Method.put
+    static let done = "subscribed"
+}
+
+enum Unsubscribe: SubscriptionChange {
+    static let name = "unsubscribe"
+    static let abstract = "Remove devices from a topic."
+    static let method = APIClient.Method.delete
+    static let done = "unsubscribed"
+}
+
+/// `peal topic subscribe` and `unsubscribe`.
+struct SubscriptionCommand<Change: SubscriptionChange>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(commandName: Change.name, abstract: Change.abstract)
+    }
+
+    @Argument(help: "Name of the topic.")
+    var topic: String
+
+    @Argument(help: "Ids of the devices.")
+    var devices: [String]
+
+    @OptionGroup var app: AppOptions
+    @OptionGroup var options: ClientOptions
+
+    func run() async throws {
+        let client = try options.client()
+        for device in devices {
+            _ = try await client.send(Change.method, try app.path(["devices", device, "topics", topic]))
+        }
+        options.showDone(
+            options.json ? ["topic": .string(topic), "devices": .integer(devices.count)] : .empty,
+            "\(devices.count) \(devices.count == 1 ? "device" : "devices") \(Change.done).")
     }
 }
 

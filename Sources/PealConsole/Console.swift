@@ -15,7 +15,7 @@ package struct Console: Sendable {
     package init(_ services: ConsoleServices) {
         self.services = services
         sessions = Sessions(
-            store: services.store, hasher: services.hasher, adminTokenHash: services.adminTokenHash,
+            store: services.store, hasher: services.hasher, firstAdmin: services.firstAdmin,
             dialect: services.keyRules.dialect)
         routes = ConsoleRoutes.all
     }
@@ -32,7 +32,7 @@ package struct Console: Sendable {
         let texts = Texts(acceptLanguage: request.headers[.acceptLanguage])
         var answer: ConsoleAnswer
         do {
-            answer = try await page(for: request, from: client, texts)
+            answer = try await page(for: request, from: client, texts, requestID: requestID)
         } catch let refusal as PealError {
             answer = ErrorPage.answer(refusal, texts, requestID: requestID)
         } catch is CancellationError {
@@ -46,7 +46,7 @@ package struct Console: Sendable {
     }
 
     private func page(
-        for request: Request, from client: ConsoleClient, _ texts: Texts
+        for request: Request, from client: ConsoleClient, _ texts: Texts, requestID: String
     ) async throws -> ConsoleAnswer {
         let target = (request.head.path ?? "/").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         guard let segments = URLPath.segments(target[0]) else { throw PealError.notFound("page") }
@@ -58,7 +58,8 @@ package struct Console: Sendable {
         let match = try routes.match(request.method == .head ? "GET" : request.method.rawValue, path)
         let now = services.time.now
         var visit = Visit(
-            console: self, texts: texts, now: now, client: client, isSecure: isSecure(client),
+            console: self, texts: texts, now: now, client: client, requestID: requestID,
+            isSecure: isSecure(client),
             path: "/" + segments.map(URLPath.encode).joined(separator: "/"), parameters: match.parameters,
             query: Form(encoded: target.count > 1 ? String(target[1]) : ""))
         let cookie = visit.sessionCookie
@@ -127,7 +128,7 @@ package struct ConsoleServices: Sendable {
     /// Of the keys that may sign in, and that the console makes.
     package let keyRules: KeyRules
     package let hasher: any KeyHasher
-    package let adminTokenHash: [UInt8]
+    package let firstAdmin: FirstAdmin
     package let time: any TimeSource
     package let randomness: any Randomness
     package let options: ConsoleOptions
@@ -142,7 +143,7 @@ package struct ConsoleServices: Sendable {
         store: any Store, door: any SignInDoor, apps: AppVerbs, messages: MessageVerbs, devices: DeviceVerbs,
         topics: TopicVerbs, keys: KeyVerbs, credentials: CredentialVerbs, webhooks: WebhookVerbs, routes: RouteVerbs,
         campaigns: CampaignVerbs, preview: MessagePreview, keyRules: KeyRules, hasher: any KeyHasher,
-        adminTokenHash: [UInt8], time: any TimeSource, randomness: any Randomness, options: ConsoleOptions,
+        firstAdmin: FirstAdmin, time: any TimeSource, randomness: any Randomness, options: ConsoleOptions,
         operations: any ConsoleOperations, addressRules: AddressRules, logger: Logger
     ) {
         self.store = store
@@ -159,7 +160,7 @@ package struct ConsoleServices: Sendable {
         self.preview = preview
         self.keyRules = keyRules
         self.hasher = hasher
-        self.adminTokenHash = adminTokenHash
+        self.firstAdmin = firstAdmin
         self.time = time
         self.randomness = randomness
         self.options = options

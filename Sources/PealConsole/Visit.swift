@@ -7,6 +7,7 @@ struct Visit: Sendable {
     let texts: Texts
     let now: Timestamp
     let client: ConsoleClient
+    let requestID: String
     let isSecure: Bool
     /// The path of the page, without the query.
     let path: String
@@ -21,7 +22,9 @@ struct Visit: Sendable {
     var services: ConsoleServices { console.services }
     var holder: Holder? { session?.holder }
     /// For the verbs.
-    var verb: VerbCall { VerbCall(actor: holder?.actor ?? "nobody", now: now) }
+    var verb: VerbCall {
+        VerbCall(actor: holder?.actor ?? "nobody", now: now, address: client.address, requestID: requestID)
+    }
 
     /// - Throws: `not_found`, which cannot happen on a path with an app.
     var app: App {

@@ -88,6 +88,20 @@ package enum Limits {
 
     package static let ttlSecondsMax: Int64 = 10 * 365 * 24 * 3600
     package static let imageURLBytesMax = 2048
+    package static let testDevicesMax = 100
+    package static let overviewCharactersMax = 200
+    package static let overviewNamesMax = 5
+    package static let searchedTextCharactersMax = 2000
+    package static let timelineMessagesMax = 2000
+    package static let statisticsItemsMax = 5000
+    package static let statisticsMinutesLifeSeconds: Int64 = 2 * 24 * 3600
+    package static let statisticsHoursLifeSeconds: Int64 = 90 * 24 * 3600
+    package static let statisticsDaysLifeSeconds: Int64 = 5 * 366 * 24 * 3600
+    package static let progressStreamsMax = 256
+    package static let progressStreamsPerAppMax = 32
+    package static let progressMilliseconds: Int64 = 500
+    package static let progressPingSeconds: Int64 = 5
+    package static let progressStreamSeconds: Int64 = 3600
 
     // Delivery
     package static let rangeKeys: Int64 = 65_536

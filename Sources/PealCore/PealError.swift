@@ -27,6 +27,7 @@ extension PealError {
         case invalidJSON = "invalid_json"
         case invalidField = "invalid_field"
         case missingField = "missing_field"
+        case unknownField = "unknown_field"
         case notSupported = "not_supported"
         case unauthorized
         case forbidden
@@ -44,13 +45,13 @@ extension PealError {
         /// The HTTP status of an error with this code.
         package var httpStatus: Int {
             switch self {
-            case .invalidJSON, .invalidField, .missingField, .notSupported, .payloadTooLarge: 400
+            case .invalidJSON, .invalidField, .missingField, .unknownField, .notSupported: 400
             case .unauthorized: 401
             case .forbidden: 403
             case .notFound: 404
             case .methodNotAllowed: 405
             case .conflict, .idempotencyMismatch: 409
-            case .bodyTooLarge: 413
+            case .bodyTooLarge, .payloadTooLarge: 413
             case .unsupportedMediaType: 415
             case .rateLimited: 429
             case .unavailable: 503
@@ -66,6 +67,11 @@ extension PealError {
     }
     package static func missing(_ field: String) -> PealError {
         PealError(.missingField, "\(field) is required", field: field)
+    }
+    /// - Parameter near: the name that the caller probably meant.
+    package static func unknown(_ field: String, near: String? = nil) -> PealError {
+        PealError(
+            .unknownField, "\(field) is unknown" + (near.map { "; did you mean \($0)?" } ?? ""), field: field)
     }
     package static func unsupported(_ field: String, _ message: String? = nil) -> PealError {
         PealError(.notSupported, message ?? "\(field) is not supported yet", field: field)

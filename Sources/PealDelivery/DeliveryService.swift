@@ -52,6 +52,8 @@ package final class DeliveryService: DeliveryEngine, Service {
         let rescuer = Rescuer(context, isOnlyProcess: options.isOnlyProcess)
         await rescuer.start()
         await RouteKeeper(context: context, isOnlyProcess: options.isOnlyProcess).start()
+        // Before anything is sent, because a share of a limit is smaller than all of it.
+        if !options.isOnlyProcess { await ServerPresence(context: context).note() }
         running.store(true, ordering: .relaxed)
         defer { running.store(false, ordering: .relaxed) }
         await withTaskGroup(of: Void.self) { outer in
@@ -77,6 +79,9 @@ package final class DeliveryService: DeliveryEngine, Service {
                 inner.addTask { await Pruner(self.context).run() }
                 inner.addTask { await CredentialWatch(self.context).run() }
                 inner.addTask { await Waker(self.context).run() }
+                if !self.options.isOnlyProcess {
+                    inner.addTask { await ServerPresence(context: self.context).run() }
+                }
                 inner.addTask { await Dispatcher(context: self.context, pollInterval: poll).run() }
                 inner.addTask { await DirectLane(context: self.context).run() }
             }
@@ -98,9 +103,11 @@ package final class DeliveryService: DeliveryEngine, Service {
         wake()
     }
 
-    /// Looks at every message in work again, after announcements may have been missed.
-    package func interruptAll() {
+    /// Reads every message, credential and gate again, after announcements may have been missed.
+    package func rereadAll() {
         context.messages.interruptAll()
+        context.access.forgetAll()
+        context.routes.rereadAll()
         wake()
     }
 

@@ -181,9 +181,13 @@ extension Doctor {
         let hosts = ServerNetwork.builtIn.flatMap { $0.hosts(configuration) }.filter { host in
             known.isEmpty || known.contains(where: host.isNeeded)
         }
-        let failures = await withTaskGroup(of: (Int, String?).self) { group in
-            for (index, host) in hosts.enumerated() { group.addTask { (index, await Self.failure(of: host)) } }
-            return await group.reduce(into: [Int: String]()) { $0[$1.0] = $1.1 }
+        let failures = await withTaskGroup(of: Reached.self) { group in
+            for (index, host) in hosts.enumerated() {
+                group.addTask { Reached(index: index, failure: await Self.failure(of: host)) }
+            }
+            var failures = [String?](repeating: nil, count: hosts.count)
+            for await reached in group { failures[reached.index] = reached.failure }
+            return failures
         }
         for (index, host) in hosts.enumerated() {
             let subject = "\(host.provider.rawValue) at \(host.host):\(host.port)"
@@ -193,6 +197,11 @@ extension Doctor {
                 diagnosis.add(.ok, subject, "reachable")
             }
         }
+    }
+
+    private struct Reached: Sendable {
+        let index: Int
+        let failure: String?
     }
 
     /// Why the connection failed; nil when it succeeded.

@@ -44,6 +44,8 @@ package struct ServerNetwork: Sendable {
         package let time: any TimeSource
         package let randomness: any Randomness
         package let logger: Logger
+        /// Where several servers share tokens; nil for one server.
+        package let store: (any Store)?
     }
 
     package static let builtIn: [ServerNetwork] = [.apns, .fcm, .wns, .mpns, .webPush]

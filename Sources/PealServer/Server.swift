@@ -69,7 +69,9 @@ struct Server {
         let providers = try ProviderSet(
             networks, configuration,
             // Tokens for push networks are dated by this machine's clock.
-            .init(eventLoopGroup: senders, time: time, randomness: randomness, logger: logger))
+            .init(
+                eventLoopGroup: senders, time: time, randomness: randomness, logger: logger,
+                store: storage.shared == nil ? nil : storage.store))
         let delivery = makeDelivery(storage, providers, clock)
         let shared = storage.shared.map { SharedDelivery(delivery, $0.signals) }
         let courier = try makeCourier(storage, clock)
@@ -236,5 +238,6 @@ extension APIOptions {
             trustedProxies: configuration.trustedProxies,
             requestsPerKeyPerSecond: configuration.requestsPerKeyPerSecond,
             requestsPerAppPerSecond: configuration.requestsPerAppPerSecond)
+        shownConfiguration = configuration.shown
     }
 }

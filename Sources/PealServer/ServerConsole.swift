@@ -9,23 +9,29 @@ internal import PealCore
 struct Front: HTTPResponder {
     let api: RouterResponder<APIContext>
     let console: Console
+    let services: APIServices
 
     func respond(to request: Request, context: APIContext) async throws -> Response {
         guard Console.owns(request.head.path ?? "/") else {
             return try await api.respond(to: request, context: context)
         }
+        let address = services.clientAddress(context.peer, request.headers)
         return try await console.respond(
-            to: request, from: ConsoleClient(peer: context.peer, headers: request.headers))
+            to: request, from: ConsoleClient(peer: context.peer, headers: request.headers, address: address))
     }
 }
 
 /// The API's gatekeeper, for the console's sign-in.
 struct ConsoleDoor: SignInDoor {
     let signIn: SignIn
+    let hasher: any KeyHasher
 
     func holder(of secret: String, from client: ConsoleClient, now: Timestamp) async throws -> Holder {
-        let key = try await signIn.key(ofSecret: secret, peer: client.peer, headers: client.headers, now: now)
-        return key.map(Holder.key) ?? .admin
+        switch try await signIn.person(ofSecret: secret, peer: client.peer, headers: client.headers, now: now) {
+        case .admin(nil): .firstAdmin
+        case .admin(let admin?): .admin(admin, secretHash: hasher.hash(secret))
+        case .key(let key): .key(key)
+        }
     }
 }
 
@@ -57,10 +63,11 @@ extension ConsoleServices {
     /// The console calls the same verbs as the API.
     init(_ api: APIServices, _ configuration: ServerConfiguration, _ operations: ServerConsoleOperations) {
         self.init(
-            store: api.store, door: ConsoleDoor(signIn: SignIn(api)), apps: api.apps, messages: api.messages,
+            store: api.store, door: ConsoleDoor(signIn: SignIn(api), hasher: api.hasher), apps: api.apps,
+            messages: api.messages,
             devices: api.devices, topics: api.topics, keys: api.keys, credentials: api.credentials,
             webhooks: api.webhooks, routes: api.routes, campaigns: api.campaigns, preview: api.preview,
-            keyRules: api.nativeKeyRules, hasher: api.hasher, adminTokenHash: api.adminTokenHash, time: api.time,
+            keyRules: api.nativeKeyRules, hasher: api.hasher, firstAdmin: api.firstAdmin, time: api.time,
             randomness: api.randomness,
             options: ConsoleOptions(
                 isTLS: configuration.httpTLS != nil, trustedProxies: configuration.trustedProxies,

@@ -55,7 +55,7 @@ extension ServerNetwork {
                         management: checked.text(.apnsSandboxManagementURL)),
                     caFile: configuration.caFile, connectionsPerPoolMax: checked.integer(.apnsConnectionsMax)),
                 eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time,
-                randomness: surroundings.randomness, logger: surroundings.logger)
+                randomness: surroundings.randomness, logger: surroundings.logger, store: surroundings.store)
         } catch let error as APNsConfigurationError {
             throw ConfigurationFailure(error.key, "\(error)")
         }
@@ -89,7 +89,7 @@ extension ConfigurationKey {
     fileprivate static let fcmRate = ConfigurationKey(
         "providers.fcm.rate.per.second", .integer(1...1_000_000, unit: "requests per second"),
         default: String(Limits.fcmRatePerSecond),
-        "Rate limit for each Firebase project")
+        "Rate limit for each Firebase project, for all servers on one database together")
     fileprivate static let fcmStartRate = ConfigurationKey(
         "providers.fcm.start.rate.per.second", .integer(1...1_000_000, unit: "requests per second"),
         default: String(Limits.fcmStartRatePerSecond),

@@ -35,7 +35,7 @@ final class SharedDelivery: DeliveryEngine, Service {
         signals.start { [delivery] event in
             switch event {
             // Whatever was announced meanwhile is in the store.
-            case .connected: delivery.interruptAll()
+            case .connected: delivery.rereadAll()
             case .signal(let text): Announcement(text)?.carryOut(by: delivery)
             }
         }

@@ -74,8 +74,7 @@ package struct ObjectShape<Root: Sendable>: Sendable {
             extra(&root, rest)
         } else if reading.policy.refusesUnknown {
             for name in members.names where !names.contains(name) {
-                let near = Spelling.nearest(to: name, names).map { "; did you mean \($0)?" } ?? ""
-                throw .invalid(reading.path(name), "\(reading.path(name)) is unknown\(near)")
+                throw .unknown(reading.path(name), near: Spelling.nearest(to: name, names))
             }
         }
         for rule in rules where !isChange || rule.isForChanges { try rule.check(root, given, reading) }
@@ -246,6 +245,13 @@ package struct Entry<Root: Sendable>: Sendable {
         }
     }
 
+    /// A member that only a rule reads, and that the schema leaves out.
+    package init(known name: String) {
+        names = [name]
+        describe = { _ in [] }
+        read = { _, _, _ in }
+    }
+
     /// The member whose word identifies a case of a union (`Shape.tagged`).
     package init(tag name: String, _ word: String) {
         names = [name]
@@ -354,29 +360,5 @@ extension JSON {
             "required": .array(names.map(JSON.string)),
             "properties": .object(JSON.Members(names.map { ($0, value) })),
         ]
-    }
-}
-
-/// Finds the name that an author probably meant.
-enum Spelling {
-    static func nearest(to name: String, _ names: [String]) -> String? {
-        let plain = { (text: String) in Array(text.lowercased().utf8.filter { $0 != 0x5F && $0 != 0x2D }) }
-        return names.map { ($0, distance(plain(name), plain($0))) }
-            .filter { $0.1 <= ($0.0.utf8.count < 4 ? 1 : max(2, $0.0.utf8.count / 4)) }.min { $0.1 < $1.1 }?.0
-    }
-
-    /// The Levenshtein distance.
-    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
-        var row = Array(0...right.count)
-        for (index, byte) in left.prefix(64).enumerated() {
-            var diagonal = row[0]
-            row[0] = index + 1
-            for (column, other) in right.enumerated() {
-                let replaced = diagonal + (byte == other ? 0 : 1)
-                diagonal = row[column + 1]
-                row[column + 1] = min(row[column] + 1, row[column + 1] + 1, replaced)
-            }
-        }
-        return row[right.count]
     }
 }

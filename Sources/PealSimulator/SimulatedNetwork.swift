@@ -120,6 +120,9 @@ struct SharedParts: Sendable {
         certificates = ClientCertificateJudge(authorityKey: authority.publicKey)
     }
 
+    /// What an earlier run wrote to `file` of the same directory; nil when there is none.
+    func kept(_ file: SimulatorFolder.File) -> String? { SimulatorFolder.kept(file, in: options.directory) }
+
     /// A listener of `service`, on the port that the options name. `fast` serves HTTP/2 in the fast mode.
     func listener(
         _ name: ListenerName, _ wire: Listener.Wire, _ service: any PushService, asksForCertificate: Bool = false,

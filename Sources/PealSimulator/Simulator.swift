@@ -25,12 +25,16 @@ package final class Simulator: Sendable {
         self.connections = connections
     }
 
-    /// Makes certificates and keys, opens the listeners, and writes `simulator.json` last. Throws when the directory
+    /// Makes certificates and keys, or takes those of an earlier run in the same directory, opens the listeners, and writes `simulator.json` last. Throws when the directory
     /// cannot be written, a port is taken, or the script is invalid; nothing is left running then.
     package static func start(_ options: SimulatorOptions) async throws -> Simulator {
-        let authority = try CertificateAuthority(now: Date())
+        let kept = CertificateAuthority(
+            keptCertificate: SimulatorFolder.kept(.authority, in: options.directory),
+            key: SimulatorFolder.kept(.authorityKey, in: options.directory), now: Date())
+        let authority = try kept ?? CertificateAuthority(now: Date())
         let parts = try SimulatorParts(options, authority)
         let folder = try SimulatorFolder(options.directory)
+        try folder.write(authority.keyPEM + "\n", to: .authorityKey)
         try folder.write(authority.certificatePEM + "\n", to: .authority)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, options.threads))
         do {

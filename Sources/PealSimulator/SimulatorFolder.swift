@@ -9,6 +9,7 @@ struct SimulatorFolder {
         var isSecret = false
 
         static let authority = File(name: "ca.pem")
+        static let authorityKey = File(name: "ca-key.pem", isSecret: true)
         static let description = File(name: "simulator.json")
     }
 
@@ -26,6 +27,11 @@ struct SimulatorFolder {
         } catch {
             throw SimulatorError("directory: cannot create \(path): \(error.localizedDescription)")
         }
+    }
+
+    /// The text of `file` in the directory `path`, from an earlier run; nil when there is none.
+    static func kept(_ file: File, in path: String) -> String? {
+        try? String(contentsOf: URL(fileURLWithPath: path).appendingPathComponent(file.name), encoding: .utf8)
     }
 
     /// The absolute path of `file`.

@@ -27,8 +27,9 @@ extension StoreSession {
         var count = try completeRemainders(now: now, limit: limit / 2)
         for step in [
             pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks,
-            pruneEvents,
-        ] where count < limit {
+            pruneStatistics, pruneEvents,
+        ]
+        where count < limit {
             count += try step(now, limit - count)
         }
         if count < limit { count += try completeRemainders(now: now, limit: limit - count) }

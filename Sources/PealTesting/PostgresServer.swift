@@ -2,8 +2,8 @@ internal import CPostgreSQL
 internal import Foundation
 internal import Synchronization
 
-/// A PostgreSQL server of this test process: a cluster in a temporary folder, reached over a socket in it. It is stopped
-/// and deleted when the process ends, however it ends.
+/// A PostgreSQL server of this test process: a cluster in a temporary folder, reached over a socket in it. It is
+/// stopped and deleted when the process ends, however it ends.
 package final class PostgresServer: Sendable {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
@@ -31,14 +31,7 @@ package final class PostgresServer: Sendable {
         directory = "/tmp/peal-postgres-\(ProcessInfo.processInfo.processIdentifier)"
         try? FileManager.default.removeItem(atPath: directory)
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        // PostgreSQL refuses to run as root.
-        var user: [String] = []
-        if getuid() == 0 {
-            user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
-            guard try ChildProgram.run("/bin/chown", ["nobody:nogroup", directory]) == 0 else {
-                throw Failure(description: "\(directory) cannot be given to nobody")
-            }
-        }
+        let user = try Self.user(of: directory)
         let log = directory + ".log"
         let make =
             user + ["\(programs)/initdb", "-D", "\(directory)/data", "-A", "trust", "-U", "peal", "-E", "UTF8"]
@@ -51,15 +44,30 @@ package final class PostgresServer: Sendable {
             "max_connections=1000", "shared_buffers=64MB", "autovacuum=off", "wal_level=minimal", "max_wal_senders=0",
         ]
         let serve = user + ["\(programs)/postgres", "-D", "\(directory)/data"] + options.flatMap { ["-c", $0] }
-        // It outlives a test process that is killed by a second, and no longer.
+        guardian = try Self.guarded(serve, log: log, deleting: [directory, log])
+        try awaitStart(log)
+    }
+
+    /// What to put before a command line that PostgreSQL refuses to run as root, after `directory` was given to that
+    /// user.
+    static func user(of directory: String) throws -> [String] {
+        guard getuid() == 0 else { return [] }
+        guard try ChildProgram.run("/bin/chown", ["nobody:nogroup", directory]) == 0 else {
+            throw Failure(description: "\(directory) cannot be given to nobody")
+        }
+        return ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+    }
+
+    /// Starts a server that outlives a test process that is killed by a second, and no longer. Then the files are
+    /// deleted.
+    static func guarded(_ command: [String], log: String, deleting files: [String]) throws -> ChildProgram {
         let script = """
             "$@" & server=$!
             while kill -0 \(ProcessInfo.processInfo.processIdentifier) 2>/dev/null && kill -0 $server 2>/dev/null
             do sleep 1; done
-            kill -QUIT $server 2>/dev/null; wait $server; rm -rf '\(directory)' '\(log)'
+            kill -QUIT $server 2>/dev/null; wait $server; rm -rf \(files.map { "'\($0)'" }.joined(separator: " "))
             """
-        guardian = try ChildProgram("/bin/sh", ["-c", script, "sh"] + serve, errorFile: log)
-        try awaitStart(log)
+        return try ChildProgram("/bin/sh", ["-c", script, "sh"] + command, errorFile: log)
     }
 
     private func awaitStart(_ log: String) throws {
@@ -73,7 +81,7 @@ package final class PostgresServer: Sendable {
     }
 
     /// Where the programs are: those of Debian are not in the path.
-    private static func programs() throws -> String {
+    package static func programs() throws -> String {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         let debian = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
         let directories =
@@ -87,6 +95,9 @@ package final class PostgresServer: Sendable {
         }
         throw Failure(description: "PostgreSQL is not installed: run Scripts/setup.sh test, or install postgresql")
     }
+
+    /// The folder of the socket, which libpq takes for a host.
+    package var host: String { directory }
 
     /// The URL of a database, for libpq.
     package func url(_ database: String) -> String { "postgresql:///\(database)?host=\(directory)&user=peal" }
@@ -108,7 +119,11 @@ package final class PostgresServer: Sendable {
 
     /// Runs a statement on a connection of its own, outside a transaction.
     package func execute(_ statement: String, in database: String) throws {
-        let connection = PQconnectdb(url(database))
+        try Self.execute(statement, on: url(database))
+    }
+
+    static func execute(_ statement: String, on url: String) throws {
+        let connection = PQconnectdb(url)
         defer { PQfinish(connection) }
         let result = PQexec(connection, statement)
         defer { PQclear(result) }

@@ -228,9 +228,11 @@ def test_a_pivotal_server_that_passes_the_filter_over_has_nobody_subscribed_to_e
         app = peal.app()
         source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
         status, output, warned = command(peal, app, "import", "--from", "pivotal", "--json", *source)
-        assert status == 0 and "no device is subscribed" in warned
-        assert json.loads(output)["subscriptions"] == 0
+        assert status == 1 and "subscriptions would be lost" in warned, warned
         assert topics_of(listed(peal, app), 1) == []
+        without = command(peal, app, "import", "--from", "pivotal", "--json", *source, "--without-topics")
+        assert without[0] == 0, without
+        assert "subscriptions" not in json.loads(without[1])
     finally:
         pivotal.stop()
 

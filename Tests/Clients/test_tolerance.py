@@ -162,7 +162,9 @@ def test_the_native_api_takes_none_of_it_but_paths(everybody):
     path, bearer = f"/peal/v1/apps/{everybody.app}/messages:validate", f"Bearer {everybody.peal.admin_token}"
     plain = {"audience": {"all": True}, "content": {"body": "x"}}
     assert everybody.send(path, plain, bearer)[0] == 200
-    assert everybody.send(path, {**plain, "unheard_of": 1}, bearer)[0] == 200
+    status, text = everybody.send(path, {**plain, "unheard_of": 1}, bearer)
+    assert status == 400 and '"unheard_of"' in text
+    assert everybody.send(f"{path}?unheard_of=1", plain, bearer)[0] == 400
     for odd, form in ODD_PATHS.items():
         assert everybody.send(form.format(path), plain, bearer)[0] == 200, odd
     for name in UNNAMED:

@@ -264,7 +264,9 @@ struct CredentialTests {
                 .get, "…/messages/\(sent["id"]?.stringValue ?? "")/deliveries?device=\(device)")
             #expect(
                 trail["items.1.detail"]
-                    == "sending; apns sandbox is stopped since 2026-11-21T00:00:00Z: ExpiredKey", "\(trail.text)")
+                    == .string(
+                        "sending; not handed to a network yet; apns sandbox is stopped since 2026-11-21T00:00:00Z: "
+                            + "ExpiredKey"), "\(trail.text)")
         }
     }
 }

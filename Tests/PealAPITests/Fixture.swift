@@ -54,8 +54,9 @@ struct Fixture: Sendable {
         let services = APIServices(
             store: store, engine: engine, providers: networks, channels: FakeChannels(), time: clock,
             randomness: SeededRandomness(), hasher: FakeHasher(),
-            
-            firstAdmin: FirstAdmin(hash: FakeHasher().hash(adminToken), isConfigured: true, time: clock), addressRules: AddressRules(),
+
+            firstAdmin: FirstAdmin(hash: FakeHasher().hash(adminToken), isConfigured: true, time: clock),
+            addressRules: AddressRules(),
             webhookRules: WebhookRules(allowedHosts: ["localhost", "10.0.0.1:8443"]), options: options,
             operations: operations, failures: failures, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let id = AppID("00000000-0000-4000-8000-00000000000a")!

@@ -49,7 +49,9 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a compressed body is refused with 415, whatever the dialect", arguments: ["gzip", "br", "GZIP, identity"])
+    @Test(
+        "a body in another encoding than gzip is refused with 415, whatever the dialect",
+        arguments: ["br", "GZIP, identity"])
     func compressed(encoding: String) async throws {
         try await Fixture.open { fixture in
             for path in ["/peal/v1/apps", "/api/v1/push/send"] {

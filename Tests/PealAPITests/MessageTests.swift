@@ -182,6 +182,28 @@ struct MessageTests {
         }
     }
 
+    @Test("with quarantined slices go on when they are resumed, with a delivery window too", arguments: [false, true])
+    func quarantined(hasWindow: Bool) async throws {
+        try await Fixture.open { fixture in
+            try await Self.register(fixture)
+            let until = fixture.clock.now + .seconds(3600)
+            var members = JSON.Members([("audience", ["users": ["u1"]]), ("content", ["title": "x"])])
+            if hasWindow {
+                members["method"] = "context_aware"
+                members["schedule"] = ["window": ["until": .string(until.description)]]
+            }
+            let reply = try await fixture.admin(.post, "…/messages", .object(members))
+            let path = "…/messages/\(reply["id"]?.stringValue ?? "")"
+            #expect(try await fixture.admin(.post, "\(path)/resume").status == (hasWindow ? 409 : 200))
+            fixture.clock.advance(by: .seconds(3601))
+            #expect(try await fixture.quarantineAll() == 1)
+            let resumed = try await fixture.admin(.post, "\(path)/resume")
+            #expect(resumed.status == 200, "\(resumed.text)")
+            let census = try await fixture.store.read { try $0.census() }
+            #expect(census.slicesQuarantined == 0 && census.slicesReady == 1)
+        }
+    }
+
     @Test("are shown as the exact requests that would be made, and what does not fit")
     func validate() async throws {
         try await Fixture.open { fixture in
@@ -269,6 +291,25 @@ struct MessageTests {
                     "matched: by its user", "sent: attempt 1 over apns production, rendered in de",
                     "retired: Unregistered",
                 ], "\(trail.text)")
+        }
+    }
+}
+
+extension Fixture {
+    /// Quarantines every slice for iOS that is ready once what is due is due. Returns how many.
+    fileprivate func quarantineAll() async throws -> Int {
+        try await store.write(.control) { [app, now = clock.now] writer in
+            _ = try writer.fireDueMoments(now: now, limit: 10)
+            let key = try #require(try writer.app(app)).key
+            let route = ActiveRoute(app: key, route: .apnsProduction)
+            let slices = try writer.lease(route, limit: 10, owner: "me", until: now + .seconds(30), now: now)
+            for slice in slices {
+                let settlement = Settlement(
+                    slice: slice.id, owner: "me", term: slice.term, cursorBefore: slice.cursor,
+                    cursorAfter: slice.keyTo, counts: slice.counts, logRow: nil, next: .done)
+                _ = try writer.quarantine(settlement, reason: "damaged", keepsAnswers: false, now: now)
+            }
+            return slices.count
         }
     }
 }

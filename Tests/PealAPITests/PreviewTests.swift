@@ -48,11 +48,11 @@ struct PreviewTests {
         let body: JSON = ["audience": ["all": true], "content": ["body": Self.long]]
         try await Fixture.open { fixture in
             let reply = try await fixture.admin(.post, "…/messages", body)
-            #expect(reply.status == 400)
+            #expect(reply.status == 413)
         }
         try await Self.open { fixture in
             _ = try await fixture.admin(.put, "…/credentials/apns/sandbox", CredentialTests.forms[0].body)
-            #expect(try await fixture.admin(.post, "…/messages", body).status == 400)
+            #expect(try await fixture.admin(.post, "…/messages", body).status == 413)
             let only: JSON = [
                 "audience": ["all": true, "platforms": ["android"]], "content": ["body": Self.long],
             ]

@@ -43,7 +43,10 @@ struct SegmentTests {
             (#"{"time_zone":"Europe/Vienna"}"#, #"{"devices":1,"platforms":{"ios":1}}"#),
             (#"{"device":"10000000-0000-4000-8000-000000000003"}"#, #"{"devices":1,"platforms":{"ios":1}}"#),
             (#"{"seen":{"within_days":1}}"#, #"{"devices":3,"platforms":{"android":1,"ios":2}}"#),
-            (#"{"registered":{"after":"2020-01-01T00:00:00+02:00"}}"#, #"{"devices":3,"platforms":{"android":1,"ios":2}}"#),
+            (
+                #"{"registered":{"after":"2020-01-01T00:00:00+02:00"}}"#,
+                #"{"devices":3,"platforms":{"android":1,"ios":2}}"#
+            ),
             (#"{"platform":"web"}"#, #"{"devices":0,"platforms":{}}"#),
         ])
     func counts(_ condition: String, _ count: String) async throws {
@@ -69,7 +72,8 @@ struct SegmentTests {
             (#"{"topic":"a","user":"b"}"#, "audience.where"), (#"{"topic":null}"#, "audience.where"),
             (#"{"and":[]}"#, "audience.where.and"), (#"{"and":{"topic":"a"}}"#, "audience.where.and"),
             (#"{"and":[{"topic":"a"},{"topc":"b"}]}"#, "audience.where.and[1].topc"),
-            (#"{"not":[{"topic":"a"}]}"#, "audience.where.not"), (#"{"platform":"symbian"}"#, "audience.where.platform"),
+            (#"{"not":[{"topic":"a"}]}"#, "audience.where.not"),
+            (#"{"platform":"symbian"}"#, "audience.where.platform"),
             (#"{"device":"x"}"#, "audience.where.device"), (#"{"locale":"d e"}"#, "audience.where.locale"),
             (#"{"attribute":{"is":1}}"#, "audience.where.attribute.name"),
             (#"{"attribute":{"name":"a"}}"#, "audience.where.attribute"),

@@ -9,12 +9,13 @@ import Testing
     /// Runs a command against a server that answers everything alike, and gives what the server saw.
     private func run(
         _ arguments: [String], status: Int = 200, body: String = "{}", headers: [(String, String)] = [],
-        files: [String: String] = [:]
+        files: [String: String] = [:], typed: String? = nil, environment: [String: String] = [:]
     ) async throws -> (code: Int32, terminal: Terminal, seen: [ScriptedServer.Seen]) {
         nonisolated(unsafe) var result: (Int32, Terminal, [ScriptedServer.Seen])?
         try await ScriptedServer.with({ _ in .init(status: status, body: body, headers: headers) }) { url, server in
+            let own = ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app]
             let terminal = Terminal(
-                environment: ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app], files: files)
+                environment: own.merging(environment) { $1 }, files: files, typed: typed)
             let code = await terminal.run(arguments)
             result = (code, terminal, server.requests)
         }
@@ -89,14 +90,20 @@ import Testing
             ),
             (["topic", "delete", "a b"], "DELETE", "apps/APP/topics/a%20b", ""),
             (
-                ["message", "send", "--topic", "news", "--title", "T", "--body", "B", "--badge", "0", "--ttl", "60"],
+                [
+                    "message", "send", "--topic", "news", "--title", "T", "--body", "B", "--badge", "0", "--ttl", "60",
+                    "--yes",
+                ],
                 "POST",
                 "apps/APP/messages",
                 #"{"audience":{"topics":["news"]},"content":{"title":"T","body":"B","badge":0},"#
                     + #""options":{"ttl_seconds":60}}"#
             ),
             (
-                ["message", "send", "--all", "--background", "--data", #"{"a":1.0}"#, "--at", "2030-01-01T00:00:00Z"],
+                [
+                    "message", "send", "--all", "--background", "--data", #"{"a":1.0}"#, "--at", "2030-01-01T00:00:00Z",
+                    "--yes",
+                ],
                 "POST",
                 "apps/APP/messages",
                 #"{"audience":{"all":true},"content":{"data":{"a":1.0}},"options":{"background":true},"#
@@ -108,6 +115,35 @@ import Testing
                 #"{"audience":{"addresses":[{"platform":"ios","environment":"sandbox","address":"00ff"},"#
                     + #"{"platform":"windows","address":"https://h/x"}]}}"#
             ),
+            (
+                ["message", "test", "--user", "u", "--body", "B", "--body-in", "de=S=1"], "POST", "apps/APP/messages",
+                #"{"audience":{"users":["u"]},"content":{"body":{"en":"B","de":"S=1"}},"test":true}"#
+            ),
+            (
+                [
+                    "message", "send", "--user", "u", "--title-in", "de=A", "--default-locale", "de", "--at",
+                    "2030-07-01 18:00", "--tz", "Europe/Vienna",
+                ], "POST", "apps/APP/messages",
+                #"{"audience":{"users":["u"]},"content":{"title":{"de":"A"},"default_locale":"de"},"#
+                    + #""schedule":{"at":"2030-07-01T16:00:00Z"}}"#
+            ),
+            (
+                ["message", "update", "m", "--title", "New"], "PATCH", "apps/APP/messages/m",
+                #"{"content":{"title":"New"}}"#
+            ),
+            (
+                ["message", "list", "--from", "2030-01-01T00:00:00Z", "--text", "ä"], "GET",
+                "apps/APP/messages?from=2030-01-01T00%3A00%3A00Z&text=%C3%A4&limit=200", ""
+            ),
+            (["campaign", "list"], "GET", "apps/APP/campaigns?limit=200", ""),
+            (["campaign", "show", "a b"], "GET", "apps/APP/campaigns/a%20b", ""),
+            (
+                ["device", "update", "d", "--user", "u"], "PATCH", "apps/APP/devices/d", #"{"user_id":"u"}"#
+            ),
+            (["device", "deliveries", "d"], "GET", "apps/APP/devices/d/deliveries?limit=200", ""),
+            (["topic", "subscribe", "news", "d"], "PUT", "apps/APP/devices/d/topics/news", ""),
+            (["topic", "unsubscribe", "news", "d"], "DELETE", "apps/APP/devices/d/topics/news", ""),
+            (["user", "erase", "u", "--yes"], "DELETE", "apps/APP/users/u", ""),
             (["webhook", "list"], "GET", "apps/APP/webhooks?limit=200", ""),
             (["webhook", "show", "a b"], "GET", "apps/APP/webhooks/a%20b", ""),
             (["webhook", "delete", "w"], "DELETE", "apps/APP/webhooks/w", ""),
@@ -205,10 +241,176 @@ import Testing
     func fileBody() async throws {
         let document = #"{"audience":{"all":true},"content":{"title":"old","body":"kept"}}"#
         let (code, _, seen) = try await run(
-            ["message", "send", "--file", "-", "--title", "new", "--idempotency-key", "k1"], files: ["-": document])
+            ["message", "send", "--file", "-", "--title", "new", "--idempotency-key", "k1", "--yes"],
+            files: ["-": document])
         #expect(code == 0)
         #expect(seen.first?.body == #"{"audience":{"all":true},"content":{"title":"new","body":"kept"}}"#)
         #expect(seen.first?.headers["idempotency-key"] == "k1")
+    }
+
+    @Test("let options for the audience replace the audience of a file")
+    func audience() async throws {
+        let document = #"{"audience":{"all":true},"content":{"title":"old"}}"#
+        let (code, _, seen) = try await run(
+            ["message", "send", "--file", "-", "--user", "ann"], files: ["-": document])
+        #expect(code == 0)
+        #expect(seen.first?.body == #"{"content":{"title":"old"},"audience":{"users":["ann"]}}"#)
+    }
+
+    @Test(
+        "count a large audience, and need consent",
+        arguments: [
+            ([], nil, 2, 1), (["--yes"], nil, 0, 1), (["--count", "5000"], nil, 0, 2),
+            (["--count", "4999"], nil, 2, 1),
+            ([], "5000", 0, 2), ([], "5001", 2, 1), (["--confirm-above", "5000"], nil, 0, 2),
+            (["--confirm-above", "4999"], nil, 2, 1),
+        ] as [([String], String?, Int32, Int)])
+    func consent(arguments: [String], typed: String?, code: Int32, requests: Int) async throws {
+        let result = try await run(
+            ["message", "send", "--topic", "news", "--title", "x"] + arguments,
+            body: #"{"audience":{"devices":5000},"audience_estimate":5000}"#, typed: typed)
+        #expect(result.code == code, "\(result.terminal.errors)")
+        #expect(result.seen.count == requests)
+        #expect(result.seen.last?.uri.hasSuffix("/messages") == (code == 0))
+        if code == 2 { #expect(result.terminal.errors.contains("5000") || typed != nil) }
+    }
+
+    @Test("take the limit for consent from the environment, and count no short list")
+    func limit() async throws {
+        let body = #"{"audience":{"devices":10}}"#
+        let small = try await run(
+            ["message", "send", "--all", "--title", "x"], body: body, environment: ["PEAL_CONFIRM_ABOVE": "9"])
+        #expect(small.code == 2 && small.seen.count == 1)
+        let list = try await run(
+            ["message", "send", "--user", "a", "--title", "x"], body: body, environment: ["PEAL_CONFIRM_ABOVE": "9"])
+        #expect(list.code == 0 && list.seen.count == 1)
+    }
+
+    @Test("warn when nobody gets a message")
+    func nobody() async throws {
+        let (code, terminal, _) = try await run(
+            ["message", "send", "--user", "u", "--title", "x"], status: 202,
+            body: #"{"id":"x","state":"sent","audience_estimate":0,"empty":true}"#)
+        #expect(code == 0 && terminal.errors.contains("the audience is empty"))
+    }
+
+    @Test(
+        "send nothing in a dry run, and show the request",
+        arguments: [
+            ["topic", "delete", "news"], ["app", "create", "--name", "x"], ["user", "erase", "u"],
+            ["message", "cancel", "m"], ["topic", "subscribe", "news", "d"],
+            ["message", "update", "m", "--title", "x"],
+        ])
+    func dryRun(arguments: [String]) async throws {
+        let (code, terminal, seen) = try await run(arguments + ["--dry-run"])
+        #expect(code == 0 && seen.isEmpty, "\(terminal.errors)")
+        let shown = try JSONParser.parse(terminal.output)
+        #expect(shown["method"] != nil && shown["url"]?.stringValue?.contains("/peal/v1/apps") == true)
+    }
+
+    @Test("show no secret in a dry run")
+    func drySecret() async throws {
+        let (_, terminal, seen) = try await run(
+            [
+                "credential", "put", "wns", "--package-sid", "ms-app://S-1", "--client-secret-file", "secret",
+                "--dry-run",
+            ], files: ["secret": "s3 cret"])
+        #expect(seen.isEmpty && terminal.output.contains("client_secret") && !terminal.output.contains("s3 cret"))
+    }
+
+    @Test("validate a message in a dry run")
+    func dryMessage() async throws {
+        let (code, terminal, seen) = try await run(
+            ["message", "send", "--all", "--title", "x", "--dry-run"], body: #"{"audience":{"devices":0}}"#)
+        #expect(code == 0 && seen.count == 1 && seen.first?.uri.hasSuffix("/messages:validate") == true)
+        #expect(terminal.errors.contains("the audience is empty"))
+    }
+
+    @Test("end with 1 when the provider refused the credential", arguments: [("false", 1), ("true", 0), ("null", 0)])
+    func verify(ok: String, code: Int32) async throws {
+        let result = try await run(
+            ["credential", "verify", "fcm"], body: #"{"result":"x","ok":\#(ok),"reason":"BadKey"}"#)
+        #expect(result.code == code)
+        #expect(result.terminal.output.contains("BadKey"))
+    }
+
+    @Test(
+        "follow a message until it has ended",
+        arguments: [("sent", 0), ("cancelled", 1)])
+    func watch(state: String, code: Int32) async throws {
+        let events = """
+            event: progress
+            data: {"id":"m","state":"sending","devices":100,"counts":{"accepted":20,"pending":80},"rate":10.0}
+
+            :\u{20}
+
+            event: end
+            data: {"id":"m","state":"\(state)"}
+
+
+            """
+        let result = try await run(["message", "watch", "m"], body: events)
+        #expect(result.code == code, "\(result.terminal.errors)")
+        #expect(
+            result.terminal.errors.hasPrefix("sending: 20 of 100 devices, 20 accepted, 20%, 10/s, 8 s left\n"),
+            "\(result.terminal.errors)")
+        #expect(result.seen.first?.uri.hasSuffix("/messages/m/events") == true)
+    }
+
+    @Test(
+        "refuse times that are not clear",
+        arguments: [
+            ["--at", "2030-01-01 00:00"], ["--at", "tomorrow", "--tz", "Europe/Vienna"],
+            ["--at", "2030-01-01 00:00", "--tz", "Vienna"], ["--at", "2030-01-01T00:00:00Z", "--tz", "Europe/Vienna"],
+            ["--at", "2030-03-31 02:30", "--tz", "Europe/Vienna"], ["--tz", "Europe/Vienna"],
+            ["--at", "2030-02-30 10:00", "--tz", "Europe/Vienna"],
+        ])
+    func times(arguments: [String]) async throws {
+        let (code, terminal, seen) = try await run(["message", "send", "--user", "u", "--title", "x"] + arguments)
+        #expect(code == 2 && seen.isEmpty, "\(terminal.errors)")
+    }
+
+    @Test("read server, key and app from a profile")
+    func profile() async throws {
+        let profiles = #"""
+            {"a":{"server":"http://127.0.0.1:1","api_key":"other"},"b":{"app":"\#(Self.app)","api_key":"own"}}
+            """#
+        let files = ["/p.json": profiles]
+        let environment = ["PEAL_PROFILES_FILE": "/p.json", "PEAL_APP": ""]
+        let chosen = try await run(["app", "show", "--profile", "b"], files: files, environment: environment)
+        #expect(chosen.code == 0 && chosen.seen.first?.headers["authorization"] == "Bearer own")
+        let other = try await run(["app", "list", "--profile=a"], files: files, environment: environment)
+        #expect(other.code == 3 && other.seen.isEmpty)
+        let inherited = try await run(
+            ["app", "show"], files: files, environment: environment.merging(["PEAL_PROFILE": "b"]) { $1 })
+        #expect(inherited.code == 0 && inherited.seen.first?.headers["authorization"] == "Bearer key")
+        let unknown = try await run(["app", "list", "--profile", "c"], files: files, environment: environment)
+        #expect(unknown.code == 2 && unknown.terminal.errors.contains("it has a, b"))
+    }
+
+    @Test(
+        "name the command that was meant",
+        arguments: [
+            (["mesage", "send"], "did you mean message?"), (["message", "sned"], "did you mean send?"),
+            (["device", "delivery"], "did you mean deliveries?"), (["zzzzzz"], "commands are serve"),
+        ])
+    func suggestions(arguments: [String], text: String) async {
+        let terminal = Terminal()
+        #expect(await terminal.run(arguments) == 2)
+        #expect(terminal.errors.contains(text), "\(terminal.errors)")
+        #expect(terminal.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test("say in plain words why a server cannot be reached")
+    func plainWords() async throws {
+        let terminal = Terminal(environment: ["PEAL_API_KEY": "key"])
+        #expect(await terminal.run(["app", "list", "--server", "http://127.0.0.1:1"]) == 3)
+        #expect(terminal.errors == "cannot reach http://127.0.0.1:1: nothing listens there; is the server running?\n")
+        let unknown = Terminal(environment: ["PEAL_API_KEY": "key"])
+        #expect(await unknown.run(["app", "list", "--server", "http://no-such-host.invalid"]) == 3)
+        #expect(unknown.errors.contains("there is no such host"), "\(unknown.errors)")
+        let (code, noTLS, _) = try await run(["app", "list", "--ca-file", "/nonexistent"])
+        #expect(code == 2 && noTLS.errors == "cannot read /nonexistent\n")
     }
 
     @Test("print the server's document with --json, as it came")

@@ -176,6 +176,47 @@ import Testing
         }
     }
 
+    @Test("reads every registration of a page as its platform, or is refused with what is missing", arguments: [6, 50])
+    func platforms(count: Int) async throws {
+        let fake = FakeServer()
+        let misses = Mutex(false)
+        try await ScriptedServer.with({ seen in
+            if seen.uri.contains("/v2/topics") { return .init(status: 404, body: "") }
+            if let id = seen.uri.split(separator: "/v1/registration/").dropFirst().first {
+                if id == "u2", misses.withLock({ $0 }) { return .init(status: 404, body: "{}") }
+                let found: JSON = [
+                    "os": "ios", "device_uuid": .string(String(id)), "registration_token": .string("t\(id)"),
+                    "tags": [["text": "News"]], "custom_user_id": "ann",
+                ]
+                return .init(status: 200, body: found.text)
+            }
+            guard seen.uri.contains("/v2/registrations") else { return fake.answer(seen) }
+            let list = (1...count).map { number -> JSON in
+                ["os": "ios", "device_uuid": .string("u\(number)"), "registration_token": .string("t\(number)")]
+            }
+            let answer: JSON = ["registrations": .array(list), "totalRegistrations": .integer(count), "totalPages": 1]
+            return .init(status: 200, body: answer.text)
+        }) { url, server in
+            let arguments = [
+                "import", "--from", "pivotal", "--url", url, "--application-uuid", "a", "--source-api-key", "s",
+                "--platform", "p:q", "--json",
+            ]
+            let environment = ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app]
+            let terminal = Terminal(environment: environment)
+            #expect(await terminal.run(arguments) == 0, "\(terminal.errors)")
+            let sent = try #require(server.requests.first { $0.uri.contains("devices:batch") })
+            let devices = try #require(try JSONParser.parse(sent.body)["devices"]?.arrayValue)
+            #expect(devices.map { $0["id"]?.stringValue } == (1...count).map { "u\($0)" })
+            #expect(devices.allSatisfy { $0["user_id"] == "ann" && $0["topics"] == ["news"] })
+            misses.withLock { $0 = true }
+            let before = server.requests.count { $0.uri.contains("devices:batch") }
+            let refused = Terminal(environment: environment)
+            #expect(await refused.run(arguments) == 1)
+            #expect(refused.errors.contains("no --platform can read 1 of os ios"), "\(refused.errors)")
+            #expect(server.requests.count { $0.uri.contains("devices:batch") } == before)
+        }
+    }
+
     @Test("pages a Pivotal server, and knows its platforms, tags and inactive devices")
     func pivotal() async throws {
         let pages = Mutex<[String]>([])

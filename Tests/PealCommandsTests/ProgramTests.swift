@@ -12,6 +12,20 @@ import Testing
         #expect(terminal.output.contains("USAGE: peal") && terminal.errors.isEmpty)
     }
 
+    @Test("tells its version where others do")
+    func versionOption() async {
+        let terminal = Terminal()
+        #expect(await terminal.run(["--version"]) == 0)
+        #expect(terminal.output.hasPrefix("peal ") && terminal.errors.isEmpty)
+    }
+
+    @Test("writes completion scripts", arguments: ["bash", "zsh", "fish"])
+    func completion(shell: String) async {
+        let terminal = Terminal()
+        #expect(await terminal.run(["--generate-completion-script", shell]) == 0)
+        #expect(terminal.output.contains("peal"))
+    }
+
     @Test("tells its version")
     func version() async throws {
         let terminal = Terminal()

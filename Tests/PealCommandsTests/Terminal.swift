@@ -7,10 +7,13 @@ final class Terminal: Sendable {
     private let warned = Mutex("")
     private let files: [String: String]
     private let environment: [String: String]
+    /// What a person types; nil where nobody is there.
+    private let typed: String?
 
-    init(environment: [String: String] = [:], files: [String: String] = [:]) {
+    init(environment: [String: String] = [:], files: [String: String] = [:], typed: String? = nil) {
         self.environment = environment
         self.files = files
+        self.typed = typed
     }
 
     var output: String { printed.withLock { $0 } }
@@ -22,7 +25,11 @@ final class Terminal: Sendable {
             environment: environment,
             print: { text in self.printed.withLock { $0 += text + "\n" } },
             warn: { text in self.warned.withLock { $0 += text + "\n" } },
-            read: { path in self.files[path].map { Array($0.utf8) } })
+            read: { path in self.files[path].map { Array($0.utf8) } },
+            ask: { question in
+                self.warned.withLock { $0 += question + "\n" }
+                return self.typed
+            })
         return await PealProgram.run(arguments, in: surroundings)
     }
 }

@@ -19,6 +19,7 @@ struct ConsoleFixture: Sendable {
     let client: any TestClientProtocol
     let door: FakeDoor
     let keys: KeyVerbs
+    let hasher: any KeyHasher
     let app: App
     let other: App
 
@@ -46,10 +47,11 @@ struct ConsoleFixture: Sendable {
         let rules = KeyRules(
             dialect: "native", usualScopes: APIKey.Scope.usual, secret: .base64URL(prefix: "peal_", byteCount: 32))
         let adminTokenHash = hasher.hash(adminToken)
+        let firstAdmin = FirstAdmin(hash: adminTokenHash, isConfigured: true, time: clock)
         let door = FakeDoor(store: store, hasher: hasher, adminTokenHash: adminTokenHash)
         let randomness = SeededRandomness()
         let keys = KeyVerbs(
-            store: store, hasher: hasher, randomness: randomness, adminTokenHash: adminTokenHash,
+            store: store, hasher: hasher, randomness: randomness, firstAdmin: firstAdmin,
             loneSecretDialects: ["native"])
         let engine = StillEngine()
         let console = Console(
@@ -61,7 +63,7 @@ struct ConsoleFixture: Sendable {
                 webhooks: WebhookVerbs(store: store, rules: WebhookRules()), routes: RouteVerbs(store: store),
                 campaigns: CampaignVerbs(store: store),
                 preview: MessagePreview(providers: [:], dialectsNamingPlatforms: ["native"]), keyRules: rules,
-                hasher: hasher, adminTokenHash: adminTokenHash, time: clock, randomness: randomness,
+                hasher: hasher, firstAdmin: firstAdmin, time: clock, randomness: randomness,
                 options: ConsoleOptions(isTLS: isTLS, webhookKinds: ["events"]), operations: StillOperations(),
                 addressRules: AddressRules(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
         let (app, other) = try await store.write(.control) { store in
@@ -77,7 +79,8 @@ struct ConsoleFixture: Sendable {
         try await Application(responder: ConsoleResponder(console: console)).test(.router) { client in
             try await body(
                 ConsoleFixture(
-                    store: store, clock: clock, client: client, door: door, keys: keys, app: app, other: other))
+                    store: store, clock: clock, client: client, door: door, keys: keys, hasher: hasher, app: app,
+                    other: other))
         }
         withExtendedLifetime(file) {}
     }
@@ -173,8 +176,11 @@ final class FakeDoor: SignInDoor {
             throw PealError(.rateLimited, "too often", retryAfterSeconds: 7)
         }
         let hash = hasher.hash(secret)
-        if hash == adminTokenHash { return .admin }
+        if hash == adminTokenHash { return .firstAdmin }
         let name = KeyVerbs.publicHalf(ofHash: hash)
+        if let found = try await store.read({ try $0.storedAdmin(publicHalf: name) }) {
+            return .admin(found.admin, secretHash: found.secretHash)
+        }
         guard let key = try await store.read({ try $0.storedKey("native", publicHalf: name) }) else {
             failuresLeft.withLock { $0 -= 1 }
             throw PealError(.unauthorized, "no such key")

@@ -43,7 +43,10 @@ import Testing
                     MessageDraft(
                         id: message, app: app.key, dialect: "native", campaignID: text, audience: audience,
                         content: content, startAt: now + .seconds(60), createdAt: now, expiresAt: now + .seconds(600)))
-                try store.audit(AuditEntry(at: now, app: app.key, actor: text, action: text, object: text))
+                try store.audit(
+                    AuditEntry(
+                        at: now, actor: Actor(text, name: text), address: text, app: app.id, action: text, object: text)
+                )
                 return app
             }
             let cookie = try await fixture.signIn()

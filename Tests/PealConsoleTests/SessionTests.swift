@@ -113,6 +113,24 @@ import Testing
         }
     }
 
+    @Test("of a named admin ends when the admin is revoked")
+    func namedAdmin() async throws {
+        try await ConsoleFixture.open { fixture in
+            let secret = "peal-admin-of-somebody-with-a-name"
+            let hash = fixture.hasher.hash(secret)
+            let admin = Admin(
+                id: AdminID("00000000-0000-4000-8000-0000000000a1")!, name: "Ada", createdBy: "admin",
+                createdAt: fixture.clock.now)
+            try await fixture.store.write(.control) { store in
+                try store.insertAdmin(admin, publicHalf: KeyVerbs.publicHalf(ofHash: hash), secretHash: hash)
+            }
+            let cookie = try await fixture.signIn(secret)
+            #expect(try await fixture.get("/console/operations", cookie: cookie).status == 200)
+            try await fixture.store.write(.control) { _ = try $0.deleteAdmin(admin.id) }
+            #expect(try await fixture.get("/console/operations", cookie: cookie).status == 303)
+        }
+    }
+
     @Test("ends everywhere at once, and can begin again")
     func everywhere() async throws {
         try await ConsoleFixture.open { fixture in

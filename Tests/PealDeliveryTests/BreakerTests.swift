@@ -28,6 +28,20 @@ struct BreakerTests {
         #expect(breaker.enter(nil, now: .seconds(40)) == .open)
     }
 
+    @Test("a message that was leased for a probe is tried, although another one of the probe was refused before it")
+    func slowerProbe() {
+        let (bad, good) = (MessageID(high: 1, low: 1), MessageID(high: 1, low: 2))
+        var breaker = RouteBreaker()
+        _ = breaker.stop(by: bad, isProbe: false, now: .zero)
+        #expect(breaker.enter(bad, isLeasedForProbe: true, now: .seconds(30)) == .probe)
+        _ = breaker.stop(by: bad, isProbe: true, now: .seconds(30))
+        breaker.abandonProbe(of: bad)
+        #expect(breaker.enter(good, now: .seconds(30)) == .closed(until: .seconds(90)))
+        #expect(breaker.enter(good, isLeasedForProbe: true, now: .seconds(30)) == .probe)
+        #expect(breaker.judge(Tally(answers: 1, accepted: 1), of: good, isProbe: true, now: .seconds(31)).hasReopened)
+        #expect(breaker.enter(good, now: .seconds(31)) == .open)
+    }
+
     @Test("a probe that never reports is given to another after half a minute")
     func lostProbe() {
         var breaker = RouteBreaker()

@@ -29,6 +29,24 @@ struct CredentialChangeTests {
         }
     }
 
+    @Test("another process's change that was not announced is known once everything is read again")
+    func missedAnnouncement() async throws {
+        let fixture = try await DeliveryFixture()
+        let old = try await fixture.putCredential().fingerprint
+        try await fixture.register(1...3)
+        let service = fixture.service(isOnlyProcess: false)
+        try await fixture.running(service) {
+            try await fixture.ended(try await fixture.accept(fixture.draft(.devices(1...3)), engine: service))
+            let new = try await fixture.putCredential(keyID: "ZYXWV98765").fingerprint
+            try await fixture.ended(try await fixture.accept(fixture.draft(.devices(1...3)), engine: service))
+            #expect(
+                fixture.provider.pages.map(\.fingerprint) == [old, old], "what was read lately is kept for seconds")
+            service.rereadAll()
+            try await fixture.ended(try await fixture.accept(fixture.draft(.devices(1...3)), engine: service))
+            #expect(fixture.provider.pages.map(\.fingerprint) == [old, old, new])
+        }
+    }
+
     @Test("answers under the old one neither stop the new one nor retire a device")
     func lateRefusal() async throws {
         let fixture = try await DeliveryFixture()

@@ -91,11 +91,13 @@ struct RouteStateTests {
                 fixture.time.advance(by: .milliseconds(2))
             }
             try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
-            let good = try await Self.accept(1, fixture, service)[0]
+            try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
             let before = fixture.provider.pages.count
+            let good = try await Self.accept(1, fixture, service)[0]
             try await fixture.drive { try await fixture.state(good) == .sent }
-            // Counted in pages, because the clock runs ahead of the services on a busy machine.
-            #expect(fixture.provider.pages.count - before <= 3 * Limits.probeMessagesMax)
+            // Counted in pages, because the clock runs ahead of the services on a busy machine. Two probes reach all
+            // seven messages; once the route is open, each of the others may be refused once more.
+            #expect(fixture.provider.pages.count - before <= 2 * Limits.probeMessagesMax + 6)
         }
     }
 

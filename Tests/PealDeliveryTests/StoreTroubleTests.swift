@@ -34,6 +34,41 @@ struct StoreTroubleTests {
         }
     }
 
+    @Test("after an outage for all of several processes nobody takes over what its holder still settles")
+    func sharedOutage() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...6000)
+        fixture.provider.hold()
+        let severed = [SeveredStore(fixture.store), SeveredStore(fixture.store)]
+        let services = severed.map { fixture.service(on: $0, isOnlyProcess: false) }
+        try await fixture.running(services[0]) {
+            try await fixture.running(services[1]) {
+                try await fixture.eventually { services.allSatisfy(\.isRunning) }
+                var ids: [MessageID] = []
+                for service in services {
+                    ids.append(try await fixture.accept(fixture.draft(.all), engine: service))
+                    ids.append(try await fixture.accept(fixture.draft(.devices(1...40)), engine: service))
+                }
+                try await fixture.eventually { fixture.provider.heldCount >= 4 }
+                for store in severed { store.cut() }
+                fixture.provider.release()
+                try await fixture.eventually { fixture.provider.pages.allSatisfy { $0.flight.snapshot.isComplete } }
+                // Longer than a lease, and until just before a round of both Rescuers.
+                try await fixture.pass(seconds: 59)
+                for store in severed { store.restore() }
+                try await fixture.pass(seconds: 3)
+                // Slowly, so that no lease ends before its worker runs on a busy machine.
+                try await fixture.drive(by: .milliseconds(20), isWorkUnderWay: true) {
+                    for id in ids where try await fixture.state(id) != .sent { return false }
+                    return true
+                }
+                #expect(ids.map { fixture.provider.repeatCount($0) } == [0, 0, 0, 0])
+                #expect(services.map(\.metrics.snapshot.leasesTakenBack) == [0, 0])
+                #expect(services.map(\.metrics.snapshot.settlesRefused) == [0, 0])
+            }
+        }
+    }
+
     @Test("an idle process finds out by itself that the store refuses writes, and that it accepts them again")
     func readiness() async throws {
         let fixture = try await DeliveryFixture()
@@ -130,8 +165,10 @@ struct StoreTroubleTests {
             try await fixture.pass(seconds: 60)
             #expect(fixture.provider.repeatCount(id) == 0)
             try await fixture.repairCursor()
-            try await fixture.move(id, from: [.sending], to: .paused)
-            try await fixture.move(id, from: [.paused], to: .sending)
+            let resumed = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+                try $0.resumeQuarantined(app: app, id: id, now: now)
+            }
+            #expect(resumed == 1)
             service.interrupt(id)
             try await fixture.drive { try await fixture.state(id) == .sent }
             let counts = try await fixture.counts(id)

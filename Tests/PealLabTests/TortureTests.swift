@@ -112,15 +112,19 @@ struct TortureLedgerTests {
 /// A few seconds with real programs; `make torture` runs for minutes.
 @Suite("Torture with real programs")
 struct TortureRunTests {
-    @Test("loses nothing and doubles no more than its bound", .timeLimit(.minutes(5)))
-    func short() async throws {
+    @Test(
+        "loses nothing and doubles no more than its bound", .timeLimit(.minutes(5)),
+        arguments: [(nil, 1), (TortureSetting.ownPostgres, 3)])
+    func short(_ store: String?, _ nodes: Int) async throws {
         var plan = TortureSchedule.Plan()
         (plan.seconds, plan.messages, plan.devices, plan.kills) = (6, 20, 300, 2)
         plan.faults = [.pause, .connections, .answers]
+        plan.nodes = nodes
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent(".build/debug").path
         var setting = TortureSetting(binaries: folder)
         setting.pagesInFlight = 1
+        setting.store = store
         let result = try await TortureRun(TortureSchedule(plan), setting).run()
         #expect(result.verdict.violations == [], "logs in \(result.folder ?? "none")")
         #expect(result.verdict.delivered > 1000)

@@ -43,7 +43,8 @@ struct PreviewFixture: Sendable {
             store: file.store, providers: networks, time: time, randomness: SeededRandomness(seed: 7), logger: quiet)
         let services = APIServices(
             store: file.store, engine: engine, providers: networks, channels: apns.channels, time: time,
-            randomness: randomness, hasher: PlainHasher(), firstAdmin: FirstAdmin(hash: PlainHasher().hash(adminToken), isConfigured: true, time: time),
+            randomness: randomness, hasher: PlainHasher(),
+            firstAdmin: FirstAdmin(hash: PlainHasher().hash(adminToken), isConfigured: true, time: time),
             addressRules: AddressRules(), options: APIOptions(messageLifeSeconds: lifeSeconds),
             operations: NoOperations(), logger: quiet)
         try await Application(router: buildRouter(services)).test(.router) { client in

@@ -46,7 +46,7 @@ struct APNsRenderingTests {
             "every common field",
             body:
                 #"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"},"badge":0,"sound":"default","#
-                + #""thread-id":"th","category":"c","mutable-content":1},"k":{"n":1.0},"image_url":"https://x/i.png"}"#
+                + #""thread-id":"th","category":"c","mutable-content":1},"k":{"n":1.0},"ctx_image_url":"https://x/i.png"}"#
         ) {
             $0.content.title = .plain("T")
             $0.content.subtitle = .plain("S")

@@ -78,7 +78,7 @@ struct FCMCredentialTests {
 
     @Test("assertions are RS256 JWTs that anybody can verify")
     func assertion() async throws {
-        let client = try OutboundClient(.init(), group: MultiThreadedEventLoopGroup.singleton)
+        let client = try OutboundClient(.init(), group: MultiThreadedEventLoopGroup.singleton, time: ManualTime())
         let source = try FCMTokenSource(testServiceAccount, client: client, time: ManualTime())
         let text = try #require(source.assertion(at: Timestamp(seconds: 1_800_000_000)))
         let parts = text.split(separator: ".").map(String.init)

@@ -132,8 +132,8 @@ struct ShapeReadingTests {
         let policy = Policy(refusesUnknown: true)
         #expect(
             try refusal(#"{"name":"a","colour":"red"}"#, policy)
-                == "invalid_field colour: colour is unknown; did you mean color?")
-        #expect(try refusal(#"{"name":"a","zzz":1}"#, policy) == "invalid_field zzz: zzz is unknown")
+                == "unknown_field colour: colour is unknown; did you mean color?")
+        #expect(try refusal(#"{"name":"a","zzz":1}"#, policy) == "unknown_field zzz: zzz is unknown")
     }
 
     @Test("a member whose refusal waits, and the members after it at their own path")
@@ -164,7 +164,9 @@ struct ShapeDescribingTests {
         #expect(schema.json == ["$ref": "#/components/schemas/Size"])
         let member = #"{"type":["integer","null"],"minimum":0,"maximum":100}"#
         #expect(
-            Self.text(schema, "Size") == #"{"type":"object","properties":{"width":\#(member),"height":\#(member)}}"#)
+            Self.text(schema, "Size")
+                == #"{"type":"object","properties":{"width":\#(member),"height":\#(member)},"additionalProperties":false}"#
+        )
     }
 
     @Test("the members of an included object with its own, and components of components")

@@ -57,6 +57,37 @@ struct SimulatorTests {
         await simulator.stop()
     }
 
+    @Test("keeps its authority and keys when it starts again in the same directory")
+    func restart() async throws {
+        let options = SimulatorOptions(directory: directory())
+        defer { try? FileManager.default.removeItem(atPath: options.directory) }
+        let names = [
+            "ca.pem", "ca-key.pem", "apns-key.p8", "apns-certificate.pem", "apns-certificate-key.pem",
+        ]
+        func contents() throws -> [String] {
+            try names.map { try String(contentsOfFile: "\(options.directory)/\($0)", encoding: .utf8) }
+        }
+        func account() throws -> [JSONValue?] {
+            let file = try Data(contentsOf: URL(fileURLWithPath: options.directory + "/fcm-service-account.json"))
+            let json = JSONValue(bytes: Array(file))
+            return [json?["private_key"], json?["private_key_id"]]
+        }
+        let first = try await Simulator.start(options)
+        let (files, key) = (try contents(), try account())
+        await first.stop()
+        let mode = try FileManager.default.attributesOfItem(atPath: options.directory + "/ca-key.pem")
+        #expect(mode[.posixPermissions] as? Int == 0o600)
+        let second = try await Simulator.start(options)
+        #expect(try contents() == files)
+        #expect(try account() == key && key.allSatisfy { $0 != nil })
+        await second.stop()
+        try Data("nonsense".utf8).write(to: URL(fileURLWithPath: options.directory + "/ca.pem"))
+        let third = try await Simulator.start(options)
+        let others = try contents()
+        #expect(others[0] != files[0] && others[2] == files[2] && others[3] != files[3])
+        await third.stop()
+    }
+
     @Test("sends a large answer completely before it closes the connection")
     func largeAnswer() async throws {
         let options = SimulatorOptions(directory: directory())

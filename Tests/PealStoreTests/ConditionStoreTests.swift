@@ -83,7 +83,8 @@ struct ConditionStoreTests {
         ("attribute", .attribute("plan", [.init(.is, "pro")]), [1]),
         ("attribute missing", .attribute("plan", [.init(.exists, false)]), [3, 4, 5]),
         ("range", .attribute("age", [.init(.gte, 12), .init(.lt, 30)]), [4]),
-        ("version", .appVersion([.init(.gte, "2.10")]), [1, 4]), ("version below", .appVersion([.init(.lt, "2.10")]), [2]),
+        ("version", .appVersion([.init(.gte, "2.10")]), [1, 4]),
+        ("version below", .appVersion([.init(.lt, "2.10")]), [2]),
         ("pre-release", .appVersion([.init(.gte, "3")]), []),
         ("seen", .seen(withinDays: 5), [1, 2, 3, 4]), ("seen long ago", .seen(withinDays: 11), [1, 2, 3, 4, 5]),
         ("not seen", .not(.seen(withinDays: 5)), [5]),
@@ -95,7 +96,10 @@ struct ConditionStoreTests {
         ("twice not", .not(.not(.topic("b"))), [1, 3]),
         ("all false", .and([.platform(.ios), .platform(.android)]), []),
         ("not of a constant", .not(.platform(.ios)), [2]),
-        ("and of or", .and([.or([.topic("a"), .topic("b")]), .or([.locale("en"), .attribute("age", [.init(.is, 30)])])]), [1, 3]),
+        (
+            "and of or",
+            .and([.or([.topic("a"), .topic("b")]), .or([.locale("en"), .attribute("age", [.init(.is, 30)])])]), [1, 3]
+        ),
     ]
 
     @Test("a condition alone is about all devices", arguments: StoreUnderTest.allCases)
@@ -169,7 +173,8 @@ struct ConditionStoreTests {
         for route in [Route.apnsProduction, .fcm] { sent += try await Worker(fixture: fixture).run(route) }
         #expect(sent.count == 3)
         await #expect(throws: PealError.self) { try await fixture.send(Self.audience(.segment("both"))) }
-        #expect(try await fixture.store.read { try $0.segments(app: app, after: nil, limit: 9).map(\.name) } == ["german"])
+        #expect(
+            try await fixture.store.read { try $0.segments(app: app, after: nil, limit: 9).map(\.name) } == ["german"])
     }
 
     @Test("many devices are met exactly once, and the estimate is near", arguments: StoreUnderTest.allCases)

@@ -11,6 +11,12 @@ import Testing
 struct PostgresEngineTests {
     private struct Refusal: Error {}
 
+    private final class Flag: Sendable {
+        private let value = Atomic(false)
+        var isSet: Bool { value.load(ordering: .relaxed) }
+        func set() { value.store(true, ordering: .relaxed) }
+    }
+
     @Test("concurrent check-then-writes of two processes leave nothing that none of them allowed")
     func writeSkew() async throws {
         let first = try await StoreUnderTest.postgres.open()
@@ -250,6 +256,41 @@ struct PostgresEngineTests {
         #expect(Set(all).count == 30)
         let taken = try await other.store.write(.control) { try $0.takeBackLeases(endedBefore: nil) }
         #expect(taken == 0, "leases of other processes end by time alone")
+    }
+
+    @Test("no reader of gates misses a change that another process commits later")
+    func gateOrder() async throws {
+        let first = try await Fixture(.postgres)
+        let second = Fixture(try await first.test.anotherNode(), app: first.app)
+        let routes = [Route.apnsProduction, .fcm].map { ActiveRoute(app: first.app, route: $0) }
+        let (hasWritten, mayCommit) = (Flag(), Flag())
+        @Sendable func close(_ route: ActiveRoute, on node: Fixture, holding: Bool) async throws {
+            let gate = RouteGate(route, .stopped, closedUntil: node.now + .seconds(30), reason: "Test")
+            try await node.store.write(.control) { writer in
+                _ = try writer.setGate(gate)
+                guard holding else { return }
+                hasWritten.set()
+                for _ in 0..<400 where !mayCommit.isSet { usleep(5000) }
+            }
+        }
+        async let slow: Void = close(routes[0], on: first, holding: true)
+        try await Polling.wait(for: "the first write") { hasWritten.isSet }
+        async let quick: Void = close(routes[1], on: second, holding: false)
+        var seen: [ActiveRoute] = []
+        var last: Int64 = 0
+        func read() async throws {
+            let gates = try await second.store.read { [last] in try $0.gates(changedAfter: last, limit: 9) }
+            seen += gates.map(\.route)
+            last = max(last, gates.map(\.change).max() ?? 0)
+        }
+        for _ in 0..<20 {
+            try await read()
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        mayCommit.set()
+        _ = try await (slow, quick)
+        try await read()
+        #expect(Set(seen) == Set(routes))
     }
 
     @Test("two processes that end the last two slices of a message at once end it")

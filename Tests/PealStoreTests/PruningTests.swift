@@ -39,6 +39,7 @@ struct PruningTests {
         "segment": "Limits.segmentsPerAppMax",
         "route_gate": "one row for each route of an app that was ever closed",
         "remainder": "deleted when its change is complete",
+        "statistics": "summed up after Limits.statisticsMinutesLifeSeconds, deleted after statisticsDaysLifeSeconds",
     ]
 
     /// Tables whose rows outlive their app: the app itself, the record of its deletion, and what completes it.

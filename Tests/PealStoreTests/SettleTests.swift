@@ -43,7 +43,128 @@ struct SettleTests {
         #expect(try await fixture.store.read { try $0.census() } == StoreCensus())
     }
 
-    @Test("a settlement under a lost lease, a past cursor or twice changes nothing", arguments: StoreUnderTest.allCases)
+    @Test(
+        "settlements whose commit was not answered are applied once, and called applied when they are repeated",
+        arguments: StoreUnderTest.allCases)
+    func repeated(_ engine: StoreUnderTest) async throws {
+        let fixture = try await populated(engine, 3000)
+        let worker = Worker(fixture: fixture)
+        let (id, _) = try await fixture.send(.all)
+        var slice = try #require(try await fixture.lease().first)
+        var settlements: [Settlement] = []
+        for part in 1...2 {
+            let page = try await worker.page(of: slice)
+            var settlement = worker.settlement(slice, page)
+            let late = Array(page.keys.prefix(2))
+            settlement.deferrals = [
+                .init(
+                    part: Int64(part), keys: late, attempt: 0, readyAt: fixture.now,
+                    leasedUntil: fixture.now + .seconds(30))
+            ]
+            settlement.counts.accepted -= late.count
+            settlements.append(settlement)
+            (slice.cursor, slice.counts) = (page.through, settlement.counts)
+        }
+        let first = try await worker.settle(settlements)
+        fixture.time.advance(by: .seconds(20))
+        let second = try await worker.settle(settlements)
+        #expect(first.map(\.isApplied) == [true, true] && second.map(\.isApplied) == [true, true])
+        #expect(second.map { $0.leasedSlices.map(\.id.part) } == [[1], [2]], "the worker awaits its stragglers")
+        let report = try await fixture.store.read { try $0.report(app: fixture.app, id: id) }
+        #expect(report?.total.accepted == 2048 - 4)
+        let pages = try await fixture.store.read { [app = fixture.app] in
+            try $0.logRows(app: app, message: id, route: .apnsProduction, key: 1500, inAddresses: false).map(\.page)
+        }
+        #expect(pages == [1])
+
+        let release = Settlement(
+            slice: slice.id, owner: "me", term: slice.term, cursorBefore: slice.cursor, cursorAfter: slice.cursor,
+            counts: slice.counts, logRow: nil, next: .release(readyAt: nil))
+        #expect(try await worker.settle([release])[0].isApplied)
+        #expect(try await worker.settle([release])[0].isApplied)
+        let next = try #require(try await fixture.lease(owner: "other").first)
+        #expect(try await !worker.settle([release])[0].isApplied, "another's lease")
+        #expect(try await !worker.settle(settlements).contains { $0.isApplied })
+        #expect(next.cursor == slice.cursor)
+    }
+
+    @Test(
+        "a settlement that waited for the store extends its lease from when it is written",
+        arguments: StoreUnderTest.allCases)
+    func lateLease(_ engine: StoreUnderTest) async throws {
+        let fixture = try await populated(engine, 3000)
+        let worker = Worker(fixture: fixture)
+        _ = try await fixture.send(.all)
+        let slice = try #require(try await fixture.lease().first)
+        let page = try await worker.page(of: slice)
+        var settlement = worker.settlement(slice, page)
+        settlement.deferrals = [
+            .init(
+                part: 1, keys: [page.keys[0]], attempt: 0, readyAt: fixture.now,
+                leasedUntil: fixture.now + .seconds(30))
+        ]
+        fixture.time.advance(by: .seconds(60))
+        #expect(try await worker.settle([settlement])[0].isApplied)
+        let taken = try await fixture.store.write(.control) { [now = fixture.now] in
+            try $0.takeBackLeases(endedBefore: now + .seconds(Limits.leaseSeconds - 1))
+        }
+        #expect(taken == 0)
+    }
+
+    @Test("a slice that is quarantined after its message ended goes to its end", arguments: StoreUnderTest.allCases)
+    func quarantinedLate(_ engine: StoreUnderTest) async throws {
+        let fixture = try await populated(engine, 10)
+        let worker = Worker(fixture: fixture)
+        var quarantined: [(id: MessageID, slice: Slice)] = []
+        for keepsAnswers in [false, true] {
+            let (id, _) = try await fixture.send(.all)
+            let slice = try #require(try await fixture.lease().first)
+            let settlement = worker.settlement(slice, try await worker.page(of: slice))
+            let result = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+                _ = try $0.moveMessage(app: app, id: id, from: [.sending], to: .cancelled, now: now)
+                return try $0.quarantine(settlement, reason: "damaged", keepsAnswers: keepsAnswers, now: now)
+            }
+            #expect(result.isApplied && result.isQuarantined)
+            quarantined.append((id, slice))
+        }
+        let ending = try await fixture.lease()
+        try #require(ending.map(\.id) == [quarantined[1].slice.id])
+        #expect(try await worker.run(ending[0]).isEmpty, "its answers were kept")
+        let ids = quarantined.map(\.id)
+        let first = try await fixture.store.read { try $0.report(app: fixture.app, id: ids[1]) }
+        #expect(first?.total.pending == 0)
+
+        #expect(try await fixture.store.read { try $0.census().slicesQuarantined } == 1, "it would fail again at once")
+        #expect(try await fixture.store.write(.control) { try $0.endQuarantined(limit: 10) } == 1)
+        let swept = try #require(try await fixture.lease().first)
+        _ = try await worker.run(swept, outcome: .suppressed)
+        let report = try await fixture.store.read { try $0.report(app: fixture.app, id: ids[0]) }
+        #expect(report?.total.suppressed == 10 && report?.total.pending == 0)
+        #expect(try await fixture.store.write(.control) { try $0.endQuarantined(limit: 10) } == 0)
+    }
+
+    @Test("work goes on with a quarantined slice when its message is resumed", arguments: StoreUnderTest.allCases)
+    func resumedQuarantine(_ engine: StoreUnderTest) async throws {
+        let fixture = try await populated(engine, 10)
+        let worker = Worker(fixture: fixture)
+        let (id, _) = try await fixture.send(.all)
+        let slice = try #require(try await fixture.lease().first)
+        let settlement = worker.settlement(slice, try await worker.page(of: slice))
+        let ended = try await fixture.store.write(.control) { [now = fixture.now] in
+            _ = try $0.quarantine(settlement, reason: "damaged", keepsAnswers: false, now: now)
+            return try $0.endQuarantined(limit: 10)
+        }
+        #expect(ended == 0, "its message has not ended")
+        #expect(try await fixture.lease().isEmpty)
+        let count = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+            try $0.resumeQuarantined(app: app, id: id, now: now)
+        }
+        #expect(count == 1)
+        #expect(try await worker.run().count == 10)
+        #expect(try await fixture.state(id) == .sent)
+    }
+
+    @Test("a settlement under a lost lease or a past cursor changes nothing", arguments: StoreUnderTest.allCases)
     func lostLease(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine, 3000)
         let worker = Worker(fixture: fixture)
@@ -52,8 +173,6 @@ struct SettleTests {
         let page = try await worker.page(of: slice)
         let settlement = worker.settlement(slice, page)
         #expect(try await worker.settle([settlement])[0].isApplied)
-        #expect(try await !worker.settle([settlement])[0].isApplied, "its repetition")
-
         let taken = try await fixture.store.write(.control) { [now = fixture.now] in
             try $0.takeBackLeases(endedBefore: now + .seconds(60))
         }

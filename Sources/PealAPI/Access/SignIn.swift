@@ -9,18 +9,27 @@ package struct SignIn: Sendable {
 
     package init(_ services: APIServices) { gatekeeper = Gatekeeper(services) }
 
-    /// The key with that secret; nil for the admin token.
+    /// Whose secret it was.
+    package enum Person: Sendable {
+        /// nil for the first admin.
+        case admin(Admin?)
+        case key(StoredKey)
+    }
+
     /// - Throws: `unauthorized`; `forbidden` for a key of another dialect; `rate_limited`.
-    package func key(
+    package func person(
         ofSecret secret: String, peer: SocketAddress?, headers: HTTPFields, now: Timestamp
-    ) async throws -> StoredKey? {
+    ) async throws -> Person {
         var shown = HTTPFields()
         // A line end would be another header.
         shown[.authorization] = secret.utf8.allSatisfy { (0x21..<0x7F).contains($0) } ? "Bearer \(secret)" : "Bearer -"
         let address = ClientAddress(peer, headers, proxies: gatekeeper.services.options.trustedProxies)
         let caller = try await gatekeeper.admit(shown, .anyNative, parameters: [:], from: address, now: now)
-        guard case .key(let key) = caller.identity else { return nil }
-        return key
+        switch caller.identity {
+        case .key(let key): return .key(key)
+        case .admin(let admin): return .admin(admin)
+        case .nobody: throw PealError(.unauthorized, "a valid key is required")
+        }
     }
 }
 
@@ -30,4 +39,9 @@ extension APIServices {
 
     /// A key was made or revoked other than through the API: nothing that is cached of keys counts any more.
     package func forgetKeys() { keyRing.forget() }
+
+    /// The client's address as the audit log shows it.
+    package func clientAddress(_ peer: SocketAddress?, _ headers: HTTPFields) -> String {
+        ClientAddress(peer, headers, proxies: options.trustedProxies).text
+    }
 }

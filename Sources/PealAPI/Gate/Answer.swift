@@ -38,6 +38,16 @@ struct Answer: Sendable {
         headers[.contentType] = type
     }
 
+    /// Writes a body piece by piece. Writing throws when the client has left.
+    typealias Stream = @Sendable (_ write: (String) async throws -> Void) async throws -> Void
+
+    /// Whose body is written while the client reads it.
+    init(streaming stream: @escaping Stream, type: String) {
+        self.init(.ok)
+        headers[.contentType] = type
+        self.stream = Self.body(stream)
+    }
+
     init(_ reply: Reply) {
         status = HTTPResponse.Status(code: reply.status)
         body = reply.body
@@ -55,6 +65,21 @@ struct Answer: Sendable {
         return Response(
             status: status, headers: headers,
             body: hasBody ? ResponseBody(byteBuffer: ByteBuffer(bytes: body)) : ResponseBody())
+    }
+
+    private static func body(_ stream: @escaping Stream) -> ResponseBody {
+        ResponseBody { writer in
+            // The closure of a stream cannot change what it captures.
+            let held = HeldWriter(writer)
+            try await stream { try await held.writer.write(ByteBuffer(string: $0)) }
+            try await held.writer.finish(nil)
+        }
+    }
+
+    private final class HeldWriter {
+        var writer: any ResponseBodyWriter
+
+        init(_ writer: any ResponseBodyWriter) { self.writer = writer }
     }
 }
 

@@ -19,6 +19,9 @@ struct Call: Sendable {
     /// For a large body, until it is parsed.
     let parsing: ParsingTurns.Turn?
 
+    /// In the server's log and in `X-Request-Id`.
+    var requestID: String { visit.requestID }
+
     /// For the verbs.
     var verb: VerbCall { verb(by: caller) }
 

@@ -4,6 +4,17 @@ internal import PealCore
 protocol Envelope: Sendable {
     /// - Parameter path: the path of the request.
     func answer(_ error: PealError, path: String, now: Timestamp) -> Answer
+    /// The same for an envelope that names the request.
+    func answer(_ error: PealError, path: String, now: Timestamp, requestID: String) -> Answer
+}
+
+extension Envelope {
+    func answer(_ error: PealError, path: String, now: Timestamp, requestID: String) -> Answer {
+        answer(error, path: path, now: now)
+    }
+
+    /// The status in dialects whose vendors know no 413 for a notification.
+    static func status(of code: PealError.Code) -> Int { code == .payloadTooLarge ? 400 : code.httpStatus }
 }
 
 extension PealError {

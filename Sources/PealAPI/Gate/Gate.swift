@@ -46,7 +46,8 @@ struct Gate: RouterMiddleware {
             services.refusals.note(refusal, visit, method: request.method.rawValue, at: services.time.now)
             let raw = halves.first ?? "/"
             answer = Dialects.owner(of: path, raw: raw).envelope.answer(
-                refusal, path: path?.text ?? String(raw), now: services.time.now)
+                refusal, path: path?.text ?? String(raw), now: services.time.now, requestID: visit.requestID)
+            if refusal.field == BodyDecoder.fieldName { answer.headers[.acceptEncoding] = "gzip" }
             if case .otherMethod(let allowed) = error as? Unmatched { answer.headers[.allow] = allowed }
         }
         answer.headers[.requestID] = visit.requestID
@@ -130,12 +131,7 @@ struct Gate: RouterMiddleware {
         admit: ([UInt8]) async throws -> Void
     ) async throws -> [UInt8] {
         guard request.method != .get, request.method != .head else { return [] }
-        let encoding = request.headers[.contentEncoding]?.lowercased() ?? ""
-        guard ["", "identity"].contains(encoding) else {
-            throw PealError(
-                .unsupportedMediaType, "the body must not be compressed: Content-Encoding is not supported",
-                field: "Content-Encoding")
-        }
+        let decoder = try BodyDecoder(request.headers[.contentEncoding])
         let limit = min(limit ?? .max, services.options.requestBodyBytesMax)
         let tooLarge = PealError(.bodyTooLarge, "the body is larger than \(limit) bytes")
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
@@ -143,15 +139,19 @@ struct Gate: RouterMiddleware {
         var isUnknown = isUnknown
         var buffers = request.body.makeAsyncIterator()
         while let buffer = try await Self.next(&buffers) {
-            guard bytes.count + buffer.readableBytes <= limit else { throw tooLarge }
-            try share.take(buffer.readableBytes, isUnknown: isUnknown)
-            bytes.append(contentsOf: buffer.readableBytesView)
-            if isUnknown, bytes.count > Limits.unknownCallerBodyBytesMax {
-                try await admit(bytes)
-                isUnknown = false
-                share.becomeKnown()
+            decoder.receive(buffer)
+            while let piece = try decoder.next() {
+                guard bytes.count + piece.readableBytes <= limit else { throw tooLarge }
+                try share.take(piece.readableBytes, isUnknown: isUnknown)
+                bytes.append(contentsOf: piece.readableBytesView)
+                if isUnknown, bytes.count > Limits.unknownCallerBodyBytesMax {
+                    try await admit(bytes)
+                    isUnknown = false
+                    share.becomeKnown()
+                }
             }
         }
+        try decoder.end()
         if isUnknown, bytes.count > Limits.parsedAtOnceBytesMax { try await admit(bytes) }
         if !bytes.isEmpty { try MediaType.check(request.headers[.contentType], tolerance: tolerance) }
         return bytes

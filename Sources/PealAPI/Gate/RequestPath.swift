@@ -23,10 +23,12 @@ struct RequestPath: Sendable, Hashable {
 /// The parameters of a request's query. If a name is repeated, the last value counts.
 struct Query: Sendable {
     private let values: [String: String]
+    /// In the order of the request, repetitions included.
+    let names: [String]
 
     /// - Throws: `invalid_field` naming the parameter whose escape is invalid.
     init(_ raw: some StringProtocol) throws(PealError) {
-        var values: [String: String] = [:]
+        var (values, names): ([String: String], [String]) = ([:], [])
         for pair in raw.split(separator: "&") {
             let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = PercentCoding.decode(halves[0], plusIsSpace: true) else {
@@ -36,8 +38,10 @@ struct Query: Sendable {
                 throw .invalid(name, "\(name) contains an invalid escape")
             }
             values[name] = value
+            names.append(name)
         }
         self.values = values
+        self.names = names
     }
 
     /// The value of `name`; nil when it is missing or empty.

@@ -33,7 +33,8 @@ struct APIDocument: Sendable {
 
     private static let text = """
         Repeated and trailing slashes in a path are ignored. HEAD is supported wherever GET is, OPTIONS everywhere. \
-        Unknown members are ignored. Every response has `X-Request-Id`. Every POST of the native API accepts \
+        The native API refuses unknown members and unknown query parameters, the others ignore them. A body may be \
+        compressed with gzip. Every response has `X-Request-Id`. Every POST of the native API accepts \
         `Idempotency-Key`.
         """
 

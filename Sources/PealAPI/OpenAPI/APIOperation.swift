@@ -46,7 +46,9 @@ struct APIOperation: Sendable {
         codes.formUnion(refusals)
         if access.isGuarded { codes.formUnion([.unauthorized, .forbidden, .rateLimited]) }
         if !pathParameters.isEmpty { codes.insert(.notFound) }
-        if method != .get { codes.formUnion([.bodyTooLarge, .unsupportedMediaType, .rateLimited]) }
+        // Of the native API, also an unknown parameter or an unexpected body.
+        codes.insert(.unknownField)
+        if method != .get { codes.formUnion([.invalidJSON, .bodyTooLarge, .unsupportedMediaType, .rateLimited]) }
         if body != nil { codes.formUnion([.invalidJSON, .missingField, .notSupported]) }
         if isRepeatable { codes.formUnion([.conflict, .idempotencyMismatch]) }
         return codes

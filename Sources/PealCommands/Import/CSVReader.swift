@@ -4,7 +4,7 @@ internal import PealCore
 /// Reads comma-separated values (RFC 4180): quoted fields may contain commas, doubled quotes and line breaks. Line
 /// breaks are LF, CRLF or CR; empty lines are skipped.
 struct CSVReader {
-    private var source: ByteSource
+    private(set) var source: ByteSource
     private var line = 1
     private var isBegun = false
 
@@ -119,12 +119,21 @@ struct ByteSource {
     private let path: String
     private var piece: [UInt8] = []
     private var position = 0
+    /// Bytes read before `piece`.
+    private var passed = 0
+    /// nil if it is not a file.
+    private let size: Int?
     private static let pieceBytes = 64 * 1024
+
+    /// How much has been read, from 0 to 1; nil if that is unknown.
+    var share: Double? { size.map { $0 > 0 ? Double(passed + position) / Double($0) : 1 } }
 
     /// - Parameter path: `-` for standard input.
     /// - Throws: `usage` when the file cannot be read.
     init(_ path: String) throws(CommandFailure) {
         self.path = path
+        let attributes = path == "-" ? nil : try? FileManager.default.attributesOfItem(atPath: path)
+        size = attributes?[.type] as? FileAttributeType == .typeRegular ? attributes?[.size] as? Int : nil
         if path == "-" {
             handle = .standardInput
         } else if let file = FileHandle(forReadingAtPath: path) {
@@ -137,6 +146,7 @@ struct ByteSource {
     /// The next byte without consuming it; nil at the end.
     mutating func peek() throws(CommandFailure) -> UInt8? {
         if position == piece.count {
+            passed += piece.count
             do {
                 piece = try handle.read(upToCount: Self.pieceBytes).map { Array($0) } ?? []
             } catch {
@@ -155,6 +165,7 @@ struct ByteSource {
 
     /// Puts back bytes that `next` returned.
     mutating func unread(_ bytes: some Collection<UInt8>) {
+        passed += position - bytes.count
         piece = Array(bytes) + piece[position...]
         position = 0
     }
@@ -170,7 +181,7 @@ struct ByteSource {
 
 /// Reads a file line by line, and skips empty lines.
 struct LineReader {
-    private var source: ByteSource
+    private(set) var source: ByteSource
     private var line = 0
 
     /// A line; its bytes are nil when it is longer than `Limits.importRecordBytesMax`.

@@ -31,6 +31,7 @@ struct ExportCommand: AsyncParsableCommand {
         let file = try output.map { path throws(CommandFailure) in try OutputFile("\(path).partial") }
         var progress = Progress(Surroundings.current.time)
         if format == .csv { try write([DeviceColumns.all.joined(separator: ",")], to: file) }
+        let total = try await total(client)
         var count = 0
         var cursor: String?
         repeat {
@@ -44,11 +45,27 @@ struct ExportCommand: AsyncParsableCommand {
                 throw CommandFailure.refused("the server returned the same cursor twice")
             }
             cursor = next
-            progress.report(count, isLast: cursor == nil)
+            progress.report(count, share: total.map { Double(count) / Double(max(1, $0)) }, isLast: cursor == nil)
         } while cursor != nil
         if let file, let output {
             try file.finish(as: output)
             options.show(["devices": .integer(count), "output": .string(output)])
+        }
+    }
+
+    /// How many devices there will be; nil if the server does not say. Retired devices are not counted.
+    private func total(_ client: APIClient) async throws(CommandFailure) -> Int64? {
+        if let topic {
+            return try await client.send(.get, try app.path(["topics", topic]), isMissingFine: true)?["devices"]?
+                .integerValue
+        }
+        let path = APIPath(["apps", try app.id(), "audience"], verb: ":count")
+        do {
+            return try await client.send(.post, path, body: ["audience": ["all": true]], isHarmless: true)["devices"]?
+                .integerValue
+        } catch {
+            // A key without the scope, or an earlier server: the export does not depend on it.
+            return nil
         }
     }
 

@@ -44,6 +44,9 @@ struct ImportCommand: AsyncParsableCommand {
     )
     var platforms: [String] = []
 
+    @Flag(help: "Do not import the topics of a Pivotal server that cannot list their devices.")
+    var withoutTopics = false
+
     @Option(help: "Environment of iOS devices without one: production or sandbox.")
     var environment: String?
 
@@ -75,6 +78,7 @@ struct ImportCommand: AsyncParsableCommand {
         let source = PivotalSource(
             pivotal, application: applicationUUID ?? "", platforms: logins, environment: environment)
         try await run(source, unit: "registration", client: client) { resume, progress in
+            guard !withoutTopics, !client.isDryRun else { return nil }
             let topics = PivotalTopicImport(source: pivotal, target: client, app: try app.id(), resume: resume)
             return try await topics.run(withDevices: logins.isEmpty, &progress)
         }
@@ -108,7 +112,7 @@ struct ImportCommand: AsyncParsableCommand {
         let summary = try await importer.run(&source, &progress)
         let made = try await topics(resume, &progress)
         options.show(
-            summary.json.merging(
+            (client.isDryRun ? ["dry_run": true] : JSON.empty).merging(summary.json).merging(
                 .compact([
                     ("topics", made.map { .integer($0.topics) }),
                     ("subscriptions", made.map { .integer($0.subscriptions) }),

@@ -6,6 +6,9 @@ protocol ImportSource {
     /// Identifies the source in a resume file.
     var name: String { get }
 
+    /// How much has been read, from 0 to 1; nil if that is unknown.
+    var share: Double? { get }
+
     /// The next record with a number above `done`; nil at the end.
     mutating func next(after done: Int) async throws(CommandFailure) -> ImportRecord?
 }
@@ -54,6 +57,13 @@ struct FileSource: ImportSource {
     let name: String
     private let environment: String?
     private var reader: Reader
+
+    var share: Double? {
+        switch reader {
+        case .lines(let lines): lines.source.share
+        case .csv(let csv, _): csv.source.share
+        }
+    }
 
     private enum Reader {
         case lines(LineReader)

@@ -40,7 +40,7 @@ struct Importer {
         while let record = try await source.next(after: done) {
             if batch.isFull(before: record) {
                 try await send(batch, &summary)
-                progress.report(summary.devices, "\(summary.refused) refused")
+                progress.report(summary.devices, "\(summary.refused) refused", share: source.share)
                 batch = ImportBatch()
             }
             batch.add(record)
@@ -54,7 +54,9 @@ struct Importer {
     private func send(_ batch: ImportBatch, _ summary: inout Summary) async throws(CommandFailure) {
         guard let last = batch.last else { return }
         var refusals = batch.refusals
-        if !batch.devices.isEmpty {
+        if client.isDryRun {
+            summary.created += batch.devices.count
+        } else if !batch.devices.isEmpty {
             let answer = try await client.send(
                 .post, path, body: batch.body, idempotencyKey: batch.idempotencyKey)
             refusals += try note(answer, batch, &summary)
@@ -62,7 +64,7 @@ struct Importer {
         try report(refusals.sorted { $0.number < $1.number }, after: summary.refused)
         summary.refused += refusals.count
         summary.skipped += batch.skipped
-        try resume?.write(last)
+        if !client.isDryRun { try resume?.write(last) }
     }
 
     /// Counts the results of a batch. Returns the refusals.
@@ -211,12 +213,39 @@ struct Progress {
 
     /// - Parameters:
     ///   - counts: other counts, such as `10 refused`.
+    ///   - share: how much is done, from 0 to 1; nil if that is unknown.
     ///   - what: what `count` counts.
-    mutating func report(_ count: Int, _ counts: String = "", isLast: Bool = false, what: String = "devices") {
+    mutating func report(
+        _ count: Int, _ counts: String = "", share: Double? = nil, isLast: Bool = false, what: String = "devices"
+    ) {
         let now = time.uptime
         guard isLast || now - reportedAt >= .seconds(Limits.importProgressSeconds) else { return }
         reportedAt = now
-        let rate = seconds > 0 ? ", \(Int(Double(count) / seconds))/s" : ""
-        Surroundings.current.warn("\(count) \(what)" + (counts.isEmpty ? "" : ", \(counts)") + rate)
+        let rate = seconds > 0 ? Double(count) / seconds : 0
+        let left = share.flatMap { $0 > 0 && !isLast ? seconds / $0 * (1 - $0) : nil }
+        Surroundings.current.warn(Self.line(count, what, counts, share: isLast ? nil : share, rate: rate, left: left))
+    }
+
+    /// `5200 of 10000 devices, 10 rejected, 52%, 412/s, 12 s left`.
+    static func line(_ count: Int, of total: Int, _ what: String, _ counts: String, rate: Double) -> String {
+        let share = total > 0 ? Double(count) / Double(total) : nil
+        let left = rate > 0 && count < total ? Double(total - count) / rate : nil
+        return line(count, "of \(total) \(what)", counts, share: share, rate: rate, left: left)
+    }
+
+    private static func line(
+        _ count: Int, _ what: String, _ counts: String, share: Double?, rate: Double, left: Double?
+    ) -> String {
+        let parts = [
+            "\(count) \(what)", counts, share.map { "\(Int(min(1, max(0, $0)) * 100))%" } ?? "",
+            rate > 0 ? "\(Int(rate))/s" : "", left.map { "\(duration($0)) left" } ?? "",
+        ]
+        return parts.filter { !$0.isEmpty }.joined(separator: ", ")
+    }
+
+    private static func duration(_ seconds: Double) -> String {
+        let seconds = Int(min(seconds.rounded(.up), 1e9))
+        if seconds < 120 { return "\(seconds) s" }
+        return seconds < 7200 ? "\(seconds / 60) min" : "\(seconds / 3600) h"
     }
 }

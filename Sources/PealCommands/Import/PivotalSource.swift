@@ -12,6 +12,10 @@ struct PivotalSource: ImportSource {
     /// The registrations of the page, completed.
     private var registrations: [JSON] = []
     private static let pageDevices = Limits.pivotalImportPageDevices
+    /// How many registrations are read at the same time.
+    private static let readAtOnce = 10
+    /// The number of the last record.
+    private var reached = 0
 
     /// - Parameters:
     ///   - application: its UUID.
@@ -34,30 +38,64 @@ struct PivotalSource: ImportSource {
         }
         let index = done % Self.pageDevices
         guard index < registrations.count else { return nil }
+        reached = done + 1
         return Self.record(registrations[index], number: done + 1, environment)
     }
 
+    var share: Double? { page?.total.map { $0 > 0 ? Double(reached) / Double($0) : 1 } }
+
+    /// The registrations as their platforms see them, with tags and custom user ids, which the list lacks.
+    /// - Throws: `refused` when a registration belongs to none of the platforms: its tags and its user would be lost.
     private func completed(_ registrations: [JSON]) async throws(CommandFailure) -> [JSON] {
         guard !platforms.isEmpty else { return registrations }
-        let answers = await withTaskGroup(of: (Int, Result<JSON, CommandFailure>).self) { group in
-            for (index, registration) in registrations.enumerated() {
-                group.addTask {
-                    do throws(CommandFailure) {
-                        return (index, .success(try await complete(registration)))
-                    } catch {
-                        return (index, .failure(error))
-                    }
-                }
+        var whole: [JSON] = []
+        var missing: [String: Int] = [:]
+        for start in stride(from: 0, to: registrations.count, by: Self.readAtOnce) {
+            let piece = Array(registrations[start..<min(start + Self.readAtOnce, registrations.count)])
+            for (registration, found) in zip(piece, try await read(piece)) {
+                if found == nil { missing[registration["os"]?.stringValue ?? "unknown", default: 0] += 1 }
+                whole.append(found ?? registration)
             }
-            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
-        var whole = registrations
-        for (index, answer) in answers { whole[index] = try answer.get() }
+        guard missing.isEmpty else {
+            let list = missing.sorted { $0.key < $1.key }.map { "\($0.value) of os \($0.key)" }.joined(separator: ", ")
+            throw .refused(
+                "no --platform can read \(list), so their tags and user ids would be lost: give UUID:SECRET of every "
+                    + "platform, or of none")
+        }
         return whole
     }
 
-    /// The registration as its platform sees it, with tags and custom user id, which the list lacks.
-    private func complete(_ registration: JSON) async throws(CommandFailure) -> JSON {
+    /// Reads some registrations at once. An array is filled in by position: no result is ever searched for.
+    private func read(_ registrations: [JSON]) async throws(CommandFailure) -> [JSON?] {
+        let results = await withTaskGroup(of: Completion.self) { group in
+            for (index, registration) in registrations.enumerated() {
+                group.addTask { await Completion(index: index, result: self.completion(of: registration)) }
+            }
+            var results = [Result<JSON?, CommandFailure>](repeating: .success(nil), count: registrations.count)
+            for await completion in group { results[completion.index] = completion.result }
+            return results
+        }
+        var found: [JSON?] = []
+        for result in results { found.append(try result.get()) }
+        return found
+    }
+
+    private struct Completion: Sendable {
+        let index: Int
+        let result: Result<JSON?, CommandFailure>
+    }
+
+    private func completion(of registration: JSON) async -> Result<JSON?, CommandFailure> {
+        do {
+            return .success(try await complete(registration))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// - Returns: nil when it belongs to none of the platforms.
+    private func complete(_ registration: JSON) async throws(CommandFailure) -> JSON? {
         guard let id = registration["device_uuid"]?.stringValue, registration["tags"] == nil else {
             return registration
         }
@@ -68,7 +106,7 @@ struct PivotalSource: ImportSource {
                 throw .refused("the Pivotal server answered \(status) to the registration of \(id)")
             }
         }
-        return registration
+        return nil
     }
 
     private static func record(_ registration: JSON, number: Int, _ environment: String?) -> ImportRecord {
@@ -128,7 +166,7 @@ struct PivotalTopicImport {
             Surroundings.current.warn("the Pivotal server has no /v2/topics: topics are not imported")
             return summary
         }
-        let hasMembers = withDevices ? try await canFilter() : false
+        let hasMembers = withDevices && !topics.isEmpty ? try await canFilter() : false
         let last = try resume?.lastTopic() ?? ""
         for topic in topics.sorted(by: { $0.name < $1.name }) {
             summary.topics += 1
@@ -143,11 +181,13 @@ struct PivotalTopicImport {
 
     /// Whether the list can be filtered by topic. If the server ignores the filter, every device would be subscribed to
     /// every topic.
+    /// - Throws: `refused` if it cannot: without it the subscriptions would be lost.
     private func canFilter() async throws(CommandFailure) -> Bool {
         let page = try await source.page(1, filter: "&topic=no-such-topic-5b0e7a52")
         if page.registrations.isEmpty { return true }
-        Surroundings.current.warn("the Pivotal server cannot list the devices of a topic: no device is subscribed")
-        return false
+        throw .refused(
+            "the Pivotal server cannot list the devices of a topic, so subscriptions would be lost: give --platform "
+                + "UUID:SECRET of every platform, or --without-topics. The devices are imported")
     }
 
     private func subscribe(
@@ -167,17 +207,20 @@ struct PivotalTopicImport {
     /// Subscribes the devices of one page at once, except those that were not imported.
     private func subscribed(_ ids: [String], to topic: String) async -> [Result<Bool, CommandFailure>] {
         await withTaskGroup(of: Result<Bool, CommandFailure>.self) { group in
-            for id in ids {
-                group.addTask {
-                    do throws(CommandFailure) {
-                        let path = APIPath(["apps", app, "devices", id, "topics", topic])
-                        return .success(try await target.send(.put, path, isMissingFine: true) != nil)
-                    } catch {
-                        return .failure(error)
-                    }
-                }
-            }
-            return await group.reduce(into: []) { $0.append($1) }
+            for id in ids { group.addTask { await self.subscribed(id, to: topic) } }
+            var results: [Result<Bool, CommandFailure>] = []
+            for await result in group { results.append(result) }
+            return results
+        }
+    }
+
+    /// - Returns: false when the device was not imported.
+    private func subscribed(_ id: String, to topic: String) async -> Result<Bool, CommandFailure> {
+        do {
+            let path = APIPath(["apps", app, "devices", id, "topics", topic])
+            return .success(try await target.send(.put, path, isMissingFine: true) != nil)
+        } catch {
+            return .failure(error)
         }
     }
 }

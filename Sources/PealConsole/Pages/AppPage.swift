@@ -25,12 +25,41 @@ enum AppPage {
         page.body = """
             \(Attention.list(visit, attention(visit, app, records)))
             \(HTML.when(records.isEmpty || messages.isEmpty, steps(visit, records, hasDevice, hasSent: !messages.isEmpty)))
+            \(try await traffic(visit, app))
             <section><h2>\(texts[.ways])</h2>\(ways(visit, items))</section>
             <section><div class="row"><h2>\(texts[.recentMessages])</h2>\
             <a href="\(visit.link("messages"))">\(texts[.allMessages])</a></div>\
             \(MessagePages.table(visit, Array(messages.prefix(5))))</section>
             """
         return page.answer()
+    }
+
+    private static let hoursShown: Int64 = 48
+
+    /// What was sent lately, by the hour. Sums that are kept beside the messages, so nothing is counted here.
+    private static func traffic(_ visit: Visit, _ app: App) async throws -> HTML {
+        let texts = visit.texts
+        let from = Statistics.Step.hour.start(of: visit.now - .seconds((hoursShown - 1) * 3600))
+        let counted = try await visit.services.store.read(.heavy) { store in
+            try store.statistics(app: app.key, from: from, to: visit.now + .seconds(1))
+        }
+        let series = Statistics.series(counted, from: from, to: visit.now + .seconds(1), by: .hour)
+        let sum = series.reduce(into: Statistics(at: from)) { $0.add($1) }
+        guard !sum.isZero else { return .empty }
+        let failed = sum.rejected + sum.retired + sum.expired + sum.suppressed
+        let chart = ColumnChart(
+            title: texts[.sentPerHour],
+            columns: series.map {
+                .init(at: $0.at, accepted: $0.accepted, failed: $0.rejected + $0.retired + $0.expired + $0.suppressed)
+            })
+        let figures: [(Word, Int)] = [
+            (.accepted, sum.accepted), (.notAccepted, failed), (.received, sum.received), (.opened, sum.opened),
+        ]
+        return """
+            <section class="card"><h2>\(texts[.sentPerHour])</h2><dl class="figures">\(HTML.each(figures) { word, count in
+                "<div><dt>\(texts[word])</dt><dd>\(texts.number(count))</dd></div>"
+            })</dl>\(chart.html(visit))</section>
+            """
     }
 
     private static func attention(_ visit: Visit, _ app: App, _ records: [CredentialRecord]) -> [HTML] {

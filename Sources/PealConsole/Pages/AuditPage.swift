@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Who did what in the app, newest first.
+/// Who did what in the app, newest first, refusals included.
 enum AuditPage {
     static let routes: [ConsoleRoute] = [.app(.get, "audit", .manage, show)]
 
@@ -8,24 +8,44 @@ enum AuditPage {
 
     @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
         let texts = visit.texts
-        let app = try visit.app.key
+        let filter = AuditFilter(app: try visit.app.id, actor: visit.query["actor"], action: visit.query["action"])
         let before = visit.query["after"].flatMap { Int64($0) }
-        let entries = try await visit.services.store.write(.rest) { store in
-            try store.auditEntries(app: app, before: before, limit: itemsPerPage + 1)
-        }
-        let shown = Array(entries.prefix(itemsPerPage))
+        let rows = try await AuditVerbs(store: visit.services.store).rows(
+            filter, before: before, limit: itemsPerPage + 1)
+        let shown = Array(rows.prefix(itemsPerPage))
         var page = Page(visit, texts[.audit], .audit)
+        let fields = [
+            Field(
+                name: "actor", label: texts[.actor], value: filter.actor ?? "", hint: texts[.actorHint],
+                more: " spellcheck=\"false\""),
+            Field(
+                name: "action", label: texts[.action], value: filter.action ?? "", hint: texts[.actionHint],
+                more: " spellcheck=\"false\""),
+        ]
+        let isFiltered = filter.actor != nil || filter.action != nil
+        let next = rows.count > itemsPerPage ? shown.last.map { String($0.number) } : nil
+        page.body = """
+            <form class="filter" method="get" action="\(visit.path)">\(fields.map(\.html))<button>\(texts[.show])</button></form>
+            \(shown.isEmpty && !isFiltered ? visit.empty(.noAuditTitle, .noAuditText) : table(visit, shown))
+            \(visit.pager(next: next))
+            """
+        return page.answer()
+    }
+
+    private static func table(_ visit: Visit, _ rows: [AuditRow]) -> HTML {
+        let texts = visit.texts
+        guard !rows.isEmpty else { return "<p class=\"none\">\(texts[.nothingFound])</p>" }
         var table = ListTable(
-            caption: texts[.audit], columns: [texts[.at], texts[.actor], texts[.action], texts[.object]])
-        table.rows = shown.map { item in
-            [
-                visit.time(item.entry.at), "<code>\(item.entry.actor)</code>", "\(item.entry.action)",
-                "\(item.entry.object)",
+            caption: texts[.audit],
+            columns: [texts[.at], texts[.actor], texts[.action], texts[.object], texts[.address]])
+        table.rows = rows.map { row in
+            let entry = row.entry
+            let refused = entry.outcome == .refused ? " \(visit.badge(texts[.refused], "bad"))" as HTML : .empty
+            return [
+                visit.time(entry.at), "<span title=\"\(entry.actor.id)\">\(entry.actor.name ?? entry.actor.id)</span>",
+                "\(entry.action)\(refused)", "\(entry.object)", "\(entry.address ?? "–")",
             ]
         }
-        let next = entries.count > itemsPerPage ? shown.last.map { String($0.number) } : nil
-        page.body =
-            shown.isEmpty ? visit.empty(.noAuditTitle, .noAuditText) : "\(table.html)\(visit.pager(next: next))"
-        return page.answer()
+        return table.html
     }
 }

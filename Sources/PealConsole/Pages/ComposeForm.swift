@@ -40,9 +40,19 @@ struct ComposeForm: Sendable {
         guard audience.devices.count <= Limits.audienceDevicesMax else {
             throw .invalid("devices", "at most \(Limits.audienceDevicesMax) devices can be named")
         }
+        audience.condition = try condition()
         let platforms = form.all("platforms").compactMap { Platform(rawValue: $0) }
         if !platforms.isEmpty { audience.platforms = Set(platforms) }
         return audience
+    }
+
+    /// The segments, any of which is enough, and what else must hold.
+    private func condition() throws(PealError) -> Condition? {
+        let segments = try names("segments", max: 64, bytesMax: Limits.nameCharactersMax * 4).map(Condition.segment)
+        let chosen: Condition? = segments.count > 1 ? .or(segments) : segments.first
+        guard let text = form["where"] else { return chosen }
+        let own = try ConsoleCondition.read(text, named: "where")
+        return chosen.map { .and([$0, own]) } ?? own
     }
 
     private func names(_ field: String, max: Int, bytesMax: Int) throws(PealError) -> [String] {
@@ -209,6 +219,7 @@ struct ComposeForm: Sendable {
         set("users", draft.audience.users.joined(separator: "\n"))
         set("devices", draft.audience.devices.map(\.description).joined(separator: "\n"))
         set("all", draft.audience.includesAll ? "1" : nil)
+        set("where", draft.audience.condition?.json.text)
         set("campaign_id", draft.campaignID)
         set("priority", draft.options.priority?.rawValue)
         set("collapse_key", draft.options.collapseKey)
@@ -240,11 +251,13 @@ struct ComposeFields: Sendable {
         \(field("topics", .topics, hint: .topicsHint, more: " list=\"topic-names\" autocomplete=\"off\" spellcheck=\"false\""))
         <datalist id="topic-names">\(HTML.each(topics) { "<option value=\"\($0)\"></option>" })</datalist>
         \(field("all", .everybodyBox, .check))
-        <details\(if: isOpen(["users", "devices", "not_topics", "platforms"]), " open")>\
+        <details\(if: isOpen(["segments", "users", "devices", "not_topics", "where", "platforms"]), " open")>\
         <summary>\(texts[.moreAudience])</summary>
+        \(field("segments", .segments, hint: .segmentsHint, more: " spellcheck=\"false\""))
         \(field("users", .users, .area(rows: 2), hint: .usersHint, more: " spellcheck=\"false\""))
         \(field("devices", .deviceIDs, .area(rows: 2), more: " spellcheck=\"false\""))
         \(field("not_topics", .exceptTopics, more: " spellcheck=\"false\""))
+        \(field("where", .condition, .area(rows: 2), hint: .conditionHint, more: " spellcheck=\"false\" class=\"code\""))
         \(platforms)
         </details></section>
         <section class="card"><h2>\(texts[.content])</h2>

@@ -29,6 +29,7 @@ enum ComposePages {
             switch visit.form["step"] {
             case "review": return try await review(visit, form).answer()
             case "send": return try await send(visit, form)
+            case "test": return try await sendTest(visit, form)
             default: return try await editor(visit, form, error: nil).answer()
             }
         } catch let error as PealError where error.field != nil || error.code == .payloadTooLarge {
@@ -53,6 +54,7 @@ enum ComposePages {
                 app: app.key, TopicSearch(), PageNumber(number: 1, size: Limits.pageItemsMax), now: visit.now
             ).items.map(\.name)
         }
+        let stars = try await Stars(store: visit.services.store).devices(app: app.key).count
         var page = Page(visit, texts[.compose], .compose)
         page.scripts = ["compose.js"]
         page.body = """
@@ -61,7 +63,8 @@ enum ComposePages {
             data-check="\(visit.link("compose", "check"))">\(visit.formStart)
             <div class="stack">
             \(ComposeFields(visit: visit, form: form, topics: topics, error: error).html)
-            <div class="actions end"><button class="primary" name="step" value="review">\(texts[.review])</button></div>
+            <div class="actions end">\(HTML.when(stars > 0, "<button name=\"step\" value=\"test\">\(texts(.sendTest, texts.devices(stars)))</button>"))\
+            <button class="primary" name="step" value="review">\(texts[.review])</button></div>
             </div>
             <aside id="check" aria-label="\(texts[.preview])" aria-live="polite">\
             \(await aside(visit, form))</aside>
@@ -145,10 +148,32 @@ enum ComposePages {
         }
         // A button that is pressed twice sends once.
         let request = IdempotentRequest(
-            scope: visit.services.hasher.hash("console send\n\(visit.holder?.actor ?? "")\n\(draft.app)"),
+            scope: visit.services.hasher.hash("console send\n\(visit.holder?.actor.id ?? "")\n\(draft.app)"),
             key: once, digest: visit.services.hasher.hash(form.identity))
-        let call = VerbCall(actor: visit.verb.actor, now: visit.now, request: request)
-        let reply = try await visit.services.messages.send(draft, call) { accepted in
+        let reply = try await visit.services.messages.send(draft, visit.verb.with(request)) { accepted in
+            Reply(status: 202, ["id": .string(accepted.id.description)])
+        }
+        let id = (try? JSONParser.parse(reply.body))?["id"]?.stringValue ?? draft.id.description
+        guard visit.may(.read) else { return ConsoleAnswer(redirect: visit.link("compose") + "?done=sent") }
+        return ConsoleAnswer(redirect: visit.link("messages", id))
+    }
+}
+
+extension ComposePages {
+    /// Sends the message now to the starred devices only, kept out of campaigns and statistics.
+    private static func sendTest(_ visit: Visit, _ form: ComposeForm) async throws -> ConsoleAnswer {
+        let stars = try await Stars(store: visit.services.store).devices(app: try visit.app.key)
+        guard !stars.isEmpty else { throw PealError.invalid("devices", visit.texts[.noStars]) }
+        var draft = try draft(visit, form.withAnybody())
+        draft.audience = Audience()
+        draft.audience.devices = stars.map(\.id)
+        draft.isTest = true
+        draft.campaignID = nil
+        (draft.startAt, draft.window) = (nil, nil)
+        draft.expiresAt = visit.now + .seconds(3600)
+        draft.options.life = .seconds(3600)
+        try await ComposeCheck.refuse(visit, draft)
+        let reply = try await visit.services.messages.send(draft, visit.verb) { accepted in
             Reply(status: 202, ["id": .string(accepted.id.description)])
         }
         let id = (try? JSONParser.parse(reply.body))?["id"]?.stringValue ?? draft.id.description

@@ -13,6 +13,7 @@ enum DevicePages {
     private static let itemsPerPage = 25
     /// How many messages a timeline goes back.
     private static let timelineMessagesMax = 20
+    private static let timelineEntriesMax = 60
 
     @Sendable private static func list(_ visit: Visit) async throws -> ConsoleAnswer {
         let texts = visit.texts
@@ -134,15 +135,22 @@ enum DevicePages {
         let texts = visit.texts
         var page = Page(visit, name(device), .devices)
         page.trail = [(texts[.devices], visit.link("devices"))]
-        if visit.may(.devices) {
+        if visit.may(.send) {
+            let isStarred = try await Stars(store: visit.services.store).devices(app: app).contains { $0.id == id }
             page.actions = visit.button(
-                texts[.deleteDevice], to: visit.link("devices", id.description, "delete"), "danger",
-                confirm: texts[.deleteDeviceConfirm])
+                texts[isStarred ? .unstar : .star], to: visit.link("devices", id.description, "star"))
+        }
+        if visit.may(.devices) {
+            page.actions =
+                page.actions
+                + visit.button(
+                    texts[.deleteDevice], to: visit.link("devices", id.description, "delete"), "danger",
+                    confirm: texts[.deleteDeviceConfirm])
         }
         page.body = """
             <div class="columns narrow-left">
             <section><h2>\(texts[.details])</h2>\(facts(visit, device))</section>
-            <section><h2>\(texts[.timeline])</h2>\(try await timeline(visit, .device(id)))</section>
+            <section><h2>\(texts[.timeline])</h2>\(try await timeline(visit, of: id))</section>
             </div>
             """
         return page.answer()
@@ -181,31 +189,65 @@ enum DevicePages {
         return text.count > 24 ? "\(text.prefix(16))…\(text.suffix(6))" : text
     }
 
-    /// The latest messages on their way to one device or to all of a user, newest first.
-    private static func timeline(_ visit: Visit, _ subject: DeliveryTrail.Subject) async throws -> HTML {
-        let texts = visit.texts
+    /// What happened to one device, message by message, newest first.
+    private static func timeline(_ visit: Visit, of id: DeviceID) async throws -> HTML {
+        let page = try await DeliveryTrail(store: visit.services.store).timeline(
+            of: id, app: try visit.app.key, from: position(visit.query["after"]), limit: timelineEntriesMax,
+            now: visit.now)
+        var groups: [(message: MessageID, title: String, events: [DeliveryTrail.Event])] = []
+        for entry in page.entries {
+            if groups.last?.message != entry.message { groups.append((entry.message, entry.title ?? "", [])) }
+            groups[groups.count - 1].events.insert(entry.event, at: 0)
+        }
+        return timeline(
+            visit, groups.map { entry(visit, $0.message, $0.title, $0.events.first?.at, $0.events) },
+            next: page.next.map { "\($0.message):\($0.index)" })
+    }
+
+    private static func position(_ text: String?) -> DeliveryTrail.Position? {
+        let halves = (text ?? "").split(separator: ":")
+        guard halves.count == 2, let message = MessageID(halves[0]), let index = Int(halves[1]), index >= 0 else {
+            return nil
+        }
+        return .init(message: message, index: index)
+    }
+
+    private static func timeline(_ visit: Visit, _ entries: [HTML], next: String?) -> HTML {
+        let list: HTML =
+            entries.isEmpty
+            ? "<p class=\"none\">\(visit.texts[.noTimeline])</p>" : "<ol class=\"timeline\">\(entries)</ol>"
+        return "\(list)\(visit.pager(next: next))"
+    }
+
+    /// The latest messages on their way to a user's devices, newest first.
+    private static func timeline(_ visit: Visit, ofUser user: String) async throws -> HTML {
         let trail = DeliveryTrail(store: visit.services.store)
         let messages = try await MessagePages.summaries(
             visit, MessageFilter(), before: visit.query["after"].flatMap { MessageID($0) }, limit: timelineMessagesMax)
         let app = try visit.app.key
         var entries: [HTML] = []
         for item in messages {
-            let events = try await trail.events(of: item.message.id, app: app, subject)
-            let isAddressed = events.contains { $0.name != .notMatched }
-            guard isAddressed else { continue }
-            entries.append(entry(visit, item, events))
+            do {
+                let events = try await trail.events(of: item.message.id, app: app, .user(user), now: visit.now)
+                guard events.contains(where: { $0.name != .notMatched }) else { continue }
+                entries.append(entry(visit, item.message.id, item.title, item.message.createdAt, events))
+            } catch let error as PealError where error.code == .notFound {
+                // The message is gone meanwhile, or the user has no device.
+                continue
+            }
         }
-        guard !entries.isEmpty else { return "<p class=\"none\">\(texts[.noTimeline])</p>" }
         let next = messages.count == timelineMessagesMax ? messages.last?.message.id.description : nil
-        return "<ol class=\"timeline\">\(entries)</ol>\(visit.pager(next: next))"
+        return timeline(visit, entries, next: next)
     }
 
-    private static func entry(_ visit: Visit, _ item: MessagePages.Summary, _ events: [DeliveryTrail.Event]) -> HTML {
+    private static func entry(
+        _ visit: Visit, _ message: MessageID, _ title: String, _ at: Timestamp?, _ events: [DeliveryTrail.Event]
+    ) -> HTML {
         let texts = visit.texts
-        let title = item.title.isEmpty ? texts[.untitled] : item.title
+        let title = title.isEmpty ? texts[.untitled] : title
         return """
-            <li><div class="row"><a class="title" href="\(visit.link("messages", item.message.id.description))">\(title)</a>\
-            \(visit.time(item.message.createdAt))</div>
+            <li><div class="row"><a class="title" href="\(visit.link("messages", message.description))">\(title)</a>\
+            \(visit.time(at))</div>
             <ol class="events">\(HTML.each(events.filter { $0.name != .notMatched }) { event in
                 """
                 <li><span><i class="dot \(event.name.tone)"></i>\(texts.event(event.name)) \
@@ -238,7 +280,7 @@ enum DevicePages {
         page.lead = "\(texts.devices(devices.count))"
         page.body = """
             \(table(visit, devices))
-            <section><h2>\(texts[.timeline])</h2>\(try await timeline(visit, .user(user)))</section>
+            <section><h2>\(texts[.timeline])</h2>\(try await timeline(visit, ofUser: user))</section>
             """
         return page.answer()
     }
@@ -254,10 +296,10 @@ extension DeliveryTrail.Event.Name {
     var tone: String {
         switch self {
         case .accepted, .received, .shown, .opened: "good"
-        case .rejected, .retired: "bad"
+        case .rejected, .retired, .quarantined: "bad"
         case .deferred, .held, .pending: "wait"
-        case .matched, .sent: "live"
-        case .expired, .suppressed, .notMatched, .dismissed: "dim"
+        case .matched, .sent, .healed: "live"
+        case .expired, .suppressed, .notMatched, .leftOut, .dismissed: "dim"
         }
     }
 }
@@ -280,6 +322,9 @@ extension Texts {
         case .shown: self[.displayed]
         case .dismissed: self[.dismissed]
         case .notMatched: self[.eventNotMatched]
+        case .healed: self[.eventHealed]
+        case .quarantined: self[.eventQuarantined]
+        case .leftOut: self[.eventLeftOut]
         }
     }
 }

@@ -32,12 +32,16 @@ enum KeyPages {
         let texts = visit.texts
         var table = ListTable(
             caption: texts[.keys],
-            columns: [texts[.kind], texts[.publicPart], texts[.scopes], texts[.made], texts[.expires], texts[.actions]])
+            columns: [
+                texts[.name], texts[.kind], texts[.publicPart], texts[.scopes], texts[.made], texts[.lastUsed],
+                texts[.expires], texts[.actions],
+            ])
         table.rows = keys.map { key in
             let scopes = APIKey.Scope.allCases.filter(key.scopes.contains)
             return [
-                "\(key.dialect.rawValue)", "<code>\(key.publicHalf)</code>",
+                "\(key.name ?? "–")", "\(key.dialect.rawValue)", "<code>\(key.publicHalf)</code>",
                 "\(scopes.map { "<span class=\"tag\">\($0.rawValue)</span> " as HTML })", visit.time(key.createdAt),
+                visit.time(key.lastUsedAt),
                 visit.time(key.expiresAt),
                 visit.button(
                     texts[.revoke], to: visit.link("keys", key.id.description, "revoke"), "small quiet",
@@ -50,13 +54,16 @@ enum KeyPages {
     private static func form(_ visit: Visit, _ error: PealError?) -> HTML {
         let texts = visit.texts
         let chosen = visit.form.pairs.isEmpty ? APIKey.Scope.usual.map(\.rawValue) : visit.form.all("scopes")
+        let name = Field(
+            name: "name", label: texts[.name], value: visit.form["name"] ?? "", hint: texts[.keyNameHint],
+            error: error?.field == "name" ? error?.message : nil, more: " maxlength=\"255\"")
         let days = Field(
             name: "days", label: texts[.validDays], value: visit.form["days"] ?? "", hint: texts[.validDaysHint],
             error: error?.field == "days" ? error?.message : nil, more: " inputmode=\"numeric\"")
         return """
             <section class="card narrow"><h2>\(texts[.newKey])</h2>
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
-            <form method="post" action="\(visit.link("keys"))">\(visit.formStart)
+            <form method="post" action="\(visit.link("keys"))">\(visit.formStart)\(name.html)
             <fieldset class="field"><legend>\(texts[.scopes])</legend><div class="boxes">\
             \(HTML.each(APIKey.Scope.allCases.filter(visit.may)) { scope in
                 """
@@ -78,6 +85,9 @@ enum KeyPages {
                 throw PealError(.forbidden, "a key cannot grant a scope that it lacks", field: "scopes")
             }
             draft.scopes = scopes
+            if let name = visit.form["name"] {
+                draft.name = try ConsoleText.checked(name, named: "name", max: Limits.nameCharactersMax)
+            }
             if let text = visit.form["days"] {
                 guard let days = Int64(text), (1...3650).contains(days) else {
                     throw PealError.invalid("days", "give a number of days from 1 to 3650")

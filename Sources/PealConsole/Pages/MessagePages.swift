@@ -18,6 +18,7 @@ enum MessagePages {
         let report: MessageReport
         let title: String
         let audience: Audience?
+        var isTest = false
         var message: Message { report.message }
     }
 
@@ -31,7 +32,7 @@ enum MessagePages {
                 let draft = try store.draft(app: app, id: message.id)
                 return Summary(
                     report: report ?? MessageReport(message: message, platforms: [:]),
-                    title: draft?.content.shownTitle ?? "", audience: draft?.audience)
+                    title: draft?.content.shownTitle ?? "", audience: draft?.audience, isTest: draft?.isTest ?? false)
             }
         }
     }
@@ -39,7 +40,8 @@ enum MessagePages {
     @Sendable private static func list(_ visit: Visit) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let state = visit.query["state"].flatMap { Message.State(name: $0) }
-        let filter = MessageFilter(state: state, campaignID: visit.query["campaign_id"])
+        var filter = MessageFilter(state: state, campaignID: visit.query["campaign_id"])
+        filter.text = visit.query["text"]
         let before = visit.query["after"].flatMap { MessageID($0) }
         var items = try await summaries(visit, filter, before: before, limit: itemsPerPage + 1)
         let next = items.count > itemsPerPage ? items[itemsPerPage - 1].message.id.description : nil
@@ -54,9 +56,10 @@ enum MessagePages {
         let campaign = Field(
             name: "campaign_id", label: texts[.campaign], value: visit.query["campaign_id"] ?? "",
             more: " maxlength=\"255\"")
-        let isFiltered = state != nil || filter.campaignID != nil
+        let search = Field(name: "text", label: texts[.search], value: filter.text ?? "", more: " maxlength=\"255\"")
+        let isFiltered = state != nil || filter.campaignID != nil || filter.text != nil
         page.body = """
-            <form class="filter" method="get" action="\(visit.path)">\(choice.html)\(campaign.html)\
+            <form class="filter" method="get" action="\(visit.path)">\(search.html)\(choice.html)\(campaign.html)\
             <button>\(texts[.show])</button></form>
             \(items.isEmpty && !isFiltered && before == nil
                 ? visit.empty(.noMessagesTitle, .noMessagesText, action: page.actions) : table(visit, items))
@@ -79,6 +82,7 @@ enum MessagePages {
             return [
                 """
                 <a class="title" href="\(visit.link("messages", item.message.id.description))">\(title)</a>\
+                \(HTML.when(item.isTest, " <span class=\"tag\">\(texts[.test])</span>"))\
                 \(HTML.with(item.message.campaignID) { " <span class=\"hint\">\($0)</span>" })
                 """,
                 visit.badge(item.message.state), "\(item.audience.map { texts.audience($0) } ?? "")",
@@ -279,11 +283,18 @@ extension Texts {
         if !audience.addresses.isEmpty {
             parts.append(count(audience.addresses.count, .addressCount, .addressesCount))
         }
+        if let condition = audience.condition { parts.append(self.condition(condition)) }
         var text = parts.joined(separator: " + ")
         if let topic = audience.excludedTopics.first { text += " " + self(.exceptTopic, topic) }
         if let platforms = audience.platforms {
             text += " · " + platforms.map { platform($0) }.sorted().joined(separator: ", ")
         }
         return text
+    }
+
+    /// A segment by its name, anything else as it was written.
+    private func condition(_ condition: Condition) -> String {
+        if case .segment(let name) = condition { return self(.segmentNamed, name) }
+        return condition.json.text
     }
 }

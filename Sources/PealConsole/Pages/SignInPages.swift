@@ -25,7 +25,7 @@ enum SignInPages {
             let holder = try await services.door.holder(of: secret, from: visit.client, now: visit.now)
             let id = Hex.encode(services.randomness.bytes(16))
             var answer = ConsoleAnswer(redirect: next(visit.form))
-            answer.setCookie(visit.cookieHeader(visit.console.sessions.begin(holder, id: id, now: visit.now)))
+            answer.setCookie(visit.cookieHeader(await visit.console.sessions.begin(holder, id: id, now: visit.now)))
             return answer
         } catch let refusal as PealError {
             switch refusal.code {

@@ -1,11 +1,10 @@
 internal import PealCore
 
-/// Topics with the number of their devices, and segments.
+/// Topics with the number of their devices.
 enum TopicPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "topics", .read, list),
         .app(.post, "topics/delete", .devices, delete),
-        .app(.get, "segments", .read, segments),
     ]
 
     private static let itemsPerPage = 50
@@ -70,11 +69,5 @@ enum TopicPages {
         let name = visit.form.raw("topic")
         try await visit.services.topics.delete(name, app: try visit.app.key, visit.verb)
         return ConsoleAnswer(redirect: visit.link("topics") + "?done=deleted")
-    }
-
-    @Sendable private static func segments(_ visit: Visit) async throws -> ConsoleAnswer {
-        var page = Page(visit, visit.texts[.segments], .segments)
-        page.body = visit.empty(.noSegmentsTitle, .noSegmentsText)
-        return page.answer()
     }
 }

@@ -2,26 +2,32 @@ package import HTTPTypes
 package import NIOCore
 package import PealCore
 
-/// Who signed in: the admin, or a key with its app and scopes.
+/// Who signed in: the first admin, a named one, or a key with its app and scopes.
 package enum Holder: Sendable, Hashable {
-    case admin
+    case firstAdmin
+    /// The hash is that of the admin's token.
+    case admin(Admin, secretHash: [UInt8])
     case key(StoredKey)
 
     /// For the audit, as the API names the caller.
-    package var actor: String {
+    package var actor: Actor {
         switch self {
-        case .admin: "admin"
-        case .key(let stored): stored.key.id.description
+        case .firstAdmin: Actor(Admin.first)
+        case .admin(let admin, _): Actor(admin.id.description, name: admin.name)
+        case .key(let stored): Actor(stored.key.id.description, name: stored.key.name)
         }
     }
 
-    package var isAdmin: Bool { self == .admin }
+    package var isAdmin: Bool {
+        switch self {
+        case .firstAdmin, .admin: true
+        case .key: false
+        }
+    }
 
     package var scopes: Set<APIKey.Scope> {
-        switch self {
-        case .admin: Set(APIKey.Scope.allCases)
-        case .key(let stored): stored.key.scopes
-        }
+        guard case .key(let stored) = self else { return Set(APIKey.Scope.allCases) }
+        return stored.key.scopes
     }
 
     /// The only app that it may see; nil for every app.
@@ -29,17 +35,31 @@ package enum Holder: Sendable, Hashable {
         guard case .key(let stored) = self else { return nil }
         return stored.key.app
     }
+
+    /// By which a cookie names the holder.
+    var cookieName: String {
+        switch self {
+        case .firstAdmin: Admin.first
+        case .admin(_, let hash): Self.adminPrefix + KeyVerbs.publicHalf(ofHash: hash)
+        case .key(let stored): stored.key.publicHalf
+        }
+    }
+
+    static let adminPrefix = "admin-"
 }
 
-/// Where a request comes from, as limits on guessing need it.
+/// Where a request comes from, as limits on guessing and the audit log need it.
 package struct ConsoleClient: Sendable {
     /// Of the connection.
     package let peer: SocketAddress?
     package let headers: HTTPFields
+    /// The client's address, behind trusted proxies too.
+    package let address: String?
 
-    package init(peer: SocketAddress?, headers: HTTPFields) {
+    package init(peer: SocketAddress?, headers: HTTPFields, address: String? = nil) {
         self.peer = peer
         self.headers = headers
+        self.address = address
     }
 }
 

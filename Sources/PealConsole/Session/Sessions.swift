@@ -5,6 +5,8 @@ struct Session: Sendable {
     /// 32 hexadecimal digits.
     let id: String
     let holder: Holder
+    /// What the holder's secret adds to every MAC.
+    let binding: [UInt8]
     let createdAt: Timestamp
     /// When the cookie was written.
     let seenAt: Timestamp
@@ -15,14 +17,14 @@ struct Session: Sendable {
 struct Sessions: Sendable {
     let store: any Store
     let hasher: any KeyHasher
-    let adminTokenHash: [UInt8]
+    let firstAdmin: FirstAdmin
     let dialect: DialectName
 
-    private static let adminName = "admin"
-
     /// The value of a new cookie.
-    func begin(_ holder: Holder, id: String, now: Timestamp) -> String {
-        cookie(Session(id: id, holder: holder, createdAt: now, seenAt: now), seenAt: now)
+    func begin(_ holder: Holder, id: String, now: Timestamp) async -> String {
+        let session = Session(
+            id: id, holder: holder, binding: await binding(of: holder), createdAt: now, seenAt: now)
+        return cookie(session, seenAt: now)
     }
 
     /// The cookie of a session that is still used; nil while the present one is recent.
@@ -38,28 +40,30 @@ struct Sessions: Sendable {
         guard now < createdAt + .seconds(Limits.consoleSessionSeconds),
             now < seenAt + .seconds(Limits.consoleIdleSeconds), createdAt <= now + .seconds(60)
         else { return nil }
-        let name = parts[0]
-        let (key, kept) = try await store.read { store in
-            (
-                name == Self.adminName ? nil : try store.storedKey(dialect, publicHalf: name),
-                try store.setting(Self.setting(name))
-            )
+        let (found, kept) = try await store.read { store in
+            (try holder(named: parts[0], in: store, now: now), try store.setting(Self.setting(parts[0])))
         }
-        let holder: Holder
-        if name == Self.adminName {
-            holder = .admin
-        } else {
-            guard let key, key.key.expiresAt.map({ $0 > now }) ?? true else { return nil }
-            holder = .key(key)
-        }
-        let session = Session(id: parts[1], holder: holder, createdAt: createdAt, seenAt: seenAt)
-        guard parts[4].isSame(as: mac(parts[0..<4].joined(separator: "."), holder)) else { return nil }
+        guard let found else { return nil }
+        let session = Session(
+            id: parts[1], holder: found, binding: await binding(of: found), createdAt: createdAt, seenAt: seenAt)
+        guard parts[4].isSame(as: mac(parts[0..<4].joined(separator: "."), session)) else { return nil }
         return SessionLedger(kept).hasEnded(session) ? nil : session
+    }
+
+    private func holder(named name: String, in store: any StoreReading, now: Timestamp) throws -> Holder? {
+        if name == Admin.first { return .firstAdmin }
+        if name.hasPrefix(Holder.adminPrefix) {
+            let found = try store.storedAdmin(publicHalf: String(name.dropFirst(Holder.adminPrefix.count)))
+            return found.map { .admin($0.admin, secretHash: $0.secretHash) }
+        }
+        guard let key = try store.storedKey(dialect, publicHalf: name), key.key.expiresAt.map({ $0 > now }) ?? true
+        else { return nil }
+        return .key(key)
     }
 
     /// Ends one session, or every session of its holder.
     func end(_ session: Session, everywhere: Bool, now: Timestamp) async throws {
-        let name = Self.setting(Self.name(of: session.holder))
+        let name = Self.setting(session.holder.cookieName)
         try await store.write(.control) { store in
             var ledger = SessionLedger(try store.setting(name))
             ledger.end(session, everywhere: everywhere, now: now)
@@ -68,32 +72,29 @@ struct Sessions: Sendable {
     }
 
     /// The secret that forms of the session carry.
-    func formSecret(_ session: Session) -> String { text("console form\n\(session.id)", session.holder) }
+    func formSecret(_ session: Session) -> String { text("console form\n\(session.id)", session) }
 
     private func cookie(_ session: Session, seenAt: Timestamp) -> String {
         let facts = [
-            Self.name(of: session.holder), session.id, String(session.createdAt.milliseconds),
+            session.holder.cookieName, session.id, String(session.createdAt.milliseconds),
             String(seenAt.milliseconds),
         ].joined(separator: ".")
-        return "\(facts).\(mac(facts, session.holder))"
+        return "\(facts).\(mac(facts, session))"
     }
 
-    private func mac(_ facts: String, _ holder: Holder) -> String { text("console session\n\(facts)", holder) }
+    private func mac(_ facts: String, _ session: Session) -> String { text("console session\n\(facts)", session) }
 
-    /// Keyed by the server's secret and the holder's: another admin token, or another key with the same secret, ends old sessions.
-    private func text(_ facts: String, _ holder: Holder) -> String {
-        let own: [UInt8] =
-            switch holder {
-            case .admin: adminTokenHash
-            case .key(let stored): stored.secretHash + stored.key.id.bytes
-            }
-        return Hex.encode(hasher.hash("\(facts)\n\(Hex.encode(own))"))
+    /// Keyed by the server's secret.
+    private func text(_ facts: String, _ session: Session) -> String {
+        Hex.encode(hasher.hash("\(facts)\n\(Hex.encode(session.binding))"))
     }
 
-    private static func name(of holder: Holder) -> String {
+    /// Another admin token, or another key with the same secret, ends old sessions.
+    private func binding(of holder: Holder) async -> [UInt8] {
         switch holder {
-        case .admin: adminName
-        case .key(let stored): stored.key.publicHalf
+        case .firstAdmin: await firstAdmin.hash(store)
+        case .admin(let admin, let hash): hash + admin.id.bytes
+        case .key(let stored): stored.secretHash + stored.key.id.bytes
         }
     }
 

@@ -1,5 +1,7 @@
 /// Hints, empty states, questions and answers.
 extension Word {
+    static let actionHint = Word("Such as message or key.create.", "Etwa message oder key.create.")
+    static let actorHint = Word("The name or id of a key or admin.", "Name oder Kennung eines Schlüssels oder Admins.")
     static let addressCount = Word("{} address", "{} Adresse")
     static let addressesCount = Word("{} addresses", "{} Adressen")
     static let backupText = Word(
@@ -32,6 +34,9 @@ extension Word {
     static let collapseKeyHint = Word(
         "A later message with the same key replaces this one on the device.",
         "Eine spätere Nachricht mit demselben Schlüssel ersetzt diese auf dem Gerät.")
+    static let conditionHint = Word(
+        "JSON as in audience.where of the native API.",
+        "JSON wie audience.where der nativen API.")
     static let credentialRefused = Word(
         "The network refused the credential: {}.",
         "Das Netz hat die Zugangsdaten abgelehnt: {}.")
@@ -51,6 +56,9 @@ extension Word {
     static let deleteDeviceConfirm = Word(
         "Delete this device and its history?",
         "Dieses Gerät mit seinem Verlauf löschen?")
+    static let deleteSegmentConfirm = Word(
+        "Delete this segment? Scheduled messages to it will fail.",
+        "Dieses Segment löschen? Geplante Nachrichten daran schlagen fehl.")
     static let deleteTopicConfirm = Word(
         "Delete this topic with its subscriptions?",
         "Dieses Thema mit seinen Abonnements löschen?")
@@ -105,6 +113,9 @@ extension Word {
         "It is shown only now. Copy it to where it is needed.",
         "Er wird nur jetzt gezeigt. Jetzt dorthin kopieren, wo er gebraucht wird.")
     static let keyMade = Word("Your new key", "Der neue Schlüssel")
+    static let keyNameHint = Word(
+        "Who or what uses it, such as \"newsletter\".",
+        "Wer oder was ihn benutzt, etwa „newsletter“.")
     static let keysLead = Word(
         "Keys let programs and people use this app. Each secret is shown once.",
         "Mit Schlüsseln nutzen Programme und Personen diese App. Jedes Geheimnis wird einmal gezeigt.")
@@ -144,6 +155,7 @@ extension Word {
         "A segment selects devices by their attributes.",
         "Ein Segment wählt Geräte nach ihren Attributen aus.")
     static let noSegmentsTitle = Word("No segments yet", "Noch keine Segmente")
+    static let noStars = Word("Star a device on its page first.", "Zuerst ein Gerät auf seiner Seite markieren.")
     static let noTimeline = Word(
         "None of the latest messages was for it.",
         "Keine der letzten Nachrichten war dafür bestimmt.")
@@ -181,11 +193,19 @@ extension Word {
         "Revoke this key? Whoever uses it is refused at once.",
         "Diesen Schlüssel widerrufen? Wer ihn nutzt, wird sofort abgewiesen.")
     static let searchHint = Word("A device ID, an address or a user.", "Eine Geräte-ID, eine Adresse oder eine Person.")
+    static let segmentNamed = Word("segment {}", "Segment {}")
+    static let segmentsHint = Word(
+        "Separate several segments with commas. Devices in any of them get the message.",
+        "Mehrere Segmente mit Kommas trennen. Geräte in einem davon erhalten die Nachricht.")
+    static let segmentsLead = Word(
+        "A segment selects devices by their properties and topics. Its members are determined when a message is sent.",
+        "Ein Segment wählt Geräte nach Eigenschaften und Themen aus. Wer dazugehört, entscheidet sich beim Senden.")
     static let sendAtHint = Word("Empty: at once.", "Leer: sofort.")
     static let sendOnlyText = Word(
         "This key may send but not read. Compose a message.",
         "Dieser Schlüssel darf senden, aber nicht lesen. Eine Nachricht lässt sich verfassen.")
     static let sendOnlyTitle = Word("Ready to send", "Bereit zum Senden")
+    static let sendTest = Word("Send test to {}", "Test an {} senden")
     static let sessionsText = Word(
         "End every session of the admin token, also in other browsers. Sessions of a key end when it is revoked.",
         "Beendet alle Sitzungen des Admin-Tokens, auch in anderen Browsern. Sitzungen eines Schlüssels "

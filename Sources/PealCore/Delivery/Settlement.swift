@@ -21,6 +21,8 @@ package struct Settlement: Sendable, Hashable {
     package var next: Next
     /// When the first request of the page began; nil if none did.
     package var triedAt: Timestamp?
+    /// What the page adds to `counts`, for the statistics; nil for what they do not contain.
+    package var added: OutcomeCounts?
 
     package init(
         slice: Slice.ID, owner: String, term: Int64, cursorBefore: DeviceKey, cursorAfter: DeviceKey,

@@ -45,6 +45,8 @@ package struct Slice: Sendable, Hashable {
     /// How many of the next devices after the cursor may have got the message already, from a request whose answer was
     /// lost or from a process that died. They are sent to again, and counted as resent.
     package var doubt: Int
+    /// Whether this lease of it is for a probe of its closed route. Not stored.
+    package var isProbe = false
 
     package init(
         id: ID, attempt: Int = 0, keyFrom: DeviceKey, keyTo: DeviceKey, keys: [DeviceKey]? = nil, cursor: DeviceKey,

@@ -34,8 +34,14 @@ enum AudienceMatch {
     case by(String)
     case no(String)
 
-    /// - Parameter condition: `draft.audience.condition` without segments.
-    init(_ device: Device, in draft: MessageDraft, where condition: Condition?) {
+    /// - Parameters:
+    ///   - condition: `draft.audience.condition` without segments.
+    ///   - joined: when the device joined its topics; a missing one is no obstacle.
+    ///   - cutoff: when the audience was fixed.
+    init(
+        _ device: Device, in draft: MessageDraft, where condition: Condition?, joined: [String: Timestamp] = [:],
+        cutoff: Timestamp? = nil
+    ) {
         let audience = draft.audience
         let topics = Set(device.topics)
         if let condition, !condition.holds(for: device, topics, at: draft.startAt ?? draft.createdAt) {
@@ -58,12 +64,16 @@ enum AudienceMatch {
             self = .by("its \(identifier.kind.rawValue)")
         } else if audience.addresses.contains(device.address) {
             self = .by("its address")
-        } else if let topic = audience.topics.first(where: topics.contains) {
+        } else if let topic = audience.topics.first(where: { name in
+            topics.contains(name) && (joined[name].flatMap { at in cutoff.map { at <= $0 } } ?? true)
+        }) {
             self = .by("topic \(topic)")
         } else if audience.includesAll {
             self = .by("all")
         } else if audience.includesEverybody {
             self = .by("audience.where")
+        } else if let topic = audience.topics.first(where: topics.contains) {
+            self = .no("it joined topic \(topic) after sending had started")
         } else {
             self = .no("the audience does not include it")
         }

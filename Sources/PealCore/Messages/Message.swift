@@ -94,6 +94,8 @@ package struct MessageDraft: Sendable, Hashable {
     package var source: [UInt8]?
     /// Set if the message is shown at some moment in a delivery window. Its audience then consists only of users.
     package var window: DeliveryWindow?
+    /// Whether the message is kept out of campaigns and statistics. It is stored without its campaign then.
+    package var isTest = false
 
     package init(
         id: MessageID, app: AppKey, dialect: DialectName, campaignID: String? = nil, audience: Audience,
@@ -131,6 +133,12 @@ package struct MessageFilter: Sendable, Hashable {
     package var state: Message.State?
     package var campaignID: String?
     package var dialect: DialectName?
+    /// Accepted at this instant or later.
+    package var from: Timestamp?
+    /// Accepted before this instant.
+    package var to: Timestamp?
+    /// A part of the title or the body, in any letter case. Looks at `Limits.searchedRowsMax` messages.
+    package var text: String?
 
     package init(state: Message.State? = nil, campaignID: String? = nil, dialect: DialectName? = nil) {
         self.state = state

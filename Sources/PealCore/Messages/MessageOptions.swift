@@ -48,6 +48,17 @@ package struct PlatformOptions: Sendable, Hashable {
     package var environment: Environment?
 
     package init() {}
+
+    package init(
+        priority: MessageOptions.Priority?, life: MessageOptions.Life?, collapseKey: String?, isBackground: Bool?,
+        environment: Environment?
+    ) {
+        self.priority = priority
+        self.life = life
+        self.collapseKey = collapseKey
+        self.isBackground = isBackground
+        self.environment = environment
+    }
 }
 
 extension MessageOptions {

@@ -5,6 +5,10 @@ package struct MessageReport: Sendable, Hashable {
     package var platforms: [Platform: OutcomeCounts]
     /// How many devices reported each kind of receipt.
     package var receipts: [Receipt.Kind: Int]
+    /// Title and audience in one line each, where somebody asked for them.
+    package var overview: MessageOverview?
+    /// What was asked for, where somebody asked for it.
+    package var draft: MessageDraft?
 
     package init(
         message: Message, platforms: [Platform: OutcomeCounts], receipts: [Receipt.Kind: Int] = [:]
@@ -13,6 +17,9 @@ package struct MessageReport: Sendable, Hashable {
         self.platforms = platforms
         self.receipts = receipts
     }
+
+    /// Whether the message was sent and its audience had no device.
+    package var isEmpty: Bool { message.state == .sent && total.devices == 0 }
 
     package var total: OutcomeCounts {
         platforms.values.reduce(into: OutcomeCounts()) { $0.add($1) }

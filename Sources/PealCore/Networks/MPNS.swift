@@ -5,7 +5,7 @@ extension Network {
         routes: [Route.Traits(.mpns, .windowsPhone)], address: .uri,
         // The service also issued http URIs.
         hosts: HostPolicy(own: [".notify.live.net"], allowsClear: true), credentials: MPNSCredentialForm.form,
-        credential: Credential.MPNSClient.decode)
+        credential: Credential.MPNSClient.decode, contentMembers: WindowsMember.allCases.map(\.rawValue))
 }
 
 extension ProviderName {

@@ -18,12 +18,15 @@ package struct Network: Sendable {
     package let appID: AppID?
     /// How its requests and devices treat time and repetition.
     package let delivery: DeliveryTraits
+    /// The members of a message's object for the network's platforms, if Peal defines them all; nil if the network's
+    /// own fields are passed on.
+    package let contentMembers: [String]?
 
     package init(
         name: ProviderName, title: String, platforms: [Platform.Traits], routes: [Route.Traits], address: AddressForm,
         hosts: HostPolicy? = nil, credentials: CredentialForm,
         credential: @escaping @Sendable (StoredCredential) throws -> Credential, appID: AppID? = nil,
-        delivery: DeliveryTraits = DeliveryTraits()
+        delivery: DeliveryTraits = DeliveryTraits(), contentMembers: [String]? = nil
     ) {
         self.name = name
         self.title = title
@@ -35,6 +38,7 @@ package struct Network: Sendable {
         self.credential = credential
         self.appID = appID
         self.delivery = delivery
+        self.contentMembers = contentMembers
     }
 
     /// The environments that have their own credential.
@@ -144,6 +148,11 @@ package enum Networks {
     }
 
     package static var all: [Network] { table.networks }
+
+    /// The members of a message's object for `platform`; nil if other ones are passed on.
+    package static func contentMembers(of platform: Platform) -> [String]? {
+        all.first { $0.platforms.contains { $0.platform == platform } }?.contentMembers
+    }
 
     /// The network whose broadcast channels apps can use; nil if none has channels.
     package static var broadcasting: Network? { all.first(where: \.hasChannels) }

@@ -3,7 +3,8 @@ extension Network {
     package static let wns = Network(
         name: .wns, title: "WNS", platforms: [Platform.Traits(.windows)], routes: [Route.Traits(.wns, .windows)],
         address: .uri, hosts: HostPolicy(own: [".notify.windows.com"]), credentials: WNSCredentialForm.form,
-        credential: Credential.WNSClient.decode)
+        credential: Credential.WNSClient.decode,
+        contentMembers: WindowsMember.allCases.map(\.rawValue))
 }
 
 extension ProviderName {

@@ -3,16 +3,19 @@ package struct DeliveryJob: Sendable {
     package let message: Message
     package let content: Content
     package let options: MessageOptions
+    /// Whether the message is kept out of statistics.
+    package let isTest: Bool
 
-    package init(message: Message, content: Content, options: MessageOptions) {
+    package init(message: Message, content: Content, options: MessageOptions, isTest: Bool = false) {
         self.message = message
         self.content = content
         self.options = options
+        self.isTest = isTest
     }
 
     /// The job that a worker will see for the draft.
     package init(_ draft: MessageDraft) {
-        self.init(message: Message(draft), content: draft.content, options: draft.options)
+        self.init(message: Message(draft), content: draft.content, options: draft.options, isTest: draft.isTest)
     }
 
     /// The effective options on one platform.

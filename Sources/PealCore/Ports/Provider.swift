@@ -34,6 +34,10 @@ package protocol Provider: Sendable {
     /// was replaced or removed.
     func drain(fingerprint: String)
 
+    /// Divides limits of the push network that count the requests of all servers together.
+    /// - Parameter servers: how many servers send; at least 1.
+    func share(among servers: Int)
+
     /// Closes every connection. Devices without an answer in open pages get `unsent` or `lost`.
     func close() async
 }
@@ -42,6 +46,18 @@ extension Provider {
     package var channelDirectory: (any ChannelDirectory)? { nil }
     package func check(_ address: Address) throws(PealError) {}
     package func doubtsEnvironment(_ reason: String) -> Bool { false }
+    package func share(among servers: Int) {}
+}
+
+/// A signed token for a push network, as the servers on one database share it.
+package struct SharedToken: Sendable, Hashable {
+    package let value: [UInt8]
+    package let issuedAt: Timestamp
+
+    package init(_ value: [UInt8], issuedAt: Timestamp) {
+        self.value = value
+        self.issuedAt = issuedAt
+    }
 }
 
 /// The input for rendering one variant of a message. Preview and engine create it from the same job, so that a preview

@@ -59,6 +59,8 @@ package protocol StoreReading {
 
     func message(app: AppKey, id: MessageID) throws -> Message?
     func report(app: AppKey, id: MessageID) throws -> MessageReport?
+    /// nil when there is no such message.
+    func overview(app: AppKey, id: MessageID) throws -> MessageOverview?
     /// Newest first, starting before `cursor`.
     func messages(app: AppKey, _ filter: MessageFilter, before cursor: MessageID?, limit: Int) throws -> [Message]
     /// The names of campaigns that have messages, ordered by bytes, starting after `name`.
@@ -108,6 +110,9 @@ package protocol StoreReading {
     func addressNumber(app: AppKey, message: MessageID, address: Address) throws -> DeviceKey?
     /// Slices whose results cannot be stored, of all apps; at most `limit`.
     func quarantinedSlices(limit: Int) throws -> [QuarantinedSlice]
+    /// Why the device's slice of the message is quarantined; nil when it is not.
+    func quarantineReason(app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool) throws
+        -> String?
     /// How much work is waiting, for metrics.
     func census() throws -> StoreCensus
 
@@ -135,6 +140,9 @@ package protocol StoreReading {
     /// How many of the audience's users would be reached on each platform. A user without a device counts on the
     /// audience's first platform.
     func momentAudience(app: AppKey, _ audience: Audience, environment: Environment?) throws -> [Platform: Int]
+
+    /// Everything counted in `from..<to`, in no order. What is old is summed up by the hour or the day.
+    func statistics(app: AppKey, from: Timestamp, to: Timestamp) throws -> [Statistics]
 
     /// How many devices reported each kind of receipt for the message.
     func receiptCounts(app: AppKey, message: MessageID) throws -> [Receipt.Kind: Int]

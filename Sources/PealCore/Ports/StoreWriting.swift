@@ -110,6 +110,17 @@ package protocol StoreWriting: StoreReading {
     func quarantine(
         _ settlement: Settlement, reason: String, keepsAnswers: Bool, now: Timestamp
     ) throws -> Settlement.Result
+    /// Notes that the server `name` runs. Returns how many servers, this one included, were seen at `start` or later.
+    func noteServer(_ name: String, now: Timestamp, livingSince start: Timestamp) throws -> Int
+    /// Forgets a server that stops.
+    func removeServer(_ name: String) throws
+    /// The token that all servers use under `name`: the stored one, if it was issued at `oldest` or later; otherwise
+    /// `offer`, which is stored then.
+    func agreeOnToken(_ offer: SharedToken, name: String, oldest: Timestamp) throws -> SharedToken
+    /// Lets work go on with the quarantined slices of a message, at most 1,000. Returns how many there were.
+    func resumeQuarantined(app: AppKey, id: MessageID, now: Timestamp) throws -> Int
+    /// Ends the quarantined slices of messages that have ended, of at most `limit` messages. Returns how many slices.
+    func endQuarantined(limit: Int) throws -> Int
     /// Deletes rows whose retention has ended, and completes what requests began: at most about `limit` rows.
     /// - Returns: how many rows were changed; 0 when nothing is left to do now.
     func prune(now: Timestamp, limit: Int) throws -> Int

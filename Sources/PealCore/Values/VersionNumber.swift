@@ -27,7 +27,9 @@ package struct VersionNumber: Sendable, Hashable, Comparable {
             let pair = (left.numbers.at(index), right.numbers.at(index))
             if pair.0 != pair.1 { return isLess(pair.0, pair.1) }
         }
-        if left.preRelease.isEmpty || right.preRelease.isEmpty { return !left.preRelease.isEmpty && right.preRelease.isEmpty }
+        if left.preRelease.isEmpty || right.preRelease.isEmpty {
+            return !left.preRelease.isEmpty && right.preRelease.isEmpty
+        }
         for (one, other) in zip(left.preRelease, right.preRelease) where one != other { return precedes(one, other) }
         return left.preRelease.count < right.preRelease.count
     }

@@ -92,7 +92,8 @@ package struct KeyVerbs: Sendable {
         let publicHalf =
             rules.publicHalf.map { draft.publicHalf ?? $0.value(randomness) } ?? Self.publicHalf(ofHash: hash)
         let key = APIKey(
-            id: randomness.timeOrderedIdentifier(at: call.now), app: app, dialect: rules.dialect, publicHalf: publicHalf,
+            id: randomness.timeOrderedIdentifier(at: call.now), app: app, dialect: rules.dialect,
+            publicHalf: publicHalf,
             scopes: draft.scopesInForce, platform: draft.platform, environment: draft.environment,
             createdAt: call.now, expiresAt: draft.expiresAt, name: draft.name, createdBy: call.actor.id)
         let shared = rules.hasSharedSecret ? draft.sharedSecret ?? Hex.encode(randomness.bytes(32)) : nil

@@ -117,7 +117,8 @@ package struct MessageVerbs: Sendable {
         try await move(id, app: app, to: .paused, "paused", call, reply: reply) { _, _ in .paused }
     }
 
-    /// Lets a paused message continue. A message that is being sent may be resumed too.
+    /// Lets a paused message continue. A message that is being sent may be resumed too: work goes on with what is
+    /// quarantined of it.
     /// - Throws: `not_found`; `conflict` when it has ended.
     package func resume(
         _ id: MessageID, app: AppKey, _ call: VerbCall, reply: @escaping @Sendable (MessageReport) throws -> Reply
@@ -137,7 +138,10 @@ package struct MessageVerbs: Sendable {
         let answer = try await store.commit(.control, call, reply: reply) { store in
             guard let message = try store.message(app: app, id: id) else { throw PealError.notFound("message") }
             let state = target(message, call.now)
-            if message.windowUntil != nil {
+            let isFreed = try goal == .sending && Self.freeQuarantined(message, call, in: store)
+            if isFreed, message.windowUntil != nil || message.state == state {
+                try store.audit(call, app: app, Self.action(goal), "message \(id)")
+            } else if message.windowUntil != nil {
                 try Self.stop(message, to: goal, verb, call, in: store)
             } else if message.state != state {
                 guard message.state.successors.contains(state),
@@ -152,6 +156,14 @@ package struct MessageVerbs: Sendable {
         engine.interrupt(id)
         engine.wake()
         return answer
+    }
+
+    /// Lets work go on with what is quarantined of a message that has not ended. Returns whether there was any.
+    private static func freeQuarantined(
+        _ message: Message, _ call: VerbCall, in store: any StoreWriting
+    ) throws -> Bool {
+        guard !message.state.isFinal, message.state != .paused else { return false }
+        return try store.resumeQuarantined(app: message.app, id: message.id, now: call.now) > 0
     }
 
     /// A message with a delivery window is cancelled if some of its users still wait. It cannot be paused.
@@ -180,8 +192,14 @@ package struct MessageVerbs: Sendable {
         PealError(.conflict, "the message is \(state.name) and cannot be \(verb)")
     }
 
-    private static func report(_ id: MessageID, app: AppKey, in store: any StoreReading) throws -> MessageReport {
-        guard let report = try store.report(app: app, id: id) else { throw PealError.notFound("message") }
+    /// The message with its overview and its draft.
+    /// - Throws: `not_found`.
+    package static func report(
+        _ id: MessageID, app: AppKey, in store: any StoreReading
+    ) throws -> MessageReport {
+        guard var report = try store.report(app: app, id: id) else { throw PealError.notFound("message") }
+        report.overview = try store.overview(app: app, id: id)
+        report.draft = try store.draft(app: app, id: id)
         return report
     }
 }

@@ -82,6 +82,15 @@ final class AccessCache: Sendable {
 
     func markStopped(_ key: Key) { state.withLock { $0.entries[key]?.isHealthy = false } }
 
+    /// Drops every credential: any of them may have changed.
+    func forgetAll() {
+        state.withLock { state in
+            state.changeCount += 1
+            (state.changes, state.changesBefore) = ([:], state.changeCount)
+            state.entries = [:]
+        }
+    }
+
     /// Drops a credential that changed. Returns the fingerprint that was kept, so that its connections can be closed.
     func forget(_ key: Key) -> String? {
         state.withLock { state in

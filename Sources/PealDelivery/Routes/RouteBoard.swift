@@ -71,6 +71,9 @@ final class RouteBoard: Sendable {
 
     var lastChange: Int64 { state.withLock { $0.change } }
 
+    /// Lets the next reading begin with the oldest change.
+    func rereadAll() { state.withLock { $0.change = 0 } }
+
     /// Takes over gates that were read, in order of their changes. What this process knows better stays.
     /// - Parameters:
     ///   - now: The wall clock.

@@ -112,7 +112,14 @@ struct RouteBreaker: Sendable {
 
     /// Asks to begin a page. Whoever gets `probe` must report it with `judge`, `stop` or `backOff`; otherwise it counts
     /// as lost after `Limits.probeSeconds`. Of each message there is one probe at a time.
-    mutating func enter(_ message: MessageID?, now: Duration) -> Gate {
+    /// - Parameter isLeasedForProbe: Whether the store chose the message for a probe. Then it is tried even if another
+    ///   message of the same probe was refused meanwhile: otherwise a message that is always a little slower than a
+    ///   refused one would never be tried.
+    mutating func enter(_ message: MessageID?, isLeasedForProbe: Bool = false, now: Duration) -> Gate {
+        if isLeasedForProbe {
+            probes.append(Probe(message: message, ends: now + Self.probeLife))
+            return .probe
+        }
         guard let until = memory.until else { return .open }
         guard now + Self.slack >= until else { return .closed(until: until) }
         probes.removeAll { $0.ends <= now }

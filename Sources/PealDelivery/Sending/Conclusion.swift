@@ -92,7 +92,8 @@ struct Conclusion: Sendable {
         let (base, page) = (endingOf.count, fates.page)
         endingOf.append(contentsOf: repeatElement(0, count: count))
         for (index, fate) in fates.exceptions where index < count {
-            let ending = conclude(fate, page.keys[index], page.revisions[index], page.readAt)
+            let wasAsked = page.decided[index] == nil
+            let ending = conclude(fate, page.keys[index], page.revisions[index], page.readAt, wasAsked: wasAsked)
             endingOf[base + index] = number(of: ending)
         }
         if let route = fates.healedRoute {
@@ -109,12 +110,13 @@ struct Conclusion: Sendable {
     }
 
     private mutating func conclude(
-        _ fate: Fate, _ key: DeviceKey, _ revision: Int64, _ readAt: Timestamp
+        _ fate: Fate, _ key: DeviceKey, _ revision: Int64, _ readAt: Timestamp, wasAsked: Bool
     ) -> DeliveryLog.Ending {
         let attempt = terms.attempt + 1
         switch fate {
         case .settled(let outcome, let reason):
-            return DeliveryLog.Ending(outcome, reason: reason, attempt: attempt)
+            let wasSent = wasAsked && !Reason.ownRefusals.contains(reason)
+            return DeliveryLog.Ending(outcome, reason: reason, attempt: wasSent ? attempt : terms.attempt)
         case .retired(let since, let isSuspicious, let reason):
             if isSuspicious, let until = terms.suspiciousUntil {
                 put(key, terms.attempt, at: until)
@@ -124,7 +126,8 @@ struct Conclusion: Sendable {
                 retirements.append(
                     Settlement.Retirement(key: key, revision: revision, notAfter: since ?? readAt, reason: reason))
             }
-            return DeliveryLog.Ending(.retired, reason: reason, attempt: attempt)
+            let wasSent = !Reason.ownRefusals.contains(reason)
+            return DeliveryLog.Ending(.retired, reason: reason, attempt: wasSent ? attempt : terms.attempt)
         case .deferred(let wait, let reason):
             return deferred(key, wait, reason)
         case .held(let until, let reason):
@@ -208,7 +211,8 @@ extension Conclusion {
         var settlements: [Settlement] = []
         let rows = log.rows()
         for (range, data) in rows {
-            counts.add(log.counts(range))
+            let added = log.counts(range)
+            counts.add(added)
             counts.pending = pending + log.count - range.upperBound
             let row = Settlement.LogRow(
                 firstKey: log.keys[range.lowerBound], lastKey: log.keys[range.upperBound - 1],
@@ -218,7 +222,7 @@ extension Conclusion {
             var settlement = Settlement(
                 slice: slice.id, owner: owner, term: slice.term, cursorBefore: cursor, cursorAfter: after,
                 counts: counts, logRow: row, next: keep)
-            if slice.id.isMoment { settlement.alerts = range.map(log.entry) }
+            if slice.id.isMoment { settlement.alerts = range.map(log.entry) } else { settlement.added = added }
             settlements.append(settlement)
             cursor = after
         }

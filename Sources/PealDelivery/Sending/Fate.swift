@@ -139,4 +139,9 @@ enum Reason {
     static let noCredential = "NoCredential"
     static let noProvider = "NoProvider"
     static let retirementDoubted = "RetirementDoubted"
+    /// Peal's own refusals of an address or a message for it: no request was made. Networks use none of these names.
+    static let ownRefusals: Set<String> = [
+        "HostNotAllowed", "PrivateAddress", "UnusableURI", "BadSubscription", "UnknownApplicationServerKey",
+        "EncryptionFailed", "TopicNotInCertificate",
+    ]
 }

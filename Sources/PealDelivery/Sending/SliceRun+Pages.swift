@@ -36,7 +36,11 @@ extension SliceRun {
         after key: DeviceKey, limit: Int, _ slot: PageBudget.Slot?
     ) async -> SliceLife.Event {
         let message = slice.id.message
-        let gate = context.routes.change(terms.route) { $0.enter(message, now: context.time.uptime) }
+        let isLeasedForProbe = slice.isProbe
+        slice.isProbe = false
+        let gate = context.routes.change(terms.route) {
+            $0.enter(message, isLeasedForProbe: isLeasedForProbe, now: context.time.uptime)
+        }
         if case .closed = gate {
             slot?.release()
             return .halted(.closed(until: await context.park(on: terms.route)))

@@ -69,7 +69,9 @@ struct SliceRun: Sendable {
         case .conclude: return await conclude()
         case .settle(let next): return await settle(next)
         case .settleRest:
-            var rest = SliceRest(context: context, slice: slice, candidates: candidates, left: unsettled)
+            var rest = SliceRest(
+                context: context, slice: slice, candidates: candidates, left: unsettled,
+                isTest: work.job.isTest)
             await rest.settle(.expired, reason: Reason.expired)
             return nil
         case .end: return nil
@@ -179,6 +181,9 @@ struct SliceRun: Sendable {
             next: then, keep: keep, part: context.randomness.positiveNumber)
         if group.contains(where: { $0.page.order.map { $0.flight.snapshot.begun > 0 } ?? false }) {
             settlements[0].triedAt = group[0].page.sentAt
+        }
+        if work.job.isTest {
+            for index in settlements.indices { settlements[index].added = nil }
         }
         return settlements
     }

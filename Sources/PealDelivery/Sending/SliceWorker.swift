@@ -33,7 +33,8 @@ struct SliceWorker: Sendable {
             await release(slice, readyAt: readyAt)
         case .settleRest(let outcome, let reason):
             var rest = SliceRest(
-                context: context, slice: slice, candidates: opening.candidates, left: opening.candidates.count)
+                context: context, slice: slice, candidates: opening.candidates, left: opening.candidates.count,
+                isTest: opening.work.job.isTest)
             await rest.settle(outcome, reason: reason)
         case .send(let access, let terms, let provider):
             var run = SliceRun(
@@ -158,6 +159,8 @@ struct SliceRest: Sendable {
     let candidates: KeySet
     /// How many devices are left.
     var left: Int
+    /// Whether its message is kept out of statistics.
+    let isTest: Bool
 
     /// Settles all of them as `outcome`, with `reason` in the log.
     mutating func settle(_ outcome: Outcome, reason: String) async {
@@ -214,8 +217,10 @@ struct SliceRest: Sendable {
         left = max(0, left - counts.settled)
         slice.counts.add(counts)
         slice.counts.pending = left
-        return Settlement(
+        var settlement = Settlement(
             slice: slice.id, owner: context.owner, term: slice.term, cursorBefore: cursor, cursorAfter: key,
             counts: slice.counts, doubt: slice.doubt, logRow: row, next: .keep(leaseUntil: context.leaseEnd))
+        if !isTest, !slice.id.isMoment { settlement.added = counts }
+        return settlement
     }
 }

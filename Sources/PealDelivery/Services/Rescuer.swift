@@ -4,12 +4,15 @@ internal import PealCore
 /// Takes back leases whose holder is gone: at the start of the only process all of them, later those that ran out.
 struct Rescuer: Sendable {
     private static let interval: Duration = .seconds(10)
+    /// Messages whose quarantined slices end in one write.
+    private static let endedPerWrite = 100
 
     private let isOnlyProcess: Bool
     private let store: any Store
     private let time: any TimeSource
     private let logger: Logger
     private let metrics: DeliveryMetrics
+    private let health: StoreHealth
     private let leases: LeaseBoard
     private let owner: String
     private let ready: Signal
@@ -21,6 +24,7 @@ struct Rescuer: Sendable {
         time = context.time
         logger = context.logger
         metrics = context.metrics
+        health = context.health
         leases = context.leases
         owner = context.owner
         ready = context.ready
@@ -31,13 +35,27 @@ struct Rescuer: Sendable {
     func start() async {
         if isOnlyProcess { await takeBack(endedBefore: nil) }
         leases.noteStart(at: time.uptime)
+        await endQuarantined()
     }
 
     /// Runs until the process stops.
     func run() async {
         let sleeper = stop.sleeper()
         while await stop.pause(sleeper, atMost: Self.interval) {
+            // After an outage every lease looks as if its holder were gone, until the holders have written again.
+            guard isOnlyProcess || health.hasBeenWriting(for: .seconds(Limits.heartbeatSeconds)) else { continue }
             await takeBack(endedBefore: time.now)
+        }
+    }
+
+    /// Slices that were quarantined after their message had ended would keep its counts open. Once each start, because
+    /// what cannot be stored is quarantined again.
+    private func endQuarantined() async {
+        do {
+            let count = try await store.write(.control) { try $0.endQuarantined(limit: Self.endedPerWrite) }
+            if count > 0 { logger.notice("quarantined slices of ended messages end", metadata: ["slices": "\(count)"]) }
+        } catch {
+            logger.error("quarantined slices could not be ended", metadata: ["error": "\(error)"])
         }
     }
 

@@ -175,6 +175,11 @@ final class Settler: Sendable {
         guard var settlement = order.settlements.last, let first = order.settlements.first else { return }
         settlement.cursorBefore = first.cursorBefore
         settlement.triedAt = first.triedAt
+        settlement.added = order.settlements.compactMap(\.added).reduce(nil) { (sum: OutcomeCounts?, added) in
+            var sum = sum ?? OutcomeCounts()
+            sum.add(added)
+            return sum
+        }
         logger.error(
             "a slice is quarantined: what its devices were answered cannot be stored",
             metadata: [

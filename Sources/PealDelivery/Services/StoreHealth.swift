@@ -8,6 +8,8 @@ final class StoreHealth: Sendable {
         var open: [Int: Duration] = [:]
         var lastAttempt = 0
         var writtenAt: Duration?
+        /// Since when writes have succeeded without an interruption.
+        var writingSince: Duration?
         /// Whether the last write that ended failed.
         var isFailing = false
     }
@@ -36,9 +38,15 @@ final class StoreHealth: Sendable {
     func end(_ attempt: Int, hasWritten: Bool) {
         let now = time.uptime
         state.withLock { state in
-            state.open[attempt] = nil
+            let begun = state.open.removeValue(forKey: attempt) ?? now
             state.isFailing = !hasWritten
-            if hasWritten { state.writtenAt = now }
+            if !hasWritten {
+                state.writingSince = nil
+            } else {
+                if now - begun > Self.patience { state.writingSince = now }
+                state.writingSince = state.writingSince ?? now
+                state.writtenAt = now
+            }
         }
     }
 
@@ -52,6 +60,13 @@ final class StoreHealth: Sendable {
 
     /// Whether a write succeeded after `instant`.
     func hasWritten(since instant: Duration) -> Bool { state.withLock { $0.writtenAt.map { $0 > instant } ?? false } }
+
+    /// Whether writes have succeeded for `duration` without an interruption. After an outage, other processes have had
+    /// that long to settle their work and extend their leases.
+    func hasBeenWriting(for duration: Duration) -> Bool {
+        let now = time.uptime
+        return isWriting && state.withLock { $0.writingSince.map { now - $0 >= duration } ?? false }
+    }
 
     /// Whether nothing was written for `duration`.
     func isIdle(for duration: Duration) -> Bool {

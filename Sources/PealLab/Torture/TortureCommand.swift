@@ -37,7 +37,7 @@ package struct TortureCommand: AsyncParsableCommand {
     @Option(help: "Folder with peal and peal-sim. Default: that of this program.")
     var binaries: String?
 
-    @Option(help: "URI of the store. Default: a new SQLite database.")
+    @Option(help: "URI of the store, or postgres for a new PostgreSQL database. Default: a new SQLite database.")
     var store: String?
 
     @Option(help: "Servers on one store.")

@@ -1,12 +1,15 @@
 import Foundation
 import PealCore
+import PealTesting
 
 /// Where a run finds its programs and its store.
 package struct TortureSetting: Sendable {
     /// The folder with `peal` and `peal-sim`.
     package var binaries: String
-    /// The store's URI; nil for a new SQLite database.
+    /// The store's URI; nil for a new SQLite database, `postgres` for a new one on a PostgreSQL server of this process.
     package var store: String?
+    /// The name for a PostgreSQL server of this process.
+    package static let ownPostgres = "postgres"
     package var pagesInFlight = 2
     /// How long the servers may take after the last fault.
     package var drainSeconds = 180.0
@@ -24,6 +27,9 @@ actor TortureWorld {
     let clock: TortureClock?
     let folder: String
     private let setting: TortureSetting
+    private let store: String
+    /// The database on this process's PostgreSQL server; nil for another store.
+    private let database: String?
     private let simulator: TortureProgram
     private let simulated: JSON
     private let masterKey: String
@@ -39,6 +45,9 @@ actor TortureWorld {
         for part in ["sim", "store"] {
             try FileManager.default.createDirectory(atPath: "\(folder)/\(part)", withIntermediateDirectories: true)
         }
+        database = setting.store == TortureSetting.ownPostgres ? try PostgresServer.shared().createDatabase() : nil
+        let own = try database.map { try PostgresServer.shared().url($0) }
+        store = own ?? setting.store ?? "sqlite:\(folder)/store/peal.db"
         let usesFile = setting.store == nil
         disk = plan.faults.contains(.disk) && usesFile ? await FullDisk.make("\(folder)/store") : nil
         clock = plan.faults.contains(.clock) ? await TortureClock.make(folder) : nil
@@ -61,6 +70,7 @@ actor TortureWorld {
         await simulator.end()
         await http.close()
         await disk?.remove()
+        if let database { try? PostgresServer.shared().dropDatabase(database) }
         if !keepingFolder { try? FileManager.default.removeItem(atPath: folder) }
     }
 
@@ -83,7 +93,7 @@ extension TortureWorld {
     private func startProgram(_ node: Int) throws -> TortureProgram {
         try? FileManager.default.removeItem(atPath: portFile(node))
         let own = [
-            "PEAL_STORE_URL": setting.store ?? "sqlite:\(folder)/store/peal.db", "PEAL_HTTP_PORT": "0",
+            "PEAL_STORE_URL": store, "PEAL_HTTP_PORT": "0",
             "PEAL_HTTP_PORT_FILE": portFile(node), "PEAL_ADMIN_TOKEN": TortureHTTP.adminToken,
             "PEAL_MASTER_KEY": masterKey, "PEAL_LOG_LEVEL": "info",
             "PEAL_DELIVERY_PAGES_IN_FLIGHT": "\(setting.pagesInFlight)",

@@ -26,7 +26,7 @@ final class APNsChannels: ChannelDirectory {
         self.tokens = tokens
         self.time = time
         self.randomness = randomness
-        client = try OutboundClient(.init(caFile: caFile, allowsHTTP2: true), group: group)
+        client = try OutboundClient(.init(caFile: caFile, allowsHTTP2: true), group: group, time: time)
     }
 
     func create(_ policy: ChannelStoragePolicy, _ access: ChannelAccess) async throws(PealError) -> String {
@@ -87,6 +87,7 @@ final class APNsChannels: ChannelDirectory {
         _ request: OutboundRequest, isOfChannel: Bool, _ tokens: ProviderTokens
     ) async throws(PealError) -> OutboundReply {
         var request = request
+        await tokens.ready()
         for isLast in [false, true] {
             guard let authorization = tokens.authorization else { break }
             request.headers.replaceOrAdd(
@@ -106,7 +107,7 @@ final class APNsChannels: ChannelDirectory {
         _ request: OutboundRequest, isOfChannel: Bool, _ identity: Credential.TLSIdentity
     ) async throws(PealError) -> OutboundReply {
         let options = OutboundClient.Options(caFile: caFile, identity: identity, allowsHTTP2: true)
-        guard let client = try? OutboundClient(options, group: group) else {
+        guard let client = try? OutboundClient(options, group: group, time: time) else {
             throw PealError(.unavailable, "cannot use the certificate")
         }
         let result: Result<OutboundReply, PealError>

@@ -18,6 +18,8 @@ final class APNsPools: Sendable {
         let time: any TimeSource
         let randomness: any Randomness
         let logger: Logger
+        /// Where several servers share provider tokens; nil for one server.
+        let store: (any Store)?
     }
 
     /// A pool, and the topics that may be sent over it.
@@ -25,6 +27,14 @@ final class APNsPools: Sendable {
         let pool: ConnectionPool
         /// A certificate's topics, empty if it names none; nil if any topic of the credential's team is allowed.
         let certificateTopics: [String]?
+        /// nil for a certificate.
+        let tokens: ProviderTokens?
+
+        /// Sends a page, once the servers have agreed on a provider token.
+        func submit(_ order: PageOrder) {
+            guard let tokens else { return pool.submit(order) }
+            tokens.whenReady { [pool] in pool.submit(order) }
+        }
     }
 
     private struct Key: Hashable {
@@ -52,7 +62,8 @@ final class APNsPools: Sendable {
     /// - Throws: if the CA file cannot be read.
     init(_ settings: Settings) throws {
         self.settings = settings
-        tokens = ProviderTokenTable(time: settings.time, randomness: settings.randomness)
+        tokens = ProviderTokenTable(
+            time: settings.time, randomness: settings.randomness, store: settings.store)
         tls = try Connector.context(caFile: settings.caFile)
     }
 
@@ -117,6 +128,6 @@ final class APNsPools: Sendable {
         let pool = ConnectionPool(
             connector: connector, exchange: exchange, settings: settings.pool, time: settings.time,
             randomness: settings.randomness, logger: settings.logger)
-        return Entry(pool: pool, certificateTopics: topics)
+        return Entry(pool: pool, certificateTopics: topics, tokens: exchange.tokens)
     }
 }

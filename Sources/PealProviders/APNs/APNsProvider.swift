@@ -12,10 +12,11 @@ package final class APNsProvider: Provider {
     private let time: any TimeSource
     private let randomness: any Randomness
 
+    /// - Parameter store: where several servers share provider tokens; nil for one server.
     /// - Throws: `APNsConfigurationError` if a URL is unusable; another error if the CA file is.
     package init(
         configuration: APNsConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource,
-        randomness: any Randomness, logger: Logger
+        randomness: any Randomness, logger: Logger, store: (any Store)? = nil
     ) throws {
         let production = try configuration.endpoints(.production)
         let sandbox = try configuration.endpoints(.sandbox)
@@ -23,7 +24,7 @@ package final class APNsProvider: Provider {
             APNsPools.Settings(
                 production: production, sandbox: sandbox, caFile: configuration.caFile,
                 pool: .init(connectionsMax: max(1, configuration.connectionsPerPoolMax)), group: eventLoopGroup,
-                time: time, randomness: randomness, logger: logger))
+                time: time, randomness: randomness, logger: logger, store: store))
         channels = try APNsChannels(
             production: production.management, sandbox: sandbox.management, caFile: configuration.caFile,
             group: eventLoopGroup, tokens: pools.tokens, time: time, randomness: randomness)
@@ -59,7 +60,7 @@ package final class APNsProvider: Provider {
             let entry = pools.entry(order.slice.route, order.credential, fingerprint: order.fingerprint)
         else { return order.flight.answerRest(.unsent(pools.isClosed ? "Draining" : "NoCredential")) }
         if let answer = entry.refusal(of: order) { return order.flight.answerRest(answer) }
-        entry.pool.submit(order)
+        entry.submit(order)
     }
 
     package func drain(fingerprint: String) { pools.drain(fingerprint: fingerprint) }

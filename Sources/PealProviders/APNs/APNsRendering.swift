@@ -85,6 +85,9 @@ enum APNsRendering {
 /// The JSON that a device receives: the common fields under Apple's names, with the author's own payload deep-merged
 /// over them, including unknown members.
 enum APNsPayload {
+    /// Under this name the SDK's notification service extension looks for the image.
+    static let imageKey = "ctx_image_url"
+
     /// - Parameter given: the push type, if it is known before the payload; nil if it follows from the payload.
     /// - Throws: `invalid_field`, naming the field.
     static func make(
@@ -101,7 +104,7 @@ enum APNsPayload {
             }
             payload[name] = value
         }
-        if let url = order.content.imageURL, payload["image_url"] == nil { payload["image_url"] = .string(url) }
+        if let url = order.content.imageURL, payload[imageKey] == nil { payload[imageKey] = .string(url) }
         if payload["peal"] == nil, !order.route.isBroadcast {
             payload["peal"] = order.content.reference(to: order.message)
         }

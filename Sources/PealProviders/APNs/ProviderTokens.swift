@@ -6,6 +6,8 @@ import Synchronization
 /// replaced after 40 to 50 minutes (Apple: at most every 20, at least every 60 minutes). A complaint from APNs about
 /// too many tokens never causes a new one. Only a jump of the wall clock replaces it sooner, because APNs compares
 /// `iat` with its own clock.
+///
+/// Where several servers share a database, they also share the token: one signs it, and the others use it.
 final class ProviderTokens: Sendable {
     private typealias Minted = ProviderTokenHistory.Minted
     private typealias Instant = ProviderTokenHistory.Instant
@@ -13,6 +15,8 @@ final class ProviderTokens: Sendable {
     /// Apple's limits, in seconds.
     static let updateSecondsMin = 20 * 60
     static let lifeSecondsMax = 60 * 60
+    /// From this age on a token is replaced.
+    private static let lifeSecondsMin: Int64 = 40 * 60
     /// How far `iat` may be ahead of the wall clock: clocks are often set back by less.
     static let skewMax = Duration.seconds(60)
 
@@ -22,12 +26,21 @@ final class ProviderTokens: Sendable {
     private let history: ProviderTokenHistory
     private let time: any TimeSource
     private let randomness: any Randomness
+    /// nil where this process is the only server.
+    private let store: (any Store)?
+    /// Names the key in the store, without revealing anything of it.
+    private let name: String
 
-    /// - Parameter history: the key's earlier provider tokens.
+    /// - Parameters:
+    ///   - history: the key's earlier provider tokens.
+    ///   - store: where servers share tokens.
     init(
         keyID: String, teamID: String, key: P256.Signing.PrivateKey, history: ProviderTokenHistory,
-        time: any TimeSource, randomness: any Randomness
+        time: any TimeSource, randomness: any Randomness, store: (any Store)? = nil
     ) {
+        self.store = store
+        let identity = Array("\(teamID)/\(keyID)/".utf8) + Array(key.publicKey.rawRepresentation)
+        name = "apns " + Hex.encode(Array(SHA256.hash(data: identity)))
         self.keyID = keyID
         self.teamID = teamID
         self.key = key
@@ -44,10 +57,103 @@ final class ProviderTokens: Sendable {
                 if present.age(at: instant) < present.life || !Self.mayReplace(present, state, instant) {
                     return present.authorization
                 }
+                if store != nil {
+                    beginAgreement(&state)
+                    return present.authorization
+                }
             }
             return renew(&state, instant)
         }
     }
+
+    /// Calls `body` once there is a token that the servers agree on, or the store did not answer in time: at once in
+    /// most cases. May call it from any thread.
+    func whenReady(_ body: @escaping @Sendable () -> Void) {
+        guard store != nil else { return body() }
+        let instant = Instant(time)
+        let isReady = history.state.withLock { state in
+            state.waiters.append(body)
+            guard state.present?.isAlive(at: instant) != true else { return true }
+            beginAgreement(&state)
+            return !state.isAgreeing
+        }
+        if isReady { release() }
+    }
+
+    /// Whether the store is being asked. For tests.
+    var isAgreeing: Bool { history.state.withLock { $0.isAgreeing } }
+
+    /// Like `whenReady`.
+    func ready() async {
+        await withCheckedContinuation { continuation in whenReady { continuation.resume() } }
+    }
+
+    /// How long the store may take. Then this server signs for itself.
+    private static let patience: Duration = .seconds(3)
+    /// Between attempts while the store does not answer.
+    private static let pauseAfterFailure: Duration = .seconds(5)
+
+    /// Asks the store for the token of all servers, once at a time, and offers one.
+    private func beginAgreement(_ state: inout ProviderTokenHistory.State) {
+        guard !state.isAgreeing, time.uptime >= state.agreesFrom, let store, let offer = offer() else { return }
+        state.isAgreeing = true
+        let oldest = offer.issuedAt - .seconds(Self.lifeSecondsMin)
+        // Unstructured, because event loops ask for tokens and must not wait.
+        Task { [name] in
+            let agreed = try? await store.write(.control) { try $0.agreeOnToken(offer, name: name, oldest: oldest) }
+            self.adopt(agreed, offer)
+            self.release()
+        }
+        Task {
+            try? await self.time.sleep(for: Self.patience)
+            self.release()
+        }
+    }
+
+    /// Whoever waits goes on, if need be with a token of this server alone.
+    private func release() {
+        let waiters = history.state.withLock { state in
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter() }
+    }
+
+    private func offer() -> SharedToken? {
+        let now = time.now
+        return sign(issuedAt: now).map { SharedToken(Array("bearer \($0)".utf8), issuedAt: now) }
+    }
+
+    /// Uses what the servers agreed on, or without it the own offer, if the present token is dead.
+    private func adopt(_ agreed: SharedToken?, _ offer: SharedToken) {
+        let instant = Instant(time)
+        history.state.withLock { state in
+            state.isAgreeing = false
+            if agreed == nil { state.agreesFrom = instant.uptime + Self.pauseAfterFailure }
+            let isAlive = state.present?.isAlive(at: instant) == true
+            if let agreed, minted(agreed, instant, version: 0).isAlive(at: instant) {
+                if state.present?.authorization.value != agreed.value { take(agreed, &state, instant) }
+            } else if !isAlive {
+                take(offer, &state, instant)
+            }
+        }
+    }
+
+    private func take(_ token: SharedToken, _ state: inout ProviderTokenHistory.State, _ instant: Instant) {
+        state.versions += 1
+        state.previous = state.present
+        state.early = nil
+        state.present = minted(token, instant, version: state.versions)
+    }
+
+    private func minted(_ token: SharedToken, _ instant: Instant, version: Int) -> Minted {
+        let age = max(.zero, instant.now - token.issuedAt)
+        return Minted(
+            authorization: Authorization(value: token.value, version: version),
+            minted: Instant(now: token.issuedAt, uptime: instant.uptime - age), life: life())
+    }
+
+    private func life() -> Duration { .seconds(Self.lifeSecondsMin + Int64(randomness.next() % 600)) }
 
     /// APNs reported the provider token as expired. Returns whether another one can help. It cannot if the refused
     /// token was young, because then a clock is wrong.
@@ -114,8 +220,7 @@ final class ProviderTokens: Sendable {
         state.versions += 1
         let authorization = Authorization(value: Array("bearer \(jwt)".utf8), version: state.versions)
         state.previous = state.present
-        let life = Duration.seconds(40 * 60 + Int64(randomness.next() % 600))
-        state.present = Minted(authorization: authorization, minted: instant, life: life)
+        state.present = Minted(authorization: authorization, minted: instant, life: life())
         return authorization
     }
 
@@ -146,11 +251,14 @@ final class ProviderTokenTable: Sendable {
 
     private let time: any TimeSource
     private let randomness: any Randomness
+    private let store: (any Store)?
     private let entries = Mutex<[Key: Entry]>([:])
 
-    init(time: any TimeSource, randomness: any Randomness) {
+    /// - Parameter store: where several servers share tokens; nil for one server.
+    init(time: any TimeSource, randomness: any Randomness, store: (any Store)? = nil) {
         self.time = time
         self.randomness = randomness
+        self.store = store
     }
 
     /// - Throws: `invalid_field` if the key cannot be read.
@@ -166,7 +274,7 @@ final class ProviderTokenTable: Sendable {
             let history = entries[key]?.history ?? ProviderTokenHistory()
             let tokens = ProviderTokens(
                 keyID: credential.keyID, teamID: credential.teamID, key: signingKey, history: history, time: time,
-                randomness: randomness)
+                randomness: randomness, store: store)
             entries[key] = Entry(tokens: tokens, history: history)
             return tokens
         }
@@ -206,9 +314,11 @@ final class ProviderTokenHistory: Sendable {
         let now: Timestamp
         let uptime: Duration
 
-        init(_ time: any TimeSource) {
-            now = time.now
-            uptime = time.uptime
+        init(_ time: any TimeSource) { self.init(now: time.now, uptime: time.uptime) }
+
+        init(now: Timestamp, uptime: Duration) {
+            self.now = now
+            self.uptime = uptime
         }
     }
 
@@ -220,6 +330,10 @@ final class ProviderTokenHistory: Sendable {
         /// No new token before this time, because APNs saw too many updates.
         var heldUntil = Duration.zero
         var versions = 0
+        /// Whether the store is being asked for the token of all servers, and who waits for it.
+        var isAgreeing = false
+        var agreesFrom = Duration.zero
+        var waiters: [@Sendable () -> Void] = []
     }
 
     let state = Mutex(State())

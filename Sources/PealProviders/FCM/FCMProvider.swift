@@ -22,6 +22,8 @@ package final class FCMProvider: Provider {
         var drained: [ConnectionPool] = []
         /// By project, because Google counts the requests of all its service accounts together.
         var paces: [String: Pace] = [:]
+        /// How many servers share each pace.
+        var servers = 1
         var isClosed = false
     }
 
@@ -46,7 +48,7 @@ package final class FCMProvider: Provider {
         tokenHosts = configuration.tokenHosts
         tls = try Connector.context(caFile: configuration.caFile)
         client = try OutboundClient(
-            .init(caFile: configuration.caFile, allowsHTTP2: true), group: eventLoopGroup)
+            .init(caFile: configuration.caFile, allowsHTTP2: true), group: eventLoopGroup, time: time)
         group = eventLoopGroup
         settings = ConnectionPool.Settings(connectionsMax: max(1, configuration.connectionsPerPoolMax))
         rates = Pacer.Rates(start: configuration.startRatePerSecond, most: configuration.ratePerSecond)
@@ -97,6 +99,13 @@ package final class FCMProvider: Provider {
         account?.pool.drain()
     }
 
+    package func share(among servers: Int) {
+        state.withLock { state in
+            state.servers = servers
+            for pace in state.paces.values { pace.share(among: servers) }
+        }
+    }
+
     package func close() async {
         let (accounts, pools) = state.withLock { state in
             state.isClosed = true
@@ -139,6 +148,7 @@ package final class FCMProvider: Provider {
     private func pace(_ projectID: String, _ state: inout State) -> Pace {
         if let pace = state.paces[projectID] { return pace }
         let pace = Pace(rates)
+        pace.share(among: state.servers)
         state.paces[projectID] = pace
         return pace
     }

@@ -48,7 +48,7 @@ package final class MPNSProvider: RequestProvider {
         var options = OutboundClient.Options()
         options.caFile = configuration.caFile
         options.identity = credential.identity
-        guard let client = try? OutboundClient(options, group: group) else { return nil }
+        guard let client = try? OutboundClient(options, group: group, time: time) else { return nil }
         let exchange = MPNSExchange(rules: configuration.addressRules, time: time, logger: logger)
         return RequestPool(client: client, exchange: exchange, group: group, time: time, logger: logger)
     }

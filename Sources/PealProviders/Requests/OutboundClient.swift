@@ -26,9 +26,11 @@ package final class OutboundClient: OutboundSender {
 
     private let client: HTTPClient
     private let group: any EventLoopGroup
+    private let time: any TimeSource
 
+    /// - Parameter time: tells how long this process could not run, which counts towards no timeout.
     /// - Throws: if the CA file or the identity cannot be read.
-    init(_ options: Options, group: any EventLoopGroup) throws {
+    init(_ options: Options, group: any EventLoopGroup, time: any TimeSource) throws {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         if let caFile = options.caFile { tls.additionalTrustRoots = [.file(caFile)] }
@@ -45,6 +47,7 @@ package final class OutboundClient: OutboundSender {
         // Close idle connections before the peer does: a request on a connection that is being closed counts as lost.
         configuration.connectionPool.idleTimeout = .seconds(Limits.outboundIdleSeconds)
         self.group = group
+        self.time = time
         client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
     }
 
@@ -55,12 +58,45 @@ package final class OutboundClient: OutboundSender {
         outgoing.headers = request.headers
         if !request.body.isEmpty || request.method == .POST { outgoing.body = .bytes(request.body) }
         do {
-            let response = try await client.execute(outgoing, timeout: TimeAmount(request.timeout))
+            let response = try await answer(to: outgoing, within: request.timeout)
             let isEmpty = response.headers.first(name: "content-length") == "0"
             let body = isEmpty ? [] : await body(of: response, bytesMax: request.replyBytesMax, within: request.timeout)
             return OutboundReply(status: Int(response.status.code), headers: response.headers, body: body)
         } catch {
             throw Self.failure(error)
+        }
+    }
+
+    /// The head of the answer.
+    /// - Throws: `HTTPClientError.deadlineExceeded` when it did not come in time.
+    private func answer(
+        to request: HTTPClientRequest, within timeout: Duration
+    ) async throws -> HTTPClientResponse {
+        try await withThrowingTaskGroup(of: HTTPClientResponse?.self) { tasks in
+            tasks.addTask { [client] in try await client.execute(request, deadline: .distantFuture) }
+            tasks.addTask {
+                await self.alarm(after: timeout)
+                return nil
+            }
+            defer { tasks.cancelAll() }
+            guard let response = try await tasks.next() ?? nil else { throw HTTPClientError.deadlineExceeded }
+            return response
+        }
+    }
+
+    /// Returns after `timeout` and as much longer as this process could not run meanwhile, or when it is cancelled.
+    private func alarm(after timeout: Duration) async {
+        var (rest, counted) = (timeout, time.lag)
+        while rest > .zero {
+            let timer = group.next().scheduleTask(in: TimeAmount(rest)) {}
+            let hasRung = await withTaskCancellationHandler {
+                (try? await timer.futureResult.get()) != nil
+            } onCancel: {
+                timer.cancel()
+            }
+            guard hasRung else { return }
+            let lag = time.lag
+            (rest, counted) = (lag - counted, lag)
         }
     }
 
@@ -70,13 +106,11 @@ package final class OutboundClient: OutboundSender {
     ) async -> [UInt8] {
         await withTaskGroup(of: [UInt8].self) { tasks in
             tasks.addTask { await Self.read(response.body, bytesMax: bytesMax) }
-            let alarm = group.next().scheduleTask(in: TimeAmount(timeout)) {}
             tasks.addTask {
-                try? await alarm.futureResult.get()
+                await self.alarm(after: timeout)
                 return []
             }
             let body = await tasks.next() ?? []
-            alarm.cancel()
             tasks.cancelAll()
             return body
         }

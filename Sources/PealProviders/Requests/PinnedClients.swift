@@ -11,11 +11,11 @@ final class PinnedClients: OutboundSender {
 
     /// - Throws: if the CA file or the identity cannot be read.
     init(_ options: OutboundClient.Options, group: any EventLoopGroup, time: any TimeSource) throws {
-        client = try OutboundClient(options, group: group)
+        client = try OutboundClient(options, group: group, time: time)
         pinned = ClientCache(time: time) { pin in
             var options = options
             options.addresses = pin.override
-            return try? OutboundClient(options, group: group)
+            return try? OutboundClient(options, group: group, time: time)
         }
     }
 

@@ -17,6 +17,8 @@ struct Pacer: Sendable {
     }
 
     private let rates: Rates
+    /// How many servers share the rates.
+    var servers = 1
     /// The rate at the start of the current ramp, and when the ramp started; nil if nothing was sent yet.
     private var low: Double
     private var rampAt: Duration?
@@ -48,7 +50,7 @@ struct Pacer: Sendable {
     /// rate only once.
     mutating func throttle(for wait: Duration, at uptime: Duration) {
         let until = uptime + max(wait, .seconds(1))
-        if uptime >= heldUntil { low = max(1, min(rates.start, rate(at: uptime)) / 2) }
+        if uptime >= heldUntil { low = max(1, min(rates.start, wholeRate(at: uptime)) / 2) }
         heldUntil = max(heldUntil, until)
         rampAt = heldUntil
         countedAt = heldUntil
@@ -62,7 +64,10 @@ struct Pacer: Sendable {
         return .seconds(max(0, 1 - credit) / rate(at: uptime))
     }
 
-    func rate(at uptime: Duration) -> Double {
+    /// This server's share of the rate.
+    func rate(at uptime: Duration) -> Double { wholeRate(at: uptime) / Double(servers) }
+
+    private func wholeRate(at uptime: Duration) -> Double {
         guard let rampAt else { return low }
         let share = (uptime - rampAt) / .seconds(Limits.paceRampSeconds)
         return low + (rates.most - low) * min(1, max(0, share))
@@ -74,7 +79,7 @@ struct Pacer: Sendable {
             rampAt = uptime
             usedAt = uptime
             countedAt = uptime
-            credit = burst(low)
+            credit = burst(low / Double(servers))
         }
         guard uptime > countedAt else { return }
         let rate = rate(at: uptime)
@@ -101,6 +106,9 @@ final class Pace: Sendable {
 
     func spend(_ requests: Int, at uptime: Duration) { pacer.withLock { $0.spend(requests, at: uptime) } }
     func throttle(for wait: Duration, at uptime: Duration) { pacer.withLock { $0.throttle(for: wait, at: uptime) } }
+
+    /// Shares the rates with other servers.
+    func share(among servers: Int) { pacer.withLock { $0.servers = max(1, servers) } }
 
     /// How long the provider's requested wait still lasts; nil if it is over.
     func hold(at uptime: Duration) -> Duration? {

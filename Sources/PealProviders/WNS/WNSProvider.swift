@@ -65,7 +65,7 @@ package final class WNSProvider: RequestProvider {
     private func makeClient() -> OutboundClient? {
         var options = OutboundClient.Options()
         options.caFile = configuration.caFile
-        return try? OutboundClient(options, group: group)
+        return try? OutboundClient(options, group: group, time: time)
     }
 
     private func source(_ credential: Credential.WNSClient, _ client: OutboundClient) -> WNSTokenSource {

@@ -184,6 +184,15 @@ extension ServerConfiguration {
 }
 
 extension ServerConfiguration {
+    /// What is configured, by the names of the variables and without secrets: enough for `peal doctor` to check what
+    /// the server uses.
+    package var shown: [String: String] {
+        let given = values.compactMap { key, value, isGiven in
+            isGiven && !key.isSecret && key != .configFile ? value.map { (key.environmentName, $0) } : nil
+        }
+        return Dictionary(given) { $1 }
+    }
+
     /// Every key with its value, default, type, range and meaning, as a YAML file that `--config` can read.
     package func printed() -> String {
         var lines: [String] = []

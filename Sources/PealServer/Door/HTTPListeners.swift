@@ -22,7 +22,7 @@ struct HTTPListeners {
     ) throws {
         var services: [any Service] = [
             Application(
-                responder: Front(api: buildRouter(api).buildResponder(), console: console),
+                responder: Front(api: buildRouter(api).buildResponder(), console: console, services: api),
                 server: try Self.server(configuration.httpTLS, configuration.httpDeadlines, connections),
                 configuration: ApplicationConfiguration(
                     address: .hostname(configuration.httpHost, port: configuration.httpPort), serverName: "peal"),

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import SwiftASN1
 
 /// APNs: in each environment a listener for notifications and one that manages broadcast channels.
 struct SimulatedAPNs: SimulatedNetwork {
@@ -15,10 +16,12 @@ struct SimulatedAPNs: SimulatedNetwork {
     let marks = DeviceMarks()
     let channels = BroadcastChannels()
     private let parts: SharedParts
-    private let signingKey = P256.Signing.PrivateKey()
+    private let signingKey: P256.Signing.PrivateKey
 
     init(_ parts: SharedParts) throws {
         self.parts = parts
+        let kept = parts.kept(.apnsKey).flatMap { try? P256.Signing.PrivateKey(pemRepresentation: $0) }
+        signingKey = kept ?? P256.Signing.PrivateKey()
         try keys.set(
             ProviderKey(
                 teamID: Self.teamID, publicKeyPEM: signingKey.publicKey.pemRepresentation,
@@ -57,9 +60,20 @@ struct SimulatedAPNs: SimulatedNetwork {
             expired: parts.faults.expired)
     }
 
+    /// The client certificate of an earlier run with the same authority, and its key.
+    private func keptClient() -> (certificatePEM: String, keyPEM: String)? {
+        guard let certificate = parts.kept(.apnsCertificate), let key = parts.kept(.apnsCertificateKey),
+            let document = try? PEMDocument(pemString: certificate),
+            case .good = parts.certificates.standing(
+                of: document.derBytes, nowSeconds: Int64(Date().timeIntervalSince1970))
+        else { return nil }
+        let lines = { (text: String) in text.trimmingCharacters(in: .whitespacesAndNewlines) }
+        return (lines(certificate), lines(key))
+    }
+
     func publish(at description: SimulatorDescription) async throws -> [(String, String)] {
         let folder = description.folder
-        let client = try parts.authority.clientIdentity(bundleID: Self.bundleID, now: Date())
+        let client = try keptClient() ?? parts.authority.clientIdentity(bundleID: Self.bundleID, now: Date())
         try folder.write(signingKey.pemRepresentation + "\n", to: .apnsKey)
         try folder.write(client.certificatePEM + "\n", to: .apnsCertificate)
         try folder.write(client.keyPEM + "\n", to: .apnsCertificateKey)

@@ -110,10 +110,19 @@ struct ServiceAccount: Sendable {
     /// Shared by all simulators of a process, because generating an RSA key is slow.
     private static let sharedKey = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
 
-    init(projectID: String, ids: IDSource) throws {
+    /// - Parameter kept: the key file of an earlier run, whose key remains valid.
+    init(projectID: String, ids: IDSource, kept: String? = nil) throws {
         self.projectID = projectID
-        key = try Self.sharedKey.get()
-        keyID = ids.bytes(20).map { String(format: "%02x", $0) }.joined()
+        // Drawn in any case, so that a seed gives the same ids later.
+        let freshID = ids.bytes(20).map { String(format: "%02x", $0) }.joined()
+        let file = kept.flatMap { JSONValue(bytes: $0.utf8) }
+        let known = file?["private_key"]?.string.flatMap { try? _RSA.Signing.PrivateKey(pemRepresentation: $0) }
+        guard let known, let id = file?["private_key_id"]?.string, file?["project_id"]?.string == projectID else {
+            key = try Self.sharedKey.get()
+            keyID = freshID
+            return
+        }
+        (key, keyID) = (known, id)
     }
 
     var clientEmail: String { "peal-simulator@\(projectID).iam.gserviceaccount.com" }

@@ -8,7 +8,7 @@ struct SimulatedFCM: SimulatedNetwork {
 
     init(_ parts: SharedParts) throws {
         self.parts = parts
-        account = try ServiceAccount(projectID: Self.projectID, ids: parts.ids)
+        account = try ServiceAccount(projectID: Self.projectID, ids: parts.ids, kept: parts.kept(.serviceAccount))
     }
 
     static func status(ofErrorCode code: String) -> Int? { FCMErrorCode(rawValue: code)?.status }

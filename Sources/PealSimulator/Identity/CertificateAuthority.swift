@@ -5,18 +5,42 @@ import NIOSSL
 import SwiftASN1
 import X509
 
-/// A certificate authority that lives as long as one simulator, and the server certificate it signs.
+/// A certificate authority that lives as long as a simulator's directory, and the server certificate it signs.
 struct CertificateAuthority {
     /// The authority's certificate, as clients are given it in `ca.pem`.
     let certificatePEM: String
+    /// Its private key, for the next start.
+    let keyPEM: String
+    /// Whether an earlier run made it.
+    let isKept: Bool
     /// What verifies the certificates that it signs.
     let publicKey: Certificate.PublicKey
     private let certificate: Certificate
     private let key: Certificate.PrivateKey
 
+    /// The authority of an earlier run, unless it cannot be read or expires within a day.
+    init?(keptCertificate: String?, key keyPEM: String?, now: Date) {
+        guard let keptCertificate, let keyPEM, let own = try? P256.Signing.PrivateKey(pemRepresentation: keyPEM),
+            let certificate = try? Certificate(pemEncoded: keptCertificate)
+        else { return nil }
+        let key = Certificate.PrivateKey(own)
+        guard certificate.publicKey == key.publicKey, certificate.notValidAfter > now.addingTimeInterval(86_400) else {
+            return nil
+        }
+        self.key = key
+        self.keyPEM = own.pemRepresentation
+        publicKey = key.publicKey
+        self.certificate = certificate
+        certificatePEM = keptCertificate.trimmingCharacters(in: .whitespacesAndNewlines)
+        isKept = true
+    }
+
     /// Makes a fresh P-256 authority, valid from a day before `now` for `SimulatorLimits.certificateLifeDays`.
     init(now: Date) throws {
-        let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
+        let own = P256.Signing.PrivateKey()
+        keyPEM = own.pemRepresentation
+        isKept = false
+        let key = Certificate.PrivateKey(own)
         let name = try DistinguishedName {
             OrganizationName("Peal simulator")
             CommonName("Peal simulator authority")

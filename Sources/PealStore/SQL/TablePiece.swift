@@ -102,6 +102,7 @@ extension TablePiece {
     static let experimentArm = TablePiece(
         "experiment_arm", ["app": .int, "campaign_id": .text, "user_id": .text])
     static let routeGate = TablePiece("route_gate", ["app": .int, "route": .int])
+    static let statistics = TablePiece("statistics", ["app": .int, "span": .int, "at": .int])
     static let answer = TablePiece("idempotency", ["scope": .bytes, "request_key": .text])
 
     /// Every table with rows of an app, except `app` itself, the audit log, which records the deletion too, and
@@ -110,7 +111,7 @@ extension TablePiece {
         slice, moment, message, outbox, webhookDelivery, webhook, apiKey, installation, credential, content, predicate,
         keys, address, logPage, receipt, receiptCount, deviceEvent, contextSample, member, subscription, identifier,
         detail, device, topic, segment, trigger, geofencePlace, geofence, geofenceTombstone, geofenceSeries,
-        locationGroupPlace, locationGroup, location, experimentArm, experiment, openHour, routeGate,
+        locationGroupPlace, locationGroup, location, experimentArm, experiment, openHour, routeGate, statistics,
     ]
 
     /// What a device reported.

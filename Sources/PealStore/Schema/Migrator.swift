@@ -48,6 +48,8 @@ extension Migration {
         Migration(version: 8, statements: SchemaTrouble.statements),
         Migration(version: 9, statements: SchemaTrust.audit + SchemaTrust.admins),
         Migration(version: 10, statements: SchemaSegments.statements),
-        Migration(version: 11, statements: SchemaDevices.statements),
+        Migration(version: 11, statements: SchemaStatistics.statements),
+        Migration(version: 12, statements: SchemaServers.statements),
+        Migration(version: 13, statements: SchemaDevices.statements),
     ]
 }

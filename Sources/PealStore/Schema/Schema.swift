@@ -353,6 +353,25 @@ enum SchemaTrouble {
     ]
 }
 
+/// Time series that outlive messages, test messages, and what lists show of a message.
+enum SchemaStatistics {
+    /// `span` is the length in seconds of what a row sums up: a minute, an hour or a day. `search` is the texts of a
+    /// message in lower case.
+    static let statements = [
+        """
+        CREATE TABLE statistics (
+            app BIGINT NOT NULL, span BIGINT NOT NULL, at BIGINT NOT NULL, accepted BIGINT NOT NULL,
+            rejected BIGINT NOT NULL, retired BIGINT NOT NULL, expired BIGINT NOT NULL, suppressed BIGINT NOT NULL,
+            received BIGINT NOT NULL, opened BIGINT NOT NULL, PRIMARY KEY (app, span, at)) {clustered} {updated}
+        """,
+        "CREATE INDEX statistics_at ON statistics (span, at)",
+        "ALTER TABLE message_content ADD COLUMN test BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE message_content ADD COLUMN title {text}",
+        "ALTER TABLE message_content ADD COLUMN audience_line {text}",
+        "ALTER TABLE message_content ADD COLUMN search {text}",
+    ]
+}
+
 /// Who acts: the chained audit log, named admins, and what is known of keys.
 enum SchemaTrust {
     /// Entries from before the chain wait for their places in it.
@@ -401,6 +420,20 @@ enum SchemaSegments {
             app BIGINT NOT NULL, name {text} NOT NULL, condition {bytes} NOT NULL, created_at BIGINT NOT NULL,
             changed_at BIGINT NOT NULL, PRIMARY KEY (app, name))
         """
+    ]
+}
+
+/// What the servers on one database know of each other.
+enum SchemaServers {
+    /// `sealed` is a token for a push network under the master key.
+    static let statements = [
+        """
+        CREATE TABLE live_server (name {text} NOT NULL, seen_at BIGINT NOT NULL, PRIMARY KEY (name)) {updated}
+        """,
+        """
+        CREATE TABLE provider_token (
+            name {text} NOT NULL, issued_at BIGINT NOT NULL, sealed {bytes} NOT NULL, PRIMARY KEY (name)) {updated}
+        """,
     ]
 }
 

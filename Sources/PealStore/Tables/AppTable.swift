@@ -142,15 +142,19 @@ extension StoreSession {
 
     /// The next number of a series, counted from 1. Numbers may be skipped but are never reused.
     func nextNumber(_ series: String) throws -> Int64 {
-        let number = try connection.number(
-            in: NumberSeries(name: series) { count in
-                """
-                INSERT INTO counter (name, value) VALUES (\(series), \(count))
-                ON CONFLICT (name) DO UPDATE SET value = counter.value + excluded.value RETURNING value
-                """
-            })
-        guard let number else { throw PealError.damaged("a counter") }
+        guard let number = try connection.number(in: Self.counter(series)) else {
+            throw PealError.damaged("a counter")
+        }
         return number
+    }
+
+    static func counter(_ series: String) -> NumberSeries {
+        NumberSeries(name: series) { count in
+            """
+            INSERT INTO counter (name, value) VALUES (\(series), \(count))
+            ON CONFLICT (name) DO UPDATE SET value = counter.value + excluded.value RETURNING value
+            """
+        }
     }
 }
 

@@ -70,13 +70,33 @@ enum MessageTable {
     /// Newest first. Each filter has an index in that order.
     static func list(_ filter: MessageFilter, app: AppKey, before cursor: MessageID?, limit: Int) -> SQL {
         let before: SQL = cursor.map { " AND message < \($0)" } ?? ""
+        // Ids begin with the time, so a list of a short time reads few rows.
+        let from: SQL = filter.from.map { " AND created_at >= \($0) AND message >= \(firstID(at: $0))" } ?? ""
+        let to: SQL = filter.to.map { " AND created_at < \($0) AND message < \(firstID(at: $0))" } ?? ""
         let state: SQL = filter.state.map { " AND state = \($0)" } ?? ""
         let campaign: SQL = filter.campaignID.map { " AND campaign_id = \($0)" } ?? ""
         let dialect: SQL = filter.dialect.map { " AND dialect = \($0)" } ?? ""
+        let found: SQL = """
+            SELECT \(columns) FROM message WHERE app = \(app)\(before)\(from)\(to)\(state)\(campaign)\(dialect)
+            ORDER BY message DESC LIMIT \(filter.text == nil ? limit : Limits.searchedRowsMax)
+            """
+        guard let text = filter.text else { return found }
         return """
-            SELECT \(columns) FROM message WHERE app = \(app)\(before)\(state)\(campaign)\(dialect)
+            SELECT \(columns) FROM (\(found)) AS found WHERE EXISTS (
+                SELECT 1 FROM message_content AS texts WHERE texts.app = found.app AND texts.message = found.message
+                    AND texts.search LIKE \(pattern(text)) ESCAPE '!')
             ORDER BY message DESC LIMIT \(limit)
             """
+    }
+
+    /// The first id that a message accepted at `instant` can have.
+    private static func firstID(at instant: Timestamp) -> MessageID {
+        MessageID(high: UInt64(max(0, instant.milliseconds)) << 16, low: 0)
+    }
+
+    /// `search` is in lower case.
+    private static func pattern(_ text: String) -> String {
+        "%" + text.lowercased().replacing("!", with: "!!").replacing("%", with: "!%").replacing("_", with: "!_") + "%"
     }
 
     static func nextCampaign(after name: String, app: AppKey) -> SQL {
@@ -137,20 +157,23 @@ extension StoreSession {
             """
             INSERT INTO message \(row: [
                 "app": draft.app, "message": draft.id, "state": Message(draft).state, "dialect": draft.dialect,
-                "campaign_id": draft.campaignID, "created_at": draft.createdAt, "start_at": draft.startAt,
-                "expires_at": draft.expiresAt, "slices_open": 0, "window_until": draft.window?.until,
-                "window_method": draft.window?.method, "window_hold": draft.window?.holdSeconds,
+                "campaign_id": draft.isTest ? nil : draft.campaignID, "created_at": draft.createdAt,
+                "start_at": draft.startAt, "expires_at": draft.expiresAt, "slices_open": 0,
+                "window_until": draft.window?.until, "window_method": draft.window?.method,
+                "window_hold": draft.window?.holdSeconds,
             ])
             ON CONFLICT DO NOTHING
             """)
         guard count == 1 else { throw PealError(.conflict, "a message with that id exists", field: "id") }
         guard try isLiving(draft.app) else { throw PealError.notFound("app") }
+        let overview = MessageOverview(draft)
         try connection.post(
             """
             INSERT INTO message_content \(row: [
                 "app": draft.app, "message": draft.id, "audience": AudienceCoding.encode(draft.audience),
                 "content": ContentCoding.encode(draft.content), "options": OptionsCoding.encode(draft.options),
-                "source": draft.source,
+                "source": draft.source, "title": overview.title, "audience_line": overview.audience,
+                "search": draft.content.searchText, "test": draft.isTest ? 1 : 0,
             ])
             """)
         if let window = draft.window { try insertMoments(of: draft, window) }
@@ -160,7 +183,7 @@ extension StoreSession {
         let count = try connection.execute(
             """
             UPDATE message SET \(set: [
-                "campaign_id": draft.campaignID,
+                "campaign_id": draft.isTest ? nil : draft.campaignID,
                 "start_at": draft.window == nil ? draft.startAt ?? draft.createdAt : nil,
                 "expires_at": draft.expiresAt, "window_until": draft.window?.until,
                 "window_method": draft.window?.method, "window_hold": draft.window?.holdSeconds,
@@ -168,11 +191,13 @@ extension StoreSession {
             WHERE \(MessageTable.place(draft.app, draft.id)) AND state = \(code: Message.State.scheduled)
             """)
         guard count == 1 else { return false }
+        let overview = MessageOverview(draft)
         try connection.post(
             """
             UPDATE message_content SET \(set: [
                 "audience": AudienceCoding.encode(draft.audience), "content": ContentCoding.encode(draft.content),
-                "options": OptionsCoding.encode(draft.options), "source": draft.source,
+                "options": OptionsCoding.encode(draft.options), "source": draft.source, "title": overview.title,
+                "audience_line": overview.audience, "search": draft.content.searchText,
             ])
             WHERE \(MessageTable.place(draft.app, draft.id))
             """)
@@ -188,16 +213,30 @@ extension StoreSession {
         let window = try window(of: message)
         return try connection.first(
             """
-            SELECT audience, content, options, source FROM message_content
+            SELECT audience, content, options, source, test FROM message_content
             WHERE \(MessageTable.place(message.app, message.id))
             """
         ) { row in
-            MessageDraft(
+            var draft = MessageDraft(
                 id: message.id, app: message.app, dialect: message.dialect, campaignID: message.campaignID,
                 audience: try AudienceCoding.decode(row.next()), content: try ContentCoding.decode(row.next()),
                 options: try OptionsCoding.decode(row.next()), startAt: message.startAt,
                 createdAt: message.createdAt, expiresAt: message.expiresAt, source: try row.next(), window: window)
+            draft.isTest = try row.next(Int64.self) == 1
+            return draft
         }
+    }
+
+    /// Messages of earlier versions have no stored one.
+    func overview(app: AppKey, id: MessageID) throws -> MessageOverview? {
+        let stored = try connection.first(
+            "SELECT title, audience_line, test FROM message_content WHERE \(MessageTable.place(app, id))"
+        ) { row in
+            (title: try row.next(String?.self), audience: try row.next(String?.self), test: try row.next(Int64.self))
+        }
+        guard let stored else { return nil }
+        guard let audience = stored.audience else { return try draft(app: app, id: id).map(MessageOverview.init) }
+        return MessageOverview(title: stored.title, audience: audience, isTest: stored.test == 1)
     }
 
     private func window(of message: Message) throws -> DeliveryWindow? {
@@ -215,18 +254,19 @@ extension StoreSession {
     func job(app: AppKey, id: MessageID) throws -> DeliveryJob? {
         guard let message = try message(app: app, id: id) else { return nil }
         return try connection.first(
-            "SELECT content, options FROM message_content WHERE \(MessageTable.place(app, id))"
+            "SELECT content, options, test FROM message_content WHERE \(MessageTable.place(app, id))"
         ) { row in
             DeliveryJob(
                 message: message, content: try ContentCoding.decode(row.next()),
-                options: try OptionsCoding.decode(row.next()))
+                options: try OptionsCoding.decode(row.next()), isTest: try row.next(Int64.self) == 1)
         }
     }
 }
 
 /// From one state to the next.
 extension StoreSession {
-    /// An expired message that is paused or resumed is found by its expiry again. A resumed message returns to where it was paused: one that has no slices yet is planned, or waits for its start.
+    /// An expired message that is paused or resumed is found by its expiry again. A resumed message returns to where it
+    /// was paused: one that has no slices yet is planned, or waits for its start.
     func moveMessage(
         app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, now: Timestamp
     ) throws -> Message.State? {

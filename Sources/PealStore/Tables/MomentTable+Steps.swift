@@ -24,6 +24,9 @@ extension StoreSession {
         if moment.state.isUnfinished, !step.moment.state.isUnfinished {
             _ = try settleMessage(
                 .init(app: moment.app, message: moment.message), .init(slicesOpen: -1), now: now)
+            var counts = OutcomeCounts()
+            counts.count(step.moment.outcome ?? .accepted)
+            try addStatistics([(app: moment.app, item: Statistics(at: now, counts))])
         }
         return step
     }

@@ -30,6 +30,11 @@ extension StoreSession {
         return Dictionary(counts) { $1 }
     }
 
+    private func isTest(_ message: MessageID, app: AppKey) throws -> Bool {
+        try connection.value("SELECT test FROM message_content WHERE \(MessageTable.place(app, message))", Int64.self)
+            == 1
+    }
+
     func receipts(app: AppKey, message: MessageID, device: DeviceKey) throws -> [Receipt] {
         try connection.all(ReceiptTable.of(device, message: message, app: app)) { row in
             Receipt(message: message, device: device, kind: try row.next(), at: try row.next())
@@ -51,6 +56,16 @@ extension StoreSession {
             }
         }
         try connection.post(new.map { ReceiptTable.add($0.count, $0.kind, of: $0.message, app: app) })
+        let tests = try Set(Set(new.map(\.message)).filter { try isTest($0, app: app) })
+        try addStatistics(
+            zip(rows, counts).filter { $1 > 0 }.map(\.0).filter { !tests.contains($0.message) }.map { receipt in
+                (
+                    app: app,
+                    item: Statistics(
+                        at: receipt.at, received: receipt.kind == .received ? 1 : 0,
+                        opened: receipt.kind == .opened ? 1 : 0)
+                )
+            })
         return new.reduce(0) { $0 + $1.count }
     }
 }

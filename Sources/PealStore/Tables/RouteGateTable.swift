@@ -93,14 +93,23 @@ extension StoreSession {
                 """)
             guard current == fingerprint else { return nil }
         }
-        let change = try nextNumber("route_gate")
+        let change = try nextChange()
         try connection.execute(RouteGateTable.put(gate, change: change))
         return change
     }
 
     func openGate(_ route: ActiveRoute) throws {
         guard try gate(of: route) != nil else { return }
-        try connection.execute(RouteGateTable.open(route, change: try nextNumber("route_gate")))
+        try connection.execute(RouteGateTable.open(route, change: try nextChange()))
+    }
+
+    /// The number of a change of gates. It is taken inside this transaction, so that changes commit in the order of
+    /// their numbers and no reader of later ones misses an earlier one.
+    private func nextChange() throws -> Int64 {
+        guard let number: Int64 = try connection.value(Self.counter("route_gate").raising(1)) else {
+            throw PealError.damaged("a counter")
+        }
+        return number
     }
 
     /// Opens the routes of a credential that was put or deleted.
@@ -132,6 +141,20 @@ extension StoreSession {
         }
         return loads
     }
+
+    /// Slices that wait for closed routes, counted no further than about `Limits.censusMax`.
+    func parkedCount() throws -> Int {
+        let closed = try connection.all(RouteGateTable.closed(limit: Limits.routeSlicesRead), RouteGateTable.gate)
+        var (count, rest) = (0, closed[...])
+        while !rest.isEmpty, count < Limits.censusMax {
+            let statements = rest.prefix(Self.gatesPerCount).map { SliceTable.parkedCount($0.route) }
+            rest = rest.dropFirst(Self.gatesPerCount)
+            try connection.query(statements[0].text, each: statements.map(\.values)) { count += Int($0.int(0)) }
+        }
+        return min(count, Limits.censusMax)
+    }
+
+    private static let gatesPerCount = 100
 
     func parkedRoutes(limit: Int) throws -> [ParkedRoute] {
         let closed = try connection.all(RouteGateTable.closed(limit: limit), RouteGateTable.gate)
@@ -175,7 +198,8 @@ extension StoreSession {
                 let leased = try connection.first(
                     SliceTable.leaseOne(of: next, gate.route, owner: owner, until: until, context.dialect)
                 ) { row in try SliceTable.slice(&row, app: gate.route.app, route: gate.route.route).slice }
-                guard let leased else { continue }
+                guard var leased else { continue }
+                leased.isProbe = true
                 slices.append(leased)
                 last = next
             }

@@ -23,12 +23,18 @@ extension SliceTable {
     ) -> (state: Slice.State, leaseUntil: Timestamp, readyAt: Timestamp) {
         let never = Timestamp(milliseconds: 0)
         switch next {
-        case .keep(let end): return (.leased, end, never)
+        case .keep(let end): return (.leased, fresh(end, now), never)
         case .done: return (.done, never, never)
         case .release(let instant):
             let readyAt = instant ?? never
             return (readyAt > now ? .waiting : .ready, never, readyAt)
         }
+    }
+
+    /// The end of a lease that is written now. A write that waited for the store would otherwise extend the lease to an
+    /// instant that has passed, and another server would take it back.
+    private static func fresh(_ end: Timestamp, _ now: Timestamp) -> Timestamp {
+        max(end, now + .seconds(Limits.leaseSeconds))
     }
 
     /// `state`, or where the message is paused or has ended and the slice would wait or be ready, what follows from
@@ -37,11 +43,36 @@ extension SliceTable {
         state == .waiting || state == .ready ? placed(state) : "\(state)"
     }
 
-    /// Takes the slice out of work, if the lease and the cursor are still what the worker knows.
+    /// The slice, if an earlier write of the same settlement was committed although its answer was lost. Under one term
+    /// only the holder of the lease moves the cursor, so a cursor behind the settlement is its own work.
+    static func applied(_ settlement: Settlement) -> SQL {
+        let isAt: SQL =
+            switch settlement.next {
+            case .keep:
+                """
+                cursor = \(settlement.cursorAfter) AND state = \(code: Slice.State.leased)
+                    AND owner = \(settlement.owner)
+                """
+            case .done, .release:
+                "cursor = \(settlement.cursorAfter) AND state <> \(code: Slice.State.leased)"
+            }
+        return """
+            SELECT term FROM slice WHERE \(place(settlement.slice)) AND term = \(settlement.term)
+                AND state <> \(code: Slice.State.quarantined)
+                AND (cursor > \(settlement.cursorAfter) OR (\(isAt)))
+            """
+    }
+
+    /// Takes the slice out of work, if the lease and the cursor are still what the worker knows. One whose message has
+    /// ended goes to its end, if the cursor moves.
     /// - Parameter keepsAnswers: Whether what is known of its devices is stored too; otherwise they are in doubt.
     static func quarantine(_ settlement: Settlement, reason: String, keepsAnswers: Bool) -> SQL {
+        let quarantined: SQL = "\(code: Slice.State.quarantined)"
+        let ended: SQL = """
+            CASE \(MessageTable.fateOfSlice) WHEN 2 THEN \(code: Slice.State.ending) ELSE \(quarantined) END
+            """
         let mark: SQL = """
-            UPDATE slice SET state = \(code: Slice.State.quarantined), fault = \(reason), owner = \(String?.none),
+            UPDATE slice SET state = \(keepsAnswers ? ended : quarantined), fault = \(reason), owner = \(String?.none),
                 lease_until = 0
             """
         let deferred = settlement.deferrals.reduce(0) { $0 + $1.keys.count }
@@ -79,7 +110,7 @@ extension SliceTable {
     }
 
     /// Inserts deferred keys as a slice of their own, a part of the settled one.
-    static func insertPart(_ deferral: Settlement.Deferral, of settlement: Settlement) -> SQL {
+    static func insertPart(_ deferral: Settlement.Deferral, of settlement: Settlement, now: Timestamp) -> SQL {
         let isLeased = deferral.leasedUntil != nil
         let first = deferral.keys.first ?? 0
         return """
@@ -90,7 +121,7 @@ extension SliceTable {
                 \(deferral.attempt), \(first), \(deferral.keys.last ?? 0), \(KeyListCoding.encode(deferral.keys)),
                 \(first - 1), 0, \(deferral.keys.count), \(CountsCoding.encode(OutcomeCounts())),
                 \(isLeased ? settlement.owner : nil), \(isLeased ? 1 : 0),
-                \(deferral.leasedUntil ?? Timestamp(milliseconds: 0)),
+                \(deferral.leasedUntil.map { fresh($0, now) } ?? Timestamp(milliseconds: 0)),
                 \(deferral.isDoubtful ? deferral.keys.count : 0)
             FROM slice WHERE \(settled(settlement))
             ON CONFLICT DO NOTHING
@@ -103,19 +134,26 @@ extension StoreSession {
     /// slice. Within a wave, slices are sorted by key, so that all nodes lock rows in the same order.
     func settle(_ settlements: [Settlement], now: Timestamp) throws -> [Settlement.Result] {
         var results = settlements.map { _ in Settlement.Result(isApplied: false) }
+        var isNew = settlements.map { _ in false }
         var changes = MessageChanges()
         for wave in Self.waves(settlements) {
-            for index in wave where try connection.execute(SliceTable.settle(settlements[index], now: now)) == 1 {
-                results[index].isApplied = true
-                changes.note(settlements[index], at: index)
+            var applied: [Int] = []
+            for index in wave {
+                if try connection.execute(SliceTable.settle(settlements[index], now: now)) == 1 {
+                    results[index].isApplied = true
+                    changes.note(settlements[index], at: index)
+                    applied.append(index)
+                    isNew[index] = true
+                } else {
+                    results[index] = try resultOfEarlierWrite(settlements[index])
+                }
             }
-            let applied = wave.filter { results[$0].isApplied }
             try connection.post(
                 applied.compactMap { index in
                     settlements[index].logRow.map { SliceTable.insertPage($0, of: settlements[index]) }
                 })
             for index in applied {
-                let parts = try insertParts(settlements[index])
+                let parts = try insertParts(settlements[index], now: now)
                 results[index].leasedSlices = parts.leased
                 changes.added(parts.count, settlements[index].slice)
             }
@@ -124,13 +162,15 @@ extension StoreSession {
             try retire(settlement, now: now)
             try move(settlement, now: now)
         }
-        for (settlement, result) in zip(settlements, results) where result.isApplied && settlement.slice.isMoment {
+        for (settlement, isNew) in zip(settlements, isNew) where isNew && settlement.slice.isMoment {
             try settleMoments(settlement, now: now)
         }
         for (place, change) in changes.byMessage.sorted(by: { $0.key < $1.key }) {
             let ended = try settleMessage(place, change, now: now)
             if let ended { results[change.lastIndex].messageState = ended }
         }
+        try addStatistics(
+            zip(settlements, results).filter(\.1.isApplied).compactMap { Self.counted($0.0, now: now) })
         return results
     }
 
@@ -145,7 +185,7 @@ extension StoreSession {
         result.isApplied = true
         result.isQuarantined = true
         guard keepsAnswers else { return result }
-        let parts = try insertParts(settlement)
+        let parts = try insertParts(settlement, now: now)
         result.leasedSlices = parts.leased
         var change = MessageChanges.Change(slicesOpen: parts.count)
         change.firstSentAt = settlement.triedAt
@@ -153,7 +193,12 @@ extension StoreSession {
         _ = try settleMessage(place, change, now: now)
         try retire(settlement, now: now)
         try move(settlement, now: now)
+        if let counted = Self.counted(settlement, now: now) { try addStatistics([counted]) }
         return result
+    }
+
+    private static func counted(_ settlement: Settlement, now: Timestamp) -> (app: AppKey, item: Statistics)? {
+        settlement.added.map { (app: settlement.slice.app, item: Statistics(at: now, $0)) }
     }
 
     private static func waves(_ settlements: [Settlement]) -> [[Int]] {
@@ -174,15 +219,29 @@ extension StoreSession {
         return (left.route.rawValue, left.rangeStart, left.part) < (right.route.rawValue, right.rangeStart, right.part)
     }
 
+    /// What a settlement that matches no lease is answered: applied, if it is in the database already. A commit whose
+    /// answer was lost is repeated.
+    private func resultOfEarlierWrite(_ settlement: Settlement) throws -> Settlement.Result {
+        guard try connection.value(SliceTable.applied(settlement), Int64.self) != nil else {
+            return Settlement.Result(isApplied: false)
+        }
+        return Settlement.Result(isApplied: true, leasedSlices: try leasedParts(settlement))
+    }
+
     /// Makes the deferred keys slices of their own.
     /// - Returns: how many there are now, and those that stay with the worker.
-    private func insertParts(_ settlement: Settlement) throws -> (count: Int, leased: [Slice]) {
+    private func insertParts(_ settlement: Settlement, now: Timestamp) throws -> (count: Int, leased: [Slice]) {
         let deferrals = settlement.deferrals.filter { !$0.keys.isEmpty }
         let count = try deferrals.reduce(0) { count, deferral in
-            try count + connection.execute(SliceTable.insertPart(deferral, of: settlement))
+            try count + connection.execute(SliceTable.insertPart(deferral, of: settlement, now: now))
         }
+        return (count, try leasedParts(settlement))
+    }
+
+    /// The slices of deferred keys that stay with the worker.
+    private func leasedParts(_ settlement: Settlement) throws -> [Slice] {
         let parent = settlement.slice
-        let leased = try deferrals.filter { $0.leasedUntil != nil }.compactMap { deferral in
+        return try settlement.deferrals.filter { $0.leasedUntil != nil && !$0.keys.isEmpty }.compactMap { deferral in
             let id = Slice.ID(
                 app: parent.app, message: parent.message, route: parent.route, rangeStart: parent.rangeStart,
                 part: deferral.part)
@@ -190,7 +249,6 @@ extension StoreSession {
                 "SELECT \(SliceTable.columns) FROM slice WHERE \(SliceTable.place(id))"
             ) { row in try SliceTable.slice(&row, app: id.app, route: id.route).slice }
         }
-        return (count, leased)
     }
 
     /// Retires dead addresses, whoever holds the lease by now: what the provider said stays true.

@@ -88,12 +88,13 @@ enum SliceTable {
         """
     }
 
-    /// Counts at most `Limits.routeSlicesRead` ready slices.
+    /// Counts at most `Limits.routeSlicesRead` ready slices. The order chooses the index: without it, SQLite would read
+    /// every slice of the app.
     static func parkedCount(_ route: ActiveRoute) -> SQL {
         """
         SELECT COUNT(*) FROM (SELECT 1 FROM slice
             WHERE app = \(route.app) AND route = \(route.route) AND state = \(code: Slice.State.ready)
-            LIMIT \(Limits.routeSlicesRead)) AS counted
+            ORDER BY lane, rank LIMIT \(Limits.routeSlicesRead)) AS counted
         """
     }
 
@@ -160,6 +161,15 @@ enum SliceTable {
         """
         SELECT COUNT(*) FROM
             (SELECT 1 FROM slice WHERE state = \(code: state) LIMIT \(Limits.censusMax)) AS counted
+        """
+    }
+
+    /// Messages that have ended although slices of them are quarantined.
+    static func endedInQuarantine(limit: Int) -> SQL {
+        """
+        SELECT DISTINCT app, message FROM slice
+        WHERE state = \(code: Slice.State.quarantined) AND \(MessageTable.fateOfSlice) = 2
+        ORDER BY app, message LIMIT \(limit)
         """
     }
 
@@ -244,18 +254,24 @@ extension StoreSession {
         app: AppKey, id: MessageID, to state: Message.State, limit: Int, now: Timestamp
     ) throws -> Piece {
         typealias State = Slice.State
-        let (from, target): (SQL, SQL)
+        let (from, target): ([State], SQL)
         switch state {
-        case .paused: (from, target) = ("(\(code: State.waiting), \(code: State.ready))", "\(code: State.held)")
+        case .paused: (from, target) = ([.waiting, .ready], "\(code: State.held)")
         case .sending:
-            from = "(\(code: State.held), \(code: State.quarantined))"
+            from = [.held, .quarantined]
             target = "CASE WHEN ready_at > \(now) THEN \(code: State.waiting) ELSE \(code: State.ready) END"
         case .cancelled, .expired, .failed:
             // Nothing waits any longer: the workers settle what is left without sending.
-            from = "(\(code: State.waiting), \(code: State.ready), \(code: State.held), \(code: State.quarantined))"
-            target = "\(code: State.ending)"
+            (from, target) = ([.waiting, .ready, .held, .quarantined], "\(code: State.ending)")
         case .scheduled, .planning, .sent: return .nothing
         }
+        return try movePiece(app: app, id: id, from: from, target, limit: limit)
+    }
+
+    private func movePiece(
+        app: AppKey, id: MessageID, from states: [Slice.State], _ target: SQL, limit: Int
+    ) throws -> Piece {
+        let from: SQL = "(\(name: states.map { "\($0.rawValue)" }.joined(separator: ", ")))"
         let chosen = try connection.all(
             """
             SELECT route, window_no, part FROM slice WHERE \(MessageTable.place(app, id)) AND state IN \(from)
@@ -269,6 +285,24 @@ extension StoreSession {
                 "UPDATE slice SET state = \(target) WHERE \(SliceTable.place($0)) AND state IN \(from)" as SQL
             })
         return Piece(rows: chosen.count, isComplete: chosen.count < limit)
+    }
+
+    func resumeQuarantined(app: AppKey, id: MessageID, now: Timestamp) throws -> Int {
+        try movePiece(
+            app: app, id: id, from: [.quarantined], "\(code: Slice.State.ready)", limit: Self.movedAtOnce
+        ).rows
+    }
+
+    func endQuarantined(limit: Int) throws -> Int {
+        let over = try messagePlaces(SliceTable.endedInQuarantine(limit: limit))
+        var count = 0
+        for (app, id) in over {
+            count +=
+                try movePiece(
+                    app: app, id: id, from: [.quarantined], "\(code: Slice.State.ending)", limit: Self.movedAtOnce
+                ).rows
+        }
+        return count
     }
 
     /// Nothing of the message waits any longer: the workers settle what is left without sending.
@@ -331,6 +365,23 @@ extension StoreSession {
         ).reduce(0, +)
     }
 
+    func quarantineReason(
+        app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool
+    ) throws -> String? {
+        let range: SQL = inAddresses ? "= \(Slice.ID.addressRange)" : "<> \(Slice.ID.addressRange)"
+        let slices = try connection.all(
+            """
+            SELECT keys, fault FROM slice
+            WHERE app = \(app) AND message = \(message) AND state = \(code: Slice.State.quarantined)
+                AND route = \(route) AND window_no \(range) AND key_from <= \(key) AND key_to >= \(key)
+                AND cursor < \(key)
+            """
+        ) { row in
+            (keys: try row.next([UInt8]?.self).map(KeyListCoding.decode), fault: try row.next(String?.self))
+        }
+        return slices.first { $0.keys?.contains(key) ?? true }.map { $0.fault ?? "" }
+    }
+
     func quarantinedSlices(limit: Int) throws -> [QuarantinedSlice] {
         let slices = try connection.all(
             """
@@ -359,9 +410,7 @@ extension StoreSession {
         func slices(_ state: Slice.State) throws -> Int { try connection.count(SliceTable.census(state)) }
         var census = StoreCensus()
         census.messagesUnfinished = try connection.count(MessageTable.census())
-        for gate in try connection.all(RouteGateTable.closed(limit: Limits.routeSlicesRead), RouteGateTable.gate) {
-            census.slicesParked += try connection.count(SliceTable.parkedCount(gate.route))
-        }
+        census.slicesParked = try parkedCount()
         census.slicesReady = max(0, try slices(.ready) - census.slicesParked)
         census.slicesEnding = try slices(.ending)
         census.slicesWaiting = try slices(.waiting)

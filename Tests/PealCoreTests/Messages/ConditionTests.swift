@@ -52,7 +52,8 @@ struct ConditionTests {
             ("age", "gt", "29.5", true), ("age", "gt", "30", false), ("age", "gte", "30", true),
             ("age", "lt", "31", true), ("age", "lte", "29", false), ("score", "lt", "2", true),
             ("plan", "gt", #""pra""#, true), ("plan", "lt", "5", false), ("plan", "gte", "5", false),
-            ("big", "is", "9007199254740992", false), ("age", "exists", "true", true), ("age", "exists", "false", false),
+            ("big", "is", "9007199254740992", false), ("age", "exists", "true", true),
+            ("age", "exists", "false", false),
             ("gone", "exists", "false", true), ("gone", "is", "1", false), ("none", "exists", "true", false),
             ("list", "is", #""a""#, false),
         ])
@@ -104,7 +105,8 @@ struct ConditionTests {
     @Test("a segment that is missing or contains itself is refused at the place that names it")
     func refusedSegments() throws {
         let segments: [String: Condition] = [
-            "a": .or([.segment("b")]), "b": .segment("a"), "c": .segment("gone"), "many": .and(
+            "a": .or([.segment("b")]), "b": .segment("a"), "c": .segment("gone"),
+            "many": .and(
                 Array(repeating: .topic("t"), count: 200)),
         ]
         func refusal(_ condition: Condition, defining name: String? = nil) -> PealError? {

@@ -2,6 +2,7 @@ import Foundation
 import NIOHTTP1
 import NIOPosix
 import PealCore
+import PealTesting
 import Testing
 
 @testable import PealProviders
@@ -67,6 +68,23 @@ struct OutboundClientTests {
         let silence = try await send(.init(url: peer.url + "/silence", timeout: .milliseconds(200)))
         #expect(silence == .failure(.lost("Timeout")))
         #expect(try await send(.init(url: peer.url + "/hang")) == .failure(.lost("ConnectionLost")))
+    }
+
+    @Test("time in which this process could not run counts towards no timeout")
+    func lag() async throws {
+        let peer = try HTTPPeer { _ in .silence }
+        let time = PealTesting.ManualTime()
+        let client = try testClient(time: time)
+        let clock = ContinuousClock()
+        let begun = clock.now
+        async let reply = client.send(.init(url: peer.url, timeout: .milliseconds(300)))
+        while peer.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        time.stall(for: .milliseconds(700))
+        var failure: (any Error)?
+        do { _ = try await reply } catch { failure = error }
+        #expect(failure as? OutboundFailure == .lost("Timeout"))
+        #expect(clock.now - begun >= .milliseconds(1000))
+        await client.close()
     }
 
     @Test("what cannot be connected to, and a name without an address, leave the request unsent")

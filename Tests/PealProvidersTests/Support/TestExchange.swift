@@ -56,11 +56,13 @@ func requestOrder(
 }
 
 /// A client for tests, with short patience.
-func testClient(_ change: (inout OutboundClient.Options) -> Void = { _ in }) throws -> OutboundClient {
+func testClient(
+    time: any TimeSource = ManualTime(), _ change: (inout OutboundClient.Options) -> Void = { _ in }
+) throws -> OutboundClient {
     var options = OutboundClient.Options()
     options.connectTimeout = .seconds(5)
     change(&options)
-    return try OutboundClient(options, group: MultiThreadedEventLoopGroup.singleton)
+    return try OutboundClient(options, group: MultiThreadedEventLoopGroup.singleton, time: time)
 }
 
 extension PageFlight.Snapshot {

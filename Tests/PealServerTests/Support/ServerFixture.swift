@@ -37,16 +37,21 @@ final class ServerFixture: Sendable {
         let portFile = folder.appendingPathComponent("port-\(UUID().uuidString)")
         let program = try RunningProgram(
             "peal", arguments: ["serve"],
-            environment: [
-                "PEAL_HTTP_PORT": "0", "PEAL_HTTP_PORT_FILE": portFile.path, "PEAL_ADMIN_TOKEN": Self.adminToken,
-                "PEAL_PROVIDERS_APNS_PRODUCTION_URL": try #require(settings["apns_url"]?.stringValue),
-                "PEAL_PROVIDERS_APNS_SANDBOX_URL": try #require(settings["apns_sandbox_url"]?.stringValue),
-                "PEAL_PROVIDERS_CA_FILE": try #require(settings["ca_file"]?.stringValue),
-            ].merging(store) { $1 }.merging(environment) { $1 },
+            environment: try variables(environment).merging(["PEAL_HTTP_PORT_FILE": portFile.path]) { $1 },
             log: folder.appendingPathComponent("peal.log"))
         let port = try await Self.contents(of: portFile, whileRunning: program)
         let address = "http://127.0.0.1:\(port.trimmingCharacters(in: .whitespacesAndNewlines))"
         return RunningServer(program: program, address: address)
+    }
+
+    /// The environment of a server.
+    func variables(_ environment: [String: String]) throws -> [String: String] {
+        [
+            "PEAL_HTTP_PORT": "0", "PEAL_ADMIN_TOKEN": Self.adminToken,
+            "PEAL_PROVIDERS_APNS_PRODUCTION_URL": try #require(settings["apns_url"]?.stringValue),
+            "PEAL_PROVIDERS_APNS_SANDBOX_URL": try #require(settings["apns_sandbox_url"]?.stringValue),
+            "PEAL_PROVIDERS_CA_FILE": try #require(settings["ca_file"]?.stringValue),
+        ].merging(store) { $1 }.merging(environment) { $1 }
     }
 
     /// A database of the engine that is tested.

@@ -5,7 +5,7 @@ internal import PealCore
 struct ContextPushEnvelope: Envelope {
     func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
         let isPlatform = error.field == "platform" && error.code == .notSupported
-        let status = isPlatform ? 422 : error.code.httpStatus
+        let status = isPlatform ? 422 : Self.status(of: error.code)
         var answer = Answer(HTTPResponse.Status(code: status), ["error": NativeEnvelope.json(error)])
         if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Token realm=\"push\"" }

@@ -75,7 +75,7 @@ enum DevtodevCode: Int {
             case .forbidden: .forbidden
             case .notFound: error.field == DevtodevRefusals.app ? .unknownApp : .nothingHere
             case .methodNotAllowed: .nothingHere
-            case .missingField, .invalidField, .notSupported: .init(ofField: error)
+            case .missingField, .invalidField, .unknownField, .notSupported: .init(ofField: error)
             case .idempotencyMismatch: .packRepeated
             case .conflict: error.field == DevtodevRefusals.credentials ? .notConfigured : .packRepeated
             case .payloadTooLarge, .bodyTooLarge: .payloadTooLarge

@@ -23,7 +23,7 @@ struct NativeAdmins: Sendable {
     }
 
     private func create(_ call: Call) async throws -> Answer {
-        let name = try call.body(Self.draft.shape)
+        let name = try call.body(Self.draft.shape, .native)
         let reply = try await services.admins.create(name: name, call.verb) { made in
             var shown = Self.json(made.admin).objectValue ?? .init()
             shown["token"] = .string(made.adminToken)

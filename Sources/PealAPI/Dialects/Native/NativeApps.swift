@@ -18,7 +18,7 @@ struct NativeApps: Sendable {
     }
 
     private func create(_ call: Call) async throws -> Answer {
-        let given = try call.body(NativeAppShapes.draft.shape)
+        let given = try call.body(NativeAppShapes.draft.shape, .native)
         var app = given.app
         app.id = given.id ?? services.randomness.timeOrderedIdentifier(at: call.now)
         app.createdAt = call.now
@@ -40,7 +40,7 @@ struct NativeApps: Sendable {
     private func change(_ call: Call) async throws -> Answer {
         let json = try call.object()
         let app = try await services.apps.change(try call.app().key, call.verb) { app throws(PealError) in
-            try NativeAppShapes.facts.apply(json, to: &app, .strict, now: call.now)
+            try NativeAppShapes.facts.apply(json, to: &app, .native, now: call.now)
         }
         return Answer(.ok, Self.json(app))
     }

@@ -20,7 +20,7 @@ struct NativeChannels: Sendable {
 
     private func create(_ call: Call) async throws -> Answer {
         let scope = try scope(call)
-        let policy = try call.body(NativeChannelShapes.draft.shape)
+        let policy = try call.body(NativeChannelShapes.draft.shape, .native)
         let reply = try await services.channels.create(policy, at: scope, call.verb) { channel in
             Reply(status: 201, Self.json(channel, scope, policy))
         }

@@ -17,7 +17,7 @@ enum NativeContentShapes {
         Entry("thread_id", .text()) { $0.threadID = $1 }
         Entry("category", .text()) { $0.category = $1 }
         for platform in Platform.addressable {
-            Entry(platform.rawValue, platform == .ios ? ios : other) { $0.platforms[platform] = $1 }
+            Entry(platform.rawValue, own[platform] ?? other) { $0.platforms[platform] = $1 }
         }
         Entry("default_locale", defaultLocale) { $0.defaultLocale = $1 }
     }.shape.checked(withDefaultLocale)
@@ -43,11 +43,26 @@ enum NativeContentShapes {
 }
 
 extension NativeContentShapes {
-    private static let ios = ObjectShape(
-        "NativeIOSContent", Content.PlatformContent(), extra: { $0.fields = $1 }
-    ) {
-        Entry(checking: "push_type", .text())
-        Entry(checking: "payload", payload.shape)
+    /// The objects whose members Peal defines.
+    private static let own: [Platform: Shape<Content.PlatformContent>] = {
+        var shapes = Platform.addressable.reduce(into: [:]) { shapes, platform in
+            shapes[platform] = Networks.contentMembers(of: platform).map { defined($0, platform) }
+        }
+        shapes[.ios] = ios
+        return shapes
+    }()
+
+    private static func defined(_ members: [String], _ platform: Platform) -> Shape<Content.PlatformContent> {
+        let name = platform.rawValue.split(separator: "_").map(\.capitalized).joined()
+        return ObjectShape("Native\(name)Content", Content.PlatformContent()) {
+            for member in members { Entry(member, .anything) { $0.fields[member] = $1 } }
+            Entry("options", NativeMessageShapes.platformOptions.shape) { $0.options = $1 ?? PlatformOptions() }
+        }.shape.contentOnly()
+    }
+
+    private static let ios = ObjectShape("NativeIOSContent", Content.PlatformContent()) {
+        Entry("push_type", .text()) { $0.fields["push_type"] = $1.map(JSON.string) }
+        Entry("payload", payload.shape) { $0.fields["payload"] = $1.map(JSON.object) }
         Entry("options", NativeMessageShapes.platformOptions.shape) { $0.options = $1 ?? PlatformOptions() }
     }.shape.contentOnly()
 

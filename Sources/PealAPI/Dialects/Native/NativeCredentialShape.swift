@@ -60,7 +60,10 @@ struct NativeCredentialShape: Sendable {
     }
 
     private static func shape(of kind: CredentialForm.Kind, _ form: CredentialForm, name: String) -> Shape<Credential> {
-        ObjectShape(name, [String: String]()) {
+        // An object of the provider's own, such as Google's key file, may have more members.
+        var passing: (@Sendable (inout [String: String], JSON.Members) -> Void)?
+        if form.object != nil { passing = { _, _ in } }
+        return ObjectShape(name, [String: String](), extra: passing) {
             if case .named(let tag) = form.choice { Entry(tag: tag, kind.name) }
             kind.members.map { $0.entry }
         }.shape.checked { texts, reading in kind.credential(.init(texts: texts, now: reading.now)) }

@@ -43,7 +43,7 @@ struct NativeCredentials: Sendable {
         _ call: Call, _ provider: ProviderName, _ form: NativeCredentialShape
     ) async throws -> Answer {
         let target = try target(call, provider)
-        let credential = try form.shape.value(of: try call.object(), .strict, now: call.now)
+        let credential = try form.shape.value(of: try call.object(), .native, now: call.now)
         let record: CredentialRecord
         do {
             record = try await services.credentials.put(credential, at: target, call.verb)

@@ -25,11 +25,11 @@ struct NativeDevices: Sendable {
 
     private func put(_ call: Call) async throws -> Answer {
         guard let id = DeviceID(call.parameter("id")) else { throw PealError.invalid("id", "id must be a UUID") }
-        return try await register(call, try call.body(NativeDeviceShapes.draft.shape), id: id)
+        return try await register(call, try call.body(NativeDeviceShapes.draft.shape, .native), id: id)
     }
 
     private func create(_ call: Call) async throws -> Answer {
-        let given = try call.body(NativeDeviceShapes.draftWithID.shape)
+        let given = try call.body(NativeDeviceShapes.draftWithID.shape, .native)
         return try await register(call, given, id: given.id ?? services.newDeviceID())
     }
 
@@ -44,7 +44,7 @@ struct NativeDevices: Sendable {
     }
 
     private func batch(_ call: Call) async throws -> Answer {
-        let registrations = try call.body(Self.batch.shape).enumerated().map { index, item in
+        let registrations = try call.body(Self.batch.shape, .native).enumerated().map { index, item in
             Result { () throws(PealError) -> DeviceRegistration in
                 let given = try item.get()
                 do throws(PealError) {
@@ -55,7 +55,8 @@ struct NativeDevices: Sendable {
             }
         }
         let reply = try await services.devices.register(registrations, app: try call.app().key, call.verb) { results in
-            Reply(status: 200, ["results": .array(results.enumerated().map { Self.json($1, index: $0) })])
+            let items = results.enumerated().map { Self.json($1, index: $0, requestID: call.requestID) }
+            return Reply(status: 200, ["results": .array(items)])
         }
         return Answer(reply)
     }
@@ -70,12 +71,15 @@ struct NativeDevices: Sendable {
         ) { $0 = $1 }
     }
 
-    private static func json(_ result: DeviceVerbs.BatchResult, index: Int) -> JSON {
+    private static func json(_ result: DeviceVerbs.BatchResult, index: Int, requestID: String) -> JSON {
         switch result {
         case .success(let result):
             ["id": .string(result.device.id.description), "status": result.isNew ? "created" : "updated"]
         case .failure(let error):
-            ["index": .integer(index), "error": NativeEnvelope.json(prefixed(error, index: index))]
+            [
+                "index": .integer(index),
+                "error": NativeEnvelope.json(prefixed(error, index: index), requestID: requestID),
+            ]
         }
     }
 
@@ -118,7 +122,7 @@ struct NativeDevices: Sendable {
             [rules = services.addressRules] device throws(PealError) in
             guard let device else { throw .notFound("device") }
             var given = NativeDeviceDraft(changing: device)
-            try NativeDeviceShapes.change.apply(json, to: &given, .strict, now: call.now)
+            try NativeDeviceShapes.change.apply(json, to: &given, .native, now: call.now)
             return try given.registration(changing: device, rules)
         }
         return Answer(.ok, result.device.nativeJSON(at: call.now))

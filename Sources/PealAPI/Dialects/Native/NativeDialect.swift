@@ -1,4 +1,5 @@
 internal import PealCore
+internal import PealShapes
 
 /// Peal's own API.
 struct NativeDialect: Dialect {
@@ -11,6 +12,10 @@ struct NativeDialect: Dialect {
     let mediaTypes = MediaType.Tolerance.none
     let takesIdempotencyKey = true
 
+    func background(_ services: APIServices) -> [@Sendable () async -> Void] {
+        [{ await services.progressStreams.closeWhenStopped(services.time) }]
+    }
+
     func endpoints(_ services: APIServices) -> [Endpoint] { NativeRoutes(services).all }
 
     func spelling(of field: MessageField) -> String { NativeSpelling.path(of: field) }
@@ -20,6 +25,11 @@ struct NativeDialect: Dialect {
 
 extension DialectName {
     static let native: DialectName = "native"
+}
+
+extension Policy {
+    /// Types are strict, and what no shape declares is refused.
+    static let native = Policy(refusesUnknown: true)
 }
 
 extension KeyKind {

@@ -10,7 +10,8 @@ enum NativeDocument {
         "NativeError",
         .object([
             .required("code", .component("NativeErrorCode", .words(PealError.Code.self))),
-            .required("message", .text), .optional("field", .text),
+            .required("message", .text), .optional("field", .text), .required("request_id", .text),
+            .required("doc_url", .text),
         ]))
 
     /// The platforms in answers, including those that can no longer be registered.
@@ -20,19 +21,19 @@ enum NativeDocument {
 
     /// - Parameter now: times that must be in the future are later than this.
     static func document(at now: Timestamp) -> DialectDocument {
-        let describing = Describing(policy: .strict, now: now)
+        let describing = Describing(policy: .native, now: now)
         return DialectDocument(
             name: "Native", text: "Apps, credentials, keys, devices, messages and their results.",
             dialect: NativeDialect(), refusal: refusal, pathParameters: pathParameters,
             operations: apps + audit + admins + credentials + keys(describing) + devices + topics(describing)
                 + segments + messages(describing)
-                + states + channels + webhooks
-                + campaigns + routes,
+                + states + deliveries + channels + webhooks
+                + campaigns + routes + statistics + progress,
             webhooks: [event])
     }
 
     /// The native API's policy, for schemas without a time that must be in the future.
-    static let strict = Describing(policy: .strict, now: Timestamp(milliseconds: 0))
+    static let strict = Describing(policy: .native, now: Timestamp(milliseconds: 0))
 
     static let app = "/peal/v1/apps/:app"
 

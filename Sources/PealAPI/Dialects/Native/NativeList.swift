@@ -12,6 +12,8 @@ struct NativeList {
         case number
         /// UTF-8.
         case name
+        /// 24 bytes: an id and a number.
+        case place
     }
 
     let limit: Int
@@ -47,6 +49,13 @@ struct NativeList {
         cursor.map { bytes in Int64(bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } & UInt64(Int64.max)) }
     }
 
+    /// The cursor as an id and a number below it; nil for the first page.
+    var place: (id: MessageID, number: Int)? {
+        guard let cursor, cursor.count == 24, let id = MessageID(bytes: Array(cursor.prefix(16))) else { return nil }
+        let number = cursor.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return (id, Int(min(number, UInt64(Int32.max))))
+    }
+
     /// The cursor as a name; nil for the first page.
     var name: String? { cursor.map { String(decoding: $0, as: UTF8.self) } }
 
@@ -57,6 +66,9 @@ struct NativeList {
         return Answer(
             .ok, ["items": .array(try shown.map(json)), "next_cursor": next.map(JSON.string) ?? .null])
     }
+
+    /// The bytes of a cursor for an id and a number.
+    static func bytes(_ id: MessageID, _ number: Int) -> [UInt8] { id.bytes + bytes(number) }
 
     /// The bytes of a cursor for a number.
     static func bytes(_ number: some BinaryInteger) -> [UInt8] {
@@ -71,6 +83,7 @@ extension NativeList.Position {
         case .id: 16
         case .number: 8
         case .name: nil
+        case .place: 24
         }
     }
 
@@ -79,6 +92,7 @@ extension NativeList.Position {
         let character = "[A-Za-z0-9_-]"
         return switch self {
         case .id: "(\(character){21}[AQgw])?"
+        case .place: "(\(character){32})?"
         case .number: "(\(character){10}[AEIMQUYcgkosw048])?"
         case .name: "(\(character){4})*(\(character)[AQgw]|\(character){2}[AEIMQUYcgkosw048])?"
         }

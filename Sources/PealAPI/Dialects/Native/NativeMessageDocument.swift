@@ -33,7 +33,8 @@ extension NativeDocument {
                     .query("state", NativeReportSchema.state, "Only messages in this state."),
                     .query("campaign_id", .text, "Only messages of this campaign."),
                     .query("dialect", dialect, "Only messages received in this dialect."),
-                ], answers: [list(of: "NativeMessage", NativeReportSchema.message)]),
+                    .query("text", .text(1...Limits.nameCharactersMax), "A part of the title or the text."),
+                ] + NativeSpan.parameters, answers: [list(of: "NativeMessage", NativeReportSchema.message)]),
             APIOperation(id: "getMessage", method: .get, path: message, summary: "Show a message", answers: [shown]),
             APIOperation(
                 id: "changeMessage", method: .patch, path: message, summary: "Change a message that is still scheduled",
@@ -48,12 +49,6 @@ extension NativeDocument {
     static let states: [APIOperation] = [
         state("cancel", "Cancel a message", "A cancelled message can be cancelled again."),
         state("pause", "Hold a message", nil), state("resume", "Resume a message", nil),
-        APIOperation(
-            id: "listDeliveries", method: .get, path: "\(message)/deliveries", summary: "Explain a delivery",
-            text: "Give exactly one of `device`, `user` and `address`. The oldest event is first.",
-            parameters: page(.number) + [
-                .query("device", .uuid, "The device."), .query("user", .text, "A user, with all devices."),
-            ] + address, answers: [list(of: "NativeEvent", NativeReportSchema.event)], refusals: [.missingField]),
     ]
 
     private static func state(_ verb: String, _ summary: String, _ text: String?) -> APIOperation {
@@ -80,15 +75,22 @@ enum NativeReportSchema {
 
     static let accepted = Schema.component(
         "NativeAcceptedMessage",
-        .object([.required("id", .uuid), .required("state", state), .required("audience_estimate", .count)]))
+        .object([
+            .required("id", .uuid), .required("state", state), .required("audience_estimate", .count),
+            .optional("empty", .flag), .required("request", request),
+        ]))
 
     static let message = Schema.component(
         "NativeMessage",
         .object([
             .required("id", .uuid), .required("state", state),
             .required("dialect", NativeDocument.dialect),
-            .optional("campaign_id", .text), .optional("failure", .text), .required("created_at", .time),
+            .optional("campaign_id", .text), .optional("test", .flag), .optional("failure", .text),
+            .optional("title", Schema.text.orNull.described("Or the beginning of the text; one line.")),
+            .optional("audience_summary", Schema.text.described("Who gets it; one line.")),
+            .required("created_at", .time),
             .optional("start_at", .time), .required("expires_at", .time), .required("audience", reach),
+            .optional("empty", Schema.flag.described("Set if it was sent and its audience was empty.")),
             .required("counts", counts), .required("resent", .count),
             .required("by_platform", .component("NativeCountsByPlatform", .map(counts))),
             .required(
@@ -104,7 +106,16 @@ enum NativeReportSchema {
                     .object([
                         .required("first_sent_at", Schema.time.orNull), .required("sent_at", Schema.time.orNull),
                     ]))),
+            .optional("request", request),
         ]))
+
+    private static let request = Schema.component(
+        "NativeMessageRequest",
+        Schema.object([
+            .optional("audience", .anything), .optional("content", .anything), .optional("options", .anything),
+            .optional("schedule", .anything), .optional("method", .anything), .optional("campaign_id", .anything),
+            .optional("test", .anything),
+        ]).described("As it was given; for a message of another dialect, its translation."))
 
     private static let reasons = Schema.component("NativeReasons", .map(.count))
 
@@ -113,15 +124,7 @@ enum NativeReportSchema {
         .object(
             ["accepted", "rejected", "retired", "expired", "suppressed", "pending"].map { .required($0, .count) }))
 
-    static let event = Schema.component(
-        "NativeEvent",
-        .object([
-            .required("device", Schema.uuid.orNull), .required("at", .time),
-            .required("event", .component("NativeEventName", .words(DeliveryTrail.Event.Name.self))),
-            .required("detail", .text),
-        ]))
-
-    private static let request = Schema.component(
+    private static let previewRequest = Schema.component(
         "NativePreviewRequest",
         .object([
             .required("platform", NativeDocument.shownPlatform),
@@ -134,7 +137,7 @@ enum NativeReportSchema {
     static let preview = Schema.component(
         "NativePreview",
         .object([
-            .required("valid", .flag), .required("audience", reach), .required("requests", .list(request)),
+            .required("valid", .flag), .required("audience", reach), .required("requests", .list(previewRequest)),
         ]))
 
     private static let campaignMembers: [Property] =

@@ -5,6 +5,7 @@ internal import PealShapes
 /// parts. In a change, nil is a part that the request does not contain.
 struct NativeMessageDraft: Sendable {
     var campaignID: String?
+    var isTest = false
     var options: MessageOptions?
     var audience: NativeAudience?
     var content: Content?
@@ -51,7 +52,9 @@ struct MessageReader {
             id: id, app: app, dialect: .native, campaignID: given.campaignID,
             audience: try audience(given.audience ?? NativeAudience(), options), content: given.content ?? Content(),
             options: options, createdAt: now, expiresAt: now)
+        draft.isTest = given.isTest
         try checkContent(of: draft)
+        try checkTest(draft, schedule)
         draft.window = schedule.until.map { DeliveryWindow(until: $0, method: given.method ?? .experiment) }
         guard draft.window != nil || given.method == nil else {
             throw .invalid("method", "method requires schedule.window")
@@ -69,6 +72,7 @@ struct MessageReader {
             draft.content = content
             try checkContent(of: draft)
         }
+        try checkTest(draft, given.schedule ?? NativeSchedule())
         draft.window = try window(given, of: draft)
         if let schedule = given.schedule, draft.window == nil {
             draft.startAt = schedule.at.flatMap { $0 > now ? $0 : nil } ?? now
@@ -99,6 +103,23 @@ struct MessageReader {
     private func checkContent(of draft: MessageDraft) throws(PealError) {
         guard draft.options.isBackground || draft.content != Content() else {
             throw .invalid("content", "content is empty; give a title, a body, data or a platform's object")
+        }
+    }
+
+    /// A test reaches few devices, which are named.
+    private func checkTest(_ draft: MessageDraft, _ schedule: NativeSchedule) throws(PealError) {
+        guard draft.isTest else { return }
+        let audience = draft.audience
+        let named = audience.devices.count + audience.users.count
+        guard audience.isExplicit, audience.addresses.isEmpty, audience.identifiers.isEmpty,
+            (1...Limits.testDevicesMax).contains(named)
+        else {
+            throw .invalid(
+                "audience",
+                "a test is for audience.devices and audience.users, together at most \(Limits.testDevicesMax)")
+        }
+        guard schedule.until == nil else {
+            throw .invalid("schedule.window", "a test is sent at once or at schedule.at, not in a window")
         }
     }
 

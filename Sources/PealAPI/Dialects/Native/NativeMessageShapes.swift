@@ -4,9 +4,12 @@ internal import PealShapes
 /// The shapes of requests to send a message and to change one that has not started.
 enum NativeMessageShapes {
     static let message = ObjectShape(
-        "NativeMessageDraft", NativeMessageDraft(), "`method` needs `schedule.window`."
+        "NativeMessageDraft", NativeMessageDraft(),
+        "`method` needs `schedule.window`. A test is for `devices` and `users`, together at most "
+            + "\(Limits.testDevicesMax), without a window."
     ) {
         Entry("campaign_id", .text()) { $0.campaignID = $1 }
+        Entry("test", .flag) { $0.isTest = $1 ?? false }
         Entry(including: parts, \.self)
     }
 
@@ -64,6 +67,7 @@ extension NativeMessageShapes {
     private static let schedule = ObjectShape("NativeSchedule", NativeSchedule(), rules: [oneStart]) {
         Entry("window", window) { $0.until = $1 }
         Entry("at", start) { $0.at = $1 }
+        Entry(known: "in")
     }
 
     private static let oneStart = Rule<NativeSchedule>(
@@ -104,7 +108,7 @@ extension NativeMessageShapes {
 
 extension NativeMessageShapes {
     static let audience = ObjectShape(
-        "NativeAudience", NativeAudience(), rules: [channelAlone, somebody]
+        "NativeAudience", NativeAudience(), rules: [channelAlone, allOrSome, somebody]
     ) {
         Entry("channel", channel) { $0.channel = $1 }
         Entry("all", .flag) { $0.audience.includesAll = $1 ?? false }
@@ -162,22 +166,39 @@ extension NativeMessageShapes {
         }
     }
 
+    private static let listNames = ["devices", "users", "topics", "addresses"]
+
+    /// Schemas of objects in which one of the lists is not empty.
+    private static let namedSome = listNames.map { name -> JSON in
+        let some: JSON = ["type": "array", "minItems": 1]
+        return ["required": [.string(name)], "properties": .object(JSON.Members([(name, some)]))]
+    }
+
+    private static let allOrSome = Rule<NativeAudience>(
+        "`all` excludes the lists.",
+        violation: { _ in
+            let all: JSON = ["const": true]
+            return ["required": ["all"], "properties": ["all": all], "anyOf": .array(namedSome)]
+        }
+    ) { given, read, reading throws(PealError) in
+        guard given.audience.includesAll else { return }
+        for name in listNames where read.members[name]?.arrayValue?.isEmpty == false {
+            throw .invalid(reading.path(name), "give either all or \(name): all includes every device")
+        }
+    }
+
     private static let somebody = Rule<NativeAudience>(
         "Give at least one of `all`, `devices`, `users`, `topics`, `addresses`, `where` and `channel`.",
         violation: { describing in
-            let lists = ["devices", "users", "topics", "addresses"].map { name -> JSON in
-                [
-                    "required": [.string(name)],
-                    "properties": .object(.init([(name, ["type": "array", "minItems": 1])])),
-                ]
-            }
             let all: JSON = ["required": ["all"], "properties": ["all": ["const": true]]]
-            return ["not": ["anyOf": .array([.present(["channel"], describing), .present(["where"], describing), all] + lists)]]
+            let whole: [JSON] = [.present(["channel"], describing), .present(["where"], describing), all]
+            return ["not": ["anyOf": .array(whole + namedSome)]]
         }
     ) { given, _, reading throws(PealError) in
         guard given.audience.isEmpty, given.addresses.isEmpty, given.channel == nil else { return }
         throw PealError(
-            .missingField, "\(reading.path) must contain at least one of all, devices, users, topics, addresses and where",
+            .missingField,
+            "\(reading.path) must contain at least one of all, devices, users, topics, addresses and where",
             field: reading.path)
     }
 }

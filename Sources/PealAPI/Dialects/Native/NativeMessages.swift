@@ -30,9 +30,11 @@ struct NativeMessages: Sendable {
     private func draft(
         _ call: Call, _ records: [CredentialRecord], namesMessage: Bool
     ) throws(PealError) -> MessageDraft {
-        let given = try call.body(NativeMessageShapes.message.shape)
+        let json = try call.object()
+        let given = try NativeMessageShapes.message.value(of: json, .native, now: call.now)
         var draft = try reader(records).draft(
             given, id: services.newMessageID(at: call.now), app: try call.app().key, now: call.now)
+        draft.source = json.bytes
         draft.content.namesMessage = namesMessage
         return draft
     }
@@ -45,10 +47,11 @@ struct NativeMessages: Sendable {
         let reply = try await services.messages.send(draft, call.verb) { accepted in
             Reply(
                 status: 202,
-                [
-                    "id": .string(accepted.id.description), "state": .string(accepted.state.name),
-                    "audience_estimate": .integer(accepted.audienceEstimate),
-                ])
+                .compact([
+                    ("id", .string(accepted.id.description)), ("state", .string(accepted.state.name)),
+                    ("audience_estimate", .integer(accepted.audienceEstimate)),
+                    ("empty", accepted.state == .sent ? true : nil), ("request", NativeRequest.json(draft)),
+                ]))
         }
         return Answer(reply)
     }
@@ -67,7 +70,7 @@ struct NativeMessages: Sendable {
             return try store.audienceCount(
                 app: draft.app, draft.audience, environment: draft.options.environment, now: call.now)
         }
-        let report = Self.json(counts, requests)
+        let report = Self.json(counts, requests, requestID: call.requestID)
         guard call.idempotent != nil else { return Answer(.ok, report) }
         let kept = try await services.store.commit(
             .rest, call.verb, reply: { Reply(status: 200, report) }, change: { _ in })
@@ -77,7 +80,7 @@ struct NativeMessages: Sendable {
     /// The exact number of devices, without a message.
     private func count(_ call: Call) async throws -> Answer {
         let app = try call.app()
-        let given = try call.body(NativeMessageShapes.audienceOnly.shape)
+        let given = try call.body(NativeMessageShapes.audienceOnly.shape, .native)
         let audience = try reader(try await services.credentialRecords(app)).audience(given, MessageOptions())
         let counts = try await services.store.read(.heavy) { store in
             try store.audienceCount(app: app.key, audience, environment: nil, now: call.now)
@@ -98,35 +101,39 @@ struct NativeMessages: Sendable {
     }
 
     /// Shows a request that cannot be built only if it makes the message invalid.
-    private static func json(_ counts: [Platform: Int], _ requests: [MessagePreview.Request]) -> JSON {
+    private static func json(
+        _ counts: [Platform: Int], _ requests: [MessagePreview.Request], requestID: String
+    ) -> JSON {
         let shown = requests.filter { $0.counts || $0.isPossible }
         let isValid = shown.allSatisfy(\.isPossible)
         return [
-            "valid": .bool(isValid), "audience": json(counts), "requests": .array(shown.map(\.nativeJSON)),
+            "valid": .bool(isValid), "audience": json(counts),
+            "requests": .array(shown.map { $0.nativeJSON(requestID: requestID) }),
         ]
     }
 
     private func get(_ call: Call) async throws -> Answer {
         let (app, id): (AppKey, MessageID) = (try call.app().key, try call.id("id", of: "message"))
-        guard let report = try await services.store.read({ try $0.report(app: app, id: id) }) else {
-            throw PealError.notFound("message")
-        }
+        let report = try await services.store.read { try MessageVerbs.report(id, app: app, in: $0) }
         return Answer(.ok, report.nativeJSON)
     }
 
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .id)
-        let filter = try Self.filter(call.query)
+        let filter = try Self.filter(call.query, now: call.now)
         let app = try call.app().key
         let reports = try await services.store.read(.heavy) { store in
             try store.messages(app: app, filter, before: list.id(), limit: list.fetchCount).map { message in
-                try store.report(app: app, id: message.id) ?? MessageReport(message: message, platforms: [:])
+                var report =
+                    try store.report(app: app, id: message.id) ?? MessageReport(message: message, platforms: [:])
+                report.overview = try store.overview(app: app, id: message.id)
+                return report
             }
         }
         return list.answer(reports, cursor: \.message.id.bytes, json: \.nativeJSON)
     }
 
-    private static func filter(_ query: Query) throws(PealError) -> MessageFilter {
+    private static func filter(_ query: Query, now: Timestamp) throws(PealError) -> MessageFilter {
         var filter = MessageFilter(campaignID: query["campaign_id"])
         if let name = query["state"] {
             guard let state = Message.State(name: name) else {
@@ -141,6 +148,11 @@ struct NativeMessages: Sendable {
             }
             filter.dialect = DialectName(rawValue: name)
         }
+        let span = try NativeSpan(query)
+        (filter.from, filter.to) = (span.from, span.to)
+        filter.text = try query["text"].map { text throws(PealError) in
+            try Shape.text().value(of: text, named: "text")
+        }
         return filter
     }
 
@@ -154,9 +166,10 @@ struct NativeMessages: Sendable {
             try call.id("id", of: "message"), app: app.key, call.verb
         ) { [preview = services.preview] draft throws(PealError) in
             var given = NativeMessageDraft()
-            try NativeMessageShapes.parts.apply(json, to: &given, .strict, now: call.now)
+            try NativeMessageShapes.parts.apply(json, to: &given, .native, now: call.now)
             try reader.apply(given, to: &draft, now: call.now)
             draft.content.namesMessage = namesMessage
+            NativeRequest.apply(json, to: &draft)
             try preview.check(draft, app: app, records, spelling: NativeSpelling.path)
         }
         return Answer(.ok, report.nativeJSON)
@@ -165,7 +178,7 @@ struct NativeMessages: Sendable {
 
 extension MessagePreview.Request {
     /// The request in the answer of `messages:validate`, with `{address}` in place of the device's address.
-    var nativeJSON: JSON {
+    func nativeJSON(requestID: String) -> JSON {
         var members: [(String, JSON?)] = [
             ("platform", .string(platform.rawValue)),
             ("environment", route.provider?.hasEnvironments == true ? .string(route.environment.rawValue) : nil),
@@ -183,7 +196,8 @@ extension MessagePreview.Request {
                 ("warning", notification.warning.map(JSON.string)),
             ]
         case .failure(let refusal):
-            members.append(("error", NativeEnvelope.json(refusal.error(spelling: NativeSpelling.path))))
+            let error = refusal.error(spelling: NativeSpelling.path)
+            members.append(("error", NativeEnvelope.json(error, requestID: requestID)))
         }
         return .compact(members)
     }
@@ -240,48 +254,4 @@ struct NativeMessageStates: Sendable {
     }
 
     @Sendable private static func reply(_ report: MessageReport) -> Reply { Reply(status: 200, report.nativeJSON) }
-}
-
-/// The history of one delivery.
-struct NativeDeliveries: Sendable {
-    private let services: APIServices
-
-    init(_ services: APIServices) { self.services = services }
-
-    func endpoints(_ app: String) -> [Endpoint] {
-        [Endpoint(.get, "\(app)/messages/:id/deliveries", .app(.read), list)]
-    }
-
-    private func list(_ call: Call) async throws -> Answer {
-        let list = try NativeList(call.query, by: .number)
-        let subject = try subject(call.query)
-        let events = try await DeliveryTrail(store: services.store).events(
-            of: try call.id("id", of: "message"), app: try call.app().key, subject)
-        let fetched = Array(Array(events.enumerated()).dropFirst(Int(list.number ?? 0)).prefix(list.fetchCount))
-        return list.answer(fetched, cursor: { NativeList.bytes($0.offset + 1) }, json: { Self.json($0.element) })
-    }
-
-    private static func json(_ event: DeliveryTrail.Event) -> JSON {
-        [
-            "device": event.device.map { .string($0.description) } ?? .null, "at": .string(event.at.description),
-            "event": .string(event.name.rawValue), "detail": .string(event.detail),
-        ]
-    }
-
-    private func subject(_ query: Query) throws(PealError) -> DeliveryTrail.Subject {
-        let addresses = try AddressQuery(query, rules: services.addressRules)
-        let given = ["device", "user", "address"].filter { query[$0] != nil }
-        guard given.count < 2 else {
-            throw .invalid(given[1], "give only one of device, user and address")
-        }
-        if let text = query["device"] {
-            guard let id = DeviceID(text) else { throw .invalid("device", "device must be a UUID") }
-            return .device(id)
-        }
-        if let user = query["user"] { return .user(user) }
-        guard let address = query["address"] else {
-            throw PealError(.missingField, "give one of device, user and address", field: "device")
-        }
-        return .addresses(try addresses.candidates(address))
-    }
 }

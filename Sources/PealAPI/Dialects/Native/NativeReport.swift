@@ -14,36 +14,40 @@ extension MessageReport {
     var nativeJSON: JSON {
         let total = total
         let named = platforms.filter { $0.value.devices > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
-        return .compact([
+        let reached: [(String, JSON)] = named.map { ($0.key.rawValue, .integer($0.value.devices)) }
+        let counts: [(String, JSON)] = named.map { ($0.key.rawValue, $0.value.nativeJSON) }
+        let reasons: [(String, JSON)] = total.reasons.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }
+        var members = facts
+        members += [
+            ("audience", ["devices": .integer(total.devices), "platforms": .object(JSON.Members(reached))]),
+            ("empty", isEmpty ? true : nil), ("counts", total.nativeJSON), ("resent", .integer(total.resent)),
+            ("by_platform", .object(JSON.Members(counts))), ("receipts", receiptsJSON),
+            ("reasons", .object(JSON.Members(reasons))), ("timings", timings),
+            ("request", draft.map(NativeRequest.json)),
+        ]
+        return .compact(members)
+    }
+
+    /// What was known before it was sent.
+    private var facts: [(String, JSON?)] {
+        [
             ("id", .string(message.id.description)), ("state", .string(message.state.name)),
             ("dialect", .string(message.dialect.rawValue)), ("campaign_id", message.campaignID.map(JSON.string)),
-            ("failure", message.failure.map(JSON.string)),
+            ("test", overview?.isTest == true ? true : nil), ("failure", message.failure.map(JSON.string)),
+            ("title", overview.map { $0.title.map(JSON.string) ?? .null }),
+            ("audience_summary", overview.map { .string($0.audience) }),
             ("created_at", .string(message.createdAt.description)),
             ("start_at", message.startAt.map { .string($0.description) }),
             ("expires_at", .string(message.expiresAt.description)),
-            (
-                "audience",
-                [
-                    "devices": .integer(total.devices),
-                    "platforms": .object(JSON.Members(named.map { ($0.key.rawValue, .integer($0.value.devices)) })),
-                ]
-            ),
-            ("counts", total.nativeJSON), ("resent", .integer(total.resent)),
-            ("by_platform", .object(JSON.Members(named.map { ($0.key.rawValue, $0.value.nativeJSON) }))),
-            ("receipts", receiptsJSON),
-            (
-                "reasons",
-                .object(JSON.Members(total.reasons.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }))
-            ),
-            (
-                "timings",
-                [
-                    "first_sent_at": message.firstSentAt.map { .string($0.description) } ?? .null,
-                    "sent_at": message.state == .sent
-                        ? message.endedAt.map { .string($0.description) } ?? .null : .null,
-                ]
-            ),
-        ])
+        ]
+    }
+
+    private var timings: JSON {
+        let sentAt = message.state == .sent ? message.endedAt : nil
+        return [
+            "first_sent_at": message.firstSentAt.map { .string($0.description) } ?? .null,
+            "sent_at": sentAt.map { .string($0.description) } ?? .null,
+        ]
     }
 }
 

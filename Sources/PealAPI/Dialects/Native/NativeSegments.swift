@@ -43,7 +43,7 @@ struct NativeSegments: Sendable {
     }
 
     private func put(_ call: Call) async throws -> Answer {
-        let condition = try call.body(Self.draft.shape)
+        let condition = try call.body(Self.draft.shape, .native)
         let result = try await services.segments.put(
             try Self.name(call), condition, app: try call.app().key, call.verb)
         return Answer(result.isNew ? .created : .ok, Self.json(result.segment))

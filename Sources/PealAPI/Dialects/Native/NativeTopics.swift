@@ -42,7 +42,7 @@ struct NativeTopics: Sendable {
 
     /// Without a body, the topic never expires.
     private func put(_ call: Call) async throws -> Answer {
-        let expiry = call.body.isEmpty ? nil : try call.body(Self.expiry.shape)
+        let expiry = call.body.isEmpty ? nil : try call.body(Self.expiry.shape, .native)
         let topic = try await services.topics.put(
             try Self.name(call), expiresAt: expiry, app: try call.app().key, call.verb)
         return Answer(.ok, Self.json(topic))

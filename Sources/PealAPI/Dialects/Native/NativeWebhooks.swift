@@ -42,7 +42,7 @@ struct NativeWebhooks: Sendable {
     }
 
     private func put(_ call: Call) async throws -> Answer {
-        let given = try call.body(NativeWebhookShapes.draft.shape)
+        let given = try call.body(NativeWebhookShapes.draft.shape, .native)
         let draft = WebhookVerbs.Draft(
             app: try call.app().key, name: try Self.name(call), url: given.url, kind: given.kind,
             authentication: given.authentication)

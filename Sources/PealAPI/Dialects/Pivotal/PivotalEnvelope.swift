@@ -4,7 +4,7 @@ internal import PealCore
 /// The error body of the original Spring server: `{"timestamp","status","error","message","path"}`.
 struct PivotalEnvelope: Envelope {
     func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
-        let status = HTTPResponse.Status(code: error.code.httpStatus)
+        let status = HTTPResponse.Status(code: Self.status(of: error.code))
         var answer = Answer(
             status,
             [
@@ -19,7 +19,7 @@ struct PivotalEnvelope: Envelope {
 
     /// The reason phrase of the status (RFC 9110 §15, RFC 6585 §4).
     private static func phrase(_ code: PealError.Code) -> String {
-        switch code.httpStatus {
+        switch status(of: code) {
         case 400: "Bad Request"
         case 401: "Unauthorized"
         case 403: "Forbidden"

@@ -4,8 +4,8 @@ internal import PealCore
 /// The error body of this API: `{"error":"…"}`, one sentence that names the invalid field.
 struct RichieEnvelope: Envelope {
     func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
-        let status = error.code == .payloadTooLarge ? 413 : error.code.httpStatus
-        var answer = Answer(HTTPResponse.Status(code: status), ["error": .string(error.messageNamingField)])
+        var answer = Answer(
+            HTTPResponse.Status(code: error.code.httpStatus), ["error": .string(error.messageNamingField)])
         if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
         if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Basic realm=\"Richie Push\"" }
         return answer

@@ -1,0 +1,43 @@
+internal import HTTPTypes
+internal import PealCore
+internal import PealShapes
+
+/// Refuses what an operation does not know: query parameters that its document does not name, and a body where it
+/// takes none. Members of bodies are up to the shapes.
+struct NativeStrictness: Sendable {
+    private struct Name: Hashable {
+        let method: String
+        let path: String
+    }
+
+    private let operations: [Name: APIOperation]
+
+    init(_ operations: [APIOperation]) {
+        let named = operations.map { (Name(method: $0.method.rawValue, path: $0.path), $0) }
+        self.operations = Dictionary(named) { first, _ in first }
+    }
+
+    /// The endpoint with these checks before its handler. One without a document stays as it is.
+    func strict(_ endpoint: Endpoint) -> Endpoint {
+        guard let operation = operations[Name(method: endpoint.method.rawValue, path: endpoint.path)] else {
+            return endpoint
+        }
+        let known = operation.parameters.filter { $0.location == .query }.map(\.name)
+        let takesBody = operation.body != nil
+        return Endpoint(endpoint.method, endpoint.path, endpoint.access) { call in
+            try Self.check(call.query, known: known)
+            if !takesBody, !call.body.isEmpty, let name = try call.object().objectValue?.names.first {
+                throw PealError.unknown(name)
+            }
+            return try await endpoint.handler(call)
+        }
+    }
+
+    private static func check(_ query: Query, known: [String]) throws(PealError) {
+        var seen: Set<String> = []
+        for name in query.names {
+            guard known.contains(name) else { throw .unknown(name, near: Spelling.nearest(to: name, known)) }
+            guard seen.insert(name).inserted else { throw .invalid(name, "\(name) is given more than once") }
+        }
+    }
+}

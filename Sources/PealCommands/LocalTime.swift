@@ -1,0 +1,38 @@
+internal import Foundation
+internal import PealCore
+
+/// Times as people write them.
+enum LocalTime {
+    /// - Parameters:
+    ///   - text: RFC 3339, or `YYYY-MM-DD HH:MM[:SS]` in `zone`.
+    ///   - zone: a name of the time zone database.
+    /// - Returns: RFC 3339.
+    /// - Throws: `usage` for what is no time, a local time without zone, or one that the clocks skip.
+    static func rfc3339(_ text: String, in zone: String?) throws(CommandFailure) -> String {
+        if Timestamp(rfc3339: text) != nil {
+            guard zone == nil else { throw .usage("\(text) has an offset already; leave out --tz") }
+            return text
+        }
+        guard let match = text.wholeMatch(of: #/(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d)(?::(\d\d))?/#) else {
+            throw .usage("\(text) is not a time, such as 2030-12-24T18:00:00+01:00, or '2030-12-24 18:00' with --tz")
+        }
+        guard let zone else {
+            throw .usage("\(text) has no offset: add one, such as +01:00, or --tz with the time zone")
+        }
+        guard let timeZone = TimeZone(identifier: zone) else {
+            throw .usage("\(zone) is not a time zone, such as Europe/Vienna")
+        }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = timeZone
+        let fields = match.output
+        let numbers = [fields.1, fields.2, fields.3, fields.4, fields.5, fields.6 ?? "0"].map { Int($0) ?? 0 }
+        let wanted = DateComponents(
+            year: numbers[0], month: numbers[1], day: numbers[2], hour: numbers[3], minute: numbers[4],
+            second: numbers[5])
+        guard let date = calendar.date(from: wanted) else { throw .usage("there is no \(text) in \(zone)") }
+        let found = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date)
+        let units = [found.year, found.month, found.day, found.hour, found.minute, found.second]
+        guard units.compactMap(\.self) == numbers else { throw .usage("there is no \(text) in \(zone)") }
+        return Timestamp(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded())).description
+    }
+}

@@ -1,0 +1,134 @@
+internal import ArgumentParser
+internal import PealCore
+
+/// Sends messages for the commands, and counts whom they would reach.
+struct MessageSender {
+    let client: APIClient
+    let app: String
+    let options: ClientOptions
+
+    /// The server's check of the message. Sends nothing, also in a dry run.
+    func validate(_ body: JSON) async throws(CommandFailure) -> JSON {
+        try await client.send(
+            .post, APIPath(["apps", app, "messages"], verb: ":validate"), body: body, isHarmless: true)
+    }
+
+    /// Sends the message and prints the answer; in a dry run, only validates it. Warns when nobody gets it.
+    /// - Returns: the answer; nil in a dry run.
+    func send(_ body: JSON, idempotencyKey: String?) async throws(CommandFailure) -> JSON? {
+        guard !client.isDryRun else {
+            let checked = try await validate(body)
+            warnIfEmpty(checked["audience"]?["devices"]?.integerValue)
+            options.show(checked)
+            return nil
+        }
+        let answer = try await client.send(
+            .post, APIPath(["apps", app, "messages"]), body: body, idempotencyKey: idempotencyKey)
+        warnIfEmpty(answer["audience_estimate"]?.integerValue)
+        options.show(answer)
+        return answer
+    }
+
+    private func warnIfEmpty(_ devices: Int64?) {
+        if devices == 0 { Surroundings.current.warn("the audience is empty: nobody gets this message") }
+    }
+}
+
+/// Protects against messages to more devices than intended.
+struct ConfirmationOptions: ParsableArguments {
+    @Flag(help: "Send without a question, however many devices there are.")
+    var yes = false
+
+    @Option(help: "Send if the audience has exactly this number of devices.")
+    var count: Int64?
+
+    @Option(
+        help: ArgumentHelp(
+            "Ask when there are more devices than this. Default: PEAL_CONFIRM_ABOVE, or \(ConfirmationOptions.aboveDefault)."
+        ))
+    var confirmAbove: Int64?
+
+    private static let aboveDefault: Int64 = 1000
+
+    /// Counts the audience where it may be large, and asks for consent.
+    /// - Throws: `usage` when there is no consent.
+    func confirm(_ body: JSON, _ sender: MessageSender) async throws(CommandFailure) {
+        guard !yes, !sender.client.isDryRun else { return }
+        let most = try mostWithoutConsent()
+        guard count != nil || Self.mayBeLarge(body["audience"] ?? .null, most: most) else { return }
+        let checked = try await sender.validate(body)
+        guard let devices = checked["audience"]?["devices"]?.integerValue else { return }
+        if let count {
+            guard count == devices else { throw .usage("the audience has \(devices) devices, not \(count)") }
+            return
+        }
+        guard devices > most else { return }
+        let answer = Surroundings.current.ask("The audience has \(devices) devices. Type the number to send:")
+        guard let answer else {
+            throw .usage("the audience has \(devices) devices: add --yes, or --count \(devices)")
+        }
+        guard Int64(answer.filter { !$0.isWhitespace }) == devices else { throw .usage("not sent") }
+    }
+
+    private func mostWithoutConsent() throws(CommandFailure) -> Int64 {
+        if let confirmAbove { return confirmAbove }
+        guard let text = Surroundings.current.environment["PEAL_CONFIRM_ABOVE"], !text.isEmpty else {
+            return Self.aboveDefault
+        }
+        guard let number = Int64(text), number >= 0 else { throw .usage("PEAL_CONFIRM_ABOVE must be a number") }
+        return number
+    }
+
+    /// Short lists of devices, users and addresses need no count. Everything else may be large.
+    private static func mayBeLarge(_ audience: JSON, most: Int64) -> Bool {
+        guard let members = audience.objectValue else { return false }
+        let lists: Set = ["devices", "users", "addresses"]
+        let narrowing: Set = ["platforms", "not_topics", "interactive_only"]
+        let named = lists.reduce(0) { $0 + (members[$1]?.arrayValue?.count ?? 0) }
+        return named > most || members.names.contains { !lists.contains($0) && !narrowing.contains($0) }
+    }
+}
+
+/// Follows a message, printing its progress.
+struct MessageWatch {
+    let client: APIClient
+    let app: String
+    let id: String
+    let options: ClientOptions
+
+    /// How often a stream that was cut off is opened again without any news.
+    private static let attemptsMax = 5
+
+    /// Returns when the message was sent.
+    /// - Throws: `refused` when it ended otherwise, `unreachable` when the server is gone.
+    func run() async throws(CommandFailure) {
+        let path = APIPath(["apps", app, "messages", id, "events"])
+        var end: JSON?
+        var attempts = 0
+        while end == nil, attempts < Self.attemptsMax {
+            attempts += 1
+            try await client.events(path) { name, data in
+                attempts = 0
+                if name == "end" { end = data } else { show(data) }
+                return end == nil
+            }
+        }
+        guard let end else { throw .unreachable("the server ends every stream of the message's progress") }
+        options.show(end)
+        let state = end["state"]?.stringValue ?? ""
+        guard state == "sent" else { throw .refused("the message was not sent: it is \(state)") }
+    }
+
+    private func show(_ progress: JSON) {
+        let surroundings = Surroundings.current
+        guard !options.json else { return surroundings.print(progress.text) }
+        let counts = progress["counts"]?.objectValue?.pairs.filter { $1 != 0 && $0 != "pending" } ?? []
+        let pending = progress["counts"]?["pending"]?.integerValue ?? 0
+        let devices = progress["devices"]?.integerValue ?? 0
+        let line = Progress.line(
+            Int(devices - pending), of: Int(devices), "devices",
+            counts.map { "\($1.text) \($0)" }.joined(separator: ", "),
+            rate: progress["rate"]?.doubleValue ?? 0)
+        surroundings.warn("\(progress["state"]?.stringValue ?? ""): \(line)")
+    }
+}

@@ -1,0 +1,121 @@
+internal import PealCore
+
+/// Segments: named conditions, with the number of their devices.
+enum SegmentPages {
+    static let routes: [ConsoleRoute] = [
+        .app(.get, "segments", .read) { visit in try await page(visit).answer() },
+        .app(.post, "segments", .devices, submit),
+        .app(.post, "segments/delete", .devices, delete),
+    ]
+
+    private static let itemsPerPage = 50
+
+    private static func page(_ visit: Visit, count: Int? = nil, error: PealError? = nil) async throws -> Page {
+        let texts = visit.texts
+        let app = try visit.app.key
+        let after = visit.query["after"]
+        let segments = try await visit.services.store.read { store in
+            try store.segments(app: app, after: after, limit: itemsPerPage + 1)
+        }
+        let shown = Array(segments.prefix(itemsPerPage))
+        var page = Page(visit, texts[.segments], .segments)
+        page.lead = "\(texts[.segmentsLead])"
+        page.body = """
+            \(shown.isEmpty && after == nil ? visit.empty(.noSegmentsTitle, .noSegmentsText) : table(visit, shown))
+            \(visit.pager(next: segments.count > itemsPerPage ? shown.last?.name : nil))
+            \(HTML.when(visit.may(.devices), form(visit, shown, count, error)))
+            """
+        return page
+    }
+
+    private static func table(_ visit: Visit, _ segments: [Segment]) -> HTML {
+        let texts = visit.texts
+        var table = ListTable(
+            caption: texts[.segments], columns: [texts[.segment], texts[.condition], texts[.changed], texts[.actions]])
+        table.rows = segments.map { segment in
+            [
+                "<strong>\(segment.name)</strong>", "<code>\(segment.condition.json.text)</code>",
+                visit.time(segment.changedAt), actions(visit, segment),
+            ]
+        }
+        return table.html
+    }
+
+    private static func actions(_ visit: Visit, _ segment: Segment) -> HTML {
+        let texts = visit.texts
+        let name = URLPath.encode(segment.name)
+        let delete: HTML = """
+            <form method="post" action="\(visit.link("segments", "delete"))" \
+            data-confirm="\(texts[.deleteSegmentConfirm])">\(visit.formStart)\
+            <input type="hidden" name="name" value="\(segment.name)"><button class="small quiet">\(texts[.delete])</button></form>
+            """
+        return """
+            <div class="row-actions">\
+            \(if: visit.may(.send), "<a class=\"button small\" href=\"\(visit.link("compose"))?segments=\(name)\">\(texts[.write])</a>")\
+            \(if: visit.may(.devices), "<a class=\"button small\" href=\"\(visit.link("segments"))?edit=\(name)#edit\">\(texts[.edit])</a>")\
+            \(if: visit.may(.devices), delete)</div>
+            """
+    }
+
+    private static let example = """
+        {"and": [{"attribute": {"name": "plan", "is": "pro"}}, {"locale": "de"}, {"seen": {"within_days": 30}}]}
+        """
+
+    private static func form(_ visit: Visit, _ segments: [Segment], _ count: Int?, _ error: PealError?) -> HTML {
+        let texts = visit.texts
+        let edited = visit.query["edit"].flatMap { name in segments.first { $0.name == name } }
+        let name = Field(
+            name: "name", label: texts[.name], value: visit.form["name"] ?? edited?.name ?? "",
+            error: error?.field == "name" ? error?.message : nil, isRequired: true, more: " spellcheck=\"false\"")
+        let condition = Field(
+            name: "where", label: texts[.condition], kind: .area(rows: 5),
+            value: visit.form["where"] ?? edited?.condition.json.text ?? "", hint: texts[.conditionHint],
+            error: error?.field?.hasPrefix("where") == true ? error?.message : nil, isRequired: true,
+            more: " spellcheck=\"false\" class=\"code\"")
+        return """
+            <section class="card narrow" id="edit"><h2>\(texts[.editSegment])</h2>
+            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
+            \(HTML.with(count) { "<p class=\"notice good\" role=\"status\">\(texts.devices($0))</p>" })
+            <form method="post" action="\(visit.link("segments"))">\(visit.formStart)\(name.html)\(condition.html)
+            <details><summary>\(texts[.importExample])</summary><pre>\(example)</pre></details>
+            <div class="actions end"><button name="step" value="count">\(texts[.countDevices])</button>\
+            <button class="primary" name="step" value="save">\(texts[.save])</button></div></form></section>
+            """
+    }
+
+    @Sendable private static func submit(_ visit: Visit) async throws -> ConsoleAnswer {
+        do {
+            let condition = try ConsoleCondition.read(visit.form["where"], named: "where")
+            let app = try visit.app.key
+            if visit.form["step"] == "count" {
+                var audience = Audience()
+                audience.condition = condition
+                let count = try await ComposeCheck.count(visit, audience, nil, isExact: true)
+                return try await page(visit, count: count).answer()
+            }
+            let name = try ConsoleText.checked(visit.form["name"], named: "name", max: Limits.nameCharactersMax)
+            _ = try await SegmentVerbs(store: visit.services.store).put(name, condition, app: app, visit.verb)
+            return ConsoleAnswer(redirect: visit.link("segments") + "?done=saved")
+        } catch let error as PealError where error.field != nil || error.code == .conflict {
+            return try await page(visit, error: error).answer(error.code.httpStatus)
+        }
+    }
+
+    @Sendable private static func delete(_ visit: Visit) async throws -> ConsoleAnswer {
+        let name = visit.form.raw("name")
+        try await SegmentVerbs(store: visit.services.store).delete(name, app: try visit.app.key, visit.verb)
+        return ConsoleAnswer(redirect: visit.link("segments") + "?done=deleted")
+    }
+}
+
+/// Reads conditions that people write.
+enum ConsoleCondition {
+    /// - Throws: `missing_field`; `invalid_field` for anything that is not exactly a condition.
+    static func read(_ text: String?, named name: String) throws(PealError) -> Condition {
+        guard let text else { throw .missing(name) }
+        guard let json = try? JSONParser.parse(text), let condition = Condition(stored: json),
+            condition.json == json, condition.size <= Limits.conditionsMax
+        else { throw .invalid(name, "the condition is not valid: see the example") }
+        return condition
+    }
+}

@@ -1,0 +1,79 @@
+/// What was counted from one instant on, over all messages of an app except tests.
+package struct Statistics: Sendable, Hashable {
+    package var at: Timestamp
+    package var accepted = 0
+    package var rejected = 0
+    package var retired = 0
+    package var expired = 0
+    package var suppressed = 0
+    package var received = 0
+    package var opened = 0
+
+    package init(at: Timestamp) { self.at = at }
+
+    package init(at: Timestamp, _ counts: OutcomeCounts) {
+        self.at = at
+        accepted = counts.accepted
+        rejected = counts.rejected
+        retired = counts.retired
+        expired = counts.expired
+        suppressed = counts.suppressed
+    }
+
+    package init(at: Timestamp, received: Int, opened: Int) {
+        self.at = at
+        self.received = received
+        self.opened = opened
+    }
+
+    /// Adds the counts of `other`; `at` stays.
+    package mutating func add(_ other: Statistics) {
+        accepted += other.accepted
+        rejected += other.rejected
+        retired += other.retired
+        expired += other.expired
+        suppressed += other.suppressed
+        received += other.received
+        opened += other.opened
+    }
+
+    package var isZero: Bool { accepted + rejected + retired + expired + suppressed + received + opened == 0 }
+}
+
+extension Statistics {
+    /// The length of a step of a time series. Steps begin at multiples of their length since 1970 (UTC).
+    package enum Step: String, CaseIterable, Sendable {
+        case minute, hour, day
+
+        package var seconds: Int64 {
+            switch self {
+            case .minute: 60
+            case .hour: 3600
+            case .day: 86_400
+            }
+        }
+
+        /// The beginning of the step that `at` is in.
+        package func start(of at: Timestamp) -> Timestamp {
+            let length = seconds * 1000
+            let rest = at.milliseconds % length
+            return Timestamp(milliseconds: at.milliseconds - (rest < 0 ? rest + length : rest))
+        }
+    }
+
+    /// The sums of `counted` in each step from `from` to before `to`, those with nothing included.
+    package static func series(_ counted: [Statistics], from: Timestamp, to: Timestamp, by step: Step) -> [Statistics] {
+        var sums: [Timestamp: Statistics] = [:]
+        for item in counted {
+            let start = step.start(of: item.at)
+            sums[start, default: Statistics(at: start)].add(item)
+        }
+        var items: [Statistics] = []
+        var at = step.start(of: from)
+        while at < to {
+            items.append(sums[at] ?? Statistics(at: at))
+            at = at + .seconds(step.seconds)
+        }
+        return items
+    }
+}

@@ -1,0 +1,25 @@
+/// Finds the name that an author probably meant.
+package enum Spelling {
+    /// Compares without letter case, `-` and `_`.
+    /// - Returns: nil when no name is near.
+    package static func nearest(to name: String, _ names: [String]) -> String? {
+        let plain = { (text: String) in Array(text.lowercased().utf8.filter { $0 != 0x5F && $0 != 0x2D }) }
+        return names.map { ($0, distance(plain(name), plain($0))) }
+            .filter { $0.1 <= ($0.0.utf8.count < 4 ? 1 : max(2, $0.0.utf8.count / 4)) }.min { $0.1 < $1.1 }?.0
+    }
+
+    /// The Levenshtein distance.
+    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        var row = Array(0...right.count)
+        for (index, byte) in left.prefix(64).enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for (column, other) in right.enumerated() {
+                let replaced = diagonal + (byte == other ? 0 : 1)
+                diagonal = row[column + 1]
+                row[column + 1] = min(row[column] + 1, row[column + 1] + 1, replaced)
+            }
+        }
+        return row[right.count]
+    }
+}

@@ -1,0 +1,263 @@
+/// Explains one message's way to its devices, from one state of the store.
+struct MessageTrail {
+    typealias Event = DeliveryTrail.Event
+
+    let store: any StoreReading
+    let message: Message
+    /// nil where only traces are looked for.
+    let draft: MessageDraft?
+    let now: Timestamp
+
+    /// Oldest first.
+    /// - Throws: `not_found` for an unknown device, user or address.
+    func events(of subject: DeliveryTrail.Subject) throws -> [Event] {
+        let events: [Event]
+        switch subject {
+        case .device(let id):
+            guard let device = try store.device(app: message.app, id: id) else { throw PealError.notFound("device") }
+            events = try self.events(of: device)
+        case .user(let user): events = try self.events(ofUser: user)
+        case .addresses(let addresses):
+            let found = try addresses.map { try self.events(of: $0) }
+            guard found.contains(where: { $0 != nil }) else { throw PealError.notFound("address") }
+            events = found.compactMap(\.self).flatMap(\.self)
+        }
+        return Self.ordered(events)
+    }
+
+    /// By time; events of one instant keep their order.
+    private static func ordered(_ events: [Event]) -> [Event] {
+        events.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
+    }
+
+    /// Whether anything was written about the device.
+    func hasTrace(of device: Device) throws -> Bool {
+        let recipient = Recipient(device)
+        return try !logged(recipient).isEmpty || !reported(recipient).isEmpty
+    }
+
+    private func events(ofUser user: String) throws -> [Event] {
+        let devices = try devices(of: user)
+        guard devices.isEmpty else { return try devices.flatMap { try events(of: $0) } }
+        let place = Moment.Place(app: message.app, message: message.id, userID: user)
+        guard message.windowUntil != nil, let moment = try store.moment(place) else {
+            throw PealError.notFound("user")
+        }
+        let end = message.windowUntil ?? message.expiresAt
+        guard moment.state.isUnfinished else {
+            let name = moment.outcome.flatMap { Event.Name(rawValue: $0.name) } ?? .suppressed
+            return [Event(device: nil, at: message.endedAt ?? end, name: name, detail: moment.reason)]
+        }
+        return [Event(device: nil, at: message.createdAt, name: .pending, detail: "the user has no device yet")]
+    }
+
+    private func devices(of user: String) throws -> [Device] {
+        var devices: [Device] = []
+        while true {
+            let page = try store.devices(
+                app: message.app, DeviceFilter(userID: user), after: devices.last?.key ?? 0,
+                limit: Limits.listItemsMax)
+            devices += page
+            guard page.count == Limits.listItemsMax else { return devices }
+        }
+    }
+
+    /// For an address that the message named without a device: the address's events, and a device's only if that device
+    /// also got the message. A device that registered the address later did not.
+    /// - Returns: nil for an address that is unknown.
+    private func events(of address: Address) throws -> [Event]? {
+        let filter = DeviceFilter(address: address)
+        let devices = try store.devices(app: message.app, filter, after: 0, limit: 2)
+        guard let number = try store.addressNumber(app: message.app, message: message.id, address: address) else {
+            return devices.isEmpty ? nil : try devices.flatMap { device in try events(of: device) }
+        }
+        let recipient = Recipient(device: nil, route: address.route, key: number)
+        let log = try logged(recipient)
+        let own = try matched(recipient, by: "its address") + log + rest(recipient, log)
+        let reached = try devices.filter { device in try !logged(Recipient(device)).isEmpty }
+        return try own + reached.flatMap { device in try events(of: device) }
+    }
+
+    private func events(of device: Device) throws -> [Event] {
+        guard let draft else { return [] }
+        let recipient = Recipient(device)
+        let log = try logged(recipient)
+        let reported = try reported(recipient)
+        let match = try AudienceMatch(
+            device, in: draft, of: message, where: condition(draft), joined: joined(device, draft))
+        switch match {
+        case .no(let reason) where log.isEmpty && reported.isEmpty:
+            return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]
+        case .no: return try matched(recipient, by: "what it was then") + log + rest(recipient, log) + reported
+        case .by(let reason):
+            let retirement = try log.isEmpty ? lateRetirement(device) : nil
+            return try matched(recipient, by: reason) + log + (retirement ?? rest(recipient, log)) + reported
+        }
+    }
+
+    /// The condition that the message was planned with, or that it would be planned with now.
+    private func condition(_ draft: MessageDraft) throws -> Condition? {
+        if let planned = try store.plannedCondition(app: message.app, message: message.id) { return planned }
+        return draft.audience.condition.flatMap { try? store.resolved($0, app: message.app) }
+    }
+
+    /// When the device joined the topics that decide about it. Reads them only where it may have joined too late.
+    private func joined(_ device: Device, _ draft: MessageDraft) throws -> [String: Timestamp] {
+        guard message.cutoffAt != nil, !draft.audience.topics.isEmpty else { return [:] }
+        return try store.topicsJoined(app: message.app, device: device.key)
+    }
+
+    /// A device that was retired after the audience was fixed and before its turn.
+    private func lateRetirement(_ device: Device) -> [Event]? {
+        guard let retirement = device.retirement, message.cutoffAt != nil else { return nil }
+        return [
+            Event(
+                device: device.id, at: retirement.at, name: .leftOut,
+                detail: "it was retired before its turn (\(retirement.reason)); never handed to a network")
+        ]
+    }
+
+    private struct Recipient {
+        let device: DeviceID?
+        let route: Route
+        let key: DeviceKey
+
+        init(device: DeviceID?, route: Route, key: DeviceKey) {
+            self.device = device
+            self.route = route
+            self.key = key
+        }
+
+        init(_ device: Device) {
+            self.init(device: device.id, route: device.address.route, key: device.key)
+        }
+    }
+
+    private var begun: Timestamp { message.cutoffAt ?? message.createdAt }
+
+    private func matched(_ recipient: Recipient, by reason: String) -> [Event] {
+        let matched = Event(device: recipient.device, at: begun, name: .matched, detail: "by \(reason)")
+        let window = message.windowUntil.map { "for a good moment, until \($0) at the latest" }
+        let wait = message.startAt.flatMap { $0 > message.createdAt ? "until \($0)" : nil }
+        guard let detail = window ?? wait else { return [matched] }
+        let held = Event(device: recipient.device, at: message.createdAt, name: .held, detail: detail)
+        return [held, matched]
+    }
+
+    /// What is still to happen, or why nothing will: for a device without a result in the log.
+    private func rest(_ recipient: Recipient, _ log: [Event]) throws -> [Event] {
+        guard log.last.map({ $0.name == .deferred }) ?? true else { return [] }
+        let quarantine = try store.quarantineReason(
+            app: message.app, message: message.id, route: recipient.route, key: recipient.key,
+            inAddresses: recipient.device == nil)
+        if let quarantine {
+            let detail = "the results of its slice cannot be stored: \(quarantine)"
+            return [Event(device: recipient.device, at: log.last?.at ?? begun, name: .quarantined, detail: detail)]
+        }
+        let ended = message.endedAt ?? begun
+        let device = recipient.device
+        switch message.state {
+        case .sent:
+            guard log.isEmpty, message.windowUntil == nil else { return [] }
+            let detail = "it was not in the audience when its turn came; never handed to a network"
+            return [Event(device: device, at: ended, name: .leftOut, detail: detail)]
+        case .cancelled: return [Event(device: device, at: ended, name: .suppressed, detail: "Cancelled")]
+        case .failed: return [Event(device: device, at: ended, name: .suppressed, detail: "MessageFailed")]
+        case .expired: return [Event(device: device, at: ended, name: .expired, detail: "Expired")]
+        case .scheduled, .planning, .sending, .paused:
+            let wait = message.state == .paused ? "the message is paused" : message.state.name
+            let tried = log.isEmpty ? "not handed to a network yet" : "to be tried again"
+            let detail = try [wait, tried, obstacle(on: recipient.route)].compactMap(\.self).joined(separator: "; ")
+            return [Event(device: device, at: log.last?.at ?? begun, name: .pending, detail: detail)]
+        }
+    }
+
+    /// Why nothing is sent over the route now; nil when no reason is known.
+    private func obstacle(on route: Route) throws -> String? {
+        let record = try store.credentialRecords(app: message.app).first { record in
+            record.provider == route.provider && record.environment == route.environment
+        }
+        if case .stopped(let at, let reason)? = record?.health {
+            return "\(route) is stopped since \(at): \(reason)"
+        }
+        let gate = try store.gates(app: message.app).first { $0.route.route == route && $0.state != .open }
+        guard let gate else { return nil }
+        let state = gate.probeUntil > now ? "being probed" : gate.state == .stopped ? "stopped" : "paused"
+        let until = gate.closedUntil > now ? " until \(gate.closedUntil)" : ""
+        return "\(route) is \(state)\(until)" + (gate.reason.isEmpty ? "" : ": \(gate.reason)")
+    }
+
+    private func logged(_ recipient: Recipient) throws -> [Event] {
+        // The device may have moved to the other environment since the message was sent to it.
+        let routes =
+            [recipient.route]
+            + (recipient.device == nil ? [] : [recipient.route.otherEnvironment].compactMap { $0 })
+        let rows = try routes.flatMap { route in
+            try store.logRows(
+                app: message.app, message: message.id, route: route, key: recipient.key,
+                inAddresses: recipient.device == nil)
+        }
+        var (attempts, found): (Int, [Event]) = (0, [])
+        for stored in rows.sorted(by: { $0.row.sentAt < $1.row.sentAt }) {
+            guard let entry = try DeliveryLog.find(recipient.key, in: stored.row.data) else { continue }
+            found += events(recipient, stored, entry, isSent: entry.attempt > attempts)
+            attempts = max(attempts, entry.attempt)
+        }
+        return Self.ordered(found)
+    }
+
+    /// The device's own reports.
+    private func reported(_ recipient: Recipient) throws -> [Event] {
+        try store.receipts(app: message.app, message: message.id, device: recipient.key).compactMap { receipt in
+            switch receipt.kind {
+            case .received: Event(device: recipient.device, at: receipt.at, name: .received, detail: "")
+            case .opened: Event(device: recipient.device, at: receipt.at, name: .opened, detail: "")
+            case .shown: Event(device: recipient.device, at: receipt.at, name: .shown, detail: "")
+            case .dismissed: Event(device: recipient.device, at: receipt.at, name: .dismissed, detail: "")
+            case .heartbeat, .suppressed, .contentOpened: nil
+            }
+        }
+    }
+
+    /// - Parameter isSent: whether a request was made; what Peal refuses or holds back itself has no attempt of its own.
+    private func events(
+        _ recipient: Recipient, _ stored: StoredLogRow, _ entry: DeliveryLogEntry, isSent: Bool
+    ) -> [Event] {
+        let (row, route) = (stored.row, stored.slice.route)
+        var events: [Event] = []
+        if isSent {
+            let locale = entry.locale.map { ", rendered in \($0)" } ?? ""
+            let detail = "attempt \(entry.attempt) over \(route)" + locale
+            events.append(Event(device: recipient.device, at: row.sentAt, name: .sent, detail: detail))
+        }
+        let answered = row.sentAt + .milliseconds(row.tookMilliseconds)
+        if entry.outcome == .accepted, entry.reason == "EnvironmentHealed", let other = route.otherEnvironment {
+            let detail = "unknown in \(route.environment.rawValue); sent over \(other), where the device belongs now"
+            events.append(Event(device: recipient.device, at: answered, name: .healed, detail: detail))
+        }
+        let name = Event.Name(rawValue: entry.outcome.name) ?? .deferred
+        return events + [Event(device: recipient.device, at: answered, name: name, detail: entry.reason)]
+    }
+}
+
+extension AudienceMatch {
+    /// Also considers what the message's options and the device's life say.
+    /// - Parameters:
+    ///   - condition: the audience's condition without segments.
+    ///   - joined: when the device joined its topics.
+    init(
+        _ device: Device, in draft: MessageDraft, of message: Message, where condition: Condition?,
+        joined: [String: Timestamp]
+    ) {
+        let cutoff = message.cutoffAt
+        self.init(device, in: draft, where: condition, joined: joined, cutoff: cutoff)
+        guard case .by = self else { return }
+        if let wanted = draft.options.audienceEnvironment(in: draft.content), device.environment != wanted,
+            device.address.route.otherEnvironment != nil
+        {
+            self = .no("its environment is \(device.environment.rawValue), and the message is for \(wanted.rawValue)")
+        } else if let retirement = device.retirement, retirement.at <= cutoff ?? retirement.at {
+            self = .no("it was retired at \(retirement.at): \(retirement.reason)")
+        }
+    }
+}

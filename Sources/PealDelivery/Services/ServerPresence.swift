@@ -1,0 +1,35 @@
+internal import Logging
+internal import PealCore
+
+/// Lets the other servers on the database know that this one runs, and the providers how many there are: a push network
+/// that limits requests counts those of all servers together.
+struct ServerPresence: Sendable {
+    private static let interval: Duration = .seconds(5)
+    /// How long a server counts after it was last seen: longer than three rounds, so that one late write changes
+    /// nothing.
+    private static let life: Duration = .seconds(20)
+
+    let context: DeliveryContext
+
+    /// Once: notes this server, and counts all.
+    func note() async {
+        let (owner, now) = (context.owner, context.time.now)
+        do {
+            let count = try await context.store.write(.control) {
+                try $0.noteServer(owner, now: now, livingSince: now - Self.life)
+            }
+            for provider in context.providers.values { provider.share(among: count) }
+        } catch {
+            // The last count stays.
+            context.logger.warning("the servers on the database could not be counted", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Runs until the process stops. The others take over its share then.
+    func run() async {
+        let sleeper = context.stop.sleeper()
+        while await context.stop.pause(sleeper, atMost: Self.interval) { await note() }
+        let owner = context.owner
+        try? await context.store.write(.control) { try $0.removeServer(owner) }
+    }
+}

@@ -1,0 +1,52 @@
+internal import PealCore
+
+/// `live_server` and `provider_token`: what the servers on one database know of each other.
+enum ServerTable {
+    /// Servers that were not seen for so long are forgotten.
+    static let memorySeconds: Int64 = 3600
+    /// Tokens of keys that nobody uses any more are deleted.
+    static let tokenMemorySeconds: Int64 = 24 * 3600
+
+    static func note(_ name: String, _ now: Timestamp) -> SQL {
+        """
+        INSERT INTO live_server (name, seen_at) VALUES (\(name), \(now))
+        ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at
+        """
+    }
+
+    static func putToken(_ name: String, _ issuedAt: Timestamp, _ sealed: [UInt8]) -> SQL {
+        """
+        INSERT INTO provider_token (name, issued_at, sealed) VALUES (\(name), \(issuedAt), \(sealed))
+        ON CONFLICT (name) DO UPDATE SET issued_at = excluded.issued_at, sealed = excluded.sealed
+        """
+    }
+
+    /// Where a token is sealed for.
+    static func tokenPlace(_ name: String) -> String { "provider token \(name)" }
+}
+
+extension StoreSession {
+    func noteServer(_ name: String, now: Timestamp, livingSince start: Timestamp) throws -> Int {
+        try connection.execute(ServerTable.note(name, now))
+        try connection.execute("DELETE FROM live_server WHERE seen_at < \(now - .seconds(ServerTable.memorySeconds))")
+        return try connection.count("SELECT COUNT(*) FROM live_server WHERE seen_at >= \(start)")
+    }
+
+    func removeServer(_ name: String) throws {
+        try connection.execute("DELETE FROM live_server WHERE name = \(name)")
+    }
+
+    func agreeOnToken(_ offer: SharedToken, name: String, oldest: Timestamp) throws -> SharedToken {
+        let stored = try connection.first(
+            "SELECT issued_at, sealed FROM provider_token WHERE name = \(name) AND issued_at >= \(oldest)"
+        ) { row in (issuedAt: try row.next(Timestamp.self), sealed: try row.next([UInt8].self)) }
+        if let stored, let value = try? context.masterKey.unseal(stored.sealed, place: ServerTable.tokenPlace(name)) {
+            return SharedToken(value, issuedAt: stored.issuedAt)
+        }
+        let sealed = try context.masterKey.seal(offer.value, place: ServerTable.tokenPlace(name))
+        try connection.execute(ServerTable.putToken(name, offer.issuedAt, sealed))
+        let over = offer.issuedAt - .seconds(ServerTable.tokenMemorySeconds)
+        try connection.execute("DELETE FROM provider_token WHERE issued_at < \(over)")
+        return offer
+    }
+}

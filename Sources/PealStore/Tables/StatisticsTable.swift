@@ -1,0 +1,103 @@
+internal import PealCore
+
+/// `statistics`: what was counted in each minute, over all messages of an app except tests. The Pruner sums old minutes
+/// up to hours, and old hours to days. It adds before it deletes, so every count is in exactly one row.
+enum StatisticsTable {
+    typealias Step = Statistics.Step
+
+    private static let counts = ["accepted", "rejected", "retired", "expired", "suppressed", "received", "opened"]
+    private static let columns = SQL(text: counts.joined(separator: ", "), values: [])
+
+    static func add(_ item: Statistics, _ step: Step, app: AppKey) -> SQL {
+        """
+        INSERT INTO statistics \(row: [
+            "app": app, "span": step.seconds, "at": step.start(of: item.at), "accepted": item.accepted,
+            "rejected": item.rejected, "retired": item.retired, "expired": item.expired,
+            "suppressed": item.suppressed, "received": item.received, "opened": item.opened,
+        ])
+        ON CONFLICT (app, span, at) DO UPDATE SET \(adding)
+        """
+    }
+
+    private static let adding = SQL(
+        text: counts.map { "\($0) = statistics.\($0) + excluded.\($0)" }.joined(separator: ", "), values: [])
+
+    static func find(app: AppKey, _ step: Step, from: Timestamp, to: Timestamp) -> SQL {
+        """
+        SELECT at, \(columns) FROM statistics
+        WHERE app = \(app) AND span = \(step.seconds) AND at >= \(step.start(of: from)) AND at < \(to)
+        """
+    }
+
+    static func statistics(_ row: inout RowReader) throws -> Statistics {
+        var item = Statistics(at: try row.next())
+        item.accepted = try row.next()
+        item.rejected = try row.next()
+        item.retired = try row.next()
+        item.expired = try row.next()
+        item.suppressed = try row.next()
+        item.received = try row.next()
+        item.opened = try row.next()
+        return item
+    }
+
+    static func old(_ step: Step, before end: Timestamp, limit: Int) -> SQL {
+        """
+        SELECT app, at, \(columns) FROM statistics WHERE span = \(step.seconds) AND at < \(end)
+        ORDER BY at LIMIT \(limit)
+        """
+    }
+
+    static func delete(_ at: Timestamp, _ step: Step, app: AppKey) -> SQL {
+        "DELETE FROM statistics WHERE app = \(app) AND span = \(step.seconds) AND at = \(at)"
+    }
+}
+
+extension StoreSession {
+    func statistics(app: AppKey, from: Timestamp, to: Timestamp) throws -> [Statistics] {
+        try Statistics.Step.allCases.flatMap { step in
+            try connection.all(
+                StatisticsTable.find(app: app, step, from: from, to: to), StatisticsTable.statistics)
+        }
+    }
+
+    /// Adds what one group of changes counted: one statement for each app and minute.
+    func addStatistics(_ counted: [(app: AppKey, item: Statistics)]) throws {
+        struct Place: Hashable {
+            let app: AppKey
+            let at: Timestamp
+        }
+        var sums: [Place: Statistics] = [:]
+        for (app, item) in counted where !item.isZero {
+            let at = Statistics.Step.minute.start(of: item.at)
+            sums[Place(app: app, at: at), default: Statistics(at: at)].add(item)
+        }
+        // In the order of the key, so that two processes never wait for each other.
+        let rows = sums.sorted { ($0.key.app, $0.key.at) < ($1.key.app, $1.key.at) }
+        try connection.post(rows.map { StatisticsTable.add($0.value, .minute, app: $0.key.app) })
+    }
+
+    /// Sums up what is old, and deletes what is very old.
+    func pruneStatistics(_ now: Timestamp, _ limit: Int) throws -> Int {
+        let minutes = now - .seconds(Limits.statisticsMinutesLifeSeconds)
+        let hours = now - .seconds(Limits.statisticsHoursLifeSeconds)
+        var count = try fold(.minute, into: .hour, before: minutes, limit: limit)
+        count += try fold(.hour, into: .day, before: hours, limit: limit - count)
+        let days = now - .seconds(Limits.statisticsDaysLifeSeconds)
+        return try count + fold(.day, into: nil, before: days, limit: limit - count)
+    }
+
+    private func fold(
+        _ step: Statistics.Step, into longer: Statistics.Step?, before end: Timestamp, limit: Int
+    ) throws -> Int {
+        guard limit > 0 else { return 0 }
+        let old = try connection.all(StatisticsTable.old(step, before: end, limit: limit)) { row in
+            (app: try row.next(AppKey.self), item: try StatisticsTable.statistics(&row))
+        }
+        for (app, item) in old {
+            if let longer { try connection.post(StatisticsTable.add(item, longer, app: app)) }
+            try connection.post(StatisticsTable.delete(item.at, step, app: app))
+        }
+        return old.count
+    }
+}

@@ -1,0 +1,50 @@
+import PealCore
+import PealStore
+import PealTesting
+import Testing
+
+@Suite("Servers on one store")
+struct ServerTests {
+    @Test("servers that were seen lately are counted, until they stop", arguments: StoreUnderTest.allCases)
+    func living(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        func note(_ name: String) async throws -> Int {
+            try await fixture.store.write(.control) { [now = fixture.now] in
+                try $0.noteServer(name, now: now, livingSince: now - .seconds(20))
+            }
+        }
+        #expect(try await note("a") == 1)
+        #expect(try await note("b") == 2)
+        fixture.time.advance(by: .seconds(15))
+        #expect(try await note("a") == 2)
+        fixture.time.advance(by: .seconds(15))
+        #expect(try await note("c") == 2, "b was not seen for 30 s")
+        try await fixture.store.write(.control) { try $0.removeServer("a") }
+        #expect(try await note("c") == 1)
+    }
+
+    @Test(
+        "servers agree on the first token that is young enough, which is stored sealed",
+        arguments: StoreUnderTest.allCases)
+    func tokens(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        func agree(_ text: String, youngerThan seconds: Int64) async throws -> String {
+            let offer = SharedToken(Array(text.utf8), issuedAt: fixture.now)
+            let oldest = fixture.now - .seconds(seconds)
+            let token = try await fixture.store.write(.control) {
+                try $0.agreeOnToken(offer, name: "key", oldest: oldest)
+            }
+            return String(decoding: token.value, as: UTF8.self)
+        }
+        #expect(try await agree("first", youngerThan: 60) == "first")
+        fixture.time.advance(by: .seconds(60))
+        #expect(try await agree("second", youngerThan: 60) == "first")
+        fixture.time.advance(by: .seconds(1))
+        #expect(try await agree("third", youngerThan: 60) == "third")
+        #expect(try await agree("fourth", youngerThan: 60) == "third")
+        let sealed = try await fixture.test.engine.read { connection in
+            try connection.values("SELECT sealed FROM provider_token", [UInt8].self)
+        }
+        #expect(sealed.count == 1 && !sealed[0].starts(with: Array("third".utf8)))
+    }
+}
