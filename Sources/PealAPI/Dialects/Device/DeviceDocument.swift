@@ -16,7 +16,7 @@ enum DeviceDocument {
     }
 
     private static let base = DeviceRoutes.base
-    private static let strict = NativeDocument.strict
+    private static let strict = Describing(policy: .strict, now: Timestamp(milliseconds: 0))
 
     private static let event: Schema = {
         let schema = DeviceShapes.event.schema(strict)

@@ -13,8 +13,8 @@ struct DeviceRegistrations: Sendable {
         guard case .key(let key) = call.caller.identity else {
             throw PealError(.forbidden, "registering needs the app's device key")
         }
-        try services.registrations.spend(key.key.id, call.address)
-        let given = try call.body(DeviceShapes.registration.shape)
+        try services.registrations.spend(key.key.id, call.visit.address)
+        let given = try call.body(DeviceShapes.registration.shape, .strict)
         let registration = try given.device.registration(id: services.newDeviceID(), services.addressRules)
         let draft = InstallationVerbs.Draft(
             registration: registration, capabilities: given.capabilities ?? [], sdkVersion: given.sdkVersion,

@@ -42,7 +42,7 @@ struct DeviceRoutes: Sendable {
 
     private func claim(_ call: Call) async throws -> Answer {
         let caller = try call.device()
-        let given = try call.body(DeviceShapes.claim.shape)
+        let given = try call.body(DeviceShapes.claim.shape, .strict)
         try caller.check(given.device)
         let grant = try await services.installations.claim(
             try call.id("id", of: "message"), for: caller.installation.device, app: caller.installation.app,
@@ -57,7 +57,7 @@ struct DeviceRoutes: Sendable {
                 .conflict,
                 [
                     "granted": false, "reason": .string(reason.rawValue), "now": now,
-                    "error": NativeEnvelope.json(error),
+                    "error": NativeEnvelope.json(error, requestID: call.visit.requestID),
                 ])
         }
     }
