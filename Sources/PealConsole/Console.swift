@@ -34,12 +34,12 @@ package struct Console: Sendable {
         do {
             answer = try await page(for: request, from: client, texts, requestID: requestID)
         } catch let refusal as PealError {
-            answer = ErrorPage.answer(refusal, texts, requestID: requestID)
+            answer = RefusalPage.answer(refusal, texts, requestID: requestID)
         } catch is CancellationError {
             throw CancellationError()
         } catch {
             services.logger.error("a page failed", metadata: ["error": "\(error)", "request": "\(requestID)"])
-            answer = ErrorPage.answer(PealError(.internal, ""), texts, requestID: requestID)
+            answer = RefusalPage.answer(PealError(.internal, ""), texts, requestID: requestID)
         }
         answer.headers[.named("X-Request-Id")] = requestID
         return answer.response(isHead: request.method == .head)
@@ -57,7 +57,7 @@ package struct Console: Sendable {
         }
         let match = try routes.match(request.method == .head ? "GET" : request.method.rawValue, path)
         let now = services.time.now
-        var visit = Visit(
+        var visit = PageCall(
             console: self, texts: texts, now: now, client: client, requestID: requestID,
             isSecure: isSecure(client),
             path: "/" + segments.map(URLPath.encode).joined(separator: "/"), parameters: match.parameters,
@@ -92,7 +92,7 @@ package struct Console: Sendable {
     /// form's secret and by the cookie's `SameSite`.
     private func checkOrigin(_ client: ConsoleClient) throws(PealError) {
         let site = client.headers[.named("Sec-Fetch-Site")]
-        guard site == nil || site == "same-origin" || site == "none" else { throw Visit.foreignForm }
+        guard site == nil || site == "same-origin" || site == "none" else { throw PageCall.foreignForm }
     }
 
     private func body(of request: Request) async throws -> [UInt8] {

@@ -19,13 +19,13 @@ struct ConsoleRoute: Sendable {
     /// Segments below `/console/`; `:name` matches any one segment.
     let path: [String]
     let need: Need
-    let handler: @Sendable (Visit) async throws -> ConsoleAnswer
+    let handler: @Sendable (PageCall) async throws -> ConsoleAnswer
     /// Whether it ends the session, so that its cookie must not be renewed.
     var endsSession = false
 
     init(
         _ method: Method, _ path: String, _ need: Need,
-        _ handler: @escaping @Sendable (Visit) async throws -> ConsoleAnswer
+        _ handler: @escaping @Sendable (PageCall) async throws -> ConsoleAnswer
     ) {
         self.method = method
         self.path = path.split(separator: "/").map(String.init)
@@ -36,7 +36,7 @@ struct ConsoleRoute: Sendable {
     /// A page below `/console/apps/{app}/`.
     static func app(
         _ method: Method, _ path: String, _ scope: APIKey.Scope?,
-        _ handler: @escaping @Sendable (Visit) async throws -> ConsoleAnswer
+        _ handler: @escaping @Sendable (PageCall) async throws -> ConsoleAnswer
     ) -> ConsoleRoute {
         ConsoleRoute(method, "apps/:app/" + path, .scope(scope), handler)
     }

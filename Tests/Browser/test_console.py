@@ -342,9 +342,43 @@ def test_this_browser_becomes_a_device(admin, world):
     assert world.peal.get(f"/apps/{app}/devices")["items"][0]["platform"] == "web"
 
 
+def test_a_segment_is_counted_saved_and_written_to(admin, world):
+    app, _ = world.app("Segments")
+    page = admin.page
+    admin.open(f"apps/{app}/segments")
+    page.get_by_label("Name").fill("readers")
+    page.get_by_label("Condition").fill('{"topics": ["news"]}')
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("not valid")
+    page.get_by_label("Condition").fill('{"and": [{"topic": "news"}, {"locale": "en"}]}')
+    page.get_by_role("button", name="Count devices").click()
+    expect(page.get_by_role("status")).to_have_text("3 devices")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("cell", name="readers")).to_be_visible()
+    admin.shoot("segments")
+    page.get_by_role("link", name="Write").click()
+    expect(page.get_by_text("3 devices", exact=True)).to_be_visible()
+
+
+def test_a_test_goes_to_starred_devices_only(admin, world):
+    app, devices = world.app("Stars")
+    page = admin.page
+    admin.open(f"apps/{app}/devices/{devices[4]}")
+    page.get_by_role("button", name="Star for tests").click()
+    expect(page.get_by_role("button", name="Remove star")).to_be_visible()
+    admin.open(f"apps/{app}/compose?topics=news&title=Only+a+test")
+    page.get_by_role("button", name="Send test to 1 device").click()
+    page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
+    expect(page.locator("[data-state=sent]")).to_be_visible(timeout=30_000)
+    expect(page.locator("[data-count=accepted]")).to_have_text("1")
+    admin.open(f"apps/{app}/messages?text=only+A+test")
+    expect(page.get_by_role("row").filter(has_text="Only a test")).to_be_visible()
+    admin.check()
+
+
 PAGES = [
     "", "operations", "apps/{app}/", "apps/{app}/messages", "apps/{app}/calendar", "apps/{app}/topics",
-    "apps/{app}/segments", "apps/{app}/campaigns", "apps/{app}/webhooks", "apps/{app}/audit",
+    "apps/{app}/campaigns", "apps/{app}/webhooks", "apps/{app}/audit",
 ]
 
 

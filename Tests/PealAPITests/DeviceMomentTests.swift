@@ -180,7 +180,7 @@ struct DeviceMomentTests {
                     as: phone.token)
             }
             let shown = try await server.fixture.admin(.get, "…/messages/\(message)")
-            #expect(shown["receipts"] == ["received": 1, "shown": 1, "opened": 1, "dismissed": 0])
+            #expect(shown["receipts"] == ["received": 1, "shown": 1, "opened": 1, "dismissed": 0, "content_opened": 0])
         }
     }
 

@@ -24,7 +24,9 @@ package struct SignIn: Sendable {
         // A line end would be another header.
         shown[.authorization] = secret.utf8.allSatisfy { (0x21..<0x7F).contains($0) } ? "Bearer \(secret)" : "Bearer -"
         let address = ClientAddress(peer, headers, proxies: gatekeeper.services.options.trustedProxies)
-        let caller = try await gatekeeper.admit(shown, .anyNative, parameters: [:], from: address, now: now)
+        // The console logs its requests itself.
+        let visit = Visit(requestID: "", address: address)
+        let caller = try await gatekeeper.admit(shown, .anyNative, parameters: [:], visit, now: now)
         switch caller.identity {
         case .key(let key): return .key(key)
         case .admin(let admin): return .admin(admin)

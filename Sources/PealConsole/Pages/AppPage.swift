@@ -4,7 +4,7 @@ internal import PealCore
 enum AppPage {
     static let routes: [ConsoleRoute] = [ConsoleRoute.app(.get, "", nil, show)]
 
-    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
         let app = try visit.app
         let texts = visit.texts
         var page = Page(visit, app.name, .overview)
@@ -37,7 +37,7 @@ enum AppPage {
     private static let hoursShown: Int64 = 48
 
     /// What was sent lately, by the hour. Sums that are kept beside the messages, so nothing is counted here.
-    private static func traffic(_ visit: Visit, _ app: App) async throws -> HTML {
+    private static func traffic(_ visit: PageCall, _ app: App) async throws -> HTML {
         let texts = visit.texts
         let from = Statistics.Step.hour.start(of: visit.now - .seconds((hoursShown - 1) * 3600))
         let counted = try await visit.services.store.read(.heavy) { store in
@@ -62,14 +62,14 @@ enum AppPage {
             """
     }
 
-    private static func attention(_ visit: Visit, _ app: App, _ records: [CredentialRecord]) -> [HTML] {
+    private static func attention(_ visit: PageCall, _ app: App, _ records: [CredentialRecord]) -> [HTML] {
         records.filter { record in
             if case .stopped = record.health { return true }
             return record.warning(at: visit.now) != nil
         }.map { Attention.item(visit, $0, app: nil, id: app.id) }
     }
 
-    private static func ways(_ visit: Visit, _ items: [RouteVerbs.Item]) -> HTML {
+    private static func ways(_ visit: PageCall, _ items: [RouteVerbs.Item]) -> HTML {
         let texts = visit.texts
         guard !items.isEmpty else { return "<p class=\"none\">\(texts[.noWays])</p>" }
         var table = ListTable(
@@ -88,7 +88,9 @@ enum AppPage {
     }
 
     /// What is left to do until the first push.
-    private static func steps(_ visit: Visit, _ records: [CredentialRecord], _ hasDevice: Bool, hasSent: Bool) -> HTML {
+    private static func steps(_ visit: PageCall, _ records: [CredentialRecord], _ hasDevice: Bool, hasSent: Bool)
+        -> HTML
+    {
         let texts = visit.texts
         let isVerified = records.contains { if case .ok = $0.health { true } else { false } }
         let (credentials, compose) = (

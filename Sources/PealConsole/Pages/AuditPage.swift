@@ -6,7 +6,7 @@ enum AuditPage {
 
     private static let itemsPerPage = 50
 
-    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let filter = AuditFilter(app: try visit.app.id, actor: visit.query["actor"], action: visit.query["action"])
         let before = visit.query["after"].flatMap { Int64($0) }
@@ -32,7 +32,7 @@ enum AuditPage {
         return page.answer()
     }
 
-    private static func table(_ visit: Visit, _ rows: [AuditRow]) -> HTML {
+    private static func table(_ visit: PageCall, _ rows: [AuditRow]) -> HTML {
         let texts = visit.texts
         guard !rows.isEmpty else { return "<p class=\"none\">\(texts[.nothingFound])</p>" }
         var table = ListTable(

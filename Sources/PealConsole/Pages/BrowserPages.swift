@@ -19,7 +19,7 @@ enum BrowserPages {
     }
 
     /// The section of the devices page that offers it; empty if the app has no key for browsers.
-    static func section(_ visit: Visit, _ records: [CredentialRecord]) -> HTML {
+    static func section(_ visit: PageCall, _ records: [CredentialRecord]) -> HTML {
         guard visit.may(.devices), let key = publicKey(records) else { return .empty }
         let texts = visit.texts
         return """
@@ -33,7 +33,7 @@ enum BrowserPages {
             """
     }
 
-    @Sendable private static func register(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func register(_ visit: PageCall) async throws -> ConsoleAnswer {
         guard let platform, let json = visit.form["subscription"].flatMap({ try? JSONParser.parse($0) }) else {
             throw PealError.missing("subscription")
         }

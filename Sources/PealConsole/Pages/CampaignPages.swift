@@ -9,7 +9,7 @@ enum CampaignPages {
 
     private static let itemsPerPage = 20
 
-    @Sendable private static func list(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func list(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let reports = try await visit.services.campaigns.reports(
             after: visit.query["after"], limit: itemsPerPage + 1, app: try visit.app.key)
@@ -36,7 +36,7 @@ enum CampaignPages {
         return page.answer()
     }
 
-    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let id = visit.parameter("id")
         let report = try await visit.services.campaigns.report(id, app: try visit.app.key)
@@ -52,7 +52,7 @@ enum CampaignPages {
     }
 
     /// From addressed to opened. The bars repeat the numbers of the table.
-    private static func funnel(_ visit: Visit, _ report: CampaignReport) -> HTML {
+    private static func funnel(_ visit: PageCall, _ report: CampaignReport) -> HTML {
         let texts = visit.texts
         let all = max(1, report.total.devices)
         let steps: [(Word, Int)] = [
@@ -72,7 +72,7 @@ enum CampaignPages {
             """
     }
 
-    private static func reasons(_ visit: Visit, _ report: CampaignReport) -> HTML {
+    private static func reasons(_ visit: PageCall, _ report: CampaignReport) -> HTML {
         let texts = visit.texts
         guard !report.total.reasons.isEmpty else { return "<p class=\"none\">\(texts[.noReasons])</p>" }
         var table = ListTable(caption: texts[.reasons], columns: [texts[.reason], texts[.devices]], numbers: [1])

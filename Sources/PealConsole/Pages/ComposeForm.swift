@@ -229,7 +229,7 @@ struct ComposeForm: Sendable {
 
 /// The inputs of Compose, in the order in which people think: who, what, when.
 struct ComposeFields: Sendable {
-    let visit: Visit
+    let visit: PageCall
     let form: ComposeForm
     let topics: [String]
     let error: PealError?

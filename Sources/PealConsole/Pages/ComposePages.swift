@@ -14,7 +14,7 @@ enum ComposePages {
     static let typedCountMin = 10_000
 
     /// The fields of a new message: empty, or those of the message to duplicate.
-    private static func start(_ visit: Visit) async throws -> Form {
+    private static func start(_ visit: PageCall) async throws -> Form {
         guard let id = visit.query["from"].flatMap({ MessageID($0) }) else {
             return visit.query
         }
@@ -23,7 +23,7 @@ enum ComposePages {
         return draft.map { ComposeForm.form(of: $0) } ?? Form()
     }
 
-    @Sendable private static func submit(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func submit(_ visit: PageCall) async throws -> ConsoleAnswer {
         let form = ComposeForm(visit.form)
         do {
             switch visit.form["step"] {
@@ -37,7 +37,7 @@ enum ComposePages {
         }
     }
 
-    private static func draft(_ visit: Visit, _ form: ComposeForm) throws -> MessageDraft {
+    private static func draft(_ visit: PageCall, _ form: ComposeForm) throws -> MessageDraft {
         try form.draft(
             id: visit.services.randomness.timeOrderedIdentifier(at: visit.now), app: try visit.app.key,
             dialect: visit.services.keyRules.dialect, lifeSecondsMax: visit.services.options.messageLifeSeconds,
@@ -46,7 +46,7 @@ enum ComposePages {
 
     // MARK: Write
 
-    private static func editor(_ visit: Visit, _ form: ComposeForm, error: PealError?) async throws -> Page {
+    private static func editor(_ visit: PageCall, _ form: ComposeForm, error: PealError?) async throws -> Page {
         let texts = visit.texts
         let app = try visit.app
         let topics = try await visit.services.store.read { store in
@@ -74,12 +74,12 @@ enum ComposePages {
     }
 
     /// What the script asks for while somebody writes.
-    @Sendable private static func check(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func check(_ visit: PageCall) async throws -> ConsoleAnswer {
         ConsoleAnswer(page: await aside(visit, ComposeForm(visit.form)))
     }
 
     /// The count and the previews, or why there are none.
-    private static func aside(_ visit: Visit, _ form: ComposeForm) async -> HTML {
+    private static func aside(_ visit: PageCall, _ form: ComposeForm) async -> HTML {
         let texts = visit.texts
         do {
             let count = try await ComposeCheck.count(visit, try form.audience(), form.environment, isExact: false)
@@ -98,7 +98,7 @@ enum ComposePages {
 
     // MARK: Review and send
 
-    private static func review(_ visit: Visit, _ form: ComposeForm, wrongNumber: Bool = false) async throws -> Page {
+    private static func review(_ visit: PageCall, _ form: ComposeForm, wrongNumber: Bool = false) async throws -> Page {
         let texts = visit.texts
         let draft = try draft(visit, form)
         try await ComposeCheck.refuse(visit, draft)
@@ -135,7 +135,7 @@ enum ComposePages {
         return page
     }
 
-    private static func send(_ visit: Visit, _ form: ComposeForm) async throws -> ConsoleAnswer {
+    private static func send(_ visit: PageCall, _ form: ComposeForm) async throws -> ConsoleAnswer {
         let draft = try draft(visit, form)
         try await ComposeCheck.refuse(visit, draft)
         let count = try await ComposeCheck.count(visit, draft.audience, form.environment, isExact: true) ?? 0
@@ -161,7 +161,7 @@ enum ComposePages {
 
 extension ComposePages {
     /// Sends the message now to the starred devices only, kept out of campaigns and statistics.
-    private static func sendTest(_ visit: Visit, _ form: ComposeForm) async throws -> ConsoleAnswer {
+    private static func sendTest(_ visit: PageCall, _ form: ComposeForm) async throws -> ConsoleAnswer {
         let stars = try await Stars(store: visit.services.store).devices(app: try visit.app.key)
         guard !stars.isEmpty else { throw PealError.invalid("devices", visit.texts[.noStars]) }
         var draft = try draft(visit, form.withAnybody())
@@ -187,7 +187,7 @@ enum ComposeCheck {
     /// How many devices a message would reach; nil while no audience is named.
     /// - Parameter isExact: Reads the whole audience. Otherwise large audiences are estimated.
     static func count(
-        _ visit: Visit, _ audience: Audience, _ environment: Environment?, isExact: Bool
+        _ visit: PageCall, _ audience: Audience, _ environment: Environment?, isExact: Bool
     ) async throws -> Int? {
         guard !audience.isEmpty else { return nil }
         let app = try visit.app.key
@@ -201,7 +201,7 @@ enum ComposeCheck {
     }
 
     /// - Throws: the first reason for which no device could get the message.
-    static func refuse(_ visit: Visit, _ draft: MessageDraft) async throws {
+    static func refuse(_ visit: PageCall, _ draft: MessageDraft) async throws {
         let app = try visit.app
         let records = try await visit.services.store.read { try $0.credentialRecords(app: app.key) }
         do throws(ContentRefusal) {
@@ -212,7 +212,7 @@ enum ComposeCheck {
     }
 
     /// One card for each platform: how it looks, and how large it is.
-    static func previews(_ visit: Visit, _ draft: MessageDraft) async throws -> HTML {
+    static func previews(_ visit: PageCall, _ draft: MessageDraft) async throws -> HTML {
         let app = try visit.app
         let records = try await visit.services.store.read { try $0.credentialRecords(app: app.key) }
         let requests = visit.services.preview.requests(draft, app: app, records).filter { $0.counts || $0.isPossible }
@@ -232,7 +232,7 @@ enum ComposeCheck {
 
     /// - Parameter isMain: Whether its size is the one that people look at first.
     private static func card(
-        _ visit: Visit, _ draft: MessageDraft, _ request: MessagePreview.Request, isMain: Bool
+        _ visit: PageCall, _ draft: MessageDraft, _ request: MessagePreview.Request, isMain: Bool
     ) -> HTML {
         let texts = visit.texts
         let platform = request.platform

@@ -17,7 +17,7 @@ enum CredentialPages {
         var verification: CredentialVerification?
     }
 
-    private static func page(_ visit: Visit, _ outcome: Outcome? = nil) async throws -> Page {
+    private static func page(_ visit: PageCall, _ outcome: Outcome? = nil) async throws -> Page {
         let texts = visit.texts
         let app = try visit.app.key
         let records = try await visit.services.store.read { try $0.credentialRecords(app: app) }
@@ -28,7 +28,7 @@ enum CredentialPages {
     }
 
     private static func section(
-        _ visit: Visit, _ network: Network, _ records: [CredentialRecord], _ outcome: Outcome?
+        _ visit: PageCall, _ network: Network, _ records: [CredentialRecord], _ outcome: Outcome?
     ) -> HTML {
         let own = records.filter { $0.provider == network.name }
         let outcome = outcome?.provider == network.name ? outcome : nil
@@ -42,7 +42,7 @@ enum CredentialPages {
             """
     }
 
-    private static func credential(_ visit: Visit, _ record: CredentialRecord, _ outcome: Outcome?) -> HTML {
+    private static func credential(_ visit: PageCall, _ record: CredentialRecord, _ outcome: Outcome?) -> HTML {
         let texts = visit.texts
         let path = visit.link("credentials", record.provider.rawValue, record.environment.rawValue)
         var facts = FactList()
@@ -65,7 +65,7 @@ enum CredentialPages {
             """
     }
 
-    private static func health(_ visit: Visit, _ record: CredentialRecord) -> HTML {
+    private static func health(_ visit: PageCall, _ record: CredentialRecord) -> HTML {
         switch record.health {
         case .unknown: visit.badge(visit.texts[.unverified], "dim")
         case .ok: visit.badge(visit.texts[.verified], "good")
@@ -73,7 +73,7 @@ enum CredentialPages {
         }
     }
 
-    private static func verification(_ visit: Visit, _ result: CredentialVerification) -> HTML {
+    private static func verification(_ visit: PageCall, _ result: CredentialVerification) -> HTML {
         let (word, tone): (Word, String) =
             switch result.result {
             case .accepted: (.verifyAccepted, "good")
@@ -88,7 +88,7 @@ enum CredentialPages {
     }
 
     /// The members that the network's own form declares.
-    private static func form(_ visit: Visit, _ network: Network, _ outcome: Outcome?) -> HTML {
+    private static func form(_ visit: PageCall, _ network: Network, _ outcome: Outcome?) -> HTML {
         let texts = visit.texts
         let environments = network.environments
         return HTML.each(network.credentials.kinds) { kind in
@@ -113,7 +113,7 @@ enum CredentialPages {
     }
 
     private static func field(
-        _ visit: Visit, _ member: CredentialForm.Member, _ scope: String, value: String, _ error: PealError?
+        _ visit: PageCall, _ member: CredentialForm.Member, _ scope: String, value: String, _ error: PealError?
     ) -> HTML {
         let texts = visit.texts
         var field = Field(
@@ -133,7 +133,7 @@ enum CredentialPages {
         return field.html
     }
 
-    private static func target(_ visit: Visit) throws(PealError) -> CredentialVerbs.Target {
+    private static func target(_ visit: PageCall) throws(PealError) -> CredentialVerbs.Target {
         guard let provider = ProviderName(rawValue: visit.parameter("provider")) else { throw .notFound("provider") }
         // The form names the environment in a field, links name it in the path.
         guard let environment = Environment(alias: visit.form["environment"] ?? visit.parameter("environment")) else {
@@ -144,7 +144,7 @@ enum CredentialPages {
             environment: provider.hasEnvironments ? environment : .production)
     }
 
-    @Sendable private static func put(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func put(_ visit: PageCall) async throws -> ConsoleAnswer {
         let target = try target(visit)
         do {
             let credential = try credential(visit, target.provider.network.credentials)
@@ -156,7 +156,7 @@ enum CredentialPages {
         }
     }
 
-    private static func credential(_ visit: Visit, _ form: CredentialForm) throws(PealError) -> Credential {
+    private static func credential(_ visit: PageCall, _ form: CredentialForm) throws(PealError) -> Credential {
         guard let kind = form.kinds.first(where: { $0.name == visit.form["kind"] }) else { throw .missing("kind") }
         var texts: [String: String] = [:]
         for member in kind.members {
@@ -171,7 +171,7 @@ enum CredentialPages {
         return kind.credential(.init(texts: texts, now: visit.now))
     }
 
-    @Sendable private static func verify(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func verify(_ visit: PageCall) async throws -> ConsoleAnswer {
         let target = try target(visit)
         let answer = try await visit.services.credentials.verify(at: target, visit.verb) { verification in
             Reply(
@@ -190,7 +190,7 @@ enum CredentialPages {
         return try await page(visit, outcome).answer()
     }
 
-    @Sendable private static func delete(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
         try await visit.services.credentials.delete(at: try target(visit), visit.verb)
         return ConsoleAnswer(redirect: visit.link("credentials") + "?done=deleted")
     }

@@ -15,7 +15,7 @@ enum DevicePages {
     private static let timelineMessagesMax = 20
     private static let timelineEntriesMax = 60
 
-    @Sendable private static func list(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func list(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let search = visit.query["search"]
         let (items, users, next) = try await found(visit, search)
@@ -47,7 +47,7 @@ enum DevicePages {
 
     /// By id, address or user, which are indexed; otherwise whatever contains the text, within a bounded search.
     private static func found(
-        _ visit: Visit, _ search: String?
+        _ visit: PageCall, _ search: String?
     ) async throws -> (devices: [Device], users: [String], next: String?) {
         let app = try visit.app.key
         let after = visit.query["after"].flatMap { Int64($0) } ?? 0
@@ -85,7 +85,7 @@ enum DevicePages {
         }
     }
 
-    static func table(_ visit: Visit, _ items: [Device]) -> HTML {
+    static func table(_ visit: PageCall, _ items: [Device]) -> HTML {
         let texts = visit.texts
         guard !items.isEmpty else { return "<p class=\"none\">\(texts[.nothingFound])</p>" }
         var table = ListTable(
@@ -108,16 +108,16 @@ enum DevicePages {
         device.detail.alias ?? device.detail.model ?? String(device.id.description.prefix(8))
     }
 
-    private static func state(_ visit: Visit, _ device: Device) -> HTML {
+    private static func state(_ visit: PageCall, _ device: Device) -> HTML {
         device.retirement == nil
             ? visit.badge(visit.texts[.deviceActive], "good") : visit.badge(visit.texts[.deviceRetired], "dim")
     }
 
-    private static func userLink(_ visit: Visit, _ user: String?) -> HTML {
+    private static func userLink(_ visit: PageCall, _ user: String?) -> HTML {
         user.map { "<a href=\"\(visit.link("users", $0))\">\($0)</a>" } ?? "<span class=\"none\">–</span>"
     }
 
-    private static func topicTags(_ visit: Visit, _ device: Device, max: Int) -> HTML {
+    private static func topicTags(_ visit: PageCall, _ device: Device, max: Int) -> HTML {
         let topics = device.topics(at: visit.now).sorted()
         guard !topics.isEmpty else { return "<span class=\"none\">–</span>" }
         let rest = topics.count - max
@@ -127,7 +127,7 @@ enum DevicePages {
             """
     }
 
-    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
         let (app, id): (AppKey, DeviceID) = (try visit.app.key, try visit.id("id", of: "device"))
         guard let device = try await visit.services.store.read({ try $0.device(app: app, id: id) }) else {
             throw PealError.notFound("device")
@@ -156,7 +156,7 @@ enum DevicePages {
         return page.answer()
     }
 
-    private static func facts(_ visit: Visit, _ device: Device) -> HTML {
+    private static func facts(_ visit: PageCall, _ device: Device) -> HTML {
         let texts = visit.texts
         var facts = FactList()
         facts.add("ID", "<code>\(device.id.description)</code>")
@@ -190,7 +190,7 @@ enum DevicePages {
     }
 
     /// What happened to one device, message by message, newest first.
-    private static func timeline(_ visit: Visit, of id: DeviceID) async throws -> HTML {
+    private static func timeline(_ visit: PageCall, of id: DeviceID) async throws -> HTML {
         let page = try await DeliveryTrail(store: visit.services.store).timeline(
             of: id, app: try visit.app.key, from: position(visit.query["after"]), limit: timelineEntriesMax,
             now: visit.now)
@@ -212,7 +212,7 @@ enum DevicePages {
         return .init(message: message, index: index)
     }
 
-    private static func timeline(_ visit: Visit, _ entries: [HTML], next: String?) -> HTML {
+    private static func timeline(_ visit: PageCall, _ entries: [HTML], next: String?) -> HTML {
         let list: HTML =
             entries.isEmpty
             ? "<p class=\"none\">\(visit.texts[.noTimeline])</p>" : "<ol class=\"timeline\">\(entries)</ol>"
@@ -220,7 +220,7 @@ enum DevicePages {
     }
 
     /// The latest messages on their way to a user's devices, newest first.
-    private static func timeline(_ visit: Visit, ofUser user: String) async throws -> HTML {
+    private static func timeline(_ visit: PageCall, ofUser user: String) async throws -> HTML {
         let trail = DeliveryTrail(store: visit.services.store)
         let messages = try await MessagePages.summaries(
             visit, MessageFilter(), before: visit.query["after"].flatMap { MessageID($0) }, limit: timelineMessagesMax)
@@ -241,7 +241,7 @@ enum DevicePages {
     }
 
     private static func entry(
-        _ visit: Visit, _ message: MessageID, _ title: String, _ at: Timestamp?, _ events: [DeliveryTrail.Event]
+        _ visit: PageCall, _ message: MessageID, _ title: String, _ at: Timestamp?, _ events: [DeliveryTrail.Event]
     ) -> HTML {
         let texts = visit.texts
         let title = title.isEmpty ? texts[.untitled] : title
@@ -257,13 +257,13 @@ enum DevicePages {
             """
     }
 
-    @Sendable private static func delete(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
         let id: DeviceID = try visit.id("id", of: "device")
         try await visit.services.devices.delete(id, app: try visit.app.key, visit.verb)
         return ConsoleAnswer(redirect: visit.link("devices") + "?done=deleted")
     }
 
-    @Sendable private static func user(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func user(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let user = visit.parameter("id")
         let app = try visit.app.key
@@ -285,7 +285,7 @@ enum DevicePages {
         return page.answer()
     }
 
-    @Sendable private static func erase(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func erase(_ visit: PageCall) async throws -> ConsoleAnswer {
         _ = try await visit.services.devices.deleteUser(visit.parameter("id"), app: try visit.app.key, visit.verb)
         return ConsoleAnswer(redirect: visit.link("devices") + "?done=erased")
     }
@@ -295,7 +295,7 @@ extension DeliveryTrail.Event.Name {
     /// The class of its dot.
     var tone: String {
         switch self {
-        case .accepted, .received, .shown, .opened: "good"
+        case .accepted, .received, .shown, .opened, .contentOpened: "good"
         case .rejected, .retired, .quarantined: "bad"
         case .deferred, .held, .pending: "wait"
         case .matched, .sent, .healed: "live"
@@ -321,6 +321,7 @@ extension Texts {
         case .opened: self[.opened]
         case .shown: self[.displayed]
         case .dismissed: self[.dismissed]
+        case .contentOpened: self[.contentOpened]
         case .notMatched: self[.eventNotMatched]
         case .healed: self[.eventHealed]
         case .quarantined: self[.eventQuarantined]

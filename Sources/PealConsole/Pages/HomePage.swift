@@ -11,7 +11,7 @@ enum HomePage {
 
     private static let appsMax = 100
 
-    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
         let own = visit.holder?.app
         let isAdmin = visit.isAdmin
         let (apps, stopped, ending) = try await visit.services.store.read { store in
@@ -43,13 +43,13 @@ enum HomePage {
         return page.answer()
     }
 
-    private static func newAppLink(_ visit: Visit) -> HTML {
+    private static func newAppLink(_ visit: PageCall) -> HTML {
         "<a class=\"button primary\" href=\"/console/new-app\">\(visit.texts[.newApp])</a>"
     }
 
     /// Credentials that were refused or end soon.
     private static func attention(
-        _ visit: Visit, _ apps: [App], _ stopped: [(app: AppID, record: CredentialRecord)],
+        _ visit: PageCall, _ apps: [App], _ stopped: [(app: AppID, record: CredentialRecord)],
         _ ending: [(app: AppID, record: CredentialRecord)]
     ) -> HTML {
         let names = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.name) })
@@ -61,7 +61,7 @@ enum HomePage {
         return Attention.list(visit, items)
     }
 
-    private static func page(_ visit: Visit, error: PealError?) -> Page {
+    private static func page(_ visit: PageCall, error: PealError?) -> Page {
         let texts = visit.texts
         var page = Page(visit, texts[.newApp], .home)
         page.trail = [(texts[.apps], "/console/")]
@@ -82,7 +82,7 @@ enum HomePage {
         return page
     }
 
-    @Sendable private static func create(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func create(_ visit: PageCall) async throws -> ConsoleAnswer {
         do {
             let name = try ConsoleText.checked(visit.form["name"], named: "name", max: Limits.nameCharactersMax)
             let bundleID = visit.form["bundle_id"]
@@ -104,7 +104,7 @@ enum HomePage {
 
 /// What somebody should look at.
 enum Attention {
-    static func item(_ visit: Visit, _ record: CredentialRecord, app: String?, id: AppID) -> HTML {
+    static func item(_ visit: PageCall, _ record: CredentialRecord, app: String?, id: AppID) -> HTML {
         let place =
             [app, record.provider.network.title].compactMap(\.self).joined(separator: " · ")
             + (record.provider.hasEnvironments ? " \(record.environment.rawValue)" : "")
@@ -117,7 +117,7 @@ enum Attention {
         return "<li><a href=\"\(link)\">\(place)</a>: \(record.warning(at: visit.now) ?? "")</li>"
     }
 
-    static func list(_ visit: Visit, _ items: [HTML]) -> HTML {
+    static func list(_ visit: PageCall, _ items: [HTML]) -> HTML {
         guard !items.isEmpty else { return .empty }
         return """
             <section class="notice warn"><h2>\(visit.texts[.needsAttention])</h2><ul>\(items)</ul></section>

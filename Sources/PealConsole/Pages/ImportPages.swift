@@ -20,7 +20,7 @@ enum ImportPages {
         }
     }
 
-    private static func page(_ visit: Visit, _ outcome: Outcome?, error: PealError? = nil) -> Page {
+    private static func page(_ visit: PageCall, _ outcome: Outcome?, error: PealError? = nil) -> Page {
         let texts = visit.texts
         var page = Page(visit, texts[.importing], .importing)
         page.lead = "\(texts[.importLead])"
@@ -46,7 +46,7 @@ enum ImportPages {
         {"platform": "android", "address": "fcm-token…", "locale": "de", "time_zone": "Europe/Berlin"}
         """
 
-    private static func result(_ visit: Visit, _ outcome: Outcome) -> HTML {
+    private static func result(_ visit: PageCall, _ outcome: Outcome) -> HTML {
         let texts = visit.texts
         var table = ListTable(caption: texts[.refusedRows], columns: [texts[.line], texts[.reason]], numbers: [0])
         table.rows = outcome.refused.prefix(200).map { [visit.number($0.line), "\($0.message)"] }
@@ -57,7 +57,7 @@ enum ImportPages {
             """
     }
 
-    @Sendable private static func run(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func run(_ visit: PageCall) async throws -> ConsoleAnswer {
         // The page's script sends a long import in parts.
         let part = visit.form["first"].flatMap { Int($0) }
         let first = max(0, part ?? 0)

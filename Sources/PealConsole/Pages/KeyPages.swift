@@ -8,7 +8,7 @@ enum KeyPages {
         .app(.post, "keys/:id/revoke", .manage, revoke),
     ]
 
-    private static func page(_ visit: Visit, secret: String? = nil, error: PealError? = nil) async throws -> Page {
+    private static func page(_ visit: PageCall, secret: String? = nil, error: PealError? = nil) async throws -> Page {
         let texts = visit.texts
         let app = try visit.app.key
         let keys = try await visit.services.store.read { try $0.keys(app: app) }
@@ -28,7 +28,7 @@ enum KeyPages {
         return page
     }
 
-    private static func table(_ visit: Visit, _ keys: [APIKey]) -> HTML {
+    private static func table(_ visit: PageCall, _ keys: [APIKey]) -> HTML {
         let texts = visit.texts
         var table = ListTable(
             caption: texts[.keys],
@@ -51,7 +51,7 @@ enum KeyPages {
         return table.html
     }
 
-    private static func form(_ visit: Visit, _ error: PealError?) -> HTML {
+    private static func form(_ visit: PageCall, _ error: PealError?) -> HTML {
         let texts = visit.texts
         let chosen = visit.form.pairs.isEmpty ? APIKey.Scope.usual.map(\.rawValue) : visit.form.all("scopes")
         let name = Field(
@@ -76,7 +76,7 @@ enum KeyPages {
             """
     }
 
-    @Sendable private static func make(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func make(_ visit: PageCall) async throws -> ConsoleAnswer {
         do {
             var draft = KeyDraft(rules: visit.services.keyRules)
             let scopes = Set(visit.form.all("scopes").compactMap { APIKey.Scope(rawValue: $0) })
@@ -105,7 +105,7 @@ enum KeyPages {
         }
     }
 
-    @Sendable private static func revoke(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func revoke(_ visit: PageCall) async throws -> ConsoleAnswer {
         try await visit.services.keys.revoke(try visit.id("id", of: "key"), app: try visit.app.key, visit.verb)
         visit.services.operations.keysChanged()
         return ConsoleAnswer(redirect: visit.link("keys") + "?done=revoked")

@@ -14,7 +14,7 @@ enum MessageLive {
     private static let interval = Duration.milliseconds(500)
 
     /// - Parameter samples: Devices for each reason.
-    static func fragment(_ visit: Visit, _ report: MessageReport, samples: [String: [DeviceID]]) -> HTML {
+    static func fragment(_ visit: PageCall, _ report: MessageReport, samples: [String: [DeviceID]]) -> HTML {
         let texts = visit.texts
         let total = report.total
         let settled = total.settled
@@ -35,13 +35,13 @@ enum MessageLive {
     }
 
     /// The devices to show for the report's reasons.
-    static func samples(_ visit: Visit, _ report: MessageReport) async throws -> [String: [DeviceID]] {
+    static func samples(_ visit: PageCall, _ report: MessageReport) async throws -> [String: [DeviceID]] {
         guard !report.total.reasons.isEmpty else { return [:] }
         return try await OutcomeSamples(store: visit.services.store).devices(
             of: report.message.id, app: report.message.app)
     }
 
-    private static func figures(_ visit: Visit, _ total: OutcomeCounts, _ report: MessageReport) -> HTML {
+    private static func figures(_ visit: PageCall, _ total: OutcomeCounts, _ report: MessageReport) -> HTML {
         let texts = visit.texts
         let received = Receipt.Kind.allCases.filter { $0 != .heartbeat }.compactMap { kind -> HTML? in
             guard let count = report.receipts[kind], count > 0 else { return nil }
@@ -57,7 +57,7 @@ enum MessageLive {
             """
     }
 
-    private static func reasons(_ visit: Visit, _ total: OutcomeCounts, _ samples: [String: [DeviceID]]) -> HTML {
+    private static func reasons(_ visit: PageCall, _ total: OutcomeCounts, _ samples: [String: [DeviceID]]) -> HTML {
         let texts = visit.texts
         guard !total.reasons.isEmpty else { return "<p class=\"none\">\(texts[.noReasons])</p>" }
         var table = ListTable(
@@ -71,7 +71,7 @@ enum MessageLive {
         return table.html
     }
 
-    private static func platforms(_ visit: Visit, _ report: MessageReport) -> HTML {
+    private static func platforms(_ visit: PageCall, _ report: MessageReport) -> HTML {
         let texts = visit.texts
         guard !report.platforms.isEmpty else { return "<p class=\"none\">\(texts[.nobody])</p>" }
         let total = report.total
@@ -86,7 +86,7 @@ enum MessageLive {
     }
 
     /// Server-sent events: `progress` with the fragment whenever it changes, and `end` with the last one.
-    @Sendable private static func stream(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func stream(_ visit: PageCall) async throws -> ConsoleAnswer {
         let (app, id): (AppKey, MessageID) = (try visit.app.key, try visit.id("id", of: "message"))
         guard try await visit.services.store.read({ try $0.message(app: app, id: id) }) != nil else {
             throw PealError.notFound("message")

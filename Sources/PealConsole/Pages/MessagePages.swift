@@ -23,7 +23,7 @@ enum MessagePages {
     }
 
     static func summaries(
-        _ visit: Visit, _ filter: MessageFilter, before: MessageID?, limit: Int
+        _ visit: PageCall, _ filter: MessageFilter, before: MessageID?, limit: Int
     ) async throws -> [Summary] {
         let app = try visit.app.key
         return try await visit.services.store.read(.heavy) { store in
@@ -37,7 +37,7 @@ enum MessagePages {
         }
     }
 
-    @Sendable private static func list(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func list(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let state = visit.query["state"].flatMap { Message.State(name: $0) }
         var filter = MessageFilter(state: state, campaignID: visit.query["campaign_id"])
@@ -68,7 +68,7 @@ enum MessagePages {
         return page.answer()
     }
 
-    static func table(_ visit: Visit, _ items: [Summary]) -> HTML {
+    static func table(_ visit: PageCall, _ items: [Summary]) -> HTML {
         let texts = visit.texts
         guard !items.isEmpty else { return "<p class=\"none\">\(texts[.nothingFound])</p>" }
         var table = ListTable(
@@ -95,7 +95,7 @@ enum MessagePages {
         return table.html
     }
 
-    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
         let (app, id): (AppKey, MessageID) = (try visit.app.key, try visit.id("id", of: "message"))
         let (report, draft) = try await visit.services.store.read { store in
             (try store.report(app: app, id: id), try store.draft(app: app, id: id))
@@ -122,7 +122,7 @@ enum MessagePages {
     }
 
     /// What can be done with the message in its state.
-    static func actions(_ visit: Visit, _ message: Message) -> HTML {
+    static func actions(_ visit: PageCall, _ message: Message) -> HTML {
         guard visit.may(.send) else { return .empty }
         let texts = visit.texts
         let path = visit.link("messages", message.id.description)
@@ -143,7 +143,7 @@ enum MessagePages {
         return "\(buttons)"
     }
 
-    private static func content(_ visit: Visit, _ draft: MessageDraft) -> HTML {
+    private static func content(_ visit: PageCall, _ draft: MessageDraft) -> HTML {
         let texts = visit.texts
         var facts = FactList()
         facts.add(texts[.title], texts.shown(draft.content.title))
@@ -160,7 +160,7 @@ enum MessagePages {
         return facts.html
     }
 
-    private static func details(_ visit: Visit, _ report: MessageReport, _ draft: MessageDraft?) -> HTML {
+    private static func details(_ visit: PageCall, _ report: MessageReport, _ draft: MessageDraft?) -> HTML {
         let texts = visit.texts
         let message = report.message
         var facts = FactList()
@@ -179,7 +179,7 @@ enum MessagePages {
     }
 
     /// Finds the way of the message to one device.
-    private static func explain(_ visit: Visit, _ id: MessageID) -> HTML {
+    private static func explain(_ visit: PageCall, _ id: MessageID) -> HTML {
         let texts = visit.texts
         let field = Field(
             name: "search", label: texts[.explainLabel], hint: texts[.explainHint], isRequired: true,
@@ -197,7 +197,7 @@ enum MessagePages {
         ) async throws -> Reply
 
     private static func move(
-        _ visit: Visit, _ notice: String, _ verb: (MessageVerbs) -> Step
+        _ visit: PageCall, _ notice: String, _ verb: (MessageVerbs) -> Step
     ) async throws -> ConsoleAnswer {
         let (app, id): (AppKey, MessageID) = (try visit.app.key, try visit.id("id", of: "message"))
         _ = try await verb(visit.services.messages)(id, app, visit.verb) { _ in Reply(status: 200, body: []) }
@@ -205,7 +205,7 @@ enum MessagePages {
     }
 
     /// Scheduled messages and the latest others, by day.
-    @Sendable private static func calendar(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func calendar(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let waiting = try await summaries(visit, MessageFilter(state: .scheduled), before: nil, limit: 100)
         let latest = try await summaries(visit, MessageFilter(), before: nil, limit: 100)
@@ -226,7 +226,7 @@ enum MessagePages {
         return page.answer()
     }
 
-    private static func entry(_ visit: Visit, _ item: Summary) -> HTML {
+    private static func entry(_ visit: PageCall, _ item: Summary) -> HTML {
         """
         <li>\(visit.time(item.dayTime)) \(visit.badge(item.message.state)) \
         <a href="\(visit.link("messages", item.message.id.description))">\

@@ -4,7 +4,7 @@ internal import PealCore
 enum OperationsPage {
     static let routes: [ConsoleRoute] = [ConsoleRoute(.get, "operations", .admin, show)]
 
-    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let operations = visit.services.operations
         let subsystems = await operations.readiness()

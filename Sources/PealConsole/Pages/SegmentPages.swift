@@ -10,7 +10,7 @@ enum SegmentPages {
 
     private static let itemsPerPage = 50
 
-    private static func page(_ visit: Visit, count: Int? = nil, error: PealError? = nil) async throws -> Page {
+    private static func page(_ visit: PageCall, count: Int? = nil, error: PealError? = nil) async throws -> Page {
         let texts = visit.texts
         let app = try visit.app.key
         let after = visit.query["after"]
@@ -28,7 +28,7 @@ enum SegmentPages {
         return page
     }
 
-    private static func table(_ visit: Visit, _ segments: [Segment]) -> HTML {
+    private static func table(_ visit: PageCall, _ segments: [Segment]) -> HTML {
         let texts = visit.texts
         var table = ListTable(
             caption: texts[.segments], columns: [texts[.segment], texts[.condition], texts[.changed], texts[.actions]])
@@ -41,7 +41,7 @@ enum SegmentPages {
         return table.html
     }
 
-    private static func actions(_ visit: Visit, _ segment: Segment) -> HTML {
+    private static func actions(_ visit: PageCall, _ segment: Segment) -> HTML {
         let texts = visit.texts
         let name = URLPath.encode(segment.name)
         let delete: HTML = """
@@ -61,7 +61,7 @@ enum SegmentPages {
         {"and": [{"attribute": {"name": "plan", "is": "pro"}}, {"locale": "de"}, {"seen": {"within_days": 30}}]}
         """
 
-    private static func form(_ visit: Visit, _ segments: [Segment], _ count: Int?, _ error: PealError?) -> HTML {
+    private static func form(_ visit: PageCall, _ segments: [Segment], _ count: Int?, _ error: PealError?) -> HTML {
         let texts = visit.texts
         let edited = visit.query["edit"].flatMap { name in segments.first { $0.name == name } }
         let name = Field(
@@ -83,7 +83,7 @@ enum SegmentPages {
             """
     }
 
-    @Sendable private static func submit(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func submit(_ visit: PageCall) async throws -> ConsoleAnswer {
         do {
             let condition = try ConsoleCondition.read(visit.form["where"], named: "where")
             let app = try visit.app.key
@@ -101,7 +101,7 @@ enum SegmentPages {
         }
     }
 
-    @Sendable private static func delete(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
         let name = visit.form.raw("name")
         try await SegmentVerbs(store: visit.services.store).delete(name, app: try visit.app.key, visit.verb)
         return ConsoleAnswer(redirect: visit.link("segments") + "?done=deleted")

@@ -10,12 +10,12 @@ enum SignInPages {
         signOut("sign-out-everywhere", everywhere: true),
     ]
 
-    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
         guard visit.session == nil else { return ConsoleAnswer(redirect: next(visit.query)) }
         return page(visit, next: visit.query["next"])
     }
 
-    @Sendable private static func signIn(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func signIn(_ visit: PageCall) async throws -> ConsoleAnswer {
         // The session of an open sign-in page is replaced.
         let services = visit.services
         guard let secret = visit.form["key"] else {
@@ -61,7 +61,8 @@ enum SignInPages {
         return route
     }
 
-    private static func page(_ visit: Visit, next: String?, _ status: Int = 200, error: String? = nil) -> ConsoleAnswer
+    private static func page(_ visit: PageCall, next: String?, _ status: Int = 200, error: String? = nil)
+        -> ConsoleAnswer
     {
         let texts = visit.texts
         let field = Field(
@@ -88,7 +89,7 @@ enum SignInPages {
 }
 
 /// What people see instead of a page.
-enum ErrorPage {
+enum RefusalPage {
     static func answer(_ refusal: PealError, _ texts: Texts, requestID: String) -> ConsoleAnswer {
         let (title, text) = explanation(refusal, texts)
         var answer = ConsoleAnswer(

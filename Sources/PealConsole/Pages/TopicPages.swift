@@ -7,57 +7,70 @@ enum TopicPages {
         .app(.post, "topics/delete", .devices, delete),
     ]
 
-    private static let itemsPerPage = 50
+    private static let itemsPerPage = 25
+    /// Larger numbers are estimates: counting a million subscriptions would take too long for a page.
+    private static let exactMax = 4000
 
-    @Sendable private static func list(_ visit: Visit) async throws -> ConsoleAnswer {
+    private struct Item: Sendable {
+        let topic: TopicEntry
+        let devices: Int
+    }
+
+    @Sendable private static func list(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let app = try visit.app.key
         let search = visit.query["search"]
-        let after = visit.query["after"]
-        let topics = try await visit.services.store.read(.heavy) { store -> [Topic] in
-            guard let search else {
-                return try store.topics(app: app, after: after, limit: itemsPerPage + 1, now: visit.now)
-            }
+        let number = max(1, visit.query["after"].flatMap { Int($0) } ?? 1)
+        let found = try await visit.services.store.read(.heavy) { store in
             let page = try store.topics(
-                app: app, TopicSearch(containing: search), PageNumber(number: 1, size: itemsPerPage), now: visit.now)
-            return try page.items.compactMap { try store.topic(app: app, name: $0.name, now: visit.now) }
+                app: app, TopicSearch(containing: search), PageNumber(number: min(number, 100_000), size: itemsPerPage),
+                now: visit.now)
+            let items = try page.items.map { topic in
+                var audience = Audience()
+                audience.topics = [topic.name]
+                let estimate = try store.audienceEstimate(app: app, audience, environment: nil, now: visit.now)
+                return Item(topic: topic, devices: estimate.values.reduce(0, +))
+            }
+            return ResultPage(items: items, total: page.total)
         }
-        let shown = Array(topics.prefix(itemsPerPage))
-        let next = topics.count > itemsPerPage ? shown.last?.name : nil
+        let next = found.total > number * itemsPerPage ? String(number + 1) : nil
         var page = Page(visit, texts[.topics], .topics)
         let field = Field(name: "search", label: texts[.search], value: search ?? "", more: " spellcheck=\"false\"")
         page.body = """
             <form class="filter" method="get" action="\(visit.path)" role="search">\(field.html)\
             <button>\(texts[.show])</button></form>
-            \(shown.isEmpty && search == nil && after == nil
-                ? visit.empty(.noTopicsTitle, .noTopicsText) : table(visit, shown))
+            \(found.items.isEmpty && search == nil && number == 1
+                ? visit.empty(.noTopicsTitle, .noTopicsText) : table(visit, found.items))
             \(visit.pager(next: next))
             """
         return page.answer()
     }
 
-    private static func table(_ visit: Visit, _ topics: [Topic]) -> HTML {
+    private static func table(_ visit: PageCall, _ items: [Item]) -> HTML {
         let texts = visit.texts
-        guard !topics.isEmpty else { return "<p class=\"none\">\(texts[.nothingFound])</p>" }
+        guard !items.isEmpty else { return "<p class=\"none\">\(texts[.nothingFound])</p>" }
         var table = ListTable(
             caption: texts[.topics], columns: [texts[.topic], texts[.devices], texts[.expires], texts[.actions]],
             numbers: [1])
-        table.rows = topics.map { topic in
-            [
-                "<strong>\(topic.name)</strong>", visit.number(topic.deviceCount), visit.time(topic.expiresAt),
+        table.rows = items.map { item in
+            let topic = item.topic
+            let about = item.devices > exactMax ? "≈ " : ""
+            return [
+                "<strong>\(topic.name)</strong>", "\(about)\(visit.number(item.devices))" as HTML,
+                visit.time(topic.expiresAt),
                 "<div class=\"row-actions\">\(HTML.when(visit.may(.send), writeLink(visit, topic)))\(HTML.when(visit.may(.devices), deleteForm(visit, topic)))</div>",
             ]
         }
         return table.html
     }
 
-    private static func writeLink(_ visit: Visit, _ topic: Topic) -> HTML {
+    private static func writeLink(_ visit: PageCall, _ topic: TopicEntry) -> HTML {
         """
         <a class="button small" href="\(visit.link("compose"))?topics=\(URLPath.encode(topic.name))">\(visit.texts[.write])</a>
         """
     }
 
-    private static func deleteForm(_ visit: Visit, _ topic: Topic) -> HTML {
+    private static func deleteForm(_ visit: PageCall, _ topic: TopicEntry) -> HTML {
         """
         <form method="post" action="\(visit.link("topics", "delete"))" data-confirm="\(visit.texts[.deleteTopicConfirm])">\
         \(visit.formStart)<input type="hidden" name="topic" value="\(topic.name)">\
@@ -65,7 +78,7 @@ enum TopicPages {
         """
     }
 
-    @Sendable private static func delete(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
         let name = visit.form.raw("topic")
         try await visit.services.topics.delete(name, app: try visit.app.key, visit.verb)
         return ConsoleAnswer(redirect: visit.link("topics") + "?done=deleted")

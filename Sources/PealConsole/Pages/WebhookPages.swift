@@ -10,7 +10,7 @@ enum WebhookPages {
         .app(.post, "webhooks/:name/deliveries/:id/retry", .manage, retry),
     ]
 
-    private static func list(_ visit: Visit, error: PealError?) async throws -> Page {
+    private static func list(_ visit: PageCall, error: PealError?) async throws -> Page {
         let texts = visit.texts
         let app = try visit.app.key
         let webhooks = try await visit.services.store.read { store in
@@ -33,14 +33,14 @@ enum WebhookPages {
         return page
     }
 
-    private static func state(_ visit: Visit, _ webhook: Webhook) -> HTML {
+    private static func state(_ visit: PageCall, _ webhook: Webhook) -> HTML {
         guard let at = webhook.disabledAt else { return visit.badge(visit.texts[.webhookActive], "good") }
         return "\(visit.badge(visit.texts[.webhookDisabled], "bad")) \(visit.time(at))"
     }
 
     private static let types = ["signature", "bearer", "basic", "header", "secret"]
 
-    private static func form(_ visit: Visit, _ error: PealError?) -> HTML {
+    private static func form(_ visit: PageCall, _ error: PealError?) -> HTML {
         let texts = visit.texts
         func field(_ name: String, _ label: Word, _ kind: Field.Kind = .text, hint: Word? = nil, required: Bool = false)
             -> HTML
@@ -63,7 +63,7 @@ enum WebhookPages {
             """
     }
 
-    @Sendable private static func put(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func put(_ visit: PageCall) async throws -> ConsoleAnswer {
         do {
             let name = try ConsoleText.checked(visit.form["name"], named: "name", max: Limits.nameCharactersMax)
             let kind = visit.form["kind"] ?? ""
@@ -106,7 +106,7 @@ enum WebhookPages {
         }
     }
 
-    @Sendable private static func show(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let (app, name) = (try visit.app.key, visit.parameter("name"))
         let before = visit.query["after"].flatMap { WebhookDeliveryID($0) }
@@ -134,7 +134,7 @@ enum WebhookPages {
         return page.answer()
     }
 
-    private static func table(_ visit: Visit, _ name: String, _ deliveries: [WebhookDelivery]) -> HTML {
+    private static func table(_ visit: PageCall, _ name: String, _ deliveries: [WebhookDelivery]) -> HTML {
         let texts = visit.texts
         guard !deliveries.isEmpty else { return "<p class=\"none\">\(texts[.noDeliveries])</p>" }
         var table = ListTable(
@@ -158,12 +158,12 @@ enum WebhookPages {
         return table.html
     }
 
-    @Sendable private static func delete(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
         try await visit.services.webhooks.delete(visit.parameter("name"), app: try visit.app.key, visit.verb)
         return ConsoleAnswer(redirect: visit.link("webhooks") + "?done=deleted")
     }
 
-    @Sendable private static func retry(_ visit: Visit) async throws -> ConsoleAnswer {
+    @Sendable private static func retry(_ visit: PageCall) async throws -> ConsoleAnswer {
         let name = visit.parameter("name")
         _ = try await visit.services.webhooks.retry(
             try visit.id("id", of: "delivery"), of: name, app: try visit.app.key, visit.verb

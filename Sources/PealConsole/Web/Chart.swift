@@ -13,7 +13,7 @@ struct ColumnChart: Sendable {
 
     private static let (width, gap, height) = (12, 3, 96)
 
-    func html(_ visit: Visit) -> HTML {
+    func html(_ visit: PageCall) -> HTML {
         let texts = visit.texts
         let top = max(1, columns.map { $0.accepted + $0.failed }.max() ?? 1)
         let total = columns.reduce(0) { $0 + $1.accepted + $1.failed }
@@ -42,7 +42,7 @@ struct ColumnChart: Sendable {
     /// Something stays visible beside much.
     private func scaled(_ value: Int, _ top: Int) -> Int { value == 0 ? 0 : max(2, value * Self.height / top) }
 
-    private func table(_ visit: Visit) -> ListTable {
+    private func table(_ visit: PageCall) -> ListTable {
         let texts = visit.texts
         var table = ListTable(
             caption: title, columns: [texts[.at], texts[.accepted], texts[.notAccepted]], numbers: [1, 2])

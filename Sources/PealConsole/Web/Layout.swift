@@ -2,7 +2,7 @@ internal import PealCore
 
 /// A page in the console's frame: navigation on the side, one heading, one main landmark.
 struct Page: Sendable {
-    let visit: Visit
+    let visit: PageCall
     /// The heading, and the title of the window.
     let title: String
     var current = Section.none
@@ -14,7 +14,7 @@ struct Page: Sendable {
     var scripts: [String] = []
     var body = HTML.empty
 
-    init(_ visit: Visit, _ title: String, _ current: Section = .none) {
+    init(_ visit: PageCall, _ title: String, _ current: Section = .none) {
         self.visit = visit
         self.title = title
         self.current = current
@@ -96,7 +96,7 @@ enum PageFrame {
 
 /// The list of pages that the visitor may open.
 private struct Navigation {
-    let visit: Visit
+    let visit: PageCall
     let current: Page.Section
 
     private struct Item {

@@ -1,7 +1,7 @@
 internal import PealCore
 
 /// The parts that pages are made of.
-extension Visit {
+extension PageCall {
     /// An instant. The page's script shows it in the viewer's zone; without it, it is in UTC.
     func time(_ instant: Timestamp) -> HTML {
         "<time datetime=\"\(instant.description)\" title=\"\(instant.description)\">\(texts.shown(instant))</time>"

@@ -17,12 +17,15 @@ package struct Receipt: Sendable, Hashable {
         case opened = 2
         /// The answer to a heartbeat.
         case heartbeat = 3
-        case shown = 4
-        case dismissed = 5
+        /// The content that the message refers to was opened, such as an article.
+        case contentOpened = 4
+        case shown = 5
+        case dismissed = 6
         /// The device did not alert for it.
-        case suppressed = 6
-        /// The person opened content because of it.
-        case contentOpened = 7
+        case suppressed = 7
+
+        /// What a report of this kind proves as well: a message that was opened was received.
+        package var implied: [Kind] { self == .opened ? [.received] : [] }
     }
 }
 

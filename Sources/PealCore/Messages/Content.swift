@@ -14,6 +14,8 @@ package struct Content: Sendable, Hashable {
     package var platforms: [Platform: PlatformContent] = [:]
     /// Whether payloads name the message in `peal`, for apps with Peal's SDK.
     package var namesMessage = false
+    /// Platforms that the author has no content for. Their devices count as suppressed with the reason `NoContent`.
+    package var absentPlatforms: Set<Platform> = []
 
     package init() {}
 

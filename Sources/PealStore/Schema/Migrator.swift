@@ -50,6 +50,8 @@ extension Migration {
         Migration(version: 10, statements: SchemaSegments.statements),
         Migration(version: 11, statements: SchemaStatistics.statements),
         Migration(version: 12, statements: SchemaServers.statements),
-        Migration(version: 13, statements: SchemaDevices.statements),
+        Migration(version: 13, statements: SchemaRules.statements),
+        Migration(version: 14, statements: SchemaDialects.statements),
+        Migration(version: 15, statements: SchemaDevices.statements),
     ]
 }

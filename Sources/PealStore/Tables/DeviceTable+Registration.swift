@@ -170,9 +170,13 @@ extension StoreSession {
     private func putIdentifiers(_ identifiers: [String: String], app: AppKey, device: DeviceKey, isNew: Bool) throws {
         if !isNew { try connection.execute("DELETE FROM device_identifier WHERE app = \(app) AND seq = \(device)") }
         try connection.post(
-            identifiers.sorted { $0.key < $1.key }.map { kind, value in
-                "INSERT INTO device_identifier (app, kind, value, seq) VALUES (\(app), \(kind), \(value), \(device))"
-            } as [SQL])
+            identifiers.sorted { $0.key < $1.key }.map { kind, given -> SQL in
+                let value = DeviceIdentifier.Kind(rawValue: kind).map { DeviceIdentifier($0, given).value } ?? given
+                return """
+                    INSERT INTO device_identifier (app, kind, value, seq)
+                    VALUES (\(app), \(kind), \(value), \(device))
+                    """
+            })
     }
 }
 
@@ -300,8 +304,8 @@ extension StoreSession {
         let mine: SQL = "app = \(app) AND seq = \(device)"
         let reports = try piece(of: TablePiece.ofDevice, Self.reportsAtOnce) { _ in mine }
         if !reports.isComplete { try leave(.device, app: app, object: device, now: now) }
-        return try ["installation", "device_topic", "device_identifier", "device_detail", "device"].reduce(reports.rows)
-        {
+        let tables = ["installation", "device_topic", "device_identifier", "device_detail", "frequency", "device"]
+        return try tables.reduce(reports.rows) {
             count, table in
             try count + connection.execute("DELETE FROM \(name: table) WHERE \(mine)")
         }

@@ -20,6 +20,11 @@ enum ContentCoding {
             ("default_locale", content.defaultLocale.map(JSON.string)),
             ("platforms", platforms.isEmpty ? nil : .object(.init(platforms))),
             ("names_message", content.namesMessage ? true : nil),
+            (
+                "absent",
+                content.absentPlatforms.isEmpty
+                    ? nil : .array(content.absentPlatforms.map(\.rawValue).sorted().map(JSON.string))
+            ),
         ]).bytes
     }
 
@@ -37,6 +42,8 @@ enum ContentCoding {
         content.category = json["category"]?.stringValue
         content.defaultLocale = json["default_locale"]?.stringValue
         content.namesMessage = json["names_message"] == true
+        content.absentPlatforms = Set(
+            (json["absent"]?.arrayValue ?? []).compactMap { $0.stringValue.flatMap(Platform.init(rawValue:)) })
         for (name, own) in json["platforms"]?.objectValue?.pairs ?? JSON.Members().pairs {
             guard let platform = Platform(rawValue: name) else { continue }
             content.platforms[platform] = .init(
@@ -68,6 +75,9 @@ enum OptionsCoding {
         if case .object(var members) = json {
             members["lost_answer"] = .string(options.lostAnswer.rawValue)
             if options.unreachable != .deadline { members["unreachable"] = .string(options.unreachable.rawValue) }
+            if options.isTransactional { members["transactional"] = true }
+            members["rate"] = options.ratePerSecond.map { .integer($0) }
+            members["recipients_time"] = options.recipientsTime.map { .integer($0.milliseconds) }
             json = .object(members)
         }
         return json.bytes
@@ -84,6 +94,9 @@ enum OptionsCoding {
         options.environment = common.environment
         options.lostAnswer = json["lost_answer"]?.stringValue.flatMap(MessageOptions.LostAnswer.init) ?? .resend
         options.unreachable = json["unreachable"]?.stringValue.flatMap(MessageOptions.Unreachable.init) ?? .deadline
+        options.isTransactional = json["transactional"]?.boolValue ?? false
+        options.ratePerSecond = json["rate"]?.integerValue
+        options.recipientsTime = json["recipients_time"]?.integerValue.map { Timestamp(milliseconds: $0) }
         return options
     }
 

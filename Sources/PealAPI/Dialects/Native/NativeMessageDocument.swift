@@ -97,7 +97,7 @@ enum NativeReportSchema {
                 "receipts",
                 .component(
                     "NativeReceipts",
-                    .object(["received", "shown", "opened", "dismissed"].map { .required($0, .count) }))),
+                    .object(["received", "shown", "opened", "dismissed", "content_opened"].map { .required($0, .count) }))),
             .required("reasons", reasons),
             .required(
                 "timings",
@@ -142,8 +142,9 @@ enum NativeReportSchema {
 
     private static let campaignMembers: [Property] =
         [.required("id", .text)]
-        + ["messages", "audience", "accepted", "failed", "pending", "received", "opened"].map { .required($0, .count) }
-        + [.required("reasons", reasons)]
+        + ["messages", "audience", "accepted", "failed", "pending", "received", "opened", "content_opened"].map {
+            .required($0, .count)
+        } + [.required("reasons", reasons)]
 
     static let campaign = Schema.component("NativeCampaign", .object(campaignMembers))
 

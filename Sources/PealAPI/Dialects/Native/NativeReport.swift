@@ -52,10 +52,12 @@ extension MessageReport {
 }
 
 extension MessageReport {
-    /// How many devices reported that the message arrived, was displayed, opened and dismissed.
+    /// How many devices reported that the message arrived, was displayed, opened and dismissed, and that its content was
+    /// opened.
     private var receiptsJSON: JSON {
         let kinds: [(String, Receipt.Kind)] = [
             ("received", .received), ("shown", .shown), ("opened", .opened), ("dismissed", .dismissed),
+            ("content_opened", .contentOpened),
         ]
         return .object(JSON.Members(kinds.map { ($0.0, .integer(receipts[$0.1] ?? 0)) }))
     }

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 
 /// One request to a page, as handlers see it: who asks for what, in which language.
-struct Visit: Sendable {
+struct PageCall: Sendable {
     let console: Console
     let texts: Texts
     let now: Timestamp
@@ -53,7 +53,7 @@ struct Visit: Sendable {
     }
 }
 
-extension Visit {
+extension PageCall {
     static let foreignForm = PealError(.forbidden, "this form is too old or was not made here; open the page again")
 
     /// Under TLS the name keeps other hosts and other paths from setting the cookie (RFC 6265bis §4.1.3.2).
