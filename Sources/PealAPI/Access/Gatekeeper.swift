@@ -201,7 +201,8 @@ struct Gatekeeper: Sendable {
         return try await services.store.read { store in
             guard let found = try store.installation(tokenHash: hash, now: now),
                 ConstantTime.areEqual(found.tokenHash, hash),
-                let app = try store.app(key: found.app), let device = try store.device(app: found.app, key: found.device)
+                let app = try store.app(key: found.app),
+                let device = try store.device(app: found.app, key: found.device)
             else { return nil }
             return DeviceCaller(installation: found, id: device.id, app: app)
         }

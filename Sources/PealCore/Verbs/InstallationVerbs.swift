@@ -54,7 +54,8 @@ package struct InstallationVerbs: Sendable {
     ) async throws -> Registered {
         let fresh = Self.tokenPrefix + Base64URL.encode(randomness.bytes(32))
         let (freshHash, shown) = (hasher.hash(fresh), draft.deviceToken.map { (text: $0, hash: hasher.hash($0)) })
-        return try await store.write(.intake) { [devices] store in
+        let isFull = try await devices.isFull(app)
+        let registered = try await store.write(.intake) { [devices] store in
             let known = try shown.flatMap { try store.installation(tokenHash: $0.hash, now: call.now) }
             let present = try known.flatMap { known in
                 known.app == app ? try store.device(app: app, key: known.device) : nil
@@ -70,7 +71,8 @@ package struct InstallationVerbs: Sendable {
             let holder = try present ?? store.device(app: app, address: registration.address)
             registration.detail.alias = holder?.detail.alias
             registration.detail.vendorOS = holder?.detail.vendorOS
-            let result = try devices.register(registration, app: app, in: store, now: call.now)
+            let result = try devices.register(
+                registration, app: app, isFull: isFull, in: store, now: call.now)
             // Budget and reachability belong to the device and outlive its tokens.
             var installation =
                 try store.installation(app: app, device: result.device.key)
@@ -93,6 +95,8 @@ package struct InstallationVerbs: Sendable {
             try store.putInstallation(installation)
             return Registered(device: result.device, isNew: result.isNew, deviceToken: deviceToken)
         }
+        if registered.isNew { devices.added(to: app) }
+        return registered
     }
 
     /// Exchanges everything that is new with a device, in one transaction. A repeated call has no further effect.

@@ -97,7 +97,8 @@ enum NativeReportSchema {
                 "receipts",
                 .component(
                     "NativeReceipts",
-                    .object(["received", "shown", "opened", "dismissed", "content_opened"].map { .required($0, .count) }))),
+                    .object(
+                        ["received", "shown", "opened", "dismissed", "content_opened"].map { .required($0, .count) }))),
             .required("reasons", reasons),
             .required(
                 "timings",
