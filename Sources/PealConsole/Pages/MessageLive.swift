@@ -130,6 +130,9 @@ extension Texts {
         switch kind {
         case .received: self[.received]
         case .opened: self[.opened]
+        case .shown: self[.displayed]
+        case .dismissed: self[.dismissed]
+        case .suppressed: self[.notAlerted]
         case .contentOpened: self[.contentOpened]
         case .heartbeat: ""
         }
