@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup build release test demo bench fuzz attack torture failover sbom format lint clean
+.PHONY: help setup build release test demo bench fuzz attack torture failover sbom package format lint clean
 
 SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard SDK)
@@ -58,6 +58,18 @@ torture: build ## Kill and starve servers while they send, and count what arrive
 failover: ## Kill the primary of a PostgreSQL pair under load, promote its standby, and count what arrived.
 	$(SWIFT_BUILD) --build-tests
 	PEAL_FAILOVER_SECONDS=60 swift test --skip-build --filter 'PealServerTests.FailoverTests'
+
+# A folder with built programs; without it they are built for release.
+BIN ?=
+
+package: ## Make dist/: a tarball and a Debian package (BIN: a folder with built programs).
+	@Scripts/setup.sh build
+ifeq ($(BIN),)
+	$(SWIFT_BUILD) -c release --static-swift-stdlib --product peal
+	$(SWIFT_BUILD) -c release --static-swift-stdlib --product peal-sim
+	$(SWIFT_BUILD) -c release --static-swift-stdlib --product peal-lab
+endif
+	@exec python3 Scripts/package.py $(or $(BIN),.build/release)
 
 sbom: ## Write a software bill of materials, after a build: .build/sbom.json (CycloneDX).
 	@Scripts/sbom.py

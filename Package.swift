@@ -85,7 +85,7 @@ let package = Package(
             dependencies: [
                 "PealAPI", "PealConsole", "PealCore", "PealDelivery", "PealNetwork", "PealPostgres", "PealProviders",
                 "PealReports",
-                "PealSQLite", "PealStore", configuration, hummingbird, hummingbirdCore, hummingbirdTLS,
+                "PealSQLite", "PealStore", configuration, crypto, hummingbird, hummingbirdCore, hummingbirdTLS,
                 hummingbirdHTTP2,
                 httpTypes, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, nioTLS,
                 serviceLifecycle,

@@ -19,6 +19,16 @@ package struct APIContext: RequestContext {
 package func buildRouter(_ services: APIServices) -> Router<APIContext> {
     var routes = RouteTable()
     let endpoints = dialectEndpoints(services)
+    routes.add(services.options.hasAdminListener ? endpoints.filter { !$0.access.isAdmins } : endpoints)
+    routes.add(openAPI(services, endpoints).all)
+    return router(of: routes, services)
+}
+
+/// The router of the listener for admins, which serves everything.
+package func buildAdminRouter(_ services: APIServices) -> Router<APIContext> {
+    var routes = RouteTable()
+    let health = HealthRoutes(services, showsDetails: true)
+    let endpoints = Dialects.all.flatMap { $0.endpoints(services) } + health.all + health.metrics
     routes.add(endpoints)
     routes.add(openAPI(services, endpoints).all)
     return router(of: routes, services)
@@ -26,8 +36,8 @@ package func buildRouter(_ services: APIServices) -> Router<APIContext> {
 
 /// Every endpoint except the OpenAPI document.
 func dialectEndpoints(_ services: APIServices) -> [Endpoint] {
-    Dialects.all.flatMap { $0.endpoints(services) } + HealthRoutes(services).all
-        + (services.options.servesMetrics ? HealthRoutes(services).metrics : [])
+    Dialects.all.flatMap { $0.endpoints(services) } + HealthRoutes(services, showsDetails: !services.options.hasAdminListener).all
+        + (services.options.servesMetrics && !services.options.hasAdminListener ? HealthRoutes(services, showsDetails: false).metrics : [])
 }
 
 private func openAPI(_ services: APIServices, _ endpoints: [Endpoint]) -> OpenAPIRoutes {
@@ -44,7 +54,7 @@ package func servedOperations(_ services: APIServices) -> [String] {
 /// Only `/metrics`, for a separate port.
 package func buildOperationsRouter(_ services: APIServices) -> Router<APIContext> {
     var routes = RouteTable()
-    routes.add(HealthRoutes(services).metrics)
+    routes.add(HealthRoutes(services, showsDetails: false).metrics)
     return router(of: routes, services)
 }
 

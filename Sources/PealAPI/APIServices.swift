@@ -11,8 +11,8 @@ package struct APIServices: Sendable {
     package let randomness: any Randomness
     package let hasher: any KeyHasher
     package let firstAdmin: FirstAdmin
-    package let addressRules: AddressRules
-    package let webhookRules: WebhookRules
+    /// The hosts that addresses and webhooks may be on.
+    package let hosts: HostRules
     package let options: APIOptions
     package let operations: any Operations
     package let logger: Logger
@@ -20,6 +20,7 @@ package struct APIServices: Sendable {
     let keyRing: KeyRing
     let failures: AuthenticationFailures
     let quotas: RequestQuotas
+    private let deviceQuota: DeviceQuota
     let refusals: Refusals
     let usage: KeyUsage
     package let http: HTTPMetrics
@@ -48,9 +49,10 @@ package struct APIServices: Sendable {
         self.firstAdmin = firstAdmin
         self.http = http
         refusals = Refusals(time: time)
+        deviceQuota = DeviceQuota(
+            devicesPerApp: options.devicesPerAppMax, topicsPerDevice: options.topicsPerDeviceMax, time: time)
         usage = KeyUsage(time: time)
-        self.addressRules = addressRules
-        self.webhookRules = webhookRules
+        hosts = HostRules(addressRules, webhookRules)
         self.options = options
         self.operations = operations
         self.logger = logger
@@ -62,6 +64,8 @@ package struct APIServices: Sendable {
         receiptGatherer = ReceiptGatherer(store: store)
     }
 
+    package var addressRules: AddressRules { hosts.addresses }
+    package var webhookRules: WebhookRules { hosts.webhooks }
     package var apps: AppVerbs { AppVerbs(store: store, engine: engine) }
     package var credentials: CredentialVerbs {
         CredentialVerbs(store: store, engine: engine, providers: providers, examinations: examinations)
@@ -76,7 +80,7 @@ package struct APIServices: Sendable {
     }
     var audit: AuditVerbs { AuditVerbs(store: store) }
     var channels: ChannelVerbs { ChannelVerbs(store: store, directory: channelDirectory) }
-    package var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers) }
+    package var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers, quota: deviceQuota) }
     package var topics: TopicVerbs { TopicVerbs(store: store) }
     package var segments: SegmentVerbs { SegmentVerbs(store: store) }
     var receipts: ReceiptVerbs { ReceiptVerbs(gatherer: receiptGatherer) }
@@ -107,10 +111,16 @@ package struct APIOptions: Sendable {
     package var requestBodyBytesMax: Int
     /// Whether the API's port serves `/metrics`; false if it has a separate port.
     package var servesMetrics: Bool
+    /// Whether what only admins may do is on a listener of its own.
+    package var hasAdminListener = false
+    package var devicesPerAppMax = Limits.devicesPerAppMax
+    package var topicsPerDeviceMax = Limits.topicsPerDeviceMax
     /// How long a traditional ContextPush message can still be cancelled.
     package var contextPushHoldSeconds: Int64
     /// The longest delivery window that ContextPush accepts.
     package var contextPushWindowSecondsMax: Int64
+    /// Pivotal pushes that are due within this time are sent immediately.
+    package var pivotalImmediateSeconds: Int64
     /// How many topics and users one Richie task may name.
     package var richieTopicsMax: Int
     package var richieUsersMax: Int
@@ -131,6 +141,7 @@ package struct APIOptions: Sendable {
         requestBodyBytesMax: Int = Limits.requestBodyBytesMax, servesMetrics: Bool = true,
         contextPushHoldSeconds: Int64 = Limits.contextPushHoldSeconds,
         contextPushWindowSecondsMax: Int64 = Limits.windowSecondsMax,
+        pivotalImmediateSeconds: Int64 = Limits.pivotalImmediateSeconds,
         richieTopicsMax: Int = Limits.richieTopicsMax, richieUsersMax: Int = Limits.richieUsersMax,
         version: String = "0", jsonValuesMax: Int = Limits.jsonValuesMax, trustedProxies: [IPAddress] = [],
         requestsPerKeyPerSecond: Int = Limits.requestsPerKeyPerSecond,
@@ -141,6 +152,7 @@ package struct APIOptions: Sendable {
         self.servesMetrics = servesMetrics
         self.contextPushHoldSeconds = contextPushHoldSeconds
         self.contextPushWindowSecondsMax = contextPushWindowSecondsMax
+        self.pivotalImmediateSeconds = pivotalImmediateSeconds
         self.richieTopicsMax = richieTopicsMax
         self.richieUsersMax = richieUsersMax
         self.version = version
@@ -161,4 +173,10 @@ package protocol Operations: Sendable {
     func stoppedCredentials() async -> [(app: AppID, record: CredentialRecord)]
     /// The text exposition of Prometheus.
     func metrics() async -> String
+    /// Version, sizes, and what waits, for admins.
+    func details() async -> JSON.Members
+}
+
+extension Operations {
+    package func details() async -> JSON.Members { .init() }
 }

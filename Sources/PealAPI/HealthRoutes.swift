@@ -7,8 +7,12 @@ struct HealthRoutes: Sendable {
     private let services: APIServices
     private let gatekeeper: Gatekeeper
 
-    init(_ services: APIServices) {
+    /// Whether admins see reasons and details.
+    private let showsDetails: Bool
+
+    init(_ services: APIServices, showsDetails: Bool) {
         self.services = services
+        self.showsDetails = showsDetails
         gatekeeper = Gatekeeper(services)
     }
 
@@ -37,10 +41,11 @@ struct HealthRoutes: Sendable {
             ("status", isReady ? "ok" : "failed"), ("subsystems", .object(JSON.Members(states))),
             ("stopped_apps", .integer(await services.operations.stoppedApps())),
         ])
-        if await gatekeeper.isAdmin(call.headers, from: call.visit.address) {
+        if showsDetails, await gatekeeper.isAdmin(call.headers, from: call.visit.address) {
             let reasons = subsystems.compactMap { name, failure in failure.map { (name, JSON.string($0)) } }
             members["failures"] = .object(JSON.Members(reasons))
             members["stopped"] = .array(await services.operations.stoppedCredentials().map(Self.json))
+            for (name, value) in await services.operations.details().pairs { members[name] = value }
             let configured = services.options.shownConfiguration.sorted { $0.key < $1.key }
             members["configuration"] = .object(JSON.Members(configured.map { ($0.key, .string($0.value)) }))
         }
@@ -75,7 +80,10 @@ enum OperationsDocument {
     private static let ready = APIOperation(
         id: "readyz", method: .get, path: "/readyz", summary: "Check that every subsystem works",
         text:
-            "With the admin token the answer also has `failures`, `stopped` and `configuration`. A stopped app does not make the server unready.",
+            """
+            With an admin's token the answer also has `failures`, `stopped`, `configuration` and details. A stopped \
+            app does not make the server unready.
+            """,
         answers: [
             APIAnswer(200, "Everything works.", .named("OperationsReadiness")),
             APIAnswer(503, "At least one subsystem does not work.", .named("OperationsReadiness")),
@@ -107,6 +115,24 @@ enum OperationsDocument {
                     .required("app", .uuid), .required("provider", .words(ProviderName.self)),
                     .optional("environment", .words(Environment.self)), .optional("since", .time),
                     .optional("reason", .text),
+                ]))),
+        .optional("version", .text), .optional("started_at", .time), .optional("paused", .flag),
+        .optional("connections", .count), .optional("memory_bytes", .count), .optional("store_bytes", .count),
+        .optional(
+            "messages",
+            .object([
+                .required("unfinished", .count), .required("scheduled", .count),
+                .required("oldest_pending_at", Schema.time.orNull),
+            ])),
+        .optional("quarantined_slices", .count),
+        .optional(
+            "closed_routes",
+            .list(
+                .object([
+                    .required("app", .uuid), .required("provider", .text),
+                    .required("environment", .words(Environment.self)), .required("platform", .text),
+                    .required("state", .words(["paused", "stopped"])), .required("slices", .count),
+                    .required("oldest_pending_at", .time),
                 ]))),
     ])
 }

@@ -122,7 +122,7 @@ struct APIClient: Sendable {
     /// - Throws: `unreachable` when there is no answer.
     func look(at path: String) async throws(CommandFailure) -> (status: Int, document: JSON) {
         var request = HTTPClientRequest(url: base + path)
-        request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
+        if !apiKey.isEmpty { request.headers.add(name: "authorization", value: "Bearer \(apiKey)") }
         let (head, bytes) = try await exchange(request)
         return (Int(head.status.code), (try? JSONParser.parse(bytes)) ?? .null)
     }

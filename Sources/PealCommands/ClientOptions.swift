@@ -40,10 +40,7 @@ struct ClientOptions: ParsableArguments {
     func client(
         at address: String = "http://127.0.0.1:8080", with secret: String? = nil
     ) throws(CommandFailure) -> APIClient {
-        let base = server ?? value("PEAL_SERVER_URL") ?? address
-        guard base.contains(#/^https?://[^/?#]/#) else {
-            throw .usage("\(base) is not a valid server URL, such as http://127.0.0.1:8080")
-        }
+        let base = try base(address)
         guard let key = try ownKey() ?? value("PEAL_ADMIN_TOKEN") ?? secret else {
             throw .usage("no API key: give --api-key-file, or set PEAL_API_KEY or PEAL_ADMIN_TOKEN")
         }
@@ -58,6 +55,22 @@ struct ClientOptions: ParsableArguments {
         guard let file = caFile ?? value("PEAL_CA_FILE") else { return nil }
         guard FileManager.default.isReadableFile(atPath: file) else { throw .usage("cannot read \(file)") }
         return file
+    }
+
+    /// A client with the key, if there is one.
+    func anyClient() throws(CommandFailure) -> APIClient {
+        guard try ownKey() ?? value("PEAL_ADMIN_TOKEN") != nil else {
+            return APIClient(base: try base("http://127.0.0.1:8080"), apiKey: "", caFile: try trustedFile())
+        }
+        return try client()
+    }
+
+    private func base(_ address: String) throws(CommandFailure) -> String {
+        let base = server ?? value("PEAL_SERVER_URL") ?? address
+        guard base.contains(#/^https?://[^/?#]/#) else {
+            throw .usage("\(base) is not a valid server URL, such as http://127.0.0.1:8080")
+        }
+        return base
     }
 
     private func ownKey() throws(CommandFailure) -> String? {

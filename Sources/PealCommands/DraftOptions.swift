@@ -202,6 +202,15 @@ struct SendingOptions: ParsableArguments {
     @Option(name: .customLong("tz"), help: "Time zone of --at, such as Europe/Vienna.")
     var timeZone: String?
 
+    @Flag(help: "Send when each recipient's clock shows the time of --at.")
+    var inRecipientTimeZone = false
+
+    @Flag(help: "Pass the app's quiet hours and frequency cap.")
+    var transactional = false
+
+    @Option(name: .customLong("rate"), help: "Notifications in a second at most.")
+    var ratePerSecond: Int64?
+
     @Option(name: .customLong("campaign"), help: "Your own id of the campaign.")
     var campaignID: String?
 
@@ -209,15 +218,21 @@ struct SendingOptions: ParsableArguments {
         .filled([
             ("priority", .text(priority)), ("ttl_seconds", .whole(ttlSeconds)), ("expires_at", .text(expiresAt)),
             ("collapse_key", .text(collapseKey)), ("background", .flag(background)),
-            ("environment", .text(environment)),
+            ("environment", .text(environment)), ("transactional", .flag(transactional)),
+            ("rate_per_second", .whole(ratePerSecond)),
         ])
     }
 
     func schedule() throws(CommandFailure) -> JSON? {
         guard let at else {
-            guard timeZone == nil else { throw .usage("--tz needs --at") }
+            guard timeZone == nil, !inRecipientTimeZone else {
+                throw .usage("--tz and --in-recipient-time-zone need --at")
+            }
             return nil
         }
-        return ["at": .string(try LocalTime.rfc3339(at, in: timeZone))]
+        return .compact([
+            ("at", .string(try LocalTime.rfc3339(at, in: timeZone))),
+            ("in", inRecipientTimeZone ? .string("recipient_time_zone") : nil),
+        ])
     }
 }

@@ -4,8 +4,38 @@ internal import PealServer
 /// `peal key`: the API keys of an app.
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "key", abstract: "Create, list and revoke an app's API keys.",
-        subcommands: [KeyCreateCommand.self, ListCommand<KeyResource>.self, DeleteCommand<KeyResource>.self])
+        commandName: "key", abstract: "Create, list and revoke an app's API keys, and replace the master key.",
+        subcommands: [
+            KeyCreateCommand.self, ListCommand<KeyResource>.self, DeleteCommand<KeyResource>.self,
+            KeyRotateMasterCommand.self,
+        ])
+}
+
+/// `peal key rotate-master`. Works on the database itself, not on a running server.
+struct KeyRotateMasterCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate-master", abstract: "Replace the master key, and seal every secret under the new one.",
+        discussion: """
+            Takes the options and the environment of serve. With SQLite, stop the server first. With PostgreSQL, run \
+            it with --prepare, restart the servers one by one, and run it again. An interrupted run is repeated and \
+            goes on; until it has ended, servers start with either key.
+            """)
+
+    @Option(help: "File with the new key; made if it does not exist. Default: the file of the present key.")
+    var toFile: String?
+
+    @Flag(help: "Only make both keys valid, so that servers can be restarted before the replacement.")
+    var prepare = false
+
+    @OptionGroup var options: ServerOptions
+
+    func run() async throws {
+        let configuration = try await options.load()
+        Surroundings.current.print(
+            try await CommandFailure.naming {
+                try await rotateMasterKey(configuration, to: toFile, prepares: prepare)
+            })
+    }
 }
 
 /// `peal key create`. The server returns the secret in this answer only.

@@ -68,7 +68,8 @@ struct PealCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Server",
                 subcommands: [
-                    ServeCommand.self, MigrateCommand.self, StoreCommand.self, DoctorCommand.self, VersionCommand.self,
+                    ServeCommand.self, MigrateCommand.self, StoreCommand.self, DoctorCommand.self, BackupCommand.self,
+                    RestoreCommand.self, VersionCommand.self,
                 ]),
             CommandGroup(
                 name: "Client",
@@ -76,7 +77,7 @@ struct PealCommand: AsyncParsableCommand {
                     AppCommand.self, CredentialCommand.self, KeyCommand.self, DeviceCommand.self, TopicCommand.self,
                     UserCommand.self, SegmentCommand.self, AudienceCommand.self, ChannelCommand.self,
                     MessageCommand.self, CampaignCommand.self, WebhookCommand.self, ImportCommand.self,
-                    ExportCommand.self, AuditCommand.self, AdminCommand.self,
+                    ExportCommand.self, AuditCommand.self, AdminCommand.self, StatusCommand.self,
                 ]),
         ])
 }

@@ -10,6 +10,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Print every configuration key with its type, default and value, and exit.")
     var printConfig = false
 
+    @Flag(help: "Accept messages but send nothing, such as after a restore. Start without it to go on.")
+    var paused = false
+
     @OptionGroup var options: ServerOptions
 
     func run() async throws {
@@ -17,7 +20,9 @@ struct ServeCommand: AsyncParsableCommand {
         if printConfig {
             Surroundings.current.print(configuration.printed())
         } else {
-            try await CommandFailure.naming { try await runServer(configuration) }
+            try await CommandFailure.naming {
+                try await runServer(configuration, isPaused: paused, reload: { [options] in try await options.load() })
+            }
         }
     }
 }

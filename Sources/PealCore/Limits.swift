@@ -68,6 +68,7 @@ package enum Limits {
     package static let topicsPerBatchMax = 1024
     package static let topicLifeSecondsMin: Int64 = 60
     package static let topicsPerDeviceMax = 1024
+    package static let devicesPerAppMax = 10_000_000
 
     // Addresses
     package static let apnsTokenCharactersMin = 16
@@ -141,6 +142,11 @@ package enum Limits {
     package static let censusMax = 100_000
     package static let messagesCachedMax = 64
     package static let oneAttemptSeconds: Int64 = 900
+
+    package static let ratePerSecondMax: Int64 = 1_000_000
+    package static let frequencyMessagesMax: Int64 = 1000
+    /// 30 days.
+    package static let frequencyHoursMax: Int64 = 720
 
     // Deletion
     package static let deletedAppWatchSeconds: Int64 = 60
@@ -310,6 +316,10 @@ extension Limits {
     package static let momentUsersMax = 1000
     package static let windowSecondsMax: Int64 = 7 * 24 * 3600
     package static let claimSeconds: Int64 = 600
-    /// How long after its delivery window an alert is retried.
+    /// How long after the delivery window Peal waits for the receipt of a device that claimed the message.
     package static let momentRecoverySeconds: Int64 = 24 * 3600
+    /// How long the same request with the same key counts as a repetition.
+    package static let momentRepetitionSeconds: Int64 = 24 * 3600
+    package static let settingMinutesMax: Int64 = 7 * 24 * 60
+    package static let keyAppsMax = 100
 }

@@ -6,6 +6,8 @@ package struct PealError: Error, Hashable, Sendable {
     /// The path of the invalid field in the request body, such as `content.title` or `devices[3].address`.
     package let field: String?
     package let retryAfterSeconds: Int?
+    /// For `unauthorized`: the realm whose credentials are required, if the dialect has several.
+    package var realm: String?
 
     package init(_ code: Code, _ message: String, field: String? = nil, retryAfterSeconds: Int? = nil) {
         self.code = code

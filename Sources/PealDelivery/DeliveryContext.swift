@@ -21,6 +21,7 @@ final class DeliveryContext: Sendable {
     /// Devices in flight in small messages to several devices.
     let directBudget: PageBudget
     let gate: any PageGate
+    let rates = RateBoard()
     let health: StoreHealth
     let load = DispatchLoad()
     let settler: Settler
@@ -43,7 +44,7 @@ final class DeliveryContext: Sendable {
         self.randomness = randomness
         self.logger = logger
         owner = "peal-" + Hex.encode(randomness.bytes(8))
-        gate = options.gate
+        gate = options.gate ?? AppGate(store: store, time: time)
         health = StoreHealth(time: time)
         stop = StopSwitch(time: time, drain: options.drain)
         settler = Settler(

@@ -11,6 +11,11 @@ package final class DeliveryMetrics: Sendable {
     package struct Snapshot: Sendable, Hashable {
         /// Ended notifications, by provider and outcome.
         package internal(set) var notifications: [Series: Int] = [:]
+        /// The same by app, and the reasons of notifications that ended with one. Beyond `seriesMax` under app 0.
+        package internal(set) var byApp: [AppSeries: Int] = [:]
+        package internal(set) var reasons: [ReasonSeries: Int] = [:]
+        /// How long the answers to pages took.
+        package internal(set) var answers: [ProviderName: LatencyHistogram] = [:]
         /// Pages given to providers.
         package internal(set) var pages = 0
         /// Settlements written, and those refused because the lease was lost.
@@ -48,11 +53,27 @@ package final class DeliveryMetrics: Sendable {
         }
     }
 
+    package struct AppSeries: Sendable, Hashable {
+        package let app: AppKey
+        package let provider: ProviderName?
+        package let outcome: Outcome
+    }
+
+    package struct ReasonSeries: Sendable, Hashable {
+        package let app: AppKey
+        package let provider: ProviderName?
+        /// A code such as `BadDeviceToken`; `other` for what does not look like one.
+        package let reason: String
+    }
+
+    /// How many series of each kind are counted for single apps.
+    static let seriesMax = 2000
+
     package var snapshot: Snapshot { state.withLock { $0 } }
 
     func change(_ body: (inout Snapshot) -> Void) { state.withLock { body(&$0) } }
 
-    func count(_ counts: OutcomeCounts, provider: ProviderName?) {
+    func count(_ counts: OutcomeCounts, app: AppKey, provider: ProviderName?) {
         let parts: [(Outcome, Int)] = [
             (.accepted, counts.accepted), (.rejected, counts.rejected), (.retired, counts.retired),
             (.expired, counts.expired), (.suppressed, counts.suppressed),
@@ -60,7 +81,38 @@ package final class DeliveryMetrics: Sendable {
         state.withLock { snapshot in
             for (outcome, count) in parts where count > 0 {
                 snapshot.notifications[Series(provider: provider, outcome: outcome), default: 0] += count
+                var series = AppSeries(app: app, provider: provider, outcome: outcome)
+                if snapshot.byApp[series] == nil, snapshot.byApp.count >= Self.seriesMax {
+                    series = AppSeries(app: 0, provider: provider, outcome: outcome)
+                }
+                snapshot.byApp[series, default: 0] += count
             }
+            for (reason, count) in counts.reasons where count > 0 {
+                var series = ReasonSeries(app: app, provider: provider, reason: Self.code(reason))
+                if snapshot.reasons[series] == nil, snapshot.reasons.count >= Self.seriesMax {
+                    series = ReasonSeries(app: 0, provider: provider, reason: "other")
+                }
+                snapshot.reasons[series, default: 0] += count
+            }
+        }
+    }
+}
+
+extension DeliveryMetrics {
+    /// A reason as a label: what a provider made up is not one.
+    private static func code(_ reason: String) -> String {
+        let isCode = reason.utf8.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "_")
+        }
+        return isCode && (1...48).contains(reason.utf8.count) ? reason : "other"
+    }
+
+    /// Counts how long the answers to a page took.
+    func answered(_ row: Settlement.LogRow, by provider: ProviderName?) {
+        guard let provider else { return }
+        state.withLock {
+            $0.answers[provider, default: LatencyHistogram()].add(.milliseconds(row.tookMilliseconds))
         }
     }
 }
@@ -69,7 +121,9 @@ extension DeliveryContext {
     /// Counts what settlements of one conclusion added to a slice.
     func count(_ conclusion: Conclusion, since earlier: OutcomeCounts, _ settlements: [Settlement]) {
         guard let last = settlements.last else { return }
-        count(last.counts, since: earlier, last.slice.route.provider)
+        let provider = last.slice.route.provider
+        count(last.counts, since: earlier, app: last.slice.app, provider)
+        if let row = last.logRow { metrics.answered(row, by: provider) }
         let (retries, stragglers) = (conclusion.retryCount, conclusion.stragglers.count)
         let resent = conclusion.resentCount
         guard retries + stragglers + resent > 0 else { return }
@@ -80,13 +134,16 @@ extension DeliveryContext {
         }
     }
 
-    func count(_ counts: OutcomeCounts, since earlier: OutcomeCounts, _ provider: ProviderName?) {
+    func count(_ counts: OutcomeCounts, since earlier: OutcomeCounts, app: AppKey, _ provider: ProviderName?) {
         var added = OutcomeCounts()
         added.accepted = counts.accepted - earlier.accepted
         added.rejected = counts.rejected - earlier.rejected
         added.retired = counts.retired - earlier.retired
         added.expired = counts.expired - earlier.expired
         added.suppressed = counts.suppressed - earlier.suppressed
-        metrics.count(added, provider: provider)
+        added.reasons = counts.reasons.reduce(into: [:]) { reasons, reason in
+            reasons[reason.key] = reason.value - (earlier.reasons[reason.key] ?? 0)
+        }
+        metrics.count(added, app: app, provider: provider)
     }
 }

@@ -26,6 +26,7 @@ package final class DeliveryService: DeliveryEngine, Service {
     }
 
     package var owner: String { context.owner }
+    package var takesSlices: Bool { !options.isPaused }
     package var metrics: DeliveryMetrics { context.metrics }
     /// Whether the services run.
     package var isRunning: Bool { running.load(ordering: .relaxed) }
@@ -49,6 +50,7 @@ package final class DeliveryService: DeliveryEngine, Service {
     }
 
     private func serve() async {
+        guard !options.isPaused else { return await stayPaused() }
         let rescuer = Rescuer(context, isOnlyProcess: options.isOnlyProcess)
         await rescuer.start()
         await RouteKeeper(context: context, isOnlyProcess: options.isOnlyProcess).start()
@@ -63,6 +65,14 @@ package final class DeliveryService: DeliveryEngine, Service {
             self.context.settler.close()
             outer.cancelAll()
         }
+    }
+
+    /// Leaves everything in the store as it is: nothing is planned, sent, expired or pruned.
+    private func stayPaused() async {
+        running.store(true, ordering: .relaxed)
+        defer { running.store(false, ordering: .relaxed) }
+        let sleeper = context.stop.sleeper()
+        while await context.stop.pause(sleeper, atMost: .seconds(3600)) {}
     }
 
     /// Runs everything that settles: the workers end first, and then nobody adds stragglers.
@@ -125,14 +135,16 @@ package final class DeliveryService: DeliveryEngine, Service {
 package struct DeliveryOptions: Sendable {
     /// Whether no other process can hold a lease, so that a start takes back all of them at once.
     package var isOnlyProcess = true
+    /// Whether messages are accepted but not sent.
+    package var isPaused = false
     /// Pages in flight at once. It bounds memory, and what may be sent twice after a crash.
     package var pagesInFlightMax = Limits.pagesInFlightMax
     /// How often the store is asked for work that no signal announced. At least a second.
     package var pollInterval: Duration = .seconds(1)
     /// How long a stop waits for answers to requests on the wire.
     package var drain: Duration = .seconds(Limits.drainSeconds)
-    /// Which devices of a page are sent to now.
-    var gate: any PageGate = OpenGate()
+    /// Which devices of a page are sent to now; nil applies the rules of apps and messages.
+    var gate: (any PageGate)?
 
     package init() {}
 }

@@ -34,6 +34,9 @@ package final class WebhookCourier: Service {
 
     package var metrics: WebhookMetrics { context.metrics }
 
+    /// Replaces the rules for the next requests.
+    package func setRules(_ rules: WebhookRules) { context.setRules(rules) }
+
     /// Runs until a graceful shutdown begins or the task is cancelled.
     package func run() async {
         await takeBack()
@@ -102,12 +105,16 @@ final class CourierContext: Sendable {
     let store: any Store
     let transport: any WebhookTransport
     let composers: ReportComposers
-    let rules: WebhookRules
+    private let currentRules: Mutex<WebhookRules>
     let time: any TimeSource
     let randomness: any Randomness
     let logger: Logger
     let owner: String
     let metrics = WebhookMetrics()
+    var rules: WebhookRules { currentRules.withLock { $0 } }
+
+    func setRules(_ rules: WebhookRules) { currentRules.withLock { $0 = rules } }
+
     /// Webhooks being served.
     private let served = Mutex<Set<WebhookReference>>([])
     /// Webhooks with a failure among their last requests.
@@ -123,7 +130,7 @@ final class CourierContext: Sendable {
         self.store = store
         self.transport = transport
         self.composers = composers
-        self.rules = rules
+        currentRules = Mutex(rules)
         self.time = time
         self.randomness = randomness
         self.logger = logger

@@ -86,6 +86,7 @@ extension Doctor {
             guard try await store.masterKeyMatches() != false else {
                 return diagnosis.add(.failed, "master key", "does not match the database")
             }
+            try await store.learnKey()
             try await checkCredentials(in: store, &diagnosis)
             try await checkSlices(in: store, &diagnosis)
         } catch {

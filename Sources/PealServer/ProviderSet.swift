@@ -56,25 +56,35 @@ struct ProviderSet {
     let all: [ProviderName: any Provider]
     /// APNs' broadcast channels.
     let channels: any ChannelDirectory
+    private let reloadable: [ReloadableProvider]
 
     /// - Throws: `ConfigurationFailure`, naming the key; `Networks.RegistrationFailure` for a network that was not
     ///   registered before the configuration was read.
     init(
         _ networks: [ServerNetwork], _ configuration: ServerConfiguration, _ surroundings: ServerNetwork.Surroundings
     ) throws {
-        var all: [ProviderName: any Provider] = [:]
+        var reloadable: [ReloadableProvider] = []
         for network in networks {
             try Networks.register(network.network)
-            do {
-                all[network.network.name] = try network.makeProvider(configuration, surroundings)
-            } catch let failure as ConfigurationFailure {
-                throw failure
-            } catch {
-                throw ConfigurationFailure(
-                    .caFile, "\(configuration.caFile ?? "") contains no PEM certificates: \(error)")
-            }
+            reloadable.append(
+                try ReloadableProvider(network, configuration) { configuration in
+                    do {
+                        return try network.makeProvider(configuration, surroundings)
+                    } catch let failure as ConfigurationFailure {
+                        throw failure
+                    } catch {
+                        throw ConfigurationFailure(
+                            .caFile, "\(configuration.caFile ?? "") contains no PEM certificates: \(error)")
+                    }
+                })
         }
-        self.all = all
+        self.reloadable = reloadable
+        all = Dictionary(uniqueKeysWithValues: reloadable.map { ($0.name, $0) })
         channels = all.values.lazy.compactMap(\.channelDirectory).first ?? NoChannels()
+    }
+
+    /// Replaces the providers whose configuration or trust roots changed.
+    func reload(_ configuration: ServerConfiguration, time: any TimeSource) throws {
+        for provider in reloadable { try provider.reload(configuration, time: time) }
     }
 }

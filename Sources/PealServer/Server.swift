@@ -19,6 +19,10 @@ internal import UnixSignals
 struct Server {
     let configuration: ServerConfiguration
     let networks: [ServerNetwork]
+    /// Whether messages are accepted but not sent.
+    let isPaused: Bool
+    /// Reads the configuration again, for SIGHUP.
+    let reload: @Sendable () async throws -> ServerConfiguration
     let log: ServerLog
     let logger: Logger
     let time: any TimeSource = SystemTime()
@@ -32,9 +36,14 @@ struct Server {
         return pool
     }()
 
-    init(_ configuration: ServerConfiguration, networks: [ServerNetwork]) {
+    init(
+        _ configuration: ServerConfiguration, networks: [ServerNetwork], isPaused: Bool,
+        reload: @escaping @Sendable () async throws -> ServerConfiguration
+    ) {
         self.configuration = configuration
         self.networks = networks
+        self.isPaused = isPaused
+        self.reload = reload
         log = ServerLog(configuration)
         logger = log.logger
     }
@@ -42,6 +51,9 @@ struct Server {
     /// Opens the store, serves until a signal or a failure, and closes the store.
     func run() async throws {
         PrivateFiles.fromNowOn()
+        // Until the reload service listens to it, it must not end the process.
+        signal(SIGHUP, SIG_IGN)
+        _ = ProcessFigures.startedAt
         let descriptors = DescriptorLimit.raise()
         let storage = try Storage.open(configuration) { [logger] in logger.warning("\($0)") }
         let result = await Result { try await serve(storage, descriptors: descriptors) }
@@ -74,7 +86,8 @@ struct Server {
                 store: storage.shared == nil ? nil : storage.store))
         let delivery = makeDelivery(storage, providers, clock)
         let shared = storage.shared.map { SharedDelivery(delivery, $0.signals) }
-        let courier = try makeCourier(storage, clock)
+        let transport = ReloadableTransport(try makeTransport(configuration))
+        let courier = makeCourier(storage, clock, transport)
         let connections = Connections(
             .init(
                 total: configuration.connectionsMax, perAddress: configuration.connectionsPerAddressMax,
@@ -85,12 +98,12 @@ struct Server {
         let http = HTTPMetrics()
         let services = APIServices(
             store: storage.store, engine: shared ?? delivery, providers: providers.all, channels: providers.channels,
-            time: clock, randomness: randomness, hasher: storage.masterKey, firstAdmin: firstAdmin,
+            time: clock, randomness: randomness, hasher: storage.store.hasher, firstAdmin: firstAdmin,
             addressRules: configuration.addressRules, webhookRules: configuration.webhookRules,
             options: APIOptions(configuration),
             operations: ServerOperations(
                 store: storage.store, delivery: delivery, courier: courier, connections: connections,
-                failures: failures, http: http, time: time),
+                failures: failures, http: http, isPaused: isPaused, time: time),
             failures: failures, http: http,
             examinations: CredentialExaminations { work in Self.examiners.submit { _ in work() } }, logger: logger)
         let console = Console(
@@ -101,10 +114,15 @@ struct Server {
             configuration, services: services, console: console, connections: connections, group: eventLoopGroup,
             logger: logger)
         // Stopped in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
-        var running: [any Service] = [LagService(), courier, delivery]
-        if let databaseTime { running.append(databaseTime) }
-        if let shared { running.append(shared) }
-        running.append(BackgroundService(functions: dialectBackground(services) + [AccessRecorder(services).run]))
+        var running: [any Service] = [NamedService("lag", LagService())]
+        if !isPaused { running.append(NamedService("webhooks", courier)) }
+        running.append(NamedService("delivery", delivery))
+        if let databaseTime { running.append(NamedService("database time", databaseTime)) }
+        if let shared { running.append(NamedService("signals", shared)) }
+        let functions = (isPaused ? [] : dialectBackground(services)) + [AccessRecorder(services).run]
+        running.append(NamedService("background", BackgroundService(functions: functions)))
+        running.append(
+            NamedService("reload", reloadService(storage, services, providers, courier, transport, listeners)))
         let result = await Result { try await run(running + listeners.services) }
         for provider in providers.all.values { await provider.close() }
         try result.get()
@@ -115,6 +133,7 @@ struct Server {
         var options = DeliveryOptions()
         options.pagesInFlightMax = configuration.pagesInFlightMax
         options.isOnlyProcess = storage.shared == nil
+        options.isPaused = isPaused
         return DeliveryService(
             store: storage.store, providers: providers.all, time: clock, randomness: randomness, logger: logger,
             options: options)
@@ -136,18 +155,51 @@ struct Server {
         }
     }
 
-    private func makeCourier(_ storage: Storage, _ clock: any TimeSource) throws -> WebhookCourier {
+    private func makeCourier(
+        _ storage: Storage, _ clock: any TimeSource, _ transport: any WebhookTransport
+    ) -> WebhookCourier {
+        WebhookCourier(
+            store: storage.store, transport: transport, composers: reportComposers,
+            rules: configuration.webhookRules, time: clock, randomness: randomness, logger: logger)
+    }
+
+    private func makeTransport(_ configuration: ServerConfiguration) throws -> CheckedTransport {
         do {
-            let transport = try CheckedTransport(
+            return try CheckedTransport(
                 caFile: configuration.caFile, group: eventLoopGroup, time: time,
                 resolver: SystemResolver(threadCount: Limits.webhookResolutionsMax))
-            return WebhookCourier(
-                store: storage.store, transport: transport,
-                composers: reportComposers,
-                rules: configuration.webhookRules, time: clock, randomness: randomness, logger: logger)
         } catch {
             throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") contains no PEM certificates: \(error)")
         }
+    }
+
+    /// What SIGHUP changes.
+    private func reloadService(
+        _ storage: Storage, _ services: APIServices, _ providers: ProviderSet, _ courier: WebhookCourier,
+        _ transport: ReloadableTransport, _ listeners: HTTPListeners
+    ) -> ReloadService {
+        ReloadService(
+            load: reload,
+            parts: [
+                ("log level", { [log] in log.level = Logger.Level(rawValue: $0.logLevel) ?? .info }),
+                ("certificates", { try listeners.reloadCertificates($0) }),
+                (
+                    "allowed hosts",
+                    { configuration in
+                        services.hosts.set(configuration.addressRules, configuration.webhookRules)
+                        courier.setRules(configuration.webhookRules)
+                    }
+                ),
+                ("push networks", { [time] in try providers.reload($0, time: time) }),
+                ("webhooks", { [self] in transport.replace(by: try makeTransport($0), time: time) }),
+                (
+                    "admin token",
+                    { configuration in
+                        guard services.firstAdmin.isConfigured, let adminToken = configuration.adminToken else { return }
+                        services.firstAdmin.set(storage.store.hasher.hash(adminToken))
+                    }
+                ),
+            ], logger: logger)
     }
 }
 
@@ -163,14 +215,19 @@ extension Result where Failure == any Error {
 }
 
 /// Runs the server until SIGTERM or SIGINT.
+/// - Parameters:
+///   - isPaused: whether messages are accepted but not sent.
+///   - reload: reads the configuration again when SIGHUP arrives.
 /// - Parameter networks: every network that the server sends to. Those that are not built in must be registered
 /// (`Networks`)
 ///   before the configuration is read.
 /// - Throws: `ConfigurationFailure` when it cannot start as configured; otherwise the error that ended it.
 package func runServer(
-    _ configuration: ServerConfiguration, networks: [ServerNetwork] = ServerNetwork.builtIn
+    _ configuration: ServerConfiguration, networks: [ServerNetwork] = ServerNetwork.builtIn, isPaused: Bool = false,
+    reload: (@Sendable () async throws -> ServerConfiguration)? = nil
 ) async throws {
-    try await Server(configuration, networks: networks).run()
+    let reload = reload ?? { configuration }
+    try await Server(configuration, networks: networks, isPaused: isPaused, reload: reload).run()
 }
 
 /// Migrates the database to this program's schema. Returns a line to print.
@@ -233,11 +290,15 @@ extension APIOptions {
             servesMetrics: configuration.metricsPort == nil,
             contextPushHoldSeconds: Int64(configuration.contextPushHoldSeconds),
             contextPushWindowSecondsMax: Int64(configuration.contextPushWindowHoursMax) * 3600,
+            pivotalImmediateSeconds: Int64(configuration.pivotalImmediateSeconds),
             richieTopicsMax: configuration.richieTopicsMax, richieUsersMax: configuration.richieUsersMax,
             version: PealVersion.current, jsonValuesMax: configuration.jsonValuesMax,
             trustedProxies: configuration.trustedProxies,
             requestsPerKeyPerSecond: configuration.requestsPerKeyPerSecond,
             requestsPerAppPerSecond: configuration.requestsPerAppPerSecond)
+        hasAdminListener = configuration.adminListener != nil
+        devicesPerAppMax = configuration.devicesPerAppMax
+        topicsPerDeviceMax = configuration.topicsPerDeviceMax
         shownConfiguration = configuration.shown
     }
 }

@@ -144,6 +144,9 @@ extension ConfigurationKey {
     fileprivate static let webPushOpen = ConfigurationKey(
         "providers.webpush.open", .choice(["true", "false"]), default: "false",
         "Whether Web Push endpoints may be on any https host with public addresses on port 443")
+    fileprivate static let webPushPadding = ConfigurationKey(
+        "providers.webpush.padding", .choice(["true", "false"]), default: "true",
+        "Whether Web Push payloads are padded to one of two lengths, which hides the length of the content")
 }
 
 extension ServerNetwork {
@@ -176,11 +179,12 @@ extension ServerNetwork {
     }
 
     static let webPush = ServerNetwork(
-        .webPush, keys: [.webPushHosts, .webPushOpen], hostsKey: .webPushHosts, openKey: .webPushOpen
+        .webPush, keys: [.webPushHosts, .webPushOpen, .webPushPadding], hostsKey: .webPushHosts, openKey: .webPushOpen
     ) { configuration, surroundings in
         try WebPushProvider(
             configuration: WebPushConfiguration(
-                addressRules: configuration.addressRules, caFile: configuration.caFile),
+                addressRules: configuration.addressRules, caFile: configuration.caFile,
+                isPadded: configuration.checked.text(.webPushPadding) == "true"),
             eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time, randomness: surroundings.randomness,
             logger: surroundings.logger)
     }

@@ -15,6 +15,7 @@ final class SharedDelivery: DeliveryEngine, Service {
     }
 
     var owner: String { delivery.owner }
+    var takesSlices: Bool { delivery.takesSlices }
 
     func take(_ slices: [Slice]) { delivery.take(slices) }
 

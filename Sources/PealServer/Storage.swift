@@ -124,7 +124,7 @@ enum AdminToken {
         _ configuration: ServerConfiguration, storage: Storage, randomness: any Randomness, time: any TimeSource
     ) async throws -> FirstAdmin {
         if let configured = configuration.adminToken {
-            return FirstAdmin(hash: storage.masterKey.hash(configured), isConfigured: true, time: time)
+            return FirstAdmin(hash: storage.store.hasher.hash(configured), isConfigured: true, time: time)
         }
         let hash = try await storedHash(storage: storage, randomness: randomness)
         return FirstAdmin(hash: hash, isConfigured: false, time: time)
@@ -134,7 +134,7 @@ enum AdminToken {
         let settingName = FirstAdmin.settingName
         if let stored = try await storage.store.read({ try $0.setting(settingName) }) { return stored }
         let made = AdminVerbs.newToken(randomness)
-        let hash = storage.masterKey.hash(made)
+        let hash = storage.store.hasher.hash(made)
         // Another server may start for the first time too.
         let kept = try await storage.store.write(.control) { store in
             if let stored = try store.setting(settingName) { return stored }

@@ -172,8 +172,9 @@ package struct Entry<Root: Sendable>: Sendable {
         let names = [name] + aliases
         self.names = names
         describe = { describing in
-            let schema = describing.optional(Self.schema(shape, aliases, describing))
-            return [.optional(name, isVerbatim ? schema : schema.withLineEnds(describing.policy))]
+            let schema = describing.optional(shape.describe(describing))
+            let own = isVerbatim ? schema : schema.withLineEnds(describing.policy)
+            return [.optional(name, own)] + Self.properties(aliases, like: name, own)
         }
         read = { given, reading, root throws(PealError) in
             if let (name, json) = given.find(names, isVerbatim: isVerbatim) {
@@ -193,15 +194,16 @@ package struct Entry<Root: Sendable>: Sendable {
         self.init(name, is: shape, set: set)
     }
 
-    /// A required member.
+    /// A required member, which has no aliases: a schema could not require one of several names in a form that client
+    /// generators understand.
     package init<Value>(
-        required name: String, or aliases: String..., is shape: Shape<Value>, isVerbatim: Bool = false,
+        required name: String, is shape: Shape<Value>, isVerbatim: Bool = false,
         set: @escaping @Sendable (inout Root, Value) -> Void
     ) {
-        let names = [name] + aliases
+        let names = [name]
         self.names = names
         describe = { describing in
-            let schema = Self.schema(shape, aliases, describing)
+            let schema = shape.describe(describing)
             return [.required(name, isVerbatim ? schema : schema.withLineEnds(describing.policy))]
         }
         read = { given, reading, root throws(PealError) in
@@ -212,6 +214,23 @@ package struct Entry<Root: Sendable>: Sendable {
             }
             reading.enter(name)
             let value = try shape.read(json, &reading)
+            reading.leave()
+            set(&root, value)
+        }
+    }
+
+    /// A required member that may be "" even for tolerant readers.
+    package init<Value>(
+        present name: String, _ shape: Shape<Value>, set: @escaping @Sendable (inout Root, Value) -> Void
+    ) {
+        names = [name]
+        describe = { describing in
+            [.required(name, shape.describe(describing).withLineEnds(describing.policy))]
+        }
+        read = { given, reading, root throws(PealError) in
+            guard let json = given.members[name], !json.isNull else { throw .missing(reading.path(name)) }
+            reading.enter(name)
+            let value = try shape.read(given.policy.trimmed(json), &reading)
             reading.leave()
             set(&root, value)
         }
@@ -287,12 +306,8 @@ package struct Entry<Root: Sendable>: Sendable {
         }
     }
 
-    private static func schema<Value>(
-        _ shape: Shape<Value>, _ aliases: [String], _ describing: Describing
-    ) -> Schema {
-        let schema = shape.describe(describing)
-        guard !aliases.isEmpty else { return schema }
-        return schema.described("Also \(aliases.map { "`\($0)`" }.joined(separator: ", ")).")
+    private static func properties(_ aliases: [String], like name: String, _ schema: Schema) -> [Property] {
+        aliases.map { .optional($0, schema.described("The same as `\(name)`, which takes precedence.")) }
     }
 }
 

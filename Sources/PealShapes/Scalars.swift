@@ -80,16 +80,13 @@ extension Shape where Value == Bool {
     package static let flag = Shape { json, reading throws(PealError) in
         if case .bool(let flag) = json { return flag }
         guard reading.policy.isTolerant else { throw reading.wrongType(json, "a boolean") }
-        switch (json.stringValue ?? (json.isNumber ? json.text : "")).lowercased() {
-        case "true", "1": return true
-        case "false", "0": return false
-        default: throw reading.refusal("must be a boolean")
-        }
+        guard let flag = json.tolerantFlag else { throw reading.refusal("must be a boolean") }
+        return flag
     } describe: { describing in
         guard describing.policy.isTolerant else { return .flag }
         return Schema([
             ("type", ["boolean", "integer", "string"]), ("minimum", 0), ("maximum", 1),
-            ("pattern", "^(?:[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|0|1)$"),
+            ("pattern", "^[ \\t\\r\\n]*(?:[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|0|1)[ \\t\\r\\n]*$"),
         ])
     }
 }
@@ -100,9 +97,9 @@ extension Shape where Value == Int64 {
         Shape { json, reading throws(PealError) in
             let isTolerant = reading.policy.isTolerant
             if !isTolerant, !json.isNumber { throw reading.wrongType(json, "an integer") }
-            let given = isTolerant ? json.stringValue.map(JSON.number) ?? json : json
-            if isTolerant, given.integerValue == nil { throw reading.refusal("must be an integer") }
-            guard let number = given.integerValue, range.contains(number) else {
+            let given = isTolerant ? json.tolerantInteger : json.integerValue
+            if isTolerant, given == nil { throw reading.refusal("must be an integer") }
+            guard let number = given, range.contains(number) else {
                 throw reading.refusal(text ?? "must be an integer from \(range.lowerBound) to \(range.upperBound)")
             }
             return number
@@ -110,7 +107,8 @@ extension Shape where Value == Int64 {
             let schema = Schema.integer(range)
             guard describing.policy.isTolerant else { return schema }
             let digits = range.lowerBound < 0 ? "-?(?:0|[1-9][0-9]{0,17})" : "0*(?:\(digits(to: range.upperBound)))"
-            return schema.with("type", ["integer", "string"]).with("pattern", .string("^\(digits)$"))
+            return schema.with("type", ["integer", "string"]).with(
+                "pattern", .string("^[ \\t\\r\\n]*(?:\(digits))[ \\t\\r\\n]*$"))
         }
     }
 
@@ -219,13 +217,6 @@ extension JSON {
 extension String {
     /// Whether it contains no control character (C0, DEL).
     package var isPrintable: Bool { utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
-
-    /// The string without leading and trailing blanks, tabs and line ends.
-    fileprivate var trimmedBlanks: String {
-        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
-        let rest = utf8.drop(while: isBlank)
-        return String(decoding: rest.dropLast(rest.reversed().prefix(while: isBlank).count), as: UTF8.self)
-    }
 
     /// Whether it consists of digits, with an optional sign and fraction: no exponent, infinity or hexadecimal digits.
     fileprivate var isDecimal: Bool {

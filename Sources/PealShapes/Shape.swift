@@ -81,6 +81,17 @@ package struct Shape<Value: Sendable>: Sendable {
 
     package func described(_ text: String) -> Shape { stating(("description", .string(text))) }
 
+    /// Also accepts "", as `value`.
+    package func orEmpty(_ value: Value) -> Shape {
+        Shape(
+            read: { json, reading throws(PealError) in json == .string("") ? value : try read(json, &reading) },
+            describe: { describing in
+                let schema = describe(describing).without("minLength")
+                guard let pattern = schema["pattern"]?.stringValue else { return schema }
+                return schema.with("pattern", .string("^(?:\(pattern.dropFirst().dropLast()))?$"))
+            })
+    }
+
     /// Gives the schema a name in the document. Every member of a union needs a name, which client generators use for
     /// the type.
     package func named(_ name: String) -> Shape {

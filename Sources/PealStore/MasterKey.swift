@@ -16,7 +16,12 @@ package struct MasterKey: Sendable {
     package static let byteCount = 32
 
     private let sealing: SymmetricKey
-    private let hashing: SymmetricKey
+    /// While the master key is being replaced: what was sealed under the former one opens too.
+    private var alsoOpening: [SymmetricKey] = []
+    /// After a replacement the former key still hashes, because what was hashed is not known.
+    private var hashing: SymmetricKey
+    /// Shows that a database belongs to the key.
+    private let marking: SymmetricKey
 
     /// Takes 32 bytes; nil for any other length.
     package init?(bytes: [UInt8]) {
@@ -24,6 +29,7 @@ package struct MasterKey: Sendable {
         let master = SymmetricKey(data: bytes)
         sealing = Self.subkey(of: master, for: "peal sealing 1")
         hashing = Self.subkey(of: master, for: "peal hashing 1")
+        marking = hashing
     }
 
     /// Takes 32 bytes in base64, ignoring white space; nil for anything else.
@@ -47,12 +53,20 @@ package struct MasterKey: Sendable {
 
     /// - Throws: `internal` when it was sealed with another key or place, or was modified.
     func unseal(_ sealed: [UInt8], place: String) throws -> [UInt8] {
-        do {
-            let box = try AES.GCM.SealedBox(combined: sealed)
-            return Array(try AES.GCM.open(box, using: sealing, authenticating: Array(place.utf8)))
-        } catch {
-            throw PealError(.internal, "a stored secret cannot be opened: it was sealed under another master key")
+        for key in [sealing] + alsoOpening {
+            if let secret = Self.opened(sealed, place: place, with: key) { return secret }
         }
+        throw PealError(.internal, "a stored secret cannot be opened: it was sealed under another master key")
+    }
+
+    /// Whether the secret is sealed under the key that new secrets are sealed under.
+    func isCurrent(_ sealed: [UInt8], place: String) -> Bool {
+        Self.opened(sealed, place: place, with: sealing) != nil
+    }
+
+    private static func opened(_ sealed: [UInt8], place: String, with key: SymmetricKey) -> [UInt8]? {
+        guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
+        return try? Array(AES.GCM.open(box, using: key, authenticating: Array(place.utf8)))
     }
 }
 
@@ -63,25 +77,119 @@ extension MasterKey: KeyHasher {
 }
 
 extension MasterKey {
-    /// Checks that the database was created with this key, and marks a new database with it.
-    /// - Throws: `StoreStartFailure` when it was created with another key.
-    func check(_ connection: any SQLConnection) throws {
-        switch try matches(connection) {
-        case true?: return
-        case false?: throw StoreStartFailure("the master key is not the one that this database was made with")
-        case nil:
-            try connection.post("INSERT INTO setting (name, value) VALUES (\(Self.markName), \(mark))")
+    /// Checks that the database was created with this key, or that the key is being or was replaced by this one, and
+    /// marks a new database with it.
+    /// - Returns: the key with everything that the database adds to it.
+    /// - Throws: `StoreStartFailure` when the database belongs to another key.
+    func unlock(_ connection: any SQLConnection) throws -> MasterKey {
+        let present = try Self.setting(.mark, connection)
+        guard let present else {
+            try Self.set(.mark, mark, connection)
+            return self
         }
+        var key = self
+        let next = try Self.setting(.nextMark, connection)
+        switch mark {
+        case present:
+            if next != nil { key = try self.bridged(.toNext, connection, isFormer: true) }
+        case next: key = try self.bridged(.toFormer, connection, isFormer: false)
+        default: throw StoreStartFailure("the master key is not the one that this database was made with")
+        }
+        if let sealed = try Self.setting(.hashing, connection) {
+            key.hashing = SymmetricKey(data: try key.unseal(sealed, place: Name.hashing.rawValue))
+        }
+        return key
     }
 
     /// Whether the database was created with this key; nil when it is not marked yet.
     func matches(_ connection: any SQLConnection) throws -> Bool? {
-        try connection.value("SELECT value FROM setting WHERE name = \(Self.markName)", [UInt8].self)
-            .map { $0 == mark }
+        guard try Self.setting(.mark, connection) != nil else { return nil }
+        return (try? unlock(connection)) != nil
     }
 
-    static let markName = "master_key_check"
-    private var mark: [UInt8] { hash("peal master key check") }
+    /// Settings of the database that concern its key.
+    enum Name: String {
+        /// The mark of the key.
+        case mark = "master_key_check"
+        /// The mark of the key that replaces it.
+        case nextMark = "master_key_next"
+        /// The next sealing key, sealed under the present one; and the other way round.
+        case toNext = "master_key_bridge_next"
+        case toFormer = "master_key_bridge_former"
+        /// The hashing key of the first master key, sealed.
+        case hashing = "hashing_key"
+    }
+
+    static let markName = Name.mark.rawValue
+
+    private var mark: [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: Array("peal master key check".utf8), using: marking))
+    }
+
+    private static func setting(_ name: Name, _ connection: any SQLConnection) throws -> [UInt8]? {
+        try connection.value("SELECT value FROM setting WHERE name = \(name.rawValue)", [UInt8].self)
+    }
+
+    private static func set(_ name: Name, _ value: [UInt8]?, _ connection: any SQLConnection) throws {
+        guard let value else { return try connection.post("DELETE FROM setting WHERE name = \(name.rawValue)") }
+        try connection.post(
+            """
+            INSERT INTO setting (name, value) VALUES (\(name.rawValue), \(value))
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """)
+    }
+
+    /// This key with the other one of a replacement under way. New secrets are sealed under the next key.
+    private func bridged(_ name: Name, _ connection: any SQLConnection, isFormer: Bool) throws -> MasterKey {
+        guard let sealed = try Self.setting(name, connection) else { throw PealError.damaged("a master key") }
+        let other = SymmetricKey(data: try unseal(sealed, place: name.rawValue))
+        return MasterKey(
+            sealing: isFormer ? other : sealing, alsoOpening: [isFormer ? sealing : other], hashing: hashing,
+            marking: marking)
+    }
+
+    private init(sealing: SymmetricKey, alsoOpening: [SymmetricKey], hashing: SymmetricKey, marking: SymmetricKey) {
+        self.sealing = sealing
+        self.alsoOpening = alsoOpening
+        self.hashing = hashing
+        self.marking = marking
+    }
+
+    private static func bytes(_ key: SymmetricKey) -> [UInt8] { key.withUnsafeBytes { Array($0) } }
+}
+
+/// The replacement of a master key. From its beginning to its end a server starts with either key.
+extension MasterKey {
+    /// Whether this key is the one that replaces another, and the replacement has not ended.
+    func isNext(_ connection: any SQLConnection) throws -> Bool {
+        try Self.setting(.nextMark, connection) == mark && Self.setting(.mark, connection) != mark
+    }
+
+    /// Begins the replacement of this key, or goes on with it.
+    /// - Throws: `StoreStartFailure` when this is not the present key, or another replacement is under way.
+    func begin(next: MasterKey, _ connection: any SQLConnection) throws {
+        guard try Self.setting(.mark, connection) == mark else {
+            throw StoreStartFailure("the configured master key is not the present key of the database")
+        }
+        if let under = try Self.setting(.nextMark, connection) {
+            guard under == next.mark else {
+                throw StoreStartFailure("the master key is being replaced by another one: finish that first")
+            }
+            return
+        }
+        let hashing = Self.bytes(try unlock(connection).hashing)
+        try Self.set(.nextMark, next.mark, connection)
+        let (own, other) = (Self.bytes(sealing), Self.bytes(next.sealing))
+        try Self.set(.toNext, try seal(other, place: Name.toNext.rawValue), connection)
+        try Self.set(.toFormer, try next.seal(own, place: Name.toFormer.rawValue), connection)
+        try Self.set(.hashing, try next.seal(hashing, place: Name.hashing.rawValue), connection)
+    }
+
+    /// Ends the replacement: from now on only this key opens the database.
+    func end(_ connection: any SQLConnection) throws {
+        try Self.set(.mark, mark, connection)
+        for name in [Name.nextMark, .toNext, .toFormer] { try Self.set(name, nil, connection) }
+    }
 }
 
 extension MasterKey {
@@ -120,7 +228,9 @@ extension MasterKey {
         return key
     }
 
-    private static func create(_ file: String) throws -> MasterKey {
+    /// Makes a key and writes it to a file (mode 0600), which must not exist.
+    /// - Throws: `StoreStartFailure`.
+    package static func create(_ file: String) throws -> MasterKey {
         let bytes = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
         guard let key = MasterKey(bytes: bytes) else { throw StoreStartFailure("no master key can be made") }
         let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL, 0o600)

@@ -27,7 +27,7 @@ extension StoreSession {
         var count = try completeRemainders(now: now, limit: limit / 2)
         for step in [
             pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks,
-            pruneStatistics,
+            pruneStatistics, pruneFrequency,
         ]
         where count < limit {
             count += try step(now, limit - count)
@@ -95,6 +95,12 @@ extension StoreSession {
         let earliest = now - .seconds(context.retention.messageSeconds)
         return try count
             + TablePiece.trigger.delete(where: Pruning.triggers(earliest), limit: limit - count, connection)
+    }
+
+    /// Rows that no frequency cap counts.
+    private func pruneFrequency(_ now: Timestamp, _ limit: Int) throws -> Int {
+        try TablePiece.frequency.delete(
+            where: FrequencyTable.over(now - .seconds(Limits.frequencyHoursMax * 3600)), limit: limit, connection)
     }
 
     /// Deliveries past their retention, and events that never became a request.

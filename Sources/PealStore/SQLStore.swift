@@ -14,7 +14,7 @@ package final class SQLStore: Store {
     ) {
         self.engine = engine
         context = StoreSession.Context(
-            masterKey: masterKey, retention: retention, dialect: engine.dialect,
+            key: .init(masterKey), retention: retention, dialect: engine.dialect,
             composers: composers)
     }
 
@@ -52,12 +52,21 @@ package final class SQLStore: Store {
         let migrator = Migrator(dialect: engine.dialect)
         try await engine.migrate { [context] connection in
             try migrator.migrate(connection)
-            try context.masterKey.check(connection)
+            context.key.set(try context.masterKey.unlock(connection))
         }
     }
 
     /// The schema version that this program migrates a database to.
     package static var newestSchemaVersion: Int { Migrator.newestVersion }
+
+    /// Hashes as the database's keys were hashed, once it was migrated.
+    package var hasher: any KeyHasher { context.masterKey }
+
+    /// Learns what the database adds to its key, for whoever does not migrate it.
+    package func learnKey() async throws {
+        guard try await masterKeyMatches() == true else { return }
+        context.key.set(try await engine.read { [context] in try context.masterKey.unlock($0) })
+    }
 
     /// Whether the database was created with this master key; nil when it is not marked yet.
     package func masterKeyMatches() async throws -> Bool? {

@@ -1,15 +1,29 @@
 internal import PealCore
+internal import Synchronization
 
 /// The store's verbs inside one transaction. Each file in `Tables` has the verbs of its tables, `Planning` those that
 /// cut a message into slices and read them. A session must not outlive its transaction.
 struct StoreSession: StoreWriting {
     /// What all sessions share.
     struct Context: Sendable {
-        let masterKey: MasterKey
+        /// May learn from the database what belongs to it.
+        let key: CurrentKey
+        var masterKey: MasterKey { key.value }
         let retention: StoreRetention
         let dialect: SQLDialect
         /// Decide what each webhook is sent.
         let composers: ReportComposers
+    }
+
+    /// The master key with what the database adds to it.
+    final class CurrentKey: Sendable {
+        private let state: Mutex<MasterKey>
+
+        init(_ key: MasterKey) { state = Mutex(key) }
+
+        var value: MasterKey { state.withLock { $0 } }
+
+        func set(_ key: MasterKey) { state.withLock { $0 = key } }
     }
 
     /// What this transaction has looked up. It ends with the transaction, so that one that is undone leaves nothing

@@ -59,6 +59,8 @@ class Peal:
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.descriptors = descriptors
+        # Options of `peal serve`.
+        self.arguments = []
         self.environment = {key: str(value) for key, value in (environment or {}).items()}
         self.admin_token = secrets.token_hex(24)
         self.start()
@@ -79,7 +81,7 @@ class Peal:
         }
         with (self.directory / "peal.log").open("ab") as output:
             self.process = subprocess.Popen(
-                [PROGRAM, "serve"],
+                [PROGRAM, "serve", *self.arguments],
                 env={**inherited, **own, **self.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=output,

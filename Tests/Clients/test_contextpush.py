@@ -193,14 +193,16 @@ def test_the_last_request_counts_and_a_cancelled_one_never_comes(contextpush):
     key = seed("cancel")["idempotency_key"]
     body = seed("schedule_context_aware", delivery_method="traditional", idempotency_key=key)
     contextpush.schedule(body)
-    contextpush.schedule({**body, "content": {"title": "Newer", "body": "This one"}})
+    newer = {**body, "content": {"title": "Newer", "body": "This one"}}
+    contextpush.schedule(newer)
     (item,) = contextpush.inbox(address)
     assert item["payload"]["aps"]["alert"]["title"] == "Newer"
     with pytest.raises(Refused) as refusal:
         contextpush.call(CANCEL, seed("cancel"))
     assert refusal.value.status == 409
     assert json.loads(refusal.value.text)["error"]["state"] == "sent"
-    assert contextpush.schedule(body)["status"] == "delivered"
+    # The same request again is a repetition; after a cancellation, it is a new message.
+    assert contextpush.schedule(newer)["status"] == "delivered"
     # Another message is cancelled in time, twice.
     other = {**body, "idempotency_key": "other"}
     contextpush.schedule(other)
@@ -225,20 +227,44 @@ def test_one_of_several_devices_is_reached_and_a_dead_one_hands_on(contextpush, 
     contextpush.schedule(body)
     items = contextpush.inbox(older)
     assert len(items) == 1
-    failed, delivered = items_of(receiver, 2)
-    assert (failed["delivery_status"], failed["device_token"]) == ("failed", newer)
-    assert (delivered["delivery_status"], delivered["device_token"]) == ("delivered", older)
+    # The device that failed is not reported, because the message was delivered on another one.
+    (item,) = items_of(receiver, 1)
+    assert (item["delivery_status"], item["device_token"]) == ("delivered", older)
     headers = receiver.requests[0][0]
     assert headers["X-CTX-Secret"] == "s3cret"
     assert headers["X-CTX-Event-Type"] == "message_status"
     assert headers["X-Idempotency-Key"]
-    for item in (failed, delivered):
-        assert item["user_id"] == USER
-        assert item["campaign_id"] == "daily-reminder"
-        assert item["idempotency_key"] == "k"
-        assert item["delivery_method"] == item["planned_delivery_method"] == "traditional"
-        assert item["content"] == content
-        assert item["timestamp"].endswith("Z") and "." in item["timestamp"]
+    assert item["user_id"] == USER
+    assert item["campaign_id"] == "daily-reminder"
+    assert item["idempotency_key"] == "k"
+    assert item["delivery_method"] == item["planned_delivery_method"] == "traditional"
+    assert item["content"] == content
+    assert item["timestamp"].endswith("Z") and "." in item["timestamp"]
+
+
+def test_a_message_fails_once_all_devices_of_the_user_failed(contextpush, receive):  # noqa: F811
+    receiver = receive()
+    contextpush.webhook(receiver)
+    phones = [contextpush.phone(), contextpush.phone()]
+    fault = {"status": 410, "reason": "Unregistered", "timestamp": int(time.time() * 1000) + 5000}
+    for phone in phones:
+        assert contextpush.simulator.control("PUT", f"/faults/devices/{phone}", fault)[0] == 200
+    body = seed("schedule_context_aware", delivery_method="traditional", idempotency_key="k")
+    contextpush.schedule(body)
+    items = items_of(receiver, 2)
+    assert {item["device_token"] for item in items} == set(phones)
+    assert {item["delivery_status"] for item in items} == {"failed"}
+    assert contextpush.schedule(body)["status"] == "failed"
+    # Another body is another message.
+    assert contextpush.schedule({**body, "deliver_within_hours": 2})["status"] == "scheduled"
+
+
+def test_an_app_may_alert_all_devices_of_a_user(contextpush):
+    contextpush.peal.patch(f"/apps/{contextpush.app}", {"settings": {"contextpush": {"all_devices": True}}})
+    phones = [contextpush.phone(), contextpush.phone()]
+    contextpush.schedule(seed("schedule_context_aware", delivery_method="traditional"))
+    for phone in phones:
+        assert len(contextpush.inbox(phone)) == 1
 
 
 def test_webhooks_tell_of_cancellation_without_a_device(contextpush, receive):  # noqa: F811

@@ -121,9 +121,9 @@ def test_the_hidden_example_wakes_the_app(devtodev):
     assert counts(answer) == (1, 1, 0, [])
     item = devtodev.only()
     message = answer["data"]["message_id"]
-    sent = {"aps": {"content-available": 1}, "key1": "value", "key2": "15", "_b": 11, "_k": message}
+    sent = {"aps": {"content-available": 1, "badge": 11}, "key1": "value", "key2": "15", "_k": message}
     assert item["payload"] == sent
-    assert (item["headers"]["apns-priority"], item["headers"]["apns-push-type"]) == ("5", "background")
+    assert (item["headers"]["apns-priority"], item["headers"]["apns-push-type"]) == ("5", "alert")
 
 
 MADE = {

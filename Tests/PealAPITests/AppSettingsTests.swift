@@ -10,7 +10,8 @@ import Testing
             settings[PivotalSettings.verifyCustomUserID] && settings[PivotalSettings.upsertOnPut]
                 && settings[PivotalSettings.sendReceipt])
         #expect(!settings[PivotalSettings.scheduleInMillisHeuristic])
-        #expect(!settings[RichieSettings.lenientJSON] && !settings[RichieSettings.allowHTTPLinks])
+        #expect(settings[RichieSettings.lenientJSON] && !settings[RichieSettings.allowHTTPLinks])
+        #expect(settings[.windowGrace].count == 60 && !settings[.alertsAllDevices])
         #expect(settings[.experimentShare] == 0.5)
         #expect(settings[DeviceSettings.verifyUserID])
     }
@@ -21,8 +22,9 @@ import Testing
             ("pivotal", "verify_custom_user_id", "false"), ("pivotal", "upsert_on_put", "false"),
             ("pivotal", "send_receipt", "false"), ("pivotal", "schedule_in_millis_heuristic", "true"),
             ("pivotal", "heartbeat", "false"),
-            ("richie", "lenient_json", "true"), ("richie", "allow_http_links", "true"),
-            ("contextpush", "share", "0.25"),
+            ("richie", "lenient_json", "false"), ("richie", "allow_http_links", "true"),
+            ("contextpush", "share", "0.25"), ("contextpush", "grace_minutes", "0"),
+            ("contextpush", "all_devices", "true"),
             ("device", "verify_user_id", "false"),
         ])
     func change(group: String, name: String, value: String) throws {
@@ -53,10 +55,11 @@ import Testing
             ("5", "settings", PealError.Code.invalidField), (#"{"pivotal":[]}"#, "settings.pivotal", .invalidField),
             (#"{"pivotal":{"send_receipt":"true"}}"#, "settings.pivotal.send_receipt", .invalidField),
             (#"{"contextpush":{"share":1.5}}"#, "settings.contextpush.share", .invalidField),
+            (#"{"contextpush":{"grace_minutes":-1}}"#, "settings.contextpush.grace_minutes", .invalidField),
+            (#"{"contextpush":{"grace_minutes":10081}}"#, "settings.contextpush.grace_minutes", .invalidField),
+            (#"{"contextpush":{"grace_minutes":"60"}}"#, "settings.contextpush.grace_minutes", .invalidField),
             (#"{"contextpush":{"share":"x"}}"#, "settings.contextpush.share", .invalidField),
             (#"{"contextpush":{"share":1e999}}"#, "settings.contextpush.share", .invalidField),
-            (#"{"quiet_hours":{}}"#, "settings.quiet_hours", .notSupported),
-            (#"{"rate_per_second":5}"#, "settings.rate_per_second", .notSupported),
         ])
     func wrong(text: String, field: String, code: PealError.Code) throws {
         var settings = AppSettings()

@@ -239,3 +239,48 @@ struct AdminTests {
         }
     }
 }
+
+@Suite("Quotas of devices")
+struct DeviceQuotaTests {
+    private static func device(_ number: Int, topics: Int = 0) -> JSON {
+        let address = String(repeating: "ab", count: 31) + Hex.encode([UInt8(number)])
+        return [
+            "platform": "ios", "address": .string(address),
+            "topics": .array((0..<topics).map { .string("t\($0)") }),
+        ]
+    }
+
+    @Test("a full app takes no new device, and still updates known ones")
+    func devices() async throws {
+        var options = APIOptions()
+        options.devicesPerAppMax = 2
+        try await Fixture.open(options: options) { fixture in
+            for number in 1...2 {
+                #expect(try await fixture.admin(.post, "…/devices", Self.device(number)).status == 201)
+            }
+            let full = try await fixture.admin(.post, "…/devices", Self.device(3))
+            #expect(full.status == 429)
+            #expect(full.header("Retry-After") == "60")
+            #expect(try await fixture.admin(.post, "…/devices", Self.device(2)).status < 300)
+            let batch = try await fixture.admin(
+                .post, "…/devices:batch", ["devices": [Self.device(1), Self.device(4)]])
+            #expect(batch["results.0.status"]?.stringValue != nil)
+            #expect(batch["results.1.error.code"] == "rate_limited")
+        }
+    }
+
+    @Test("a device has no more topics than configured")
+    func topics() async throws {
+        var options = APIOptions()
+        options.topicsPerDeviceMax = 2
+        try await Fixture.open(options: options) { fixture in
+            let refused = try await fixture.admin(.post, "…/devices", Self.device(1, topics: 3))
+            #expect(refused.status == 400)
+            #expect(refused.field == "topics")
+            let made = try await fixture.admin(.post, "…/devices", Self.device(1, topics: 2))
+            #expect(made.status == 201)
+            let more = try await fixture.admin(.put, "…/devices/\(made["id"]?.stringValue ?? "")/topics/another")
+            #expect(more.status == 400)
+        }
+    }
+}

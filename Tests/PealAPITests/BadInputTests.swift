@@ -127,8 +127,8 @@ struct BadInputTests {
             #"{"audience":{"all":true},"content":{"ios":{"options":{"priority":"top"}}}}"#,
             "invalid_field", "content.ios.options.priority"),
         Case(
-            .post, "…/messages", #"{"audience":{"all":true},\#(saying),"options":{"rate_per_second":5}}"#,
-            "not_supported", "options.rate_per_second"),
+            .post, "…/messages", #"{"audience":{"all":true},\#(saying),"options":{"rate_per_second":0}}"#,
+            "invalid_field", "options.rate_per_second"),
         Case(
             .post, "…/messages", #"{"audience":{"all":true},\#(saying),"options":{"unreachable":"now"}}"#,
             "not_supported", "options.unreachable"),
@@ -149,7 +149,7 @@ struct BadInputTests {
         Case(
             .post, "…/messages",
             #"{"audience":{"all":true},\#(saying),"schedule":{"at":"2027-01-01T00:00:00Z","in":"x"}}"#,
-            "not_supported", "schedule.in"),
+            "invalid_field", "schedule.in"),
         Case(
             .post, "…/messages", #"{"audience":{"all":true},\#(saying),"schedule":{"window":{}}}"#,
             "missing_field", "schedule.window.until"),
@@ -181,8 +181,8 @@ struct BadInputTests {
             .post, "/peal/v1/apps", #"{"name":"a","settings":{"pivotal":{"send_receipt":1}}}"#,
             "invalid_field", "settings.pivotal.send_receipt"),
         Case(
-            .post, "/peal/v1/apps", #"{"name":"a","settings":{"quiet_hours":{}}}"#, "not_supported",
-            "settings.quiet_hours"),
+            .post, "/peal/v1/apps", #"{"name":"a","settings":{"quiet_hours":{}}}"#, "missing_field",
+            "settings.quiet_hours.from"),
         Case(.post, "…/keys", "{}", "missing_field", "dialect"),
         Case(.post, "…/keys", #"{"dialect":"latin"}"#, "invalid_field", "dialect"),
         Case(.post, "…/keys", #"{"dialect":"native","scopes":["fly"]}"#, "invalid_field", "scopes[0]"),

@@ -20,7 +20,7 @@ struct CampaignTests {
             let reply = try await devtodev.fixture.admin(.get, "…/campaigns/spring")
             #expect(
                 reply.text == #"{"id":"spring","messages":2,"audience":1,"accepted":0,"failed":0,"pending":1,"#
-                    + #""received":0,"opened":0,"reasons":{}}"#)
+                    + #""received":0,"opened":0,"content_opened":0,"reasons":{}}"#)
             #expect(try await devtodev.fixture.admin(.get, "…/campaigns/winter").code == "not_found")
         }
     }

@@ -88,7 +88,7 @@ struct ContextPushTests {
         arguments: [
             ([("platform", "tv")], 422, "platform"), ([("platform", .null)], 400, "platform"),
             ([("platform", [])], 400, "platform"), ([("bundle_id", "x")], 403, "bundle_id"),
-            ([("user_id", "")], 400, "user_id"), ([("user_id", "\n")], 400, "user_id"),
+            ([("user_id", .null)], 400, "user_id"), ([("user_id", " \u{1}")], 400, "user_id"),
             ([("user_id", ["Ann"])], 400, "user_id"),
             ([("campaign_id", .null)], 400, "campaign_id"),
             ([("deliver_within_hours", 0)], 400, "deliver_within_hours"),
@@ -114,6 +114,7 @@ struct ContextPushTests {
             ([("content", ["body": "B", "imageUrl": "ftp://x"])], 400, "content.imageUrl"),
             ([("content", ["body": "B", "imageUrl": "https://"])], 400, "content.imageUrl"),
             ([("content", ["body": "B", "imageUrl": "https:///a.png"])], 400, "content.imageUrl"),
+            ([("content", ["body": "B", "badge": "+1"])], 400, "content.badge"),
             ([("content", ["body": "B", "badge": -1])], 400, "content.badge"),
             ([("content", ["body": "B", "badge": 2_147_483_648])], 400, "content.badge"),
         ] as [([(String, JSON)], Int, String?)])
@@ -216,7 +217,7 @@ struct ContextPushTests {
                 let reply = try await call(Self.cancel, named)
                 #expect(reply.status == 200 && reply["status"] == "cancelled")
             }
-            #expect(try await call(Self.schedule, named)["status"] == "cancelled")
+            #expect(try await call(Self.schedule, named)["status"] == "scheduled")
             let item = try await Self.items(fixture)
             #expect(item.count == 1 && item[0]["delivery_status"] == "cancelled" && item[0]["device_token"] == nil)
             #expect(item[0]["content"] == ["title": "T", "body": "B"])
@@ -245,6 +246,7 @@ struct ContextPushTests {
             let late = try await call(Self.cancel, named)
             #expect(late.status == 409 && late["error.state"] == "claimed")
             #expect(try await call(Self.schedule, named)["status"] == "pending")
+            #expect(try await fixture.census()["messages"] == 1)
             for receipt in MomentReceipt.allCases where receipt != .dismissed {
                 _ = try await moments.receive(
                     receipt, of: draft.id, from: owner, app: draft.app, now: fixture.clock.now)
@@ -264,6 +266,161 @@ struct ContextPushTests {
             let transition = try await Self.items(fixture).first { $0["classification"] != nil }
             #expect(transition?["classification"] == "available")
             #expect(transition?["previous_classification"] == "unknown")
+        }
+    }
+
+    @Test(
+        "an empty user_id, as in the vendor's examples, is accepted with a warning; no device has it",
+        arguments: ["", "\n"])
+    func nobody(user: String) async throws {
+        try await Self.open { fixture, call in
+            let reply = try await call(Self.schedule, Self.request([("user_id", .string(user))]))
+            #expect(reply.status == 200 && reply["status"] == "scheduled", "\(reply.text)")
+            #expect(reply.header("Warning")?.contains("user_id") == true)
+            #expect(try await Self.draft(fixture).audience.users == [""])
+            let named = Self.request([("user_id", .string(user)), ("idempotency_key", "k")])
+            #expect(try await call(Self.schedule, named).status == 200)
+            #expect(try await call(Self.cancel, named).status == 200)
+        }
+    }
+
+    /// Applies `event` to the moment of the newest message.
+    private static func apply(_ event: MomentEvent, _ fixture: Fixture) async throws {
+        let draft = try await draft(fixture)
+        let now = fixture.clock.now
+        try await fixture.store.write(.control) { store in
+            for moment in try store.moments(app: draft.app, message: draft.id) {
+                _ = try store.apply(event, to: moment, now: now)
+            }
+        }
+    }
+
+    @Test("a key is scheduled again after a cancellation, and after the end with another body or a day later")
+    func again() async throws {
+        try await Self.open { fixture, call in
+            func count() async throws -> Int? { try await fixture.census()["messages"] }
+            let body = Self.request([("idempotency_key", "k"), ("deliver_within_hours", 1)])
+            let other = Self.request([("idempotency_key", "k"), ("deliver_within_hours", 2)])
+            #expect(try await call(Self.schedule, body)["status"] == "scheduled")
+            #expect(try await call(Self.cancel, body).status == 200)
+            fixture.clock.advance(by: .seconds(1))
+            #expect(try await call(Self.schedule, body)["status"] == "scheduled")
+            #expect(try await count() == 2)
+            // The user never had a device.
+            fixture.clock.advance(by: .seconds(3600))
+            try await Self.apply(.fallback(to: nil), fixture)
+            let same = try await call(Self.schedule, body)
+            #expect(same.status == 200 && same["status"] == "failed", "\(same.text)")
+            // White space does not make another body.
+            let spaced = try await fixture.call(
+                .post, Self.schedule, body: " \(body.text) ",
+                authorization: "Token CTX-0123456789abcdef0123456789abcdef")
+            #expect(spaced["status"] == "failed")
+            #expect(try await count() == 2)
+            #expect(try await call(Self.schedule, other)["status"] == "scheduled")
+            #expect(try await count() == 3)
+            // Only the newest message has the name.
+            #expect(try await call(Self.cancel, other).status == 200)
+            fixture.clock.advance(by: .seconds(1))
+            #expect(try await call(Self.schedule, body)["status"] == "scheduled")
+            fixture.clock.advance(by: .seconds(86_400))
+            try await Self.apply(.fallback(to: nil), fixture)
+            #expect(try await call(Self.schedule, body)["status"] == "scheduled")
+            #expect(try await count() == 5)
+        }
+    }
+
+    @Test("lives end with the window, or the app's grace time after it if a phone may choose the moment")
+    func lives() async throws {
+        try await Self.open { fixture, call in
+            func life(_ method: JSON) async throws -> Int64 {
+                fixture.clock.advance(by: .seconds(1))
+                #expect(try await call(Self.schedule, Self.request([("delivery_method", method)])).status == 200)
+                return (try await Self.draft(fixture).expiresAt - fixture.clock.now).milliseconds / 60_000
+            }
+            let traditional = try await life("traditional")
+            #expect(traditional == 180)
+            #expect(try await life("context_aware") == 240)
+            let settings: JSON = ["settings": ["contextpush": ["grace_minutes": 5, "share": 0]]]
+            #expect(try await fixture.admin(.patch, "…", settings).status == 200)
+            #expect(try await life("context_aware") == 185)
+            // Everybody is in the traditional arm.
+            #expect(try await life(.null) == 180)
+        }
+    }
+
+    @Test("names that FCM reserves are left out of the data with a warning")
+    func reserved() async throws {
+        try await Self.open { fixture, call in
+            let content: JSON = ["body": "B", "userInfo": ["from": "me", "google.x": 1, "lesson": 7]]
+            let reply = try await call(Self.schedule, Self.request([("platform", "android")], content: content))
+            #expect(reply.status == 200 && reply.header("Warning")?.contains("2 members") == true, "\(reply.text)")
+            #expect(try await Self.draft(fixture).content.data.names == ["lesson", "ctx_idempotency_key"])
+            let ios = try await call(Self.schedule, Self.request(content: content))
+            #expect(ios.status == 200 && ios.header("Warning") == nil)
+        }
+    }
+
+    @Test("one token serves the apps that it was granted, and bundle_id picks the app")
+    func severalApps() async throws {
+        try await Self.open { fixture, _ in
+            let bread: JSON = ["name": "B", "bundle_id": "com.example.bread"]
+            let cream: JSON = ["name": "C", "bundle_id": "com.example.cream"]
+            let granted = try await fixture.admin(.post, "/peal/v1/apps", bread)["id"]?.stringValue ?? ""
+            #expect(try await fixture.admin(.post, "/peal/v1/apps", cream).status == 201)
+            let key = try await fixture.key(
+                "contextpush", [("token", "CTX-of-the-owner"), ("apps", [.string(granted)])])
+            let id = key["id"]?.stringValue ?? ""
+            #expect(key["apps"] == [.string(fixture.app.description), .string(granted)], "\(key.text)")
+            func send(_ bundle: String) async throws -> Int {
+                try await fixture.call(
+                    .post, Self.schedule, body: Self.request([("bundle_id", .string(bundle))]).text,
+                    authorization: "Token CTX-of-the-owner"
+                ).status
+            }
+            #expect(try await send("com.example.cheese") == 200)
+            #expect(try await send("com.example.bread") == 200)
+            #expect(try await send("com.example.cream") == 403)
+            let path = "/peal/v1/apps/\(granted)"
+            #expect(try await fixture.admin(.get, "\(path)/messages")["items"]?.arrayValue?.count == 1)
+            #expect(try await fixture.census()["messages"] == 1)
+            let listed = try await fixture.admin(.get, "\(path)/keys")
+            #expect(listed["items.0.id"]?.stringValue == id && listed["items.0.apps"] == key["apps"])
+            // Revoked for one app, it still serves the other.
+            #expect(try await fixture.admin(.delete, "\(path)/keys/\(id)").status == 204)
+            #expect(try await send("com.example.bread") == 403)
+            #expect(try await send("com.example.cheese") == 200)
+            #expect(try await fixture.admin(.get, "\(path)/keys")["items"] == [])
+            #expect(try await fixture.admin(.delete, "…/keys/\(id)").status == 204)
+            #expect(try await send("com.example.cheese") == 401)
+        }
+    }
+
+    @Test("only the admin grants a key to another app, and only kinds of keys whose requests name the app")
+    func grants() async throws {
+        try await Self.open { fixture, _ in
+            let id = try await fixture.admin(.post, "/peal/v1/apps", ["name": "B"])["id"] ?? .null
+            let manager = try await fixture.key("native", [("scopes", ["manage", "send", "read"])])
+            let bearer = "Bearer \(manager["token"]?.stringValue ?? "")"
+            func create(_ body: JSON) async throws -> Fixture.Reply {
+                try await fixture.call(.post, "\(fixture.path)/keys", body: body.text, authorization: bearer)
+            }
+            let refused = try await create(["dialect": "richie", "apps": [id]])
+            #expect(refused.status == 403 && refused.field == "apps", "\(refused.text)")
+            let own = try await create(["dialect": "richie", "apps": [.string(fixture.app.description)]])
+            #expect(own.status == 201 && own["apps"] == nil, "\(own.text)")
+            let unknown: JSON = ["dialect": "richie", "apps": ["00000000-0000-4000-8000-0000000000ff"]]
+            #expect(try await fixture.admin(.post, "…/keys", unknown).field == "apps[0]")
+            for dialect: JSON in ["native", "pivotal", "device"] {
+                let reply = try await fixture.admin(.post, "…/keys", ["dialect": dialect, "apps": [id]])
+                #expect(reply.status == 400, "\(reply.text)")
+            }
+            // The grant of a deleted app is gone; the key stays.
+            let shared = try await fixture.key("richie", [("apps", [id])])
+            #expect(try await fixture.admin(.delete, "/peal/v1/apps/\(id.stringValue ?? "")").status == 204)
+            let items = try await fixture.admin(.get, "…/keys")["items"]?.arrayValue ?? []
+            let listed = items.first { $0["id"] == shared["id"] }
+            #expect(listed?["apps"] == [.string(fixture.app.description)])
         }
     }
 

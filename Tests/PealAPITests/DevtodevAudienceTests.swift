@@ -27,7 +27,7 @@ struct DevtodevAudienceTests {
             let audience = """
                 [{"token":"\(Fixture.deviceToken)","userId":"ignored","idfa":"ignored"},
                  {"idfa":"A","idfv":"V","userId":"u","devtodevId":12345},{"customUid":"c","devtodevId":"12345"},
-                 {"advertisingId":"G","androidId":"N","serialId":"S","idfa":"A","token":""},
+                 {"advertisingId":"G","androidId":"N","serialId":"S","idfa":"a","token":""},{"devtodevId":" 12345 "},
                  {"token":"fcm:token-1"},{"token":"https://db5.notify.windows.com/?token=AQE"}]
                 """
             let draft = try await Self.draft(devtodev, Self.all, audience).draft

@@ -32,9 +32,10 @@ struct DevtodevPackTests {
             _ = try await devtodev.post(Self.text())
             let other = try await devtodev.post(Self.text(#""p-1""#, "Ho"))
             #expect(other.status == 409 && other.number == 1009, "\(other.text)")
+            #expect(other.text.contains("pack_id") && !other.text.contains("Idempotency-Key"))
             let invalid = try await devtodev.post(
                 DevtodevFixture.body(#""ios":{"payload":{}}"#, #""pack_id":"p-1","#))
-            #expect(invalid.number == 1009, "\(invalid.text)")
+            #expect(invalid.number == 1009 && invalid.text.contains("pack_id"), "\(invalid.text)")
             for pack in [#""p-2""#, "7", "null", #""""#] {
                 #expect(try await devtodev.post(Self.text(pack)).status == 200)
             }

@@ -145,13 +145,24 @@ struct DevtodevPayloadTests {
         }
     }
 
-    @Test("that is hidden wakes the app, and keeps its badge for the SDK")
+    @Test("leaves out names that FCM reserves, with a warning")
+    func reserved() async throws {
+        try await DevtodevFixture.open { devtodev in
+            let reply = try await devtodev.push(
+                #""android":{"payload":{"text":"a","data":{"from":"x","gcm.notification.a":1,"k":2}}}"#)
+            #expect(reply.status == 200 && reply.header("Warning")?.contains("2 members") == true, "\(reply.text)")
+            let data = try await devtodev.draft(reply).content.platforms[.android]?.fields["data"]
+            #expect(data?["from"] == nil && data?["k"] == "2")
+        }
+    }
+
+    @Test("that is hidden wakes the app and sets its badge")
     func hidden() async throws {
         try await DevtodevFixture.open { devtodev in
             let message = #"{"payload":{"data":{"key1":"v"},"badge":"11","sound":"s"},"options":{"hidden":"1"}}"#
             let ios = try await devtodev.draft(try await devtodev.push(#""ios":\#(message)"#))
             let payload = ios.content.platforms[.ios]?.fields["payload"]?.text
-            #expect(payload == #"{"aps":{"content-available":1},"key1":"v","_b":11,"_k":"\#(ios.id)"}"#)
+            #expect(payload == #"{"aps":{"content-available":1,"badge":11},"key1":"v","_k":"\#(ios.id)"}"#)
             #expect(ios.content.platforms[.ios]?.options.isBackground == true)
             let android = try await devtodev.content(.android, #""android":\#(message)"#)
             #expect(android.fields["data"]?["_h"] == "1")

@@ -71,7 +71,7 @@ struct PivotalAnalyticsTests {
                 .get, "/v1/receipts/\(message)", authorization: fixture.basic("app-1", "application-key-1"))
             #expect(receipt["received"] == 1 && receipt["opened"] == 1, "\(receipt.text)")
             let shown = try await fixture.admin(.get, "…/messages/\(message)")
-            #expect(shown["receipts"] == ["received": 1, "opened": 1])
+            #expect(shown["receipts"] == ["received": 1, "opened": 1, "content_opened": 0])
             let trail = try await fixture.admin(.get, "…/messages/\(message)/deliveries?device=\(Self.device)")
             let events = trail["items"]?.arrayValue ?? []
             #expect(events.compactMap { $0["event"]?.stringValue }.suffix(2) == ["received", "opened"])
@@ -80,6 +80,38 @@ struct PivotalAnalyticsTests {
                     .string((fixture.clock.now - .seconds(50)).description),
                     .string((fixture.clock.now - .seconds(40)).description),
                 ])
+        }
+    }
+
+    @Test("of an opened push imply that it was received")
+    func openedImpliesReceived() async throws {
+        try await Self.open { fixture, message in
+            let opened = Self.event("push_notification_opened", "\(message)", at: " \(fixture.clock.now.seconds) ")
+            let reply = try await Self.post(fixture, opened)
+            #expect(reply.status == 200)
+            #expect(try await Self.counts(fixture, message) == [.received: 1, .opened: 1])
+            let received = Self.event("push_notification_received", "\(message)", at: "1")
+            #expect(try await Self.post(fixture, received).status == 200)
+            #expect(try await Self.counts(fixture, message) == [.received: 1, .opened: 1])
+        }
+    }
+
+    @Test("of opened content appear in the message and its campaign")
+    func contentOpened() async throws {
+        try await Self.open { fixture, message in
+            let (app, now) = (fixture.app, fixture.clock.now)
+            let key = try await fixture.store.read { try $0.app(app)?.key }
+            let fact = DeviceFact(
+                device: try #require(DeviceID(Self.device)), subject: .message(message, .contentOpened), at: now)
+            let count = try await fixture.services.receipts.record([fact, fact], app: try #require(key), now: now) {
+                _ in
+                true
+            }
+            #expect(count == 1)
+            let shown = try await fixture.admin(.get, "…/messages/\(message)")
+            #expect(shown["receipts"] == ["received": 0, "opened": 0, "content_opened": 1])
+            let trail = try await fixture.admin(.get, "…/messages/\(message)/deliveries?device=\(Self.device)")
+            #expect(trail["items"]?.arrayValue?.last?["event"] == "content_opened", "\(trail.text)")
         }
     }
 

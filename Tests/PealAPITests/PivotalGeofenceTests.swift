@@ -188,7 +188,7 @@ struct PivotalGeofenceTests {
             let delta = try await fences.sync(known, device: device)
             #expect(delta["geofences.0.id"] == 2 && delta["num"] == 1)
             #expect(delta["deleted_geofence_ids"] == [1, 3])
-            #expect(try await fences.sync(as: fences.backend).status == 403)
+            #expect(try await fences.sync(as: fences.backend).status == 401)
         }
     }
 

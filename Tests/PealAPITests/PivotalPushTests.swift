@@ -1,4 +1,5 @@
 import HTTPTypes
+import PealAPI
 import PealCore
 import PealTesting
 import Synchronization
@@ -71,6 +72,77 @@ struct PivotalPushTests {
             let expired = try await Self.draft(fixture, verbatim)
             #expect(expired.expiresAt == Timestamp(milliseconds: 1_459_468_800_000))
             #expect(expired.startAt == nil)
+        }
+    }
+
+    @Test(
+        "without a body has content only for the platforms that it names",
+        arguments: [
+            (#"{"custom":{"ios":{"alert":"a"}}}"#, [Platform.ios]), (#"{"custom":{"android":{"a":1}}}"#, [.android]),
+            (#"{"custom":{"ios":{},"windows8":{"type":"badge","value":1},"android":null}}"#, [.ios, .windows]),
+            (#"{"body":"b","custom":{"ios":{"alert":"a"}}}"#, nil),
+        ] as [(String, [Platform]?)])
+    func absent(message: String, named: [Platform]?) async throws {
+        try await Self.open { fixture, push in
+            let reply = try await push(#"{"message":\#(message),"target":{"platform":"all"}}"#)
+            let content = try await Self.draft(fixture, reply).content
+            #expect(content.absentPlatforms == named.map { Set(Platform.allCases).subtracting($0) } ?? [])
+            if let named { #expect(Set(content.platforms.keys) == Set(named)) }
+        }
+    }
+
+    @Test("leaves out names that FCM reserves, with a warning")
+    func reserved() async throws {
+        try await Self.open { fixture, push in
+            let reply = try await push(
+                #"""
+                {"message":{"custom":{"android":
+                   {"from":"x","message_type":"y","google.a":1,"gcm.notification.b":2,"k":3}}},
+                 "target":{"platform":"all"}}
+                """#)
+            #expect(reply.status == 200 && reply.header("Warning")?.contains("4 members") == true, "\(reply.text)")
+            let draft = try await Self.draft(fixture, reply)
+            let data = draft.content.platforms[.android]?.fields["data"]
+            #expect(data == ["k": "3", "receiptId": .string(draft.id.description)])
+        }
+    }
+
+    @Test("starts at once within the configured time")
+    func threshold() async throws {
+        try await Fixture.open(options: APIOptions(pivotalImmediateSeconds: 5)) { fixture in
+            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            for (seconds, member) in [(5, "receipt_id"), (6, "schedule_id")] {
+                let reply = try await fixture.call(
+                    .post, "/v1/push",
+                    body: #"{"message":{"body":"b"},"target":{"platform":"all"},"scheduleIn":\#(seconds)}"#,
+                    authorization: fixture.basic("app-1", "application-key-1"))
+                #expect(reply[member] != nil, "\(reply.text)")
+            }
+        }
+    }
+
+    @Test("does not know the keys of the other realm, and each realm has its own challenge")
+    func realms() async throws {
+        try await Self.open { fixture, _ in
+            _ = try await fixture.key(
+                "pivotal-platform",
+                [("platform_uuid", "ios-1"), ("platform_secret", "platform-secret-1"), ("platform", "ios")])
+            _ = try await fixture.key("richie", [("username", "publisher"), ("password", "secret-1")])
+            let application = fixture.basic("app-1", "application-key-1")
+            let platform = fixture.basic("ios-1", "platform-secret-1")
+            let push = #"{"message":{"body":"b"},"target":{"platform":"all"}}"#
+            let onPush = try await fixture.call(.post, "/v1/push", body: push, authorization: platform)
+            #expect(onPush.status == 401)
+            #expect(onPush.header("WWW-Authenticate") == #"Basic realm="Push application""#)
+            let onDevices = try await fixture.call(
+                .post, "/v1/registration", body: #"{"registration_token":"\#(Fixture.deviceToken)"}"#,
+                authorization: application)
+            #expect(onDevices.status == 401)
+            #expect(onDevices.header("WWW-Authenticate") == #"Basic realm="Push platform""#)
+            // A key of another dialect stays forbidden.
+            let richie = try await fixture.call(
+                .post, "/v1/push", body: push, authorization: fixture.basic("publisher", "secret-1"))
+            #expect(richie.status == 403)
         }
     }
 

@@ -216,7 +216,7 @@ struct PivotalRegistrationTests {
                 let reply = try await fixture.call(
                     .post, "/v1/registration", body: Self.iOS, authorization: authorization)
                 #expect(reply.status == 401)
-                #expect(reply.header("WWW-Authenticate") == #"Basic realm="Push""#)
+                #expect(reply.header("WWW-Authenticate") == #"Basic realm="Push platform""#)
                 #expect(reply["error"] == "Unauthorized")
             }
         }

@@ -180,7 +180,7 @@ struct PivotalTagTests {
             #expect(nobody.status == 401)
             let platform = try await fixture.call(
                 .get, path, authorization: fixture.basic("p-ios", "a-secret-for-tests"))
-            #expect(platform.status == 403)
+            #expect(platform.status == 401)
         }
     }
 }

@@ -41,6 +41,23 @@ struct PivotalWindowsTests {
             .windows(
                 #"{"type":"toast","template_fields":{"b":"2","a":true,"textField1":"1","textField99":"3"}}"#,
                 #"{"type":"toast","fields":{"text":["1","true","2","3"]}}"#),
+            .windows(
+                #"{"type":"toast","template_name":"ToastImageAndText01","template_fields":{"textField1":"a","#
+                    + #""imgSrc1":"https://x/i.png"},"options":{"launch":"/p","audioSrc":"ms-winsoundevent:x","#
+                    + #""audioLoop":"true","audioSilent":false,"duration":"Long","tag":7,"cachePolicy":"no-cache"}}"#,
+                #"{"type":"toast","template":"ToastImageAndText01","fields":{"text":["a"],"image":["https://x/i.png"]}"#
+                    + #","tag":"7","cache_policy":"no-cache","launch":"/p","duration":"long","#
+                    + #""audio":{"src":"ms-winsoundevent:x","loop":true,"silent":false}}"#),
+            .windows(
+                #"{"type":"tile","template_name":"TileSquareImage","template_fields":{"imgSrc2":"b","imageField1":"a"}"#
+                    + #","options":{"launch":"/p","tag":"t","ttl":" 60 "}}"#,
+                #"{"type":"tile","template":"TileSquareImage","fields":{"image":["a","b"]},"tag":"t"}"#),
+            .phone(
+                #"{"template":"cycleTile","template_fields":{"tileId":"/p?a=1","title":"T","#
+                    + #""cycleImages":["1","2","3","4","5","6","7","8","9","10"]}}"#,
+                #"{"type":"tile","template":"cycleTile","fields":{"id":"/p?a=1","title":"T","CycleImage1":"1","#
+                    + #""CycleImage2":"2","CycleImage3":"3","CycleImage4":"4","CycleImage5":"5","CycleImage6":"6","#
+                    + #""CycleImage7":"7","CycleImage8":"8","CycleImage9":"9"}}"#),
             // The message's body replaces a missing text of a toast.
             Case(
                 #"{"body":"b","custom":{"windows8":{"type":"toast","template_name":"ToastImageAndText01","#

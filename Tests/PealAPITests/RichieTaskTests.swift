@@ -121,19 +121,61 @@ struct RichieTaskTests {
         }
     }
 
-    @Test("ignore trailing commas if the app allows them, and nothing else")
+    @Test("may have trailing commas, missing commas and comments, unless the app refuses them")
     func lenient() async throws {
-        let body = #"{"app_id":"an-app","topics":["all_users",],\#(Self.payloads),}"#
-        try await RichieFixture.open { richie in
+        let body = #"{"app_id":"an-app" /* ours */ "topics":["all_users",],\#(Self.payloads),}"#
+        try await RichieFixture.open(settings: ["lenient_json": false]) { richie in
             let status = try await richie.post(body).status
             #expect(status == 400)
         }
-        try await RichieFixture.open(settings: ["lenient_json": true]) { richie in
+        try await RichieFixture.open { richie in
             #expect(try await richie.post(body).status == 201)
-            for broken in ["{,}", #"{"a":[,]}"#, #"{"a":1,,}"#, #"{"a":[1,,]}"#, #"{"a":1 "b":2}"#] {
+            for broken in ["{,}", #"{"a":[,]}"#, #"{"a":1,,}"#, #"{"a":[1,,]}"#, #"{"a":1 b:2}"#] {
                 let text = try await richie.post(broken).text
                 #expect(text.contains("line 1, column"), "\(broken)")
             }
+        }
+    }
+
+    @Test("of one key go to the app that they name, among those it was granted")
+    func severalApps() async throws {
+        try await RichieFixture.open { richie in
+            let fixture = richie.fixture
+            let other = try await fixture.admin(.post, "/peal/v1/apps", ["name": "B", "richie_app_id": "b-app"])
+            let id = other["id"] ?? .null
+            _ = try await fixture.key("richie", [("username", "owner"), ("password", "secret-2"), ("apps", [id])])
+            func send(_ app: String, _ user: String, _ secret: String) async throws -> Int {
+                let body = #"{"app_id":"\#(app)","topics":["all_users"],\#(Self.payloads)}"#
+                return try await fixture.call(
+                    .post, RichieFixture.path, body: body, authorization: fixture.basic(user, secret)
+                ).status
+            }
+            #expect(try await send("an-app", "owner", "secret-2") == 201)
+            #expect(try await send("b-app", "owner", "secret-2") == 201)
+            #expect(try await send("c-app", "owner", "secret-2") == 404)
+            #expect(try await send("b-app", "publisher", "secret-1") == 403)
+            let path = "/peal/v1/apps/\(id.stringValue ?? "")/messages"
+            #expect(try await fixture.admin(.get, path)["items"]?.arrayValue?.count == 1)
+        }
+    }
+
+    @Test("pass analytics keys with dashes or nesting on, with a warning for each")
+    func analytics() async throws {
+        try await RichieFixture.open { richie in
+            let reply = try await richie.send(
+                #"""
+                {"ios":{"aps":{"alert":{"body":"b","custom_key":"v","custom-key":"w","nested":{"a":[1]}}}},
+                 "android":{"data":{"body":"b","custom_key":"v","other-key":1,"list":[1]}}}
+                """#)
+            let warning = reply.header("Warning") ?? ""
+            #expect(warning.contains(#"299 - "payloads.ios.aps.alert has 1 keys with a dash"#), "\(warning)")
+            #expect(warning.contains(#"299 - "payloads.ios.aps.alert has 1 nested keys"#), "\(warning)")
+            #expect(warning.contains("payloads.android.data has 1 keys with a dash"), "\(warning)")
+            #expect(!warning.contains("custom") && !warning.contains("other"))
+            let ios = RichieFixture.fields(try await richie.draft(reply), .ios) ?? ""
+            #expect(ios.contains(#""custom-key":"w","nested":{"a":[1]}"#), "\(ios)")
+            let plain = try await richie.send(#"{"ios":{"aps":{"alert":{"body":"b","custom_key":"v"}}}}"#)
+            #expect(plain.status == 201 && plain.header("Warning") == nil)
         }
     }
 

@@ -73,7 +73,7 @@ struct ShapeSample: Sendable, CustomTestStringConvertible {
 }
 
 extension ShapeSample {
-    static let all = native + credentials + pivotal
+    static let all = native + credentials + pivotal + contextPush + richie + devtodev
 
     private static let native: [ShapeSample] = [
         ShapeSample(
@@ -196,6 +196,95 @@ extension ShapeSample {
             "topics", PivotalTopicShapes.batch.shape,
             ["topics": ["old", ["name": "news", "timeToLive": "864000"]], "returnTopics": "true"],
             excluding: ["topics.name"]),
+    ]
+
+    private static let contextPush: [ShapeSample] = [
+        ShapeSample(
+            "a ContextPush message", ContextPushShapes(APIOptions()).schedule.shape,
+            [
+                "bundle_id": "com.example.cheese", "platform": "ios", "user_id": "ann", "campaign_id": "daily",
+                "idempotency_key": "k", "deliver_within_hours": "3", "delivery_method": "context_aware",
+                "content": [
+                    "title": "Hello", "subtitle": "Fresh", "body": "Cheese", "sound": "bell.caf", "badge": "1",
+                    "thread-id": "t", "userInfo": ["a": ["b"]], "imageUrl": "https://example.com/a.jpg",
+                ],
+            ], under: ContextPushShapes.policy),
+        ShapeSample(
+            "a localized ContextPush message under other names", ContextPushShapes(APIOptions()).schedule.shape,
+            [
+                "bundle_id": "com.example.cheese", "platform": "android", "user_id": "", "campaign_id": "daily",
+                "target_delivery_time": .string((now + .seconds(3600)).description),
+                "content": [
+                    "title": ["en": "Hello", "de": "Servus"], "body": ["en": "Cheese", "de": "Käse"],
+                    "default_locale": "en", "threadId": "t", "user_info": ["a": 1],
+                    "image_url": "https://example.com/a.jpg",
+                ],
+            ], under: ContextPushShapes.policy, excluding: ["target_delivery_time", "content.title", "content.body"]),
+        ShapeSample(
+            "a ContextPush cancellation", ContextPushShapes.cancel.shape,
+            [
+                "bundle_id": "com.example.cheese", "platform": "iOS", "user_id": 7, "campaign_id": "daily",
+                "idempotency_key": "k",
+            ], under: ContextPushShapes.policy),
+    ]
+
+    private static let richie: [ShapeSample] = [
+        ShapeSample(
+            "a Richie task", RichieShapes(APIOptions()).task.shape,
+            [
+                "app_id": "an-app", "topics": ["news", 7], "external_user_ids": ["ann"],
+                "payloads": [
+                    "ios": [
+                        "aps": [
+                            "alert": ["title": "Final", "body": "2:1", "publisher-item-id": "100200", "a": ["b"]],
+                            "content-available": "1", "issue-guid": "g", "issue-page": "10",
+                        ]
+                    ],
+                    "android": [
+                        "data": [
+                            "title": "Final", "body": "2:1", "external-browser-url": "https://example.com/1",
+                            "tab-id": "t", "alert": ["body": "3:1"],
+                        ]
+                    ],
+                ],
+            ], under: .tolerant)
+    ]
+
+    private static let devtodev: [ShapeSample] = [
+        ShapeSample(
+            "a devtodev push", DevtodevShapes.push.shape,
+            [
+                "user_token": "t", "app_id": "an-app", "campaign_tag": "spring", "pack_id": "p",
+                "audience": [["userId": "ann"], ["token": "x", "devtodevId": 5]],
+                "ios": [
+                    "payload": [
+                        "title": "T", "text": "X", "loc-args": ["a", 5], "data": ["a": 1], "badge": "11",
+                        "sound": "s.aiff", "attachment": ["type": "image", "url": "https://example.com/a.png"],
+                        "action": ["url": "http://example.com"],
+                        "interactive": [
+                            "template": "dtd_accept.open_decline.dismiss",
+                            "buttons": [["id": "accept", "action": ["deeplink": "a://b"]]],
+                        ],
+                    ],
+                    "options": [
+                        "hidden": false, "priority": "normal", "expire": "36000", "collapse_key": "k", "sandbox": 1,
+                    ],
+                ],
+                "android": [
+                    "payload": [
+                        "title": "T", "text": "X", "color": "#ff0000", "badge": 3, "vibration": "true",
+                        "interactive": ["buttons": [["id": "a", "text": "A", "handling": "background"]]],
+                    ],
+                    "options": ["expire": 0],
+                ],
+                "uwp": ["toast": ["title": "T"], "options": ["priority": "high"]],
+            ], under: .tolerant, excluding: ["audience", "ios.payload.interactive", "uwp.toast"]),
+        ShapeSample(
+            "a hidden devtodev push", DevtodevShapes.push.shape,
+            [
+                "app_id": "an-app", "audience": [["userId": "ann"]],
+                "ios": ["payload": ["data": ["a": "b"], "badge": "11"], "options": ["hidden": true]],
+            ], under: .tolerant, excluding: ["audience"]),
     ]
 
     private static func pivotal<Value>(

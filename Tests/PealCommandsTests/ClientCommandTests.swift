@@ -81,6 +81,14 @@ import Testing
                 ["segment", "put", "old apps", "--where", #" {"app_version":{"lt":"2"}}"#], "PUT",
                 "apps/APP/segments/old%20apps", #"{"where":{"app_version":{"lt":"2"}}}"#
             ),
+            (
+                [
+                    "message", "send", "--topic", "a", "--body", "B", "--at", "2030-01-01T09:00:00Z",
+                    "--in-recipient-time-zone", "--transactional", "--rate", "50",
+                ], "POST", "apps/APP/messages",
+                #"{"audience":{"topics":["a"]},"content":{"body":"B"},"options":{"transactional":true,"#
+                    + #""rate_per_second":50},"schedule":{"at":"2030-01-01T09:00:00Z","in":"recipient_time_zone"}}"#
+            ),
             (["segment", "list"], "GET", "apps/APP/segments?limit=200", ""),
             (["segment", "show", "a"], "GET", "apps/APP/segments/a", ""),
             (["segment", "delete", "a"], "DELETE", "apps/APP/segments/a", ""),

@@ -100,6 +100,23 @@ struct DeliveryTests {
         }
     }
 
+    @Test("sends nothing to a platform that the author gives no content for, and names the reason")
+    func noContent() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...10)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            var draft = fixture.draft(.all)
+            draft.content.absentPlatforms = [.ios]
+            let id = try await fixture.accept(draft, engine: service)
+            try await fixture.ended(id)
+            let counts = try await fixture.counts(id)
+            #expect(counts.suppressed == 10 && counts.reasons == ["NoContent": 10])
+            #expect(fixture.provider.sentCount(id) == 0)
+            #expect(try await fixture.trail(id, 3).map(\.reason) == ["NoContent"])
+        }
+    }
+
     @Test("names the reason where no push network of ours reaches a platform", arguments: [Route.fcm, .baidu])
     func noProvider(route: Route) async throws {
         let fixture = try await DeliveryFixture()

@@ -92,6 +92,32 @@ struct MomentDeliveryTests {
         }
     }
 
+    @Test("an app may send alerts to all of a user's devices at once, and the user counts once")
+    func allDevices() async throws {
+        let fixture = try await DeliveryFixture()
+        for number in 1...3 { try await Self.register(fixture, number) }
+        try await fixture.store.write(.control) { [app = fixture.app] store in
+            guard var own = try store.app(key: app) else { return }
+            own.settings[.alertsAllDevices] = true
+            try store.updateApp(own)
+        }
+        fixture.provider.answers { request in
+            request.key == 2 ? .accepted : .verdict(.retireAddress(since: nil, isSuspicious: false), "Unregistered")
+        }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let draft = Self.draft(fixture, method: .traditional)
+            try await Self.schedule(fixture, draft, service)
+            try await fixture.drive { try await fixture.state(draft.id) == .sent }
+            #expect(fixture.provider.sent(draft.id) == [1: 1, 2: 1, 3: 1])
+            let counts = try await fixture.counts(draft.id)
+            #expect(counts.accepted == 1 && counts.devices == 1)
+            #expect(try await Self.state(fixture, draft) == .sent)
+            #expect(
+                try await fixture.store.read { try $0.moments(app: draft.app, message: draft.id).first?.device } == 2)
+        }
+    }
+
     @Test("an alert that a provider defers is tried again, and ends as sent")
     func deferred() async throws {
         let fixture = try await DeliveryFixture()

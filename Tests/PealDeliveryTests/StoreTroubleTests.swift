@@ -259,15 +259,17 @@ struct PageGateTests {
     private struct Rules: PageGate {
         let suppressed: Set<String>
         let openAt: Timestamp
-        var needsPeople: Bool { true }
+        func needs(of job: DeliveryJob, in slice: Slice.ID) -> GateNeeds { GateNeeds(people: true) }
 
-        func rule(on page: DevicePage, of job: DeliveryJob, at now: Timestamp) -> [PageRuling] {
+        func rule(
+            on page: DevicePage, of job: DeliveryJob, in slice: Slice.ID, isSorting: Bool, at now: Timestamp
+        ) -> [PageRuling] {
             page.people.indices.compactMap { index in
                 if let user = page.people[index].user, suppressed.contains(user) {
-                    return PageRuling(index: index, decision: .suppress, reason: "Test")
+                    return PageRuling(index: index, decision: .suppress, reason: .frequencyCap)
                 }
                 guard page.keys[index].isMultiple(of: 2), now < openAt else { return nil }
-                return PageRuling(index: index, decision: .hold(until: openAt), reason: "Quiet")
+                return PageRuling(index: index, decision: .hold(until: openAt), reason: .quietHours)
             }
         }
     }
@@ -300,12 +302,12 @@ struct PageGateTests {
             try await fixture.eventually { try await fixture.counts(id).suppressed == 1 }
             try await fixture.eventually { try await fixture.counts(id).accepted == early }
             #expect(fixture.provider.sentCount(id) == early)
-            #expect(try await fixture.trail(id, 10).map(\.reason) == ["Quiet"])
+            #expect(try await fixture.trail(id, 10).map(\.reason) == ["QuietHours"])
             try await fixture.drive(by: .seconds(1)) { try await fixture.state(id) == .sent }
             #expect(fixture.now >= openAt)
             let counts = try await fixture.counts(id)
             #expect(counts.accepted == count - 1 && counts.suppressed == 1 && counts.resent == 0)
-            #expect(counts.reasons == ["Test": 1])
+            #expect(counts.reasons == ["FrequencyCap": 1])
             #expect(fixture.provider.repeatCount(id) == 0)
         }
     }

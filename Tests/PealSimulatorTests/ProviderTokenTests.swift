@@ -28,7 +28,9 @@ struct ProviderTokenTests {
         "takes a token for an hour, by a number of seconds",
         arguments: [
             ("\(now - 3_600)", nil), ("\(now - 3_601)", .expiredProviderToken), ("\(now + 60)", nil),
-            ("\(now + 61)", .invalidProviderToken), ("\"\(now)\"", .invalidProviderToken),
+            ("\(now + 61)", .invalidProviderToken), ("\"\(now)\"", nil),
+            ("\"\(now - 3_601)\"", .expiredProviderToken), ("\"x\"", .invalidProviderToken),
+            ("\"\"", .invalidProviderToken),
             ("null", .invalidProviderToken), ("1e300", .invalidProviderToken),
             ("-9223372036854775808", .invalidProviderToken),
         ] as [(String, APNsReason?)])
@@ -36,6 +38,16 @@ struct ProviderTokenTests {
         var memory = ConnectionMemory()
         #expect(try reason(account.providerToken(issuedAt: issuedAt), &memory) == expected)
         #expect(memory.isAuthenticated == (expected == nil))
+    }
+
+    @Test("warns about a time that is text, which Apple does not document, and only then")
+    func textualTime() throws {
+        var memory = ConnectionMemory()
+        #expect(try reason(account.providerToken(issuedAt: "\"\(Self.now)\""), &memory) == nil)
+        #expect(memory.warning?.contains("iat") == true)
+        var other = ConnectionMemory()
+        #expect(try reason(account.providerToken(), &other) == nil)
+        #expect(other.warning == nil)
     }
 
     @Test("refuses a wrong algorithm, team, key and signature")

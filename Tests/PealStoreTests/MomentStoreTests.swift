@@ -249,7 +249,12 @@ struct MomentStoreTests {
         #expect(again.moment.state == .cancelled && !again.isApplied)
         #expect(try await fixture.state(first.moment.message) == .cancelled)
         let third = try await verbs.schedule(Self.draft(fixture, key: "k"))
-        #expect(!third.isApplied && third.moment.state == .cancelled)
+        #expect(third.isApplied && third.moment.state == .open)
+        #expect(third.moment.message != first.moment.message)
+        // The name now belongs to the new message, and the cancelled one stays.
+        let named = try await fixture.store.read { [app = fixture.app] in try $0.moment(app: app, named: name) }
+        #expect(named?.message == third.moment.message)
+        #expect(try await Self.moment(fixture, first.moment).state == .cancelled)
     }
 
     @Test("users of an experiment stay in their arm, whatever becomes of the share", arguments: StoreUnderTest.allCases)

@@ -37,6 +37,8 @@ struct PruningTests {
         "location_group_place": "Limits.locationGroupLocationsMax for each group",
         "geofence_trigger": "pruned after PEAL_RETENTION_MESSAGES_DAYS",
         "segment": "Limits.segmentsPerAppMax",
+        "frequency": "pruned after Limits.frequencyHoursMax; goes with its device",
+        "rate_bucket": "one row for each app and message with a rate; goes with its message",
         "route_gate": "one row for each route of an app that was ever closed",
         "remainder": "deleted when its change is complete",
         "statistics": "summed up after Limits.statisticsMinutesLifeSeconds, deleted after statisticsDaysLifeSeconds",

@@ -31,6 +31,9 @@ struct Access: Sendable {
     /// Whether the body may name the caller.
     var isInBody: Bool { if case .parameter = authentication?.scheme { true } else { false } }
 
+    /// Whether only admins may call it.
+    var isAdmins: Bool { if case .admin = role { true } else { false } }
+
     /// Whether callers must prove who they are.
     var isGuarded: Bool { authentication != nil }
 
@@ -80,14 +83,20 @@ struct Authentication: Sendable {
     /// For the OpenAPI document.
     let text: String
 
-    /// - Parameter needs: the message of the refusal.
-    init(_ key: KeyKind, _ scheme: Scheme, admitsAdmin: Bool = false, needs: String, text: String) {
+    /// - Parameters:
+    ///   - needs: the message of the refusal.
+    ///   - realm: the name in the challenge, if the dialect has several.
+    init(
+        _ key: KeyKind, _ scheme: Scheme, admitsAdmin: Bool = false, needs: String, text: String, realm: String? = nil
+    ) {
         self.key = key
         self.scheme = scheme
         self.admitsAdmin = admitsAdmin
         var field: String?
         if case .parameter(let name, _) = scheme { field = name }
-        refusal = PealError(.unauthorized, needs, field: field)
+        var refusal = PealError(.unauthorized, needs, field: field)
+        refusal.realm = realm
+        self.refusal = refusal
         self.text = text
     }
 

@@ -60,7 +60,7 @@ struct Gatekeeper: Sendable {
         services.failures.succeeded(attempt)
         recognize(Caller(identity: .key(key)), visit, now: now)
         try services.quotas.spend(key.key)
-        let caller = try await withinOwnApp(Caller(identity: .key(key)), authentication)
+        let caller = try await withinOwnApp(Caller(identity: .key(key)), authentication, named: app)
         visit.admitted(caller)
         try Self.require(scope, of: caller)
         return caller
@@ -147,7 +147,7 @@ struct Gatekeeper: Sendable {
     }
 
     /// A valid key of another dialect is forbidden, anything else unauthorized. So is the dialect's own key in the
-    /// wrong scheme: in the right one it would open the path.
+    /// wrong scheme: in the right one it would open the path. Two realms of one dialect do not know each other's keys.
     private func refuseOthers(
         _ shown: AuthorizationHeader, _ authentication: Authentication, now: Timestamp
     ) async throws {
@@ -157,7 +157,9 @@ struct Gatekeeper: Sendable {
                 try await ring.key(
                     Dialects.loneSecrets.filter { $0 != authentication.key.name }, secret: secret, now: now)
             case .basic(let name, let secret):
-                try await ring.key(Dialects.pairs, publicHalf: name, secret: secret, now: now)
+                try await ring.key(
+                    Dialects.pairs.filter { !Dialects.areRealms($0, authentication.key.name) }, publicHalf: name,
+                    secret: secret, now: now)
             }
         if key != nil { throw Self.wrongDialect }
     }
@@ -168,13 +170,20 @@ struct Gatekeeper: Sendable {
         _ kind: KeyKind, secret: String, of app: AppKey?, now: Timestamp
     ) async throws -> StoredKey? {
         let first = try await ring.key([kind.name], secret: secret, now: now)
-        guard let app, kind.rules.isSharedByApps, first?.key.app != app else { return first }
+        guard let app, kind.rules.isSharedByApps, first?.key.serves(app) != true else { return first }
         return try await ring.sharedKey(kind.name, secret: secret, of: app, now: now) ?? first
     }
 
+    /// - Parameter named: the app that the request names; it counts if the key may be used for it.
     /// - Throws: `unauthorized` when the app was deleted meanwhile.
-    private func withinOwnApp(_ caller: Caller, _ authentication: Authentication) async throws -> Caller {
+    private func withinOwnApp(
+        _ caller: Caller, _ authentication: Authentication, named: App? = nil
+    ) async throws -> Caller {
         var caller = caller
+        if let named, caller.key?.serves(named.key) == true {
+            caller.app = named
+            return caller
+        }
         guard let key = caller.key, let app = try await services.store.read({ try $0.app(key: key.app) }) else {
             throw authentication.refusal
         }

@@ -59,6 +59,11 @@ enum Dialects {
     /// The kinds of keys that have a public half besides the secret.
     static let pairs: [DialectName] = keys.filter { $0.publicHalf != nil }.map(\.name)
 
+    /// Whether these are two kinds of keys of one dialect, each for its own paths.
+    static func areRealms(_ first: DialectName, _ second: DialectName) -> Bool {
+        first != second && all.contains { dialect in [first, second].allSatisfy(dialect.keys.map(\.name).contains) }
+    }
+
     static func key(_ name: DialectName) -> KeyKind? { keys.first { $0.name == name } }
 
     /// The dialect that a path belongs to, and whose envelope errors use. Only the path decides; a path of no other
@@ -108,11 +113,12 @@ struct KeyKind: Sendable {
     init(
         _ name: DialectName, usualScopes: Set<APIKey.Scope>,
         secret: (name: String, pattern: KeyRules.Pattern), publicHalf: (name: String, pattern: KeyRules.Pattern)? = nil,
-        sharedSecret: String? = nil, namesPlatform: Bool = false, isSharedByApps: Bool = false
+        sharedSecret: String? = nil, namesPlatform: Bool = false, isSharedByApps: Bool = false,
+        isGrantable: Bool = false
     ) {
         rules = KeyRules(
             dialect: name, usualScopes: usualScopes, secret: secret.pattern, publicHalf: publicHalf?.pattern,
-            hasSharedSecret: sharedSecret != nil, isSharedByApps: isSharedByApps)
+            hasSharedSecret: sharedSecret != nil, isSharedByApps: isSharedByApps, isGrantable: isGrantable)
         self.secret = secret.name
         self.publicHalf = publicHalf?.name
         self.sharedSecret = sharedSecret

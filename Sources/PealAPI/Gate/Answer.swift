@@ -55,6 +55,15 @@ struct Answer: Sendable {
         if reply.isReplay { headers[.idempotentReplayed] = "true" }
     }
 
+    /// Warns the caller about accepted but unusual parts of the request (RFC 7234 §5.5). The texts must not contain
+    /// anything from the request except paths.
+    mutating func warn(_ texts: [String]) {
+        guard !texts.isEmpty else { return }
+        headers[.warning] = texts.prefix(Self.warningsMax).map { "299 - \"\($0)\"" }.joined(separator: ", ")
+    }
+
+    private static let warningsMax = 8
+
     /// - Parameter isHead: sends the length of the body without the body.
     func response(isHead: Bool) -> Response {
         var headers = headers

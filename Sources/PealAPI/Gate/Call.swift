@@ -39,6 +39,13 @@ struct Call: Sendable {
         return app
     }
 
+    /// All apps that the caller's key may be used for, its own first.
+    func apps(in store: any StoreReading) throws -> [App] {
+        guard let app = caller.app else { return [] }
+        let others = try (caller.key?.apps ?? []).filter { $0.key != app.key }.compactMap { try store.app(key: $0.key) }
+        return [app] + others
+    }
+
     /// A path segment that the route reads as a parameter.
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
 
@@ -51,8 +58,9 @@ struct Call: Sendable {
 
     /// The body as a JSON object.
     /// - Throws: `invalid_json` with line and column.
-    func object(allowsTrailingCommas: Bool = false) throws(PealError) -> JSON {
-        let json = try document(allowsTrailingCommas: allowsTrailingCommas)
+    /// - Parameter isLenient: as in `JSONParser.parse`.
+    func object(isLenient: Bool = false) throws(PealError) -> JSON {
+        let json = try document(isLenient: isLenient)
         guard json.objectValue != nil else {
             throw PealError(.invalidJSON, "the body must be a JSON object, not \(json.typeName)")
         }
@@ -74,11 +82,10 @@ struct Call: Sendable {
         return elements
     }
 
-    private func document(allowsTrailingCommas: Bool = false) throws(PealError) -> JSON {
+    private func document(isLenient: Bool = false) throws(PealError) -> JSON {
         defer { parsing?.end() }
         do throws(JSONParser.Failure) {
-            return try JSONParser.parse(
-                body, valuesMax: jsonValuesMax, allowsTrailingCommas: allowsTrailingCommas)
+            return try JSONParser.parse(body, valuesMax: jsonValuesMax, isLenient: isLenient)
         } catch {
             guard !error.hasTooManyValues else {
                 throw PealError(.bodyTooLarge, "the body holds more than \(jsonValuesMax) JSON values")

@@ -295,7 +295,7 @@ extension DeliveryTrail.Event.Name {
     /// The class of its dot.
     var tone: String {
         switch self {
-        case .accepted, .received, .opened: "good"
+        case .accepted, .received, .opened, .contentOpened: "good"
         case .rejected, .retired, .quarantined: "bad"
         case .deferred, .held, .pending: "wait"
         case .matched, .sent, .healed: "live"
@@ -319,6 +319,7 @@ extension Texts {
         case .pending: self[.pending]
         case .received: self[.received]
         case .opened: self[.opened]
+        case .contentOpened: self[.contentOpened]
         case .notMatched: self[.eventNotMatched]
         case .healed: self[.eventHealed]
         case .quarantined: self[.eventQuarantined]

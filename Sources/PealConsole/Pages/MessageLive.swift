@@ -130,6 +130,7 @@ extension Texts {
         switch kind {
         case .received: self[.received]
         case .opened: self[.opened]
+        case .contentOpened: self[.contentOpened]
         case .heartbeat: ""
         }
     }

@@ -19,6 +19,22 @@ package struct APIKey: Sendable, Hashable {
     package var createdBy: String?
     /// Exact to a minute; nil before the first use.
     package var lastUsedAt: Timestamp?
+    /// All apps that the key may be used for, if it was granted to more than `app`; otherwise empty.
+    package var apps: [GrantedApp] = []
+
+    /// Whether the key may be used for that app.
+    package func serves(_ app: AppKey) -> Bool { app == self.app || apps.contains { $0.key == app } }
+
+    /// An app that a key may be used for.
+    package struct GrantedApp: Sendable, Hashable {
+        package let key: AppKey
+        package let id: AppID
+
+        package init(key: AppKey, id: AppID) {
+            self.key = key
+            self.id = id
+        }
+    }
 
     package init(
         id: KeyID, app: AppKey, dialect: DialectName, publicHalf: String, scopes: Set<Scope>, platform: Platform? = nil,

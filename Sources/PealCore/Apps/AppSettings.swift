@@ -13,16 +13,12 @@ package struct AppSettings: Sendable, Hashable {
 
     /// Applies the settings in `given` and writes out every one of `declared`, defaults included. Ignores unknown
     /// members and nulls.
-    /// - Throws: `invalid_field` for a value of the wrong type; `not_supported` for a limit that Peal does not
-    ///   implement.
+    /// - Throws: `invalid_field` for a value of the wrong type.
     package mutating func apply(
         _ given: JSON, declared: [any DeclaredSetting], path: String = "settings"
     ) throws(PealError) {
         guard given.objectValue != nil else {
             throw .invalid(path, "\(path) must be an object, not \(given.typeName)")
-        }
-        for name in ["quiet_hours", "frequency_cap", "rate_per_second"] {
-            if let value = given[name], !value.isNull { throw .unsupported("\(path).\(name)") }
         }
         for setting in declared {
             let value = try Self.value(given, setting, path) ?? json[setting.section]?[setting.name]
@@ -76,6 +72,8 @@ package protocol DeclaredSetting: Sendable {
     var section: String { get }
     var name: String { get }
     var standardJSON: JSON { get }
+    /// JSON Schema of the values.
+    var schema: JSON { get }
     /// The value in its stored form.
     /// - Throws: `invalid_field` for `path`.
     func checked(_ value: JSON, path: String) throws(PealError) -> JSON
@@ -83,6 +81,7 @@ package protocol DeclaredSetting: Sendable {
 
 extension Setting: DeclaredSetting {
     package var standardJSON: JSON { standard.settingJSON }
+    package var schema: JSON { Value.schema }
 
     package func checked(_ value: JSON, path: String) throws(PealError) -> JSON {
         guard let value = Value(setting: value) else { throw .invalid(path, Value.demand(name, not: value)) }
@@ -90,11 +89,13 @@ extension Setting: DeclaredSetting {
     }
 }
 
-/// The value of a setting: a flag, or a share from 0 to 1.
+/// The value of a setting: a flag, a share from 0 to 1, or a number of minutes.
 package protocol SettingValue: Sendable, Hashable {
     /// nil if `json` is not a valid value.
     init?(setting json: JSON)
     var settingJSON: JSON { get }
+    /// JSON Schema of the values.
+    static var schema: JSON { get }
     /// The error message for `value`.
     static func demand(_ name: String, not value: JSON) -> String
 }
@@ -106,6 +107,7 @@ extension Bool: SettingValue {
     }
 
     package var settingJSON: JSON { .bool(self) }
+    package static let schema: JSON = ["type": "boolean"]
 
     package static func demand(_ name: String, not value: JSON) -> String {
         "must be a boolean, not \(value.typeName)"
@@ -120,10 +122,43 @@ extension Double: SettingValue {
     }
 
     package var settingJSON: JSON { .number(String(self)) }
+    package static let schema: JSON = ["type": "number", "minimum": 0, "maximum": 1]
 
     package static func demand(_ name: String, not value: JSON) -> String {
         "\(name) must be a number from 0 to 1"
     }
+}
+
+/// A time in minutes, up to a week.
+package struct Minutes: SettingValue {
+    package let count: Int64
+
+    package init(_ count: Int64) { self.count = count }
+
+    package init?(setting json: JSON) {
+        guard let value = json.integerValue, (0...Limits.settingMinutesMax).contains(value) else { return nil }
+        count = value
+    }
+
+    package var seconds: Int64 { count * 60 }
+    package var settingJSON: JSON { .integer(count) }
+    package static let schema: JSON = [
+        "type": "integer", "minimum": 0, "maximum": .integer(Limits.settingMinutesMax),
+    ]
+
+    package static func demand(_ name: String, not value: JSON) -> String {
+        "\(name) must be 0 to \(Limits.settingMinutesMax) minutes"
+    }
+}
+
+extension Setting<Minutes> {
+    /// How long after its delivery window the server still tries to deliver a message that a device could have shown.
+    package static let windowGrace = Setting("contextpush", "grace_minutes", default: Minutes(60))
+}
+
+extension Setting<Bool> {
+    /// Whether the alert of a message with a delivery window goes to all of the user's devices instead of one.
+    package static let alertsAllDevices = Setting("contextpush", "all_devices", default: false)
 }
 
 extension Setting<Double> {

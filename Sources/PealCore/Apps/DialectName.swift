@@ -24,10 +24,12 @@ package struct KeyRules: Sendable, Hashable {
     /// Whether several apps may have keys with the same secret, because it belongs to a person and requests name the
     /// app.
     package let isSharedByApps: Bool
+    /// Whether one key may be granted to several apps, because requests name the app.
+    package let isGrantable: Bool
 
     package init(
         dialect: DialectName, usualScopes: Set<APIKey.Scope>, secret: Pattern, publicHalf: Pattern? = nil,
-        hasSharedSecret: Bool = false, isSharedByApps: Bool = false
+        hasSharedSecret: Bool = false, isSharedByApps: Bool = false, isGrantable: Bool = false
     ) {
         self.dialect = dialect
         self.usualScopes = usualScopes
@@ -35,6 +37,7 @@ package struct KeyRules: Sendable, Hashable {
         self.publicHalf = publicHalf
         self.hasSharedSecret = hasSharedSecret
         self.isSharedByApps = isSharedByApps
+        self.isGrantable = isGrantable
     }
 
     /// The form of a random value.

@@ -70,11 +70,14 @@ package struct ReadyRoutes: Sendable, Hashable {
 package struct ParkedRoute: Sendable, Hashable {
     package let app: AppID
     package let route: Route
+    /// Whether a person must act; otherwise it opens by itself.
+    package let isStopped: Bool
     package let slices: Int
     /// When the oldest message that waits was accepted.
     package let oldestAt: Timestamp
 
-    package init(app: AppID, route: Route, slices: Int, oldestAt: Timestamp) {
+    package init(app: AppID, route: Route, isStopped: Bool, slices: Int, oldestAt: Timestamp) {
+        self.isStopped = isStopped
         self.app = app
         self.route = route
         self.slices = slices

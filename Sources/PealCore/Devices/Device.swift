@@ -68,15 +68,23 @@ package struct DeviceIdentifier: Sendable, Hashable {
         case androidID = "android_id"
         case serialID = "serial_id"
         case devtodevID = "devtodev_id"
+
+        /// Whether the letter case of values is insignificant: UUIDs and hexadecimal numbers.
+        package var ignoresCase: Bool {
+            switch self {
+            case .idfa, .idfv, .advertisingID, .androidID: true
+            case .serialID, .devtodevID: false
+            }
+        }
     }
 
     package let kind: Kind
-    /// The id, which is compared byte by byte.
+    /// The id in the form that is compared byte by byte: in lower case (ASCII) if the letter case is insignificant.
     package let value: String
 
     package init(_ kind: Kind, _ value: String) {
         self.kind = kind
-        self.value = value
+        self.value = kind.ignoresCase ? value.lowercasedASCII : value
     }
 }
 
@@ -194,5 +202,11 @@ package struct DeviceSearch: Sendable, Hashable {
         self.routes = routes
         self.topic = topic
         self.containing = containing
+    }
+}
+
+extension String {
+    fileprivate var lowercasedASCII: String {
+        String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 }

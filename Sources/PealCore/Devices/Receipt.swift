@@ -17,6 +17,11 @@ package struct Receipt: Sendable, Hashable {
         case opened = 2
         /// The answer to a heartbeat.
         case heartbeat = 3
+        /// The content that the message refers to was opened, such as an article.
+        case contentOpened = 4
+
+        /// What a report of this kind proves as well: a message that was opened was received.
+        package var implied: [Kind] { self == .opened ? [.received] : [] }
     }
 }
 

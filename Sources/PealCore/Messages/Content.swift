@@ -12,6 +12,8 @@ package struct Content: Sendable, Hashable {
     package var category: String?
     package var defaultLocale: String?
     package var platforms: [Platform: PlatformContent] = [:]
+    /// Platforms that the author has no content for. Their devices count as suppressed with the reason `NoContent`.
+    package var absentPlatforms: Set<Platform> = []
 
     package init() {}
 

@@ -15,8 +15,8 @@ package struct MessageLife: Sendable, Hashable {
     /// The life of a new message.
     ///
     /// The message's own expiry counts as given, even beyond `secondsMax`. Without one the message lives for
-    /// `secondsMax`, and with a delivery window until Peal gives up late alerts. A platform's own expiry counts up to
-    /// the later of the message's expiry and `secondsMax`.
+    /// `secondsMax`, and with a delivery window until `DeliveryWindow.lastInstant`. A platform's own expiry counts up
+    /// to the later of the message's expiry and `secondsMax`.
     /// - Parameters:
     ///   - options: The message's own options; `content` holds those of its platforms.
     ///   - secondsMax: The configured lifetime.
@@ -26,7 +26,7 @@ package struct MessageLife: Sendable, Hashable {
     ) {
         let own = options.life?.lastInstant(from: start)
         if let window {
-            self.init(start: start, end: own ?? window.until + .seconds(Limits.momentRecoverySeconds))
+            self.init(start: start, end: own ?? window.lastInstant)
             return
         }
         let latest = start + .seconds(secondsMax)
@@ -75,6 +75,18 @@ extension MessageOptions.Life {
     }
 }
 
-extension Message {
-    package var life: MessageLife { MessageLife(start: startAt ?? createdAt, end: expiresAt) }
+extension DeliveryJob {
+    /// In recipients' time zones, a lifetime in seconds counts from the start in the last zone.
+    package var life: MessageLife {
+        let start = options.recipientsTime.map { MessageLife.lastStart(of: $0) } ?? message.startAt
+        return MessageLife(start: max(start ?? message.createdAt, message.createdAt), end: message.expiresAt)
+    }
+}
+
+extension MessageLife {
+    /// When clocks first show `reading` anywhere (UTC+14).
+    package static func firstStart(of reading: Timestamp) -> Timestamp { reading - .seconds(14 * 3600) }
+
+    /// When they show it in the last zone (UTC-12).
+    package static func lastStart(of reading: Timestamp) -> Timestamp { reading + .seconds(12 * 3600) }
 }

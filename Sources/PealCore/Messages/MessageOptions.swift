@@ -8,6 +8,13 @@ package struct MessageOptions: Sendable, Hashable {
     /// Narrows the APNs devices, and is the environment of unregistered addresses.
     package var environment: Environment?
     package var lostAnswer = LostAnswer.resend
+    /// Whether quiet hours and frequency caps do not concern it.
+    package var isTransactional = false
+    /// Notifications in a second; nil for as many as possible.
+    package var ratePerSecond: Int64?
+    /// What clocks show where a recipient is when it gets the message, written as if it were UTC; nil for a message that
+    /// starts everywhere at once.
+    package var recipientsTime: Timestamp?
 
     package init() {}
 

@@ -4,18 +4,20 @@ extension Moment {
     /// The moment after `event`. An event without meaning in the current state changes nothing.
     package func after(_ event: MomentEvent, at now: Timestamp) -> MomentStep {
         switch event {
-        case .supersede(let terms): superseded(terms)
+        case .supersede(let terms, let request): superseded(terms, request)
         case .cancel: cancelled()
         case .claim(let claim): claimed(claim, now)
-        case .fallback(let target): fallenBack(to: target, now)
+        case .fallback(let target): fallenBack(to: target.map { [$0] } ?? [], now)
+        case .fallbackToAll(let targets): fallenBack(to: targets, now)
         case .registered: registered(now)
         case .claimEnded: afterClaim(now)
         case .settled(let outcome, let reason, let next): settled(outcome, reason, next)
+        case .settledOne(let target, let outcome, let reason): settled(target, outcome, reason)
         case .receipt(let receipt, let device): received(receipt, device)
         }
     }
 
-    private func superseded(_ terms: Terms) -> MomentStep {
+    private func superseded(_ terms: Terms, _ request: Request?) -> MomentStep {
         var step = MomentStep(self)
         guard state == .open else { return step }
         step.moment.rev += 1
@@ -24,6 +26,7 @@ extension Moment {
         step.moment.fallbackAt = terms.fallbackAt
         step.moment.deadline = terms.deadline
         step.moment.awaitsDevice = false
+        step.moment.request = request ?? step.moment.request
         return step
     }
 
@@ -75,10 +78,13 @@ extension Moment {
     }
 
     /// If the user has no device before the window ends, the moment waits for the next device to register.
-    private func fallenBack(to target: Target?, _ now: Timestamp) -> MomentStep {
+    /// - Parameter targets: the device to alert, or several that are alerted at once; empty if the user has none.
+    private func fallenBack(to targets: [Target], _ now: Timestamp) -> MomentStep {
         var step = MomentStep(self)
         guard state == .open, now >= fallbackAt else { return step }
-        if let target {
+        if let target = targets.first {
+            if targets.count > 1 { step.moment.waiting = targets.map(\.device) }
+            for target in targets.dropFirst() { step.send(to: target, as: .sending) }
             step.send(to: target, as: .sending)
         } else if now < deadline {
             step.moment.fallbackAt = deadline
@@ -119,16 +125,36 @@ extension Moment {
             step.moment.end(.sent, .accepted, reason)
             step.report(.delivered, device)
         } else if outcome == .retired, state == .sending, let next {
-            step.report(.failed, device)
             step.send(to: next, as: .sending)
         } else {
             step.moment.end(.failed, outcome, reason)
-            step.report(.failed, device)
+            step.reportFailed()
         }
         return step
     }
 
-    /// A receipt counts only if it is new and comes from the device that has the message.
+    /// One of several alerts that went out together. The moment ends with the last of them.
+    private func settled(_ target: Target, _ outcome: Outcome, _ reason: String) -> MomentStep {
+        var step = MomentStep(self)
+        guard outcome != .moved, var left = waiting, let index = left.firstIndex(of: target.device) else { return step }
+        left.remove(at: index)
+        step.moment.waiting = left
+        if outcome == .accepted {
+            if self.outcome != .accepted {
+                (step.moment.device, step.moment.route) = (target.device, target.route)
+                (step.moment.outcome, step.moment.reason) = (.accepted, reason)
+            }
+            step.report(.delivered, target.device)
+        } else if self.outcome != .accepted {
+            (step.moment.outcome, step.moment.reason) = (outcome, reason)
+        }
+        guard left.isEmpty, state == .sending else { return step }
+        step.moment.state = step.moment.outcome == .accepted ? .sent : .failed
+        if step.moment.state == .failed { step.reportFailed() }
+        return step
+    }
+
+    /// A receipt counts only if it is new and comes from a device that has the message.
     private func received(_ receipt: MomentReceipt, _ device: DeviceKey) -> MomentStep {
         var step = MomentStep(self)
         let goal: State =
@@ -137,7 +163,8 @@ extension Moment {
             case .opened: .opened
             case .dismissed: .dismissed
             }
-        guard self.device == device, state != goal, state.successors.contains(goal) else { return step }
+        let hasIt = self.device == device || waiting != nil && tried.contains(device)
+        guard hasIt, state != goal, state.successors.contains(goal) else { return step }
         step.moment.state = goal
         step.moment.outcome = .accepted
         if goal.status != state.status { step.report(goal.status, device) }
@@ -158,24 +185,36 @@ extension MomentStep {
         moment.route = target.route
         moment.tried.append(target.device)
         moment.awaitsDevice = false
-        alert = target
+        alerts.append(target)
+    }
+
+    /// Reports the failure of each device that was tried. Nothing is reported before, because a message that failed on
+    /// one device may still be delivered on another.
+    fileprivate mutating func reportFailed() {
+        var reported: Set<DeviceKey> = []
+        let devices = moment.tried.isEmpty ? [moment.device].compactMap(\.self) : moment.tried
+        for device in devices where reported.insert(device).inserted { report(.failed, device) }
     }
 }
 
 /// An event in the life of a moment.
 package enum MomentEvent: Sendable, Hashable {
     /// The same request again, with different content or another window.
-    case supersede(Moment.Terms)
+    case supersede(Moment.Terms, request: Moment.Request? = nil)
     case cancel
     case claim(MomentClaim)
     /// The moment is due; nil if the user has no device now.
     case fallback(to: Moment.Target?)
+    /// The moment is due, and all of the user's devices are alerted at once, the first one being the most important.
+    case fallbackToAll([Moment.Target])
     /// A device of the user registered.
     case registered
     /// A claim expired.
     case claimEnded
     /// An alert ended: the provider's answer, and the next device if the address is dead.
     case settled(Outcome, reason: String, next: Moment.Target?)
+    /// One of several alerts that went out together ended.
+    case settledOne(Moment.Target, Outcome, reason: String)
     /// A report from a device.
     case receipt(MomentReceipt, device: DeviceKey)
 }
@@ -217,8 +256,8 @@ package enum MomentReceipt: String, CaseIterable, Sendable, Hashable {
 /// A moment after an event, and the effects that belong to the same transaction.
 package struct MomentStep: Sendable, Hashable {
     package var moment: Moment
-    /// The alert to send.
-    package var alert: Moment.Target?
+    /// The alerts to send: one, or one for each of the user's devices.
+    package var alerts: [Moment.Target] = []
     /// What authors receive, one notice for each device.
     package var notices: [Notice] = []
     /// Why a claim was refused.

@@ -35,10 +35,15 @@ package struct Moment: Sendable, Hashable {
     package var reason = ""
     /// The idempotency key of the request that scheduled it; nil if the request had none.
     package var idempotencyKey: String?
+    /// The request that scheduled or last replaced it; nil if it had no name.
+    package var request: Request?
+    /// The devices whose alerts have not ended, if the alert went to all of the user's devices at once; nil if it goes
+    /// to one device at a time.
+    package var waiting: [DeviceKey]?
 
     package init(
         app: AppKey, message: MessageID, userID: String, terms: Terms, route: Route, hadDevice: Bool,
-        idempotencyKey: String? = nil
+        idempotencyKey: String? = nil, request: Request? = nil
     ) {
         self.app = app
         self.message = message
@@ -50,15 +55,34 @@ package struct Moment: Sendable, Hashable {
         self.route = route
         self.hadDevice = hadDevice
         self.idempotencyKey = idempotencyKey
+        self.request = request
     }
 
-    /// Until when Peal retries an unconfirmed alert.
+    /// Until when Peal waits for the receipt of a device that claimed it.
     package var givenUpAt: Timestamp { deadline + .seconds(Limits.momentRecoverySeconds) }
 
     /// How it was delivered: context-aware only if a claim won, so that the device chose the moment.
     package var deliveryArm: Arm { claim == nil ? .traditional : .contextAware }
 
     package var place: Place { Place(app: app, message: message, userID: userID) }
+
+    /// Whether `request` repeats the one that this moment is from: the same body within a day.
+    package func isRepeated(by request: Request?) -> Bool {
+        guard let own = self.request, let request, own.digest == request.digest else { return false }
+        return request.at - own.at < .seconds(Limits.momentRepetitionSeconds)
+    }
+
+    /// A request to schedule a message, to recognize its repetition.
+    package struct Request: Sendable, Hashable {
+        /// SHA-256 of the body as compact JSON.
+        package let digest: [UInt8]
+        package let at: Timestamp
+
+        package init(digest: [UInt8], at: Timestamp) {
+            self.digest = digest
+            self.at = at
+        }
+    }
 
     /// Identifies a moment.
     package struct Place: Sendable, Hashable {
@@ -181,13 +205,27 @@ package struct DeliveryWindow: Sendable, Hashable {
     package var holdSeconds: Int64
     /// The name by which a later request finds the message; nil if only its id does.
     package var name: MomentName?
+    /// See `Moment.Request`; nil without a name.
+    package var request: Moment.Request?
+    /// How long after the window the server still tries to deliver a message that a device could have shown. It is not
+    /// stored: the message's expiry follows from it.
+    package var graceSeconds = Setting.windowGrace.standard.seconds
 
-    package init(until: Timestamp, method: Method, holdSeconds: Int64 = 0, name: MomentName? = nil) {
+    package init(
+        until: Timestamp, method: Method, holdSeconds: Int64 = 0, name: MomentName? = nil,
+        request: Moment.Request? = nil, graceSeconds: Int64 = Setting.windowGrace.standard.seconds
+    ) {
         self.until = until
         self.method = method
         self.holdSeconds = holdSeconds
         self.name = name
+        self.request = request
+        self.graceSeconds = graceSeconds
     }
+
+    /// When the message ends if its author states no expiry: a traditional one with the window, because it is sent long
+    /// before; one that a device may show until the end has the grace time for its alert.
+    package var lastInstant: Timestamp { method == .traditional ? until : until + .seconds(graceSeconds) }
 
     /// The raw value is part of the API and is stored.
     package enum Method: String, CaseIterable, Sendable, Hashable {
@@ -208,7 +246,9 @@ package struct DeliveryWindow: Sendable, Hashable {
 
     /// The terms for a user of `arm`.
     package func terms(_ arm: Arm, now: Timestamp) -> Moment.Terms {
-        let fallbackAt = arm == .traditional ? min(now + .seconds(holdSeconds), until) : until
+        // In a window shorter than twice the hold, the hold is half of it: the alert must be sent before the end.
+        let hold = min(.seconds(holdSeconds), max(.zero, until - now) / 2)
+        let fallbackAt = arm == .traditional ? now + hold : until
         return Moment.Terms(
             arm: arm, isClaimable: arm == .contextAware, fallbackAt: fallbackAt, deadline: until)
     }

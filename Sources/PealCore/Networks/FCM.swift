@@ -110,6 +110,20 @@ package struct FCMContent: NetworkContent {
     package var dataOnly: JSON? { self["data_only"] }
     /// The member of the message that identifies the device.
     package var target: JSON? { self["target"] }
+    /// Whether FCM reserves that name of a data member
+    /// (https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages, `data`).
+    package static func isReserved(_ name: String) -> Bool {
+        ["from", "message_type"].contains(name) || name.hasPrefix("google.") || name.hasPrefix("gcm.notification.")
+    }
+
+    /// Removes the data members that FCM reserves, for dialects that send app data to several networks.
+    /// - Returns: a warning with their number, if there were any.
+    package static func removeReserved(from data: inout JSON.Members, _ path: String) -> [String] {
+        let names = data.names.filter(isReserved)
+        for name in names { data[name] = nil }
+        return names.isEmpty ? [] : ["\(path): removed \(names.count) members whose names FCM reserves"]
+    }
+
     /// The members that FCM defines.
     package var message: JSON.Members {
         JSON.Members(members.pairs.filter { $0.0 != "data_only" && $0.0 != "target" })

@@ -143,6 +143,12 @@ package enum WindowsMember: String, CaseIterable, Sendable {
     /// The app's launch argument.
     case launch
     case tag, group
+    /// How long a toast is shown: `long` or `short`.
+    case duration
+    /// The sound of a toast: `src`, `loop` and `silent`.
+    case audio
+    /// Whether WNS keeps the notification for a device that is offline: `cache` or `no-cache`.
+    case cachePolicy = "cache_policy"
 }
 
 extension WindowsContent {

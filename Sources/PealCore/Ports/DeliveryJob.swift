@@ -64,6 +64,8 @@ package struct StoredLogRow: Sendable {
 package protocol DeliveryEngine: Sendable {
     /// The name under which this process leases slices.
     var owner: String { get }
+    /// Whether it takes slices at all; false while nothing is sent.
+    var takesSlices: Bool { get }
     /// Takes slices that were leased to `owner` in the transaction that accepted their message.
     func take(_ slices: [Slice])
     /// Announces committed work.
@@ -72,4 +74,11 @@ package protocol DeliveryEngine: Sendable {
     func interrupt(_ message: MessageID)
     /// The app's credentials changed: discard what the engine has cached of them.
     func credentialsChanged(app: AppKey, provider: ProviderName, environment: Environment)
+}
+
+extension DeliveryEngine {
+    package var takesSlices: Bool { true }
+
+    /// The name for leases in the transaction that accepts a message; nil while there are none.
+    var ownerForLeases: String? { takesSlices ? owner : nil }
 }

@@ -82,7 +82,7 @@ package struct RenderOrder: Sendable {
         let options = job.options(on: route.platform)
         self.init(
             message: job.message.id, content: job.content, options: options, locale: locale, route: route,
-            providerAppID: providerAppID, expiresAt: job.message.life.under(options).expiresAt, now: now)
+            providerAppID: providerAppID, expiresAt: job.life.under(options).expiresAt, now: now)
     }
 
     package init(

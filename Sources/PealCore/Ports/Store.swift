@@ -61,7 +61,11 @@ package struct QuarantinedSlice: Sendable, Hashable {
 
 /// Numbers for metrics.
 package struct StoreCensus: Sendable, Hashable {
+    /// Messages that have started.
     package var messagesUnfinished = 0
+    package var messagesScheduled = 0
+    /// When the oldest message that is being sent started.
+    package var oldestPendingAt: Timestamp?
     package var slicesReady = 0
     package var slicesWaiting = 0
     package var slicesLeased = 0

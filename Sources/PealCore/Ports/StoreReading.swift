@@ -14,6 +14,7 @@ package protocol StoreReading {
 
     /// The key with that public half, even when it has expired.
     func storedKey(_ dialect: DialectName, publicHalf: String) throws -> StoredKey?
+    /// The app's own keys, and those of other apps that were granted to it.
     func keys(app: AppKey) throws -> [APIKey]
 
     func credential(
@@ -85,6 +86,10 @@ package protocol StoreReading {
     ) throws -> DevicePage
     /// The name of a number in `DevicePage.locales`.
     func locale(_ number: Int32) throws -> String?
+    /// The name of a number in `DevicePage.Person.zone`.
+    func timeZone(_ number: Int32) throws -> String?
+    /// When the device that waits in a list of the message is due; nil if it does not wait.
+    func dueAt(app: AppKey, message: MessageID, route: Route, key: DeviceKey) throws -> Timestamp?
     /// Routes with slices that can be leased, starting behind `start` and going around once. Closed routes are left
     /// out until they may be probed. Looks at no more than `stepsMax` routes.
     func readyRoutes(after start: ActiveRoute?, stepsMax: Int, now: Timestamp) throws -> ReadyRoutes
@@ -112,6 +117,8 @@ package protocol StoreReading {
         -> String?
     /// How much work is waiting, for metrics.
     func census() throws -> StoreCensus
+    /// The bytes of the database; nil when unknown.
+    func size() throws -> Int?
 
     func moment(_ place: Moment.Place) throws -> Moment?
     /// The moment with that name, among all that the app ever had.

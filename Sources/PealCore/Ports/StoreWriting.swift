@@ -8,8 +8,10 @@ package protocol StoreWriting: StoreReading {
     func deleteApp(_ key: AppKey, now: Timestamp) throws -> Bool
     func setSetting(_ name: String, _ value: [UInt8]) throws
 
+    /// Stores the key with its grants.
     /// - Throws: `conflict` when another key of that dialect has the public half.
     func insertKey(_ key: StoredKey) throws
+    /// Deletes a key of the app, or only the app's grant of another app's key. Returns whether there was one.
     func deleteKey(_ id: KeyID, app: AppKey) throws -> Bool
 
     /// Stores the credential sealed and replaces an earlier one. The store computes the fingerprint.
@@ -72,6 +74,19 @@ package protocol StoreWriting: StoreReading {
     /// The same for a message that this transaction inserted, which need not be read again.
     func plan(_ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan
 
+    /// Counts the message for each of the devices, once, unless a device got as many as the cap allows.
+    /// - Returns: until when the other devices must wait.
+    func reserve(
+        _ keys: [DeviceKey], app: AppKey, message: MessageID, cap: FrequencyCap, now: Timestamp
+    ) throws -> [DeviceKey: Timestamp]
+
+    /// Takes what the rates of the message and its app (`ofApp`) allow now; with neither, all that is wanted.
+    func takeRate(
+        app: AppKey, message: MessageID, ofApp: Int64?, wanted: Int, now: Timestamp
+    ) throws -> RateGrant
+    /// Changes the rate of a message that may be under way; nil removes it.
+    func setRate(_ perSecond: Int64?, app: AppKey, message: MessageID) throws
+
     /// Moves messages whose start has passed to `planning`. Returns at most `limit` messages in that state.
     func dueMessages(now: Timestamp, limit: Int) throws -> [(app: AppKey, id: MessageID)]
     /// Makes waiting slices that are due ready. Returns how many.
@@ -132,6 +147,8 @@ package protocol StoreWriting: StoreReading {
     /// Cancels a message's open moments and asks the devices that claimed one to drop it. Returns how many were
     /// cancelled.
     func cancelMoments(app: AppKey, message: MessageID, now: Timestamp) throws -> Int
+    /// Takes the name of a moment away, so that another message may have it.
+    func releaseName(of moment: Moment.Place) throws
     /// Sends moments that are due and takes back claims that have ended, at most `limit` of each. Returns how many.
     func fireDueMoments(now: Timestamp, limit: Int) throws -> Int
     /// Reports to webhooks that a device became reachable or unreachable.

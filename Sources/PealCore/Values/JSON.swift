@@ -142,6 +142,29 @@ extension JSON {
         return Int64((isNegative ? "-" : "") + digits)
     }
 
+    /// A whole number, also as text: decimal digits with an optional minus sign, fraction and exponent, between blanks,
+    /// tabs and line ends. `+1` is not one, because some APIs use it for an increment.
+    package var tolerantInteger: Int64? {
+        guard case .string(let text) = self else { return integerValue }
+        let trimmed = text.trimmedBlanks
+        guard trimmed.isNumeral else { return nil }
+        return JSON.number(trimmed).integerValue
+    }
+
+    /// A boolean, also as 1, 0 or text in any letter case, between blanks.
+    package var tolerantFlag: Bool? {
+        switch self {
+        case .bool(let flag): flag
+        case .string(let text), .number(let text):
+            switch text.trimmedBlanks.lowercased() {
+            case "true", "1": true
+            case "false", "0": false
+            default: nil
+            }
+        case .null, .array, .object: nil
+        }
+    }
+
     package var doubleValue: Double? {
         guard case .number(let text) = self, let value = Double(text), value.isFinite else { return nil }
         return value
@@ -225,5 +248,38 @@ extension JSON {
             }
         }
         out.append(UInt8(ascii: "\""))
+    }
+}
+
+extension String {
+    /// The string without leading and trailing blanks, tabs and line ends.
+    package var trimmedBlanks: String {
+        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
+        guard utf8.first.map(isBlank) ?? false || utf8.last.map(isBlank) ?? false else { return self }
+        let rest = utf8.drop(while: isBlank)
+        return String(decoding: rest.dropLast(rest.reversed().prefix(while: isBlank).count), as: UTF8.self)
+    }
+
+    /// Whether it is a decimal number: an optional minus sign, digits, an optional fraction and exponent.
+    package var isNumeral: Bool {
+        var rest = utf8[...]
+        func digits() -> Bool {
+            let count = rest.prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }.count
+            rest = rest.dropFirst(count)
+            return count > 0
+        }
+        func take(_ bytes: String) -> Bool {
+            guard let first = rest.first, bytes.utf8.contains(first) else { return false }
+            rest = rest.dropFirst()
+            return true
+        }
+        _ = take("-")
+        guard digits() else { return false }
+        if take("."), !digits() { return false }
+        if take("eE") {
+            _ = take("+-")
+            guard digits() else { return false }
+        }
+        return rest.isEmpty
     }
 }

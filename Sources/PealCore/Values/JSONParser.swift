@@ -16,30 +16,31 @@ package struct JSONParser {
     private let depthMax: Int
     private let valuesMax: Int
     private var valuesRead = 0
-    private let allowsTrailingCommas: Bool
+    private let isLenient: Bool
 
     private init(
-        _ bytes: UnsafeBufferPointer<UInt8>, depthMax: Int, valuesMax: Int, allowsTrailingCommas: Bool
+        _ bytes: UnsafeBufferPointer<UInt8>, depthMax: Int, valuesMax: Int, isLenient: Bool
     ) {
         self.bytes = bytes
         self.depthMax = depthMax
         self.valuesMax = valuesMax
-        self.allowsTrailingCommas = allowsTrailingCommas
+        self.isLenient = isLenient
     }
 
     /// Parses `bytes`; arrays and objects may nest `depthMax` deep.
     /// - Parameters:
     ///   - valuesMax: how many values the document may hold, because each takes far more memory than its text.
     ///     Unlimited by default, for what the server wrote itself.
-    ///   - allowsTrailingCommas: Ignores one comma after the last member or element, which is not valid JSON.
+    ///   - isLenient: Accepts three things that are not valid JSON: one comma after the last member or element, a
+    ///     missing comma between two members or elements, and `//` and `/* */` comments.
     package static func parse(
         _ bytes: some Collection<UInt8>, depthMax: Int = Limits.jsonDepthMax, valuesMax: Int = .max,
-        allowsTrailingCommas: Bool = false
+        isLenient: Bool = false
     ) throws(Failure) -> JSON {
         let contiguous = ContiguousArray(bytes)
         let result: Result<JSON, Failure> = contiguous.withUnsafeBufferPointer { buffer in
             var parser = JSONParser(
-                buffer, depthMax: depthMax, valuesMax: valuesMax, allowsTrailingCommas: allowsTrailingCommas)
+                buffer, depthMax: depthMax, valuesMax: valuesMax, isLenient: isLenient)
             do throws(Failure) {
                 return .success(try parser.document())
             } catch {
@@ -57,13 +58,13 @@ package struct JSONParser {
         // A byte order mark is not part of JSON, but RFC 8259 §8.1 allows a reader to ignore it.
         if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF { position = 3 }
         let value = try value(depth: 0)
-        skipSpace()
+        try skipSpace()
         guard position == bytes.count else { throw failure("unexpected text after the document") }
         return value
     }
 
     private mutating func value(depth: Int) throws(Failure) -> JSON {
-        skipSpace()
+        try skipSpace()
         guard position < bytes.count else { throw failure("unexpected end of the document") }
         valuesRead += 1
         guard valuesRead <= valuesMax else {
@@ -87,18 +88,18 @@ package struct JSONParser {
         guard depth < depthMax else { throw failure("nested deeper than \(depthMax) levels") }
         position += 1
         var members = JSON.Members()
-        if skip(UInt8(ascii: "}")) { return .object(members) }
+        if try skip(UInt8(ascii: "}")) { return .object(members) }
         repeat {
-            skipSpace()
+            try skipSpace()
             if endsHere(UInt8(ascii: "}"), isFirst: members.isEmpty) { break }
             guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
                 throw failure("expected a member name in quotes")
             }
             let name = try string()
-            guard skip(UInt8(ascii: ":")) else { throw failure("expected ':' after a member name") }
+            guard try skip(UInt8(ascii: ":")) else { throw failure("expected ':' after a member name") }
             members[name] = try value(depth: depth + 1)
-        } while skip(UInt8(ascii: ","))
-        guard skip(UInt8(ascii: "}")) else { throw failure("expected ',' or '}'") }
+        } while try continues(in: .object)
+        guard try skip(UInt8(ascii: "}")) else { throw failure("expected ',' or '}'") }
         return .object(members)
     }
 
@@ -106,18 +107,36 @@ package struct JSONParser {
         guard depth < depthMax else { throw failure("nested deeper than \(depthMax) levels") }
         position += 1
         var elements: [JSON] = []
-        if skip(UInt8(ascii: "]")) { return .array(elements) }
+        if try skip(UInt8(ascii: "]")) { return .array(elements) }
         repeat {
-            skipSpace()
+            try skipSpace()
             if endsHere(UInt8(ascii: "]"), isFirst: elements.isEmpty) { break }
             elements.append(try value(depth: depth + 1))
-        } while skip(UInt8(ascii: ","))
-        guard skip(UInt8(ascii: "]")) else { throw failure("expected ',' or ']'") }
+        } while try continues(in: .array)
+        guard try skip(UInt8(ascii: "]")) else { throw failure("expected ',' or ']'") }
         return .array(elements)
     }
 
     /// Whether a permitted trailing comma came before.
-    private func endsHere(_ end: UInt8, isFirst: Bool) -> Bool { allowsTrailingCommas && !isFirst && peek(end) }
+    private func endsHere(_ end: UInt8, isFirst: Bool) -> Bool { isLenient && !isFirst && peek(end) }
+
+    private enum Container { case object, array }
+
+    /// Whether another member or element follows: after a comma, or for lenient readers where one begins.
+    private mutating func continues(in container: Container) throws(Failure) -> Bool {
+        let end = position
+        if try skip(UInt8(ascii: ",")) { return true }
+        guard isLenient, position < bytes.count else { return false }
+        switch bytes[position] {
+        case UInt8(ascii: "\""): return true
+        case UInt8(ascii: "{"), UInt8(ascii: "["): return container == .array
+        // Without a blank before it, this would continue a number or a word.
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "t"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"):
+            return container == .array && position > end
+        default: return false
+        }
+    }
 
     private mutating func word(_ word: StaticString, _ value: JSON) throws(Failure) -> JSON {
         let expected = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
@@ -157,19 +176,43 @@ package struct JSONParser {
         return position > start
     }
 
-    private mutating func skipSpace() {
+    private mutating func skipSpace() throws(Failure) {
         while position < bytes.count {
             switch bytes[position] {
             case 0x20, 0x09, 0x0A, 0x0D: position += 1
+            case UInt8(ascii: "/") where isLenient: try skipComment()
             default: return
             }
         }
     }
 
+    private mutating func skipComment() throws(Failure) {
+        let start = position
+        let isLine = start + 1 < bytes.count && bytes[start + 1] == UInt8(ascii: "/")
+        guard isLine || start + 1 < bytes.count && bytes[start + 1] == UInt8(ascii: "*") else {
+            throw failure("unexpected character")
+        }
+        position += 2
+        while position < bytes.count {
+            if isLine, bytes[position] == 0x0A { return }
+            if !isLine, bytes[position] == UInt8(ascii: "/"), position > start + 2,
+                bytes[position - 1] == UInt8(ascii: "*")
+            {
+                position += 1
+                return
+            }
+            position += 1
+        }
+        guard isLine else {
+            position = start
+            throw failure("unterminated comment")
+        }
+    }
+
     private func peek(_ byte: UInt8) -> Bool { position < bytes.count && bytes[position] == byte }
 
-    private mutating func skip(_ byte: UInt8) -> Bool {
-        skipSpace()
+    private mutating func skip(_ byte: UInt8) throws(Failure) -> Bool {
+        try skipSpace()
         guard peek(byte) else { return false }
         position += 1
         return true

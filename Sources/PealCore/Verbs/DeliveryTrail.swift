@@ -17,6 +17,7 @@ package struct DeliveryTrail: Sendable {
             case matched, held, sent, healed, deferred, accepted, rejected, retired, expired, suppressed, pending,
                 quarantined, received, opened
             case notMatched = "not_matched"
+            case contentOpened = "content_opened"
             case leftOut = "left_out"
         }
     }

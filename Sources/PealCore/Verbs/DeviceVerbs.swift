@@ -2,11 +2,13 @@
 package struct DeviceVerbs: Sendable {
     package let store: any Store
     package let providers: [ProviderName: any Provider]
+    private let quota: DeviceQuota
 
     /// - Parameter providers: check the addresses of their networks.
-    package init(store: any Store, providers: [ProviderName: any Provider]) {
+    package init(store: any Store, providers: [ProviderName: any Provider], quota: DeviceQuota) {
         self.store = store
         self.providers = providers
+        self.quota = quota
     }
 
     /// - Parameter isAudited: whether the audit log records the registration. It does not if devices register
@@ -16,13 +18,17 @@ package struct DeviceVerbs: Sendable {
         _ registration: DeviceRegistration, app: AppKey, isAudited: Bool = false, _ call: VerbCall,
         reply: @escaping @Sendable (DeviceRegistration.Result) throws -> Reply
     ) async throws -> Reply {
-        try await store.commit(.intake, call, reply: reply) { [self] store in
+        let isFull = try await quota.isFull(app, store)
+        let (reply, made) = try await store.commit(.intake, call, reply: reply) { [self] store in
+            try admit(registration, isFull, app: app, in: store)
             let check = try check(of: [registration.address], app: app, in: store)
             let result = try store.register(
                 try checked(registration, check, app: app, in: store), app: app, now: call.now)
             if isAudited { try store.audit(call, app: app, "device.put", "device \(result.device.id)") }
             return result
-        }.reply
+        }
+        if made?.isNew == true { quota.added(1, to: app) }
+        return reply
     }
 
     /// The result for each device of a batch, in its order.
@@ -34,13 +40,16 @@ package struct DeviceVerbs: Sendable {
         _ batch: [Result<DeviceRegistration, PealError>], app: AppKey, _ call: VerbCall,
         reply: @escaping @Sendable ([BatchResult]) throws -> Reply
     ) async throws -> Reply {
-        try await store.commit(.intake, call, reply: reply) { [self] store in
+        let isFull = try await quota.isFull(app, store)
+        let (reply, made) = try await store.commit(.intake, call, reply: reply) { [self] store in
             let addresses = batch.compactMap { try? $0.get().address }
             let check = try check(of: addresses, app: app, in: store)
             let results = try batch.map { item -> BatchResult in
                 let registration: DeviceRegistration
                 do {
-                    registration = try checked(try item.get(), check, app: app, in: store)
+                    let given = try item.get()
+                    try admit(given, isFull, app: app, in: store)
+                    registration = try checked(given, check, app: app, in: store)
                 } catch let error as PealError where error.code.httpStatus < 500 {
                     return .failure(error)
                 }
@@ -49,7 +58,9 @@ package struct DeviceVerbs: Sendable {
             let count = results.count { (try? $0.get()) != nil }
             try store.audit(call, app: app, "device.batch", "\(count) of \(results.count) devices")
             return results
-        }.reply
+        }
+        quota.added(made?.count { (try? $0.get())?.isNew == true } ?? 0, to: app)
+        return reply
     }
 
     /// Edits a device. `edit` receives the device, or nil if it is unknown, and returns the registration that replaces
@@ -58,9 +69,11 @@ package struct DeviceVerbs: Sendable {
         _ id: DeviceID, app: AppKey, isAudited: Bool = false, _ call: VerbCall,
         edit: @escaping @Sendable (Device?) throws(PealError) -> DeviceRegistration
     ) async throws -> DeviceRegistration.Result {
-        try await store.write(.intake) { [self] store in
+        let isFull = try await quota.isFull(app, store)
+        return try await store.write(.intake) { [self] store in
             let device = try store.device(app: app, id: id)
             var registration = try edit(device)
+            try admit(registration, isFull, app: app, in: store)
             if registration.address != device?.address {
                 let check = try check(of: [registration.address], app: app, in: store)
                 registration = try checked(registration, check, app: app, in: store)
@@ -69,6 +82,17 @@ package struct DeviceVerbs: Sendable {
             if isAudited { try store.audit(call, app: app, "device.change", "device \(id)") }
             return result
         }
+    }
+
+    /// - Throws: `rate_limited` for a new device of an app that may have no more, `invalid_field` for too many topics.
+    private func admit(
+        _ registration: DeviceRegistration, _ isFull: Bool, app: AppKey, in store: any StoreReading
+    ) throws {
+        try quota.check(topicsOf: registration)
+        guard isFull, try store.device(app: app, id: registration.id) == nil,
+            try store.devices(app: app, DeviceFilter(address: registration.address), after: 0, limit: 1).isEmpty
+        else { return }
+        throw quota.refusal
     }
 
     /// The check for `addresses`. The app's keys are read only if one of the addresses needs a key.
@@ -98,11 +122,11 @@ package struct DeviceVerbs: Sendable {
     package func changeTopics(
         of id: DeviceID, app: AppKey, add: [String], remove: [String], _ call: VerbCall
     ) async throws -> Device {
-        try await store.write(.intake) { store in
+        try await store.write(.intake) { [quota] store in
             guard let device = try store.device(app: app, id: id) else { throw PealError.notFound("device") }
             let topics = Set(device.topics(at: call.now)).subtracting(remove).union(add)
-            guard topics.count <= Limits.topicsPerDeviceMax else {
-                throw PealError.invalid("topics", "a device may have at most \(Limits.topicsPerDeviceMax) topics")
+            guard topics.count <= quota.topicsPerDevice else {
+                throw PealError.invalid("topics", "a device may have at most \(quota.topicsPerDevice) topics")
             }
             try store.changeTopics(app: app, device: device.key, add: add, remove: remove, now: call.now)
             guard let changed = try store.device(app: app, id: id) else { throw PealError.notFound("device") }
@@ -168,8 +192,8 @@ extension DeviceVerbs {
         _ drafts: [SubscriptionDraft], app: AppKey, _ call: VerbCall
     ) async throws -> [PealError?] {
         do {
-            return try await store.write(.intake) { store in
-                let faults = try drafts.map { try Self.fault(of: $0, app: app, call, in: store) }
+            return try await store.write(.intake) { [self] store in
+                let faults = try drafts.map { try fault(of: $0, app: app, call, in: store) }
                 guard faults.allSatisfy({ $0 == nil }) else { throw Undone(faults: faults) }
                 return faults
             }
@@ -183,15 +207,15 @@ extension DeviceVerbs {
         let faults: [PealError?]
     }
 
-    private static func fault(
+    private func fault(
         of draft: SubscriptionDraft, app: AppKey, _ call: VerbCall, in store: any StoreWriting
     ) throws -> PealError? {
-        let devices = try devices(draft.target, app: app, in: store)
+        let devices = try Self.devices(draft.target, app: app, in: store)
         if devices.isEmpty { return .notFound("device") }
         for device in devices {
             let topics = Set(device.topics(at: call.now)).union(draft.topics)
-            guard topics.count <= Limits.topicsPerDeviceMax else {
-                return .invalid("tags", "a device may have at most \(Limits.topicsPerDeviceMax) tags")
+            guard topics.count <= quota.topicsPerDevice else {
+                return .invalid("tags", "a device may have at most \(quota.topicsPerDevice) tags")
             }
             try store.changeTopics(app: app, device: device.key, add: draft.topics, remove: [], now: call.now)
         }

@@ -97,7 +97,7 @@ package struct GeofenceVerbs: Sendable {
         _ call: VerbCall,
         _ body: @escaping @Sendable (any StoreWriting) throws -> (Result, [Geofence.Plan])
     ) async throws -> Result {
-        let owner = engine.owner
+        let owner = engine.ownerForLeases
         let (result, outcome) = try await store.write(.control) { [announcement] store in
             let (result, plans) = try body(store)
             guard let audience = GeofenceAudience(plans, now: call.now) else {

@@ -51,12 +51,35 @@ package struct KeyVerbs: Sendable {
                     made.stored.key.publicHalf = Self.publicHalf(ofHash: made.stored.secretHash, in: app)
                 }
             }
+            made.stored.key.apps = try Self.grants(draft.apps, home: app, in: store)
             try store.insertKey(made.stored)
-            try store.audit(call, app: app, "key.create", Self.text(made.stored.key))
+            let name = Self.text(made.stored.key)
+            try store.audit(call, app: app, "key.create", name)
+            for granted in made.stored.key.apps where granted.key != app {
+                try store.audit(call, app: granted.key, "key.grant", name)
+            }
             return made
         }.reply
     }
 
+    /// The home app and the others, each once; empty if there are no others.
+    /// - Throws: `invalid_field` for an unknown app.
+    private static func grants(
+        _ others: [AppID], home: AppKey, in store: any StoreReading
+    ) throws -> [APIKey.GrantedApp] {
+        guard let own = try store.app(key: home) else { throw PealError.notFound("app") }
+        var apps = [APIKey.GrantedApp(key: own.key, id: own.id)]
+        for (index, id) in others.enumerated() {
+            guard let app = try store.app(id) else {
+                throw PealError.invalid("apps[\(index)]", "apps[\(index)] is unknown")
+            }
+            let granted = APIKey.GrantedApp(key: app.key, id: app.id)
+            if !apps.contains(granted) { apps.append(granted) }
+        }
+        return apps.count > 1 ? apps : []
+    }
+
+    /// Revokes a key of the app. A key that was granted to the app by another one is revoked for this app only.
     /// - Throws: `not_found`.
     package func revoke(_ id: KeyID, app: AppKey, _ call: VerbCall) async throws {
         try await store.write(.control) { store in
@@ -117,6 +140,8 @@ package struct KeyDraft: Sendable, Hashable {
     package var secret: String?
     /// Hexadecimal text.
     package var sharedSecret: String?
+    /// Further apps that the key may be used for.
+    package var apps: [AppID] = []
 
     package init(rules: KeyRules) { self.rules = rules }
 

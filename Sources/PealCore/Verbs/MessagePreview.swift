@@ -117,6 +117,7 @@ extension MessagePreview {
             let addressed = Set(audience.addresses.map(\.route.platform))
             var possible = isAddressed ? addressed : Set(Platform.addressable)
             if let narrowed = audience.platforms { possible.formIntersection(narrowed) }
+            possible.subtract(draft.content.absentPlatforms)
             platforms = Platform.addressable.filter(possible.contains)
             let providers = Set(records.map(\.provider))
             var counting = Set(

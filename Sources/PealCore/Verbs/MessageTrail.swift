@@ -167,9 +167,17 @@ struct MessageTrail {
         case .scheduled, .planning, .sending, .paused:
             let wait = message.state == .paused ? "the message is paused" : message.state.name
             let tried = log.isEmpty ? "not handed to a network yet" : "to be tried again"
-            let detail = try [wait, tried, obstacle(on: recipient.route)].compactMap(\.self).joined(separator: "; ")
+            let detail = try [wait, tried, obstacle(on: recipient.route), rate()].compactMap(\.self)
+                .joined(separator: "; ")
             return [Event(device: device, at: log.last?.at ?? begun, name: .pending, detail: detail)]
         }
+    }
+
+    /// The limit under which the device waits for its turn.
+    private func rate() throws -> String? {
+        let ofApp = try store.app(key: message.app)?.settings.rules.ratePerSecond
+        guard let rate = [draft?.options.ratePerSecond, ofApp].compactMap(\.self).min() else { return nil }
+        return "\(HoldReason.rateLimit.rawValue): at most \(rate) a second"
     }
 
     /// Why nothing is sent over the route now; nil when no reason is known.
@@ -203,7 +211,15 @@ struct MessageTrail {
             found += events(recipient, stored, entry, isSent: entry.attempt > attempts)
             attempts = max(attempts, entry.attempt)
         }
-        return Self.ordered(found)
+        found = Self.ordered(found)
+        if let last = found.last, last.name == .held,
+            let due = try store.dueAt(
+                app: message.app, message: message.id, route: recipient.route, key: recipient.key)
+        {
+            found[found.count - 1] = Event(
+                device: last.device, at: last.at, name: .held, detail: "\(last.detail), until \(due)")
+        }
+        return found
     }
 
     /// The device's own reports.
@@ -212,6 +228,8 @@ struct MessageTrail {
             switch receipt.kind {
             case .received: Event(device: recipient.device, at: receipt.at, name: .received, detail: "")
             case .opened: Event(device: recipient.device, at: receipt.at, name: .opened, detail: "")
+            case .contentOpened:
+                Event(device: recipient.device, at: receipt.at, name: .contentOpened, detail: "")
             case .heartbeat: nil
             }
         }
@@ -222,6 +240,9 @@ struct MessageTrail {
         _ recipient: Recipient, _ stored: StoredLogRow, _ entry: DeliveryLogEntry, isSent: Bool
     ) -> [Event] {
         let (row, route) = (stored.row, stored.slice.route)
+        if entry.outcome == .moved, HoldReason(rawValue: entry.reason) != nil {
+            return [Event(device: recipient.device, at: row.sentAt, name: .held, detail: entry.reason)]
+        }
         var events: [Event] = []
         if isSent {
             let locale = entry.locale.map { ", rendered in \($0)" } ?? ""

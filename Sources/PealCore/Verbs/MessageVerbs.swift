@@ -20,7 +20,7 @@ package struct MessageVerbs: Sendable {
     package func send(
         _ draft: MessageDraft, _ call: VerbCall, reply: @escaping @Sendable (Accepted) throws -> Reply
     ) async throws -> Reply {
-        let owner = engine.owner
+        let owner = engine.ownerForLeases
         let (reply, outcome) = try await store.commit(
             .intake, call, reply: { (outcome: Outcome) in try reply(outcome.accepted) },
             change: { store in
@@ -47,7 +47,7 @@ package struct MessageVerbs: Sendable {
     /// Makes the message durable in the caller's transaction. The caller must pass the outcome to the engine
     /// afterwards.
     static func accept(
-        _ draft: MessageDraft, owner: String, in store: any StoreWriting, now: Timestamp
+        _ draft: MessageDraft, owner: String?, in store: any StoreWriting, now: Timestamp
     ) throws -> Outcome {
         try store.insertMessage(draft)
         if draft.window != nil {
@@ -75,13 +75,19 @@ package struct MessageVerbs: Sendable {
     }
 
     /// Changes a message that has not started.
+    /// - Parameter rate: The new rate, if the change contains nothing else: that is possible until the message ends.
     /// - Throws: `not_found`; `conflict` when it has started; what `edit` throws.
     package func change(
-        _ id: MessageID, app: AppKey, _ call: VerbCall,
+        _ id: MessageID, app: AppKey, _ call: VerbCall, onlyRate rate: RateChange? = nil,
         edit: @escaping @Sendable (inout MessageDraft) throws(PealError) -> Void
     ) async throws -> MessageReport {
         let report = try await store.write(.control) { store in
             guard let message = try store.message(app: app, id: id) else { throw PealError.notFound("message") }
+            if let rate, [.planning, .sending, .paused].contains(message.state), message.windowUntil == nil {
+                try store.setRate(rate.perSecond, app: app, message: id)
+                try store.audit(call, app: app, "message.rate", "message \(id)")
+                return try Self.report(id, app: app, in: store)
+            }
             guard message.state == .scheduled, var draft = try store.draft(app: app, id: id) else {
                 throw Self.refusal(message.state, "changed")
             }
@@ -91,8 +97,17 @@ package struct MessageVerbs: Sendable {
             try store.audit(call, app: app, "message.change", "message \(id)")
             return try Self.report(id, app: app, in: store)
         }
+        if rate != nil { engine.interrupt(id) }
         engine.wake()
         return report
+    }
+
+    /// A message's new rate.
+    package struct RateChange: Sendable, Hashable {
+        /// nil removes the limit.
+        package let perSecond: Int64?
+
+        package init(perSecond: Int64?) { self.perSecond = perSecond }
     }
 
     /// Stops what has not been sent yet. A cancelled message may be cancelled again.

@@ -15,8 +15,9 @@ package struct MomentVerbs: Sendable {
         package let isApplied: Bool
     }
 
-    /// Makes a message to one user durable. If the name is known, the last request applies while the message is open;
-    /// afterwards nothing is sent again.
+    /// Makes a message to one user durable. If the name is known, the last request applies while the message is open.
+    /// After that, the same request is a repetition and changes nothing, and another one is a new message, as is any
+    /// request after a cancellation.
     /// - Parameter draft: A draft with a delivery window, for one user.
     package func schedule(_ draft: MessageDraft, _ call: VerbCall) async throws -> Result {
         let result = try await store.write(.intake) { store in
@@ -33,13 +34,18 @@ package struct MomentVerbs: Sendable {
     private static func accept(_ draft: MessageDraft, in store: any StoreWriting) throws -> Result {
         var draft = draft
         let known = try draft.window?.name.flatMap { try store.moment(app: draft.app, named: $0) }
-        if let known {
-            guard known.state == .open else { return Result(moment: known, isApplied: false) }
+        if let known, known.state == .open {
             draft.id = known.message
             guard try store.replaceDraft(draft, now: draft.createdAt) else {
                 throw PealError(.conflict, "the message is being sent")
             }
         } else {
+            if let known {
+                guard known.state == .cancelled || !known.isRepeated(by: draft.window?.request) else {
+                    return Result(moment: known, isApplied: false)
+                }
+                try store.releaseName(of: known.place)
+            }
             try store.insertMessage(draft)
         }
         guard let user = draft.audience.users.first,

@@ -5,7 +5,7 @@ package struct ReceiptVerbs: Sendable {
     package init(gatherer: ReceiptGatherer) { self.gatherer = gatherer }
 
     /// Stores the receipts of known devices for known messages and geofences, and ignores all others. Repeated receipts
-    /// change nothing.
+    /// change nothing. `Receipt.Kind.implied` is stored too.
     /// - Parameter isOwn: A device for which it is false counts as unknown.
     /// - Returns: How many were new.
     @discardableResult
@@ -52,7 +52,9 @@ package struct ReceiptVerbs: Sendable {
                     guard let sentAt = try createdAt(id) else { continue }
                     // With a wrong device clock, a receipt must not be earlier than its message.
                     let at = max(sentAt, min(fact.at, now))
-                    receipts.append(Receipt(message: id, device: device, kind: kind, at: at))
+                    for kind in [kind] + kind.implied {
+                        receipts.append(Receipt(message: id, device: device, kind: kind, at: at))
+                    }
                 case .geofence(let id, let location):
                     guard try isKnown(id) else { continue }
                     let at = min(fact.at, now)

@@ -132,10 +132,8 @@ struct Conclusion: Sendable {
             return deferred(key, wait, reason)
         case .held(let until, let reason):
             untriedCount += 1
-            if terms.life.isOver(at: until) {
-                return DeliveryLog.Ending(.expired, reason: reason, attempt: terms.attempt)
-            }
-            put(key, terms.attempt, at: until, isDoubtful: terms.doubt > 0)
+            // One that would wait beyond the message's end expires then.
+            put(key, terms.attempt, at: min(until, terms.life.end), isDoubtful: terms.doubt > 0)
             return DeliveryLog.Ending(.moved, reason: reason, attempt: terms.attempt)
         case .returned(_, let reason):
             untriedCount += 1

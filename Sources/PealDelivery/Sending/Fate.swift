@@ -136,6 +136,8 @@ enum Reason {
     }
     static let lateAnswer = "LateAnswer"
     static let messageFailed = "MessageFailed"
+    /// The author gives no content for the platform.
+    static let noContent = "NoContent"
     static let noCredential = "NoCredential"
     static let noProvider = "NoProvider"
     static let retirementDoubted = "RetirementDoubted"

@@ -27,7 +27,7 @@ final class MessageWork: Sendable {
 
     func options(on route: Route) -> MessageOptions { job.options(on: route.platform) }
 
-    func life(on route: Route) -> PlatformLife { job.message.life.under(options(on: route)) }
+    func life(on route: Route) -> PlatformLife { job.life.under(options(on: route)) }
 
     /// The renderings for a route. A rendering with the remaining seconds is soon outdated, one with the instant of
     /// expiry is not.

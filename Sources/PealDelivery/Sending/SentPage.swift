@@ -1,13 +1,38 @@
 internal import PealCore
 
-/// Decides, between reading and rendering, which devices of a page are sent to now. The rules that the operator and the
-/// app set (quiet hours, caps, rates) are conformers; `OpenGate` is the one without rules.
+/// Decides, between reading and rendering, which devices of a page are sent to now. `AppGate` applies the rules that
+/// apps and messages set; tests have rules of their own.
 protocol PageGate: Sendable {
-    /// Whether its rules need `DevicePage.people`, which cost a little to read.
-    var needsPeople: Bool { get }
+    func needs(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateNeeds
 
+    /// The rates that limit the message.
+    func rates(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateRates
+
+    /// - Parameter isSorting: The devices may be sent to later than now: only rules about time decide.
     /// - Returns: The devices that are not sent to now, each once; everybody else is.
-    func rule(on page: DevicePage, of job: DeliveryJob, at now: Timestamp) -> [PageRuling]
+    func rule(
+        on page: DevicePage, of job: DeliveryJob, in slice: Slice.ID, isSorting: Bool, at now: Timestamp
+    ) async throws -> [PageRuling]
+}
+
+/// What a gate needs to rule on a message.
+struct GateNeeds: Sendable, Hashable {
+    /// `DevicePage.people`, which cost a little to read.
+    var people = false
+    /// That key ranges are sorted by instants before they are sent (`SortPass`), because many devices may wait.
+    var sorting = false
+}
+
+/// Notifications in a second, of all messages of an app and of one message; nil for no limit.
+struct GateRates: Sendable, Hashable {
+    var ofApp: Int64?
+    var ofMessage: Int64?
+
+    var isLimited: Bool { ofApp != nil || ofMessage != nil }
+}
+
+extension PageGate {
+    func rates(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateRates { GateRates() }
 }
 
 /// What a gate decided about one device of a page.
@@ -23,20 +48,20 @@ struct PageRuling: Sendable, Hashable {
     let index: Int
     let decision: Decision
     /// For the delivery log.
-    let reason: String
+    let reason: HoldReason
 
     var fate: Fate {
         switch decision {
-        case .hold(let until): .held(until: until, reason: reason)
-        case .suppress: .settled(.suppressed, reason: reason)
+        case .hold(let until): .held(until: until, reason: reason.rawValue)
+        case .suppress: .settled(.suppressed, reason: reason.rawValue)
         }
     }
-}
 
-/// Lets every device through.
-struct OpenGate: PageGate {
-    var needsPeople: Bool { false }
-    func rule(on page: DevicePage, of job: DeliveryJob, at now: Timestamp) -> [PageRuling] { [] }
+    /// Until when a device waits, and why.
+    struct Hold: Sendable, Hashable {
+        let until: Timestamp
+        let reason: HoldReason
+    }
 }
 
 /// A page in flight: its devices, and the order that a provider works on.

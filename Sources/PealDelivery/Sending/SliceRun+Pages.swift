@@ -17,7 +17,13 @@ extension SliceRun {
     mutating func begin(after key: DeviceKey, isFirst: Bool) async -> SliceLife.Event {
         await context.health.untilWriting(context.stop)
         if let reason = reasonToHalt() { return .halted(reason) }
-        let limit = isBulk ? Limits.pageDevicesMax : Limits.directPageDevicesMax
+        let usual = isBulk ? Limits.pageDevicesMax : Limits.directPageDevicesMax
+        let limit: Int
+        switch await allowed(usual, isFirst: isFirst) {
+        case .now(let count): limit = count
+        case .halted(let reason): return .halted(reason)
+        case .crowded: return .crowded
+        }
         // A single device needs no slot: it never waits for others.
         guard isBulk || !isSingle else { return await enter(after: key, limit: limit, nil) }
         let budget = isBulk ? context.budget : context.directBudget
@@ -57,6 +63,40 @@ extension SliceRun {
         return .began(SliceLife.Page(through: page.through, isLast: page.isLast, isProbe: page.isProbe))
     }
 
+    private enum Allowance {
+        case now(Int)
+        case halted(SliceLife.Halt)
+        case crowded
+    }
+
+    /// How long a worker waits for its rate; a slice that must wait longer is released.
+    private static let rateWaitMax: Duration = .seconds(1)
+
+    /// How many devices the rates of message and app allow now.
+    private func allowed(_ usual: Int, isFirst: Bool) async -> Allowance {
+        let (app, message, wanted) = (slice.id.app, slice.id.message, max(1, min(usual, unsettled)))
+        while true {
+            if let reason = reasonToHalt() { return .halted(reason) }
+            do {
+                let rates = try await context.gate.rates(of: work.job, in: slice.id)
+                guard rates.isLimited else { return .now(usual) }
+                let now = context.time.now
+                let grant = try await context.store.write(.settle) {
+                    try $0.takeRate(app: app, message: message, ofApp: rates.ofApp, wanted: wanted, now: now)
+                }
+                if grant.count > 0 { return .now(min(usual, grant.count)) }
+                // Answers of other pages are settled meanwhile.
+                guard isFirst else { return .crowded }
+                let key = rates.ofApp == nil ? RateBoard.Key.message(message) : .app(app)
+                let delay = context.rates.delay(key, grant.readyAt - now, now: context.time.uptime)
+                guard delay <= Self.rateWaitMax else { return .halted(.closed(until: context.time.now + delay)) }
+                try await context.time.sleep(for: delay)
+            } catch {
+                return .halted(.unreadable)
+            }
+        }
+    }
+
     private func reasonToHalt() -> SliceLife.Halt? {
         if context.stop.isOn || control.isStopped { return .interrupted }
         if terms.life.isOver(at: context.time.now) { return .expired }
@@ -74,12 +114,12 @@ extension SliceRun {
         do {
             guard let deadline = try await deadline() else { return (nil, .lostLease) }
             let (slice, candidates, now, gate) = (slice, candidates, context.time.now, context.gate)
+            let needs = try await gate.needs(of: work.job, in: slice.id)
             let page = try await context.store.read {
                 try $0.page(
-                    of: slice, candidates: candidates, after: key, limit: limit, now: now,
-                    withPeople: gate.needsPeople)
+                    of: slice, candidates: candidates, after: key, limit: limit, now: now, withPeople: needs.people)
             }
-            let rulings = gate.rule(on: page, of: work.job, at: now)
+            let rulings = try await gate.rule(on: page, of: work.job, in: slice.id, isSorting: false, at: now)
             let choice = try await variants.choose(for: page, store: context.store)
             locales = choice.variants.map(\.locale)
             // Once more: a page under the replaced credential would reopen connections that have just been drained.

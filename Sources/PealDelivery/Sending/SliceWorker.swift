@@ -16,7 +16,7 @@ struct SliceWorker: Sendable {
             defer { context.messages.removeControl(control, of: slice.id.message) }
             guard !control.isStopped else { return await release(slice, readyAt: nil) }
             guard let opening = try await context.open(slice) else { return }
-            await follow(opening, slice, control)
+            try await follow(opening, slice, control)
         } catch {
             context.logger.error(
                 "a slice could not be read",
@@ -27,7 +27,7 @@ struct SliceWorker: Sendable {
         }
     }
 
-    private func follow(_ opening: SliceOpening, _ slice: Slice, _ control: SendControl) async {
+    private func follow(_ opening: SliceOpening, _ slice: Slice, _ control: SendControl) async throws {
         switch opening.course {
         case .release(let readyAt):
             await release(slice, readyAt: readyAt)
@@ -37,11 +37,28 @@ struct SliceWorker: Sendable {
                 isTest: opening.work.job.isTest)
             await rest.settle(outcome, reason: reason)
         case .send(let access, let terms, let provider):
+            guard try await !isSorted(opening, slice, terms.life) else { return }
+            let isRated = slice.lane == .bulk && opening.work.job.options.ratePerSecond != nil
+            guard !isRated || context.rates.enter(slice.id.message) else {
+                let spread = Int64(context.randomness.next() % 4000)
+                return await release(slice, readyAt: context.time.now + .milliseconds(2000 + spread))
+            }
+            defer { if isRated { context.rates.leave(slice.id.message) } }
             var run = SliceRun(
                 context: context, slice: slice, opening: opening, access: access, terms: terms, provider: provider,
                 control: control)
             await run.run()
         }
+    }
+
+    /// Replaces a key range by lists where some of its devices must wait.
+    private func isSorted(_ opening: SliceOpening, _ slice: Slice, _ life: PlatformLife) async throws -> Bool {
+        guard slice.keys == nil, !slice.id.holdsAddresses, slice.lane == .bulk,
+            try await context.gate.needs(of: opening.work.job, in: slice.id).sorting
+        else { return false }
+        return try await SortPass(
+            context: context, slice: slice, candidates: opening.candidates, job: opening.work.job, life: life
+        ).run()
     }
 
     /// Ends a lease under which nothing was done.
@@ -139,6 +156,9 @@ extension DeliveryContext {
         guard let key, let provider = providers[key.provider] else {
             return .settleRest(.suppressed, reason: Reason.noProvider)
         }
+        if work.job.content.absentPlatforms.contains(slice.id.route.platform) {
+            return .settleRest(.suppressed, reason: Reason.noContent)
+        }
         let life = work.life(on: slice.id.route)
         if life.isOver(at: time.now) { return .settleRest(.expired, reason: Reason.expired) }
         guard let access else { return .settleRest(.suppressed, reason: Reason.noCredential) }
@@ -181,7 +201,7 @@ struct SliceRest: Sendable {
                 return context.leases.lose(slice.id, term: slice.term)
             }
             context.leases.renew(slice.id, term: slice.term, askedAt: askedAt)
-            context.count(slice.counts, since: earlier, slice.id.route.provider)
+            context.count(slice.counts, since: earlier, app: slice.id.app, slice.id.route.provider)
         }
     }
 

@@ -134,10 +134,7 @@ struct FCMFields {
     {
         var texts = JSON.Members()
         for (name, value) in members.pairs {
-            let isReserved =
-                ["from", "message_type"].contains(name) || name.hasPrefix("google.")
-                || name.hasPrefix("gcm.notification.")
-            if isData, isReserved {
+            if isData, FCMContent.isReserved(name) {
                 throw .invalid(field.textMember(name), "\(name) is a key that FCM reserves")
             }
             texts[name] = .string(value.stringValue ?? value.text)

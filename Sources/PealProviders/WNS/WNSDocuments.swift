@@ -47,8 +47,10 @@ enum WNSToast {
             "binding", [("template", try XMLText(template.rawValue, field: fields.field(.template)))], children)
         var launch = try fields.text(.launch)
         if launch == nil { launch = try fields.data() }
+        let duration: Duration? = try fields.word(.duration)
         return XMLElement(
-            "toast", [("launch", launch)], [XMLElement("visual", [], [binding])] + (try audio(fields)))
+            "toast", [("launch", launch), ("duration", duration?.text)],
+            [XMLElement("visual", [], [binding])] + (try audio(fields)))
     }
 
     /// The author's `fields`, or the common fields.
@@ -93,8 +95,36 @@ enum WNSToast {
             "image", [("id", id.map { XMLText(Int64($0)) }), ("src", image.source), ("alt", image.alternative)])
     }
 
-    /// A sound under a Windows name; other names are files on other platforms and are ignored.
+    /// How long a toast is shown.
+    private enum Duration: String, CaseIterable, Sendable {
+        case long, short
+
+        var text: XMLText { self == .long ? "long" : "short" }
+    }
+
+    /// The author's `audio`; otherwise a sound under a Windows name. Other names are files on other platforms and are
+    /// ignored.
     private static func audio(_ fields: PlatformFields) throws(ContentRefusal) -> [XMLElement] {
+        if let own = try fields.object(.audio) {
+            let field = fields.field(.audio)
+            func flag(_ name: String) throws(ContentRefusal) -> XMLText? {
+                guard let value = own[name], !value.isNull else { return nil }
+                guard let flag = value.boolValue else {
+                    throw .invalid(field.member(name), "must be true or false, not \(value.typeName)")
+                }
+                return flag ? "true" : "false"
+            }
+            var source: XMLText?
+            if let given = own["src"], !given.isNull {
+                guard let text = given.stringValue else {
+                    throw .invalid(field.member("src"), "must be a string, not \(given.typeName)")
+                }
+                source = try XMLText(text, field: field.member("src"))
+            }
+            return [
+                XMLElement("audio", [("src", source), ("loop", try flag("loop")), ("silent", try flag("silent"))])
+            ]
+        }
         guard let sound = fields.content.sound,
             ["ms-winsoundevent:", "ms-appx:", "ms-appdata:"].contains(where: sound.hasPrefix)
         else { return [] }

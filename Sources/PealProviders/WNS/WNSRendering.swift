@@ -62,7 +62,7 @@ enum WNSRendering {
         _ xml: String, _ type: WNSType, _ fields: PlatformFields
     ) throws(ContentRefusal) -> [UInt8] {
         let path = fields.field(.xml)
-        for other in [WindowsMember.template, .fields, .launch, .value] where fields[other] != nil {
+        for other in [WindowsMember.template, .fields, .launch, .value, .duration, .audio] where fields[other] != nil {
             throw .invalid(fields.field(other), "\(other) cannot be combined with xml, which is the whole notification")
         }
         guard xml.utf8.count <= Limits.wnsPayloadBytesMax else {
@@ -93,7 +93,10 @@ enum WNSRendering {
             .init("x-wns-type", "wns/\(type.rawValue)"), .init("content-type", type.contentType),
             .init("x-wns-ttl", String(life)),
         ]
-        if let policy = type.cachePolicy(isKept: life > 0) { headers.append(.init("x-wns-cache-policy", policy)) }
+        let given: WNSCachePolicy? = try fields.word(.cachePolicy)
+        if let policy = given?.rawValue ?? type.cachePolicy(isKept: life > 0) {
+            headers.append(.init("x-wns-cache-policy", policy))
+        }
         if let tag = try tag(order, type, fields) { headers.append(.init("x-wns-tag", tag)) }
         if let group = try label(.group, fields) { headers.append(.init("x-wns-group", group)) }
         headers.append(.init("x-wns-priority", priority(order.options)))
@@ -145,6 +148,12 @@ enum WNSType: String, CaseIterable, Sendable {
         guard isKept else { return "no-cache" }
         return self == .toast ? nil : "cache"
     }
+}
+
+/// The values of `X-WNS-Cache-Policy`.
+enum WNSCachePolicy: String, CaseIterable, Sendable {
+    case cache
+    case noCache = "no-cache"
 }
 
 /// Returns the bytes of raw notifications, which reach the app unchanged.

@@ -33,10 +33,12 @@ enum WebPushEncryption {
     /// The request's body: salt, record size, the sender's public key, and the encrypted record.
     /// - Parameters:
     ///   - plaintext: at most `Limits.webPushPlaintextBytesMax` bytes.
+    ///   - isPadded: whether to hide the length of the plaintext (RFC 8291 §4).
     ///   - salt: 16 bytes.
     /// - Throws: errors from Crypto; none for keys that Crypto created.
     static func body(
-        _ plaintext: [UInt8], for receiver: Receiver, sender: P256.KeyAgreement.PrivateKey, salt: [UInt8]
+        _ plaintext: [UInt8], for receiver: Receiver, sender: P256.KeyAgreement.PrivateKey, salt: [UInt8],
+        isPadded: Bool = true
     ) throws -> [UInt8] {
         precondition(plaintext.count <= Limits.webPushPlaintextBytesMax && salt.count == saltBytes)
         let senderKey = Array(sender.publicKey.x963Representation)
@@ -51,7 +53,8 @@ enum WebPushEncryption {
         let nonce = HKDF<SHA256>.expand(
             pseudoRandomKey: extracted, info: Array("Content-Encoding: nonce\0".utf8), outputByteCount: 12)
         let sealed = try AES.GCM.seal(
-            plaintext + [lastRecordDelimiter], using: key, nonce: nonce.withUnsafeBytes { try AES.GCM.Nonce(data: $0) })
+            plaintext + [lastRecordDelimiter] + padding(of: plaintext, isPadded), using: key,
+            nonce: nonce.withUnsafeBytes { try AES.GCM.Nonce(data: $0) })
         var body = salt
         body.reserveCapacity(salt.count + 5 + senderKey.count + sealed.ciphertext.count + sealed.tag.count)
         for shift in [24, 16, 8, 0] { body.append(UInt8(truncatingIfNeeded: recordBytes >> UInt32(shift))) }
@@ -60,6 +63,14 @@ enum WebPushEncryption {
         body += sealed.ciphertext
         body += sealed.tag
         return body
+    }
+
+    /// Zeros that give every payload one of two lengths (RFC 8188 §2): the longest that push services which bridge to
+    /// phones accept, or the longest that any accepts.
+    private static func padding(of plaintext: [UInt8], _ isPadded: Bool) -> [UInt8] {
+        guard isPadded else { return [] }
+        let goal = [Limits.webPushBridgedBytesMax, Limits.webPushPlaintextBytesMax].first { plaintext.count <= $0 }
+        return [UInt8](repeating: 0, count: max(0, (goal ?? 0) - plaintext.count))
     }
 
     /// A key for one message. The chance that 32 random bytes are not a valid key is one in 2³².

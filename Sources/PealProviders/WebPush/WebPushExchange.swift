@@ -10,17 +10,22 @@ struct WebPushExchange: RequestExchange {
     private let rules: AddressRules
     private let keys: [String: Credential.VAPIDKey]
     private let newest: Credential.VAPIDKey?
+    private let isPadded: Bool
     private let tokens: VAPIDTokens
     private let hosts: GuardedHosts
     private let time: any TimeSource
     private let randomness: any Randomness
 
-    /// - Parameter keys: the app's keys, the newest last.
+    /// - Parameters:
+    ///   - keys: the app's keys, the newest last.
+    ///   - isPadded: whether payloads are padded.
     init(
-        keys: [Credential.VAPIDKey], rules: AddressRules, tokens: VAPIDTokens, hosts: GuardedHosts,
+        keys: [Credential.VAPIDKey], isPadded: Bool = true, rules: AddressRules, tokens: VAPIDTokens,
+        hosts: GuardedHosts,
         time: any TimeSource, randomness: any Randomness
     ) {
         self.rules = rules
+        self.isPadded = isPadded
         listed = rules.listedOnly
         self.keys = Dictionary(keys.map { ($0.publicKey, $0) }) { _, later in later }
         newest = keys.last
@@ -114,7 +119,7 @@ struct WebPushExchange: RequestExchange {
         do {
             return try WebPushEncryption.body(
                 text, for: receiver, sender: WebPushEncryption.senderKey(randomness),
-                salt: randomness.bytes(WebPushEncryption.saltBytes))
+                salt: randomness.bytes(WebPushEncryption.saltBytes), isPadded: isPadded)
         } catch {
             throw Self.rejection("EncryptionFailed")
         }

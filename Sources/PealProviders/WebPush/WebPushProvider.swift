@@ -82,7 +82,8 @@ package final class WebPushProvider: RequestProvider {
     func makePool(_ order: PageOrder) -> RequestPool? {
         guard let keys = order.credential.webPush, !keys.isEmpty, let client = try? client() else { return nil }
         let exchange = WebPushExchange(
-            keys: keys, rules: configuration.addressRules, tokens: tokens, hosts: hosts, time: time,
+            keys: keys, isPadded: configuration.isPadded, rules: configuration.addressRules, tokens: tokens,
+            hosts: hosts, time: time,
             randomness: randomness)
         return RequestPool(client: client, exchange: exchange, group: group, time: time, logger: logger)
     }
@@ -103,9 +104,12 @@ package struct WebPushConfiguration: Sendable {
     package var addressRules: AddressRules
     /// PEM file with trust roots in addition to the system's; nil for none.
     package var caFile: String?
+    /// Whether payloads are padded, so that push services cannot infer content from its length.
+    package var isPadded: Bool
 
-    package init(addressRules: AddressRules = AddressRules(), caFile: String? = nil) {
+    package init(addressRules: AddressRules = AddressRules(), caFile: String? = nil, isPadded: Bool = true) {
         self.addressRules = addressRules
         self.caFile = caFile
+        self.isPadded = isPadded
     }
 }

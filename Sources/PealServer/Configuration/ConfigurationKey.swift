@@ -94,6 +94,22 @@ extension ConfigurationKey {
     static let metricsPortFile = ConfigurationKey(
         "metrics.port.file", .path, "File to write the metrics port to")
 
+    static let adminListenHost = ConfigurationKey(
+        "admin.listen.host", .text, default: "127.0.0.1", "Address of the listener for admins")
+    static let adminListenPort = ConfigurationKey(
+        "admin.listen.port", .integer(0...65_535),
+        "Port of a listener of its own for what only admins may do, /metrics and the details of /readyz. The main port "
+            + "does not serve these then; the listener serves everything")
+    static let adminListenPortFile = ConfigurationKey(
+        "admin.listen.port.file", .path, "File to write the port of the listener for admins to")
+    static let adminListenCertificate = ConfigurationKey(
+        "admin.listen.tls.certificate", .path, "PEM file with the certificate chain of the listener for admins")
+    static let adminListenKey = ConfigurationKey(
+        "admin.listen.tls.key", .path, "PEM file with the private key of that certificate")
+    static let adminListenClientCA = ConfigurationKey(
+        "admin.listen.tls.client.ca", .path,
+        "PEM file with the roots that must have signed the certificates of clients of the listener for admins")
+
     static let storeURL = ConfigurationKey(
         "store.url", .text, default: "sqlite:peal.db", isSecret: false,
         "Database: sqlite:PATH, or postgres://… (a libpq URI), which several servers may share")
@@ -141,6 +157,12 @@ extension ConfigurationKey {
     static let requestsPerApp = ConfigurationKey(
         "limits.requests.per.app.per.second", .integer(1...1_000_000, unit: "requests per second"),
         default: String(Limits.requestsPerAppPerSecond), "Requests with all keys of one app; further ones get 429")
+    static let devicesPerApp = ConfigurationKey(
+        "limits.devices.per.app", .integer(1...1_000_000_000, unit: "devices"),
+        default: String(Limits.devicesPerAppMax), "Active devices of one app; new ones beyond it get 429")
+    static let topicsPerDevice = ConfigurationKey(
+        "limits.topics.per.device", .integer(1...Limits.topicsPerDeviceMax, unit: "topics"),
+        default: String(Limits.topicsPerDeviceMax), "Topics of one device")
     static let pagesInFlight = ConfigurationKey(
         "delivery.pages.in.flight", .integer(1...256, unit: "pages"), default: String(Limits.pagesInFlightMax),
         "Pages of up to 1,024 devices in flight at once; bounds memory use and what may be sent twice after a crash")
@@ -159,6 +181,10 @@ extension ConfigurationKey {
     static let contextPushWindow = ConfigurationKey(
         "contextpush.window.hours.max", .integer(1...648, unit: "hours"),
         default: String(Limits.windowSecondsMax / 3600), "Longest delivery window of a ContextPush message")
+    static let pivotalImmediate = ConfigurationKey(
+        "pivotal.immediate.seconds", .integer(0...86_400, unit: "seconds"),
+        default: String(Limits.pivotalImmediateSeconds),
+        "A scheduled Pivotal push that is due within this time is sent at once and is not a schedule")
     static let richieTopics = ConfigurationKey(
         "richie.topics.max", .integer(1...100_000, unit: "topics"), default: String(Limits.richieTopicsMax),
         "Maximum number of topics in a Richie task")
@@ -177,12 +203,13 @@ extension ConfigurationKey {
         [
             configFile, httpHost, httpPort, httpPortFile, httpCertificate, httpKey, httpConnections,
             httpConnectionsPerAddress, httpTrustedProxies, httpHandshake, httpHead, httpIdle, httpAge, httpRate,
-            metricsPort, metricsPortFile, storeURL, preparedStatements, adminToken, masterKey, masterKeyFile,
+            metricsPort, metricsPortFile, adminListenHost, adminListenPort, adminListenPortFile,
+            adminListenCertificate, adminListenKey, adminListenClientCA, storeURL, preparedStatements, adminToken, masterKey, masterKeyFile,
         ] + ServerNetwork.builtIn.flatMap(\.keys) + [
             caFile, webhookHosts, webhookPorts, messageLife, requestBodyBytes, jsonValues, authenticationFailures,
             requestsPerKey,
-            requestsPerApp, pagesInFlight, retentionDays, retiredDeviceDays, auditDays, contextPushHold,
-            contextPushWindow, richieTopics, richieUsers, logLevel, logFormat,
+            requestsPerApp, devicesPerApp, topicsPerDevice, pagesInFlight, retentionDays, retiredDeviceDays, auditDays,
+            contextPushHold, contextPushWindow, pivotalImmediate, richieTopics, richieUsers, logLevel, logFormat,
         ]
 
     /// Variables of the client commands. They may be set in the server's environment too.

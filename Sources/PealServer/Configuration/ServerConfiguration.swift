@@ -15,6 +15,8 @@ package struct ServerConfiguration: Sendable {
     var httpDeadlines: HTTPDeadlines
     package var metricsPort: Int?
     package var metricsPortFile: String?
+    /// The listener for admins; nil if the main port serves them.
+    var adminListener: AdminListener?
     package var store: StorePlace
     package var preparesStatements: Bool
     package var adminToken: String?
@@ -30,12 +32,15 @@ package struct ServerConfiguration: Sendable {
     package var authenticationFailuresPerMinute: Int
     package var requestsPerKeyPerSecond: Int
     package var requestsPerAppPerSecond: Int
+    package var devicesPerAppMax: Int
+    package var topicsPerDeviceMax: Int
     package var pagesInFlightMax: Int
     package var retentionDays: Int
     package var retiredDeviceDays: Int
     package var auditDays: Int
     package var contextPushHoldSeconds: Int
     package var contextPushWindowHoursMax: Int
+    package var pivotalImmediateSeconds: Int
     package var richieTopicsMax: Int
     package var richieUsersMax: Int
     package var logLevel: String
@@ -52,6 +57,16 @@ package struct ServerConfiguration: Sendable {
         package let key: String
     }
 
+    /// Where admins are served.
+    struct AdminListener: Sendable {
+        let host: String
+        let port: Int
+        let portFile: String?
+        let tls: TLSFiles?
+        /// Roots of the certificates that clients must show; nil for no client certificates.
+        let clientCA: String?
+    }
+
     package enum LogFormat: String, Sendable {
         case json, text
     }
@@ -63,12 +78,12 @@ extension ServerConfiguration {
     package static func load(arguments: [String], environment: [String: String]) async throws -> ServerConfiguration {
         let source = try ConfigurationSource(arguments: arguments, environment: environment)
         let checked = try ConfigurationValues(source)
-        for key in [ConfigurationKey.httpPortFile, .metricsPortFile] { try checkFolder(checked.optional(key), key) }
+        for key in [ConfigurationKey.httpPortFile, .metricsPortFile, .adminListenPortFile] { try checkFolder(checked.optional(key), key) }
         return ServerConfiguration(
             httpHost: checked.text(.httpHost),
             httpPort: checked.integer(.httpPort),
             httpPortFile: checked.optional(.httpPortFile),
-            httpTLS: try tlsFiles(checked),
+            httpTLS: try tlsFiles(checked, .httpCertificate, .httpKey),
             connectionsMax: checked.optional(.httpConnections).flatMap { Int($0) },
             connectionsPerAddressMax: checked.optional(.httpConnectionsPerAddress).flatMap { Int($0) },
             trustedProxies: try trustedProxies(checked),
@@ -78,6 +93,7 @@ extension ServerConfiguration {
                 bytesPerSecondMin: checked.integer(.httpRate)),
             metricsPort: checked.optional(.metricsPort).flatMap { Int($0) },
             metricsPortFile: checked.optional(.metricsPortFile),
+            adminListener: try adminListener(checked),
             store: try StorePlace(checked.text(.storeURL)),
             preparesStatements: checked.text(.preparedStatements) == "true",
             adminToken: try adminToken(checked),
@@ -93,12 +109,15 @@ extension ServerConfiguration {
             authenticationFailuresPerMinute: checked.integer(.authenticationFailures),
             requestsPerKeyPerSecond: checked.integer(.requestsPerKey),
             requestsPerAppPerSecond: checked.integer(.requestsPerApp),
+            devicesPerAppMax: checked.integer(.devicesPerApp),
+            topicsPerDeviceMax: checked.integer(.topicsPerDevice),
             pagesInFlightMax: checked.integer(.pagesInFlight),
             retentionDays: checked.integer(.retentionDays),
             retiredDeviceDays: checked.integer(.retiredDeviceDays),
             auditDays: checked.integer(.auditDays),
             contextPushHoldSeconds: checked.integer(.contextPushHold),
             contextPushWindowHoursMax: checked.integer(.contextPushWindow),
+            pivotalImmediateSeconds: checked.integer(.pivotalImmediate),
             richieTopicsMax: checked.integer(.richieTopics),
             richieUsersMax: checked.integer(.richieUsers),
             logLevel: checked.text(.logLevel),
@@ -121,12 +140,31 @@ extension ServerConfiguration {
         }
     }
 
-    private static func tlsFiles(_ checked: ConfigurationValues) throws -> TLSFiles? {
-        switch (checked.optional(.httpCertificate), checked.optional(.httpKey)) {
+    private static func adminListener(_ checked: ConfigurationValues) throws -> AdminListener? {
+        let files = try tlsFiles(checked, .adminListenCertificate, .adminListenKey)
+        let clientCA = checked.optional(.adminListenClientCA)
+        if clientCA != nil, files == nil {
+            throw ConfigurationFailure(.adminListenCertificate, "required to check the certificates of clients")
+        }
+        guard let port = checked.optional(.adminListenPort).flatMap({ Int($0) }) else {
+            guard files == nil else {
+                throw ConfigurationFailure(.adminListenPort, "required for a listener with a certificate")
+            }
+            return nil
+        }
+        return AdminListener(
+            host: checked.text(.adminListenHost), port: port, portFile: checked.optional(.adminListenPortFile),
+            tls: files, clientCA: clientCA)
+    }
+
+    private static func tlsFiles(
+        _ checked: ConfigurationValues, _ certificateKey: ConfigurationKey, _ keyKey: ConfigurationKey
+    ) throws -> TLSFiles? {
+        switch (checked.optional(certificateKey), checked.optional(keyKey)) {
         case (nil, nil): return nil
         case (let certificate?, let key?): return TLSFiles(certificate: certificate, key: key)
-        case (nil, _): throw ConfigurationFailure(.httpCertificate, "required when PEAL_HTTP_TLS_KEY is set")
-        case (_, nil): throw ConfigurationFailure(.httpKey, "required when PEAL_HTTP_TLS_CERTIFICATE is set")
+        case (nil, _): throw ConfigurationFailure(certificateKey, "required when \(keyKey.environmentName) is set")
+        case (_, nil): throw ConfigurationFailure(keyKey, "required when \(certificateKey.environmentName) is set")
         }
     }
 

@@ -27,6 +27,12 @@ enum DescriptorLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
+    /// The soft limit.
+    static var current: Int? {
+        var limit = rlimit()
+        return read(&limit) ? Int(clamping: limit.rlim_cur) : nil
+    }
+
     private static func read(_ limit: inout rlimit) -> Bool {
         #if canImport(Glibc)
             getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0

@@ -3,6 +3,20 @@ internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
 internal import NIOSSL
+internal import Synchronization
+
+/// What connections of a listener are set up with. A new certificate replaces it for the next connections.
+final class DoorParts<Base: ServerChildChannel>: Sendable {
+    private let present: Mutex<(base: Base, surplusTLS: NIOSSLContext?)>
+
+    /// - Parameter surplusTLS: for surplus connections with TLS, which speak HTTP/1.1 only.
+    init(_ base: Base, surplusTLS: NIOSSLContext?) { present = Mutex((base, surplusTLS)) }
+
+    var base: Base { present.withLock { $0.base } }
+    var surplusTLS: NIOSSLContext? { present.withLock { $0.surplusTLS } }
+
+    func set(_ base: Base, surplusTLS: NIOSSLContext?) { present.withLock { $0 = (base, surplusTLS) } }
+}
 
 /// Every connection of a listener passes through here: one that is admitted gets the channel of its protocol and
 /// deadlines, a surplus one an answer and its end.
@@ -13,11 +27,9 @@ struct DoorChannel<Base: ServerChildChannel>: ServerChildChannel {
         let admitted: Base.Value?
     }
 
-    let base: Base
+    let parts: DoorParts<Base>
     let connections: Connections
     let deadlines: HTTPDeadlines
-    /// For surplus connections with TLS, which speak HTTP/1.1 only.
-    let surplusTLS: NIOSSLContext?
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         guard connections.admit(channel) else {
@@ -26,7 +38,7 @@ struct DoorChannel<Base: ServerChildChannel>: ServerChildChannel {
                 return Value(channel: channel, admitted: nil)
             }
         }
-        return base.setup(channel: channel, logger: logger).flatMapThrowing { value in
+        return parts.base.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
             if let tls = try? pipeline.handler(type: NIOSSLServerHandler.self) {
                 try pipeline.addHandler(ConnectionDeadlines(deadlines, usesTLS: true), position: .after(tls))
@@ -39,12 +51,12 @@ struct DoorChannel<Base: ServerChildChannel>: ServerChildChannel {
 
     func handle(value: Value, logger: Logger) async {
         guard let admitted = value.admitted else { return }
-        await base.handle(value: admitted, logger: logger)
+        await parts.base.handle(value: admitted, logger: logger)
     }
 
     private func refuse(_ channel: any Channel) throws {
         let pipeline = channel.pipeline.syncOperations
-        if let surplusTLS { try pipeline.addHandler(NIOSSLServerHandler(context: surplusTLS)) }
+        if let surplusTLS = parts.surplusTLS { try pipeline.addHandler(NIOSSLServerHandler(context: surplusTLS)) }
         let handler = SurplusHandler()
         try pipeline.addHandler(handler)
         let bound = NIOLoopBound(handler, eventLoop: channel.eventLoop)

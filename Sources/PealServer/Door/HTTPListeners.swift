@@ -10,79 +10,146 @@ internal import PealAPI
 internal import PealConsole
 internal import PealCore
 internal import ServiceLifecycle
+internal import Synchronization
 
-/// The HTTP listeners: one for the API and, if configured, a second one for `/metrics` only.
+/// The HTTP listeners: one for the API and, if configured, others for `/metrics` only and for admins.
 struct HTTPListeners {
     let services: [any Service]
+    private let renewals: [Renewal]
+
+    /// What replaces a listener's certificate.
+    private typealias Renewal = @Sendable (ServerConfiguration) throws -> Void
 
     /// - Parameter connections: counts those of the API.
     init(
         _ configuration: ServerConfiguration, services api: APIServices, console: Console, connections: Connections,
         group: any EventLoopGroup, logger: Logger
     ) throws {
-        var services: [any Service] = [
-            Application(
-                responder: Front(api: buildRouter(api).buildResponder(), console: console, services: api),
-                server: try Self.server(configuration.httpTLS, configuration.httpDeadlines, connections),
-                configuration: ApplicationConfiguration(
-                    address: .hostname(configuration.httpHost, port: configuration.httpPort), serverName: "peal"),
-                onServerRunning: Self.announce("server is listening", file: configuration.httpPortFile, logger: logger),
-                eventLoopGroupProvider: .shared(group), logger: logger)
-        ]
-        if let port = configuration.metricsPort {
-            let few = Connections(
-                .init(total: Self.metricsConnectionsMax, perAddress: nil, descriptors: Limits.descriptorsMax),
-                time: api.time, logger: logger)
-            services.append(
+        let deadlines = configuration.httpDeadlines
+        func application(
+            _ name: String, _ responder: some HTTPResponder<APIContext>, _ server: HTTPServerBuilder, host: String,
+            port: Int, portFile: String?
+        ) -> any Service {
+            NamedService(
+                name,
                 Application(
-                    router: buildOperationsRouter(api),
-                    server: try Self.server(nil, configuration.httpDeadlines, few),
-                    configuration: ApplicationConfiguration(
-                        address: .hostname(configuration.httpHost, port: port), serverName: "peal"),
-                    onServerRunning: Self.announce(
-                        "metrics server is listening", file: configuration.metricsPortFile, logger: logger),
+                    responder: responder, server: server,
+                    configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "peal"),
+                    onServerRunning: Self.announce("\(name) is listening", file: portFile, logger: logger),
                     eventLoopGroupProvider: .shared(group), logger: logger))
         }
+        func few() -> Connections {
+            Connections(
+                .init(total: Self.fewConnectionsMax, perAddress: nil, descriptors: Limits.descriptorsMax),
+                time: api.time, logger: logger)
+        }
+        let main = try Self.server(.init(configuration.httpTLS), deadlines, connections)
+        var renewals: [Renewal] = [{ try main.renew(.init($0.httpTLS)) }]
+        var services = [
+            application(
+                "server", Front(api: buildRouter(api).buildResponder(), console: console, services: api), main.builder,
+                host: configuration.httpHost, port: configuration.httpPort, portFile: configuration.httpPortFile)
+        ]
+        if let port = configuration.metricsPort {
+            let metrics = try Self.server(.init(nil), deadlines, few())
+            services.append(
+                application(
+                    "metrics server", buildOperationsRouter(api).buildResponder(), metrics.builder, host: configuration.httpHost,
+                    port: port, portFile: configuration.metricsPortFile))
+        }
+        if let admin = configuration.adminListener {
+            let server = try Self.server(.init(admin.tls, clientCA: admin.clientCA), deadlines, few())
+            renewals.append { configuration in
+                guard let admin = configuration.adminListener else { return }
+                try server.renew(.init(admin.tls, clientCA: admin.clientCA))
+            }
+            services.append(
+                application(
+                    "admin server", buildAdminRouter(api).buildResponder(), server.builder, host: admin.host, port: admin.port,
+                    portFile: admin.portFile))
+        }
         self.services = services
+        self.renewals = renewals
     }
 
-    private static let metricsConnectionsMax = 32
+    private static let fewConnectionsMax = 64
+
+    /// Reads certificates and keys again. New connections get the new ones.
+    /// - Throws: `ConfigurationFailure`; then the former ones stay.
+    func reloadCertificates(_ configuration: ServerConfiguration) throws {
+        for renew in renewals { try renew(configuration) }
+    }
+
+    /// How a listener's connections are encrypted.
+    private struct Encryption: Sendable {
+        let files: ServerConfiguration.TLSFiles?
+        let clientCA: String?
+
+        init(_ files: ServerConfiguration.TLSFiles?, clientCA: String? = nil) {
+            self.files = files
+            self.clientCA = clientCA
+        }
+
+        /// nil without a certificate.
+        /// - Throws: `ConfigurationFailure`.
+        func configuration() throws -> TLSConfiguration? {
+            guard let files else { return nil }
+            do {
+                let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map {
+                    NIOSSLCertificateSource.certificate($0)
+                }
+                let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
+                var tls = TLSConfiguration.makeServerConfiguration(
+                    certificateChain: chain, privateKey: .privateKey(key))
+                if let clientCA {
+                    tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(clientCA))
+                    tls.certificateVerification = .noHostnameVerification
+                }
+                // Fails if the key does not belong to the certificate.
+                _ = try NIOSSLContext(configuration: tls)
+                return tls
+            } catch {
+                throw ConfigurationFailure(.httpCertificate, "cannot use certificate and key: \(error)")
+            }
+        }
+    }
+
+    /// A server whose certificate can be replaced.
+    private struct RenewableServer: Sendable {
+        let builder: HTTPServerBuilder
+        let renew: @Sendable (Encryption) throws -> Void
+    }
 
     private static func server(
-        _ files: ServerConfiguration.TLSFiles?, _ deadlines: HTTPDeadlines, _ connections: Connections
-    ) throws -> HTTPServerBuilder {
+        _ encryption: Encryption, _ deadlines: HTTPDeadlines, _ connections: Connections
+    ) throws -> RenewableServer {
         let requests = HTTP1Channel.Configuration(
             additionalChannelHandlers: [RequestDeadlines(deadlines)],
             idleTimeout: .seconds(Int64(deadlines.idleSeconds)))
-        guard let files else {
-            return HTTPServerBuilder { responder in
+        guard let tls = try encryption.configuration() else {
+            let builder = HTTPServerBuilder { responder in
                 DoorChannel(
-                    base: HTTP1Channel(responder: responder, configuration: requests), connections: connections,
-                    deadlines: deadlines, surplusTLS: nil)
+                    parts: DoorParts(HTTP1Channel(responder: responder, configuration: requests), surplusTLS: nil),
+                    connections: connections, deadlines: deadlines)
             }
+            return RenewableServer(builder: builder) { _ in }
         }
-        do {
-            let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map {
-                NIOSSLCertificateSource.certificate($0)
+        var http2 = HTTP2ChannelConfiguration(
+            idleTimeout: .seconds(deadlines.idleSeconds), gracefulCloseTimeout: .seconds(Limits.httpCloseSeconds),
+            streamConfiguration: requests)
+        http2.maxAgeTimeout = .seconds(deadlines.ageSeconds)
+        let configuration = http2
+        let renewal = CertificateRenewal(tls)
+        let builder = HTTPServerBuilder { responder in
+            let parts = DoorParts(
+                try renewal.channel(responder, configuration), surplusTLS: try renewal.surplusContext())
+            renewal.onChange {
+                parts.set(try renewal.channel(responder, configuration), surplusTLS: try renewal.surplusContext())
             }
-            let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
-            let tls = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
-            var surplus = tls
-            surplus.applicationProtocols = ["http/1.1"]
-            let surplusTLS = try NIOSSLContext(configuration: surplus)
-            var http2 = HTTP2ChannelConfiguration(
-                idleTimeout: .seconds(deadlines.idleSeconds), gracefulCloseTimeout: .seconds(Limits.httpCloseSeconds),
-                streamConfiguration: requests)
-            http2.maxAgeTimeout = .seconds(deadlines.ageSeconds)
-            let configuration = http2
-            return HTTPServerBuilder { responder in
-                DoorChannel(
-                    base: try HTTP2UpgradeChannel(
-                        tlsConfiguration: tls, configuration: configuration, responder: responder),
-                    connections: connections, deadlines: deadlines, surplusTLS: surplusTLS)
-            }
-        } catch {
-            throw ConfigurationFailure(.httpCertificate, "cannot use certificate and key: \(error)")
+            return DoorChannel(parts: parts, connections: connections, deadlines: deadlines)
+        }
+        return RenewableServer(builder: builder) { encryption in
+            if let tls = try encryption.configuration() { try renewal.set(tls) }
         }
     }
 
@@ -100,5 +167,35 @@ struct HTTPListeners {
                 logger.error("cannot write the port file", metadata: ["error": "\(error)", "file": "\(file)"])
             }
         }
+    }
+}
+
+/// The certificate of a listener, and what must happen when it changes.
+private final class CertificateRenewal: Sendable {
+    private let present: Mutex<TLSConfiguration>
+    private let change = Mutex<(@Sendable () throws -> Void)?>(nil)
+
+    init(_ tls: TLSConfiguration) { present = Mutex(tls) }
+
+    private var tls: TLSConfiguration { present.withLock { $0 } }
+
+    func onChange(_ body: @escaping @Sendable () throws -> Void) { change.withLock { $0 = body } }
+
+    func set(_ tls: TLSConfiguration) throws {
+        present.withLock { $0 = tls }
+        try change.withLock { $0 }?()
+    }
+
+    func channel(
+        _ responder: @escaping HTTPChannelHandler.Responder, _ configuration: HTTP2ChannelConfiguration
+    ) throws -> HTTP2UpgradeChannel {
+        try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder)
+    }
+
+    /// Surplus connections speak HTTP/1.1 only.
+    func surplusContext() throws -> NIOSSLContext {
+        var surplus = tls
+        surplus.applicationProtocols = ["http/1.1"]
+        return try NIOSSLContext(configuration: surplus)
     }
 }

@@ -106,6 +106,7 @@ extension APNsJudge {
         let providerToken = String(header.dropFirst("bearer ".count))
         guard !providerToken.isEmpty else { throw APNsRefusal(.missingProviderToken) }
         let claims = try keys.verify(providerToken)
+        memory.warning = claims.isTimeText ? "iat is text: Apple documents a number" : nil
         try checkAge(claims, nowSeconds)
         try checkBinding(claims, memory)
         try checkUpdate(claims, Fingerprint.of(providerToken, isFoldingCase: false), &memory, nowSeconds)

@@ -183,13 +183,13 @@ struct APNsService: PushService {
         if BroadcastJudge.concerns(request) {
             let id = BroadcastJudge.requestID(request) ?? ids.uuid()
             return outcome(of: request, id: id, milliseconds) { () throws(APNsRefusal) in
-                try broadcast.judge(request, memory: &memory, nowSeconds: now)
+                (try broadcast.judge(request, memory: &memory, nowSeconds: now), memory.warning)
             }
         }
         let id = request.value("apns-id").flatMap { APNsJudge.isUUID($0) ? $0 : nil } ?? ids.uuid()
         return outcome(of: request, id: id, milliseconds) { () throws(APNsRefusal) in
             switch device.judge(request, memory: &memory, nowSeconds: now) {
-            case .accepted(let device): return device
+            case .accepted(let device): return (device, memory.warning)
             case .refused(let reason): throw APNsRefusal(reason)
             }
         }
@@ -204,16 +204,18 @@ struct APNsService: PushService {
     }
 
     private func outcome(
-        of request: PushRequest, id: String, _ milliseconds: Int64, _ check: () throws(APNsRefusal) -> String
+        of request: PushRequest, id: String, _ milliseconds: Int64,
+        _ check: () throws(APNsRefusal) -> (device: String, warning: String?)
     ) -> Judgement {
         let isBroadcast = BroadcastJudge.concerns(request)
         var headers = [(name: isBroadcast ? "apns-request-id" : "apns-id", value: id)]
         if environment == .sandbox { headers.append(("apns-unique-id", ids.uuid())) }
         do throws(APNsRefusal) {
-            let device = try check()
+            let (device, warning) = try check()
             let item = InboxItem(
                 at: milliseconds, provider: provider, environment: environment, device: device, id: id,
-                headersJSON: InboxItem.headersJSON(request.headers), payload: request.body, isBroadcast: isBroadcast)
+                headersJSON: InboxItem.headersJSON(request.headers), payload: request.body, isBroadcast: isBroadcast,
+                warning: warning)
             return .accepted(
                 Acceptance(
                     device: device, id: id, answer: HTTPAnswer(200, headers: headers),

@@ -156,6 +156,8 @@ package struct ConnectionMemory: Sendable {
     var tokensSeen: [UInt64] = []
     var issuedAtSeconds: Int64 = 0
     var updatedAtSeconds: Int64?
+    /// The warning about the provider token of the latest request.
+    var warning: String?
     /// Whether the stream limit has been raised, error points, and whether an error has lowered the limit again.
     var isOpened = false
     var errorPoints = 0

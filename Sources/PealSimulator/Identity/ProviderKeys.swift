@@ -45,20 +45,28 @@ package final class ProviderKeys: Sendable {
         return claims
     }
 
-    /// ES256 over `header.claims`; `iat` must be a JSON number, not a string.
+    /// ES256 over `header.claims`. Apple documents `iat` as a number and does not say what APNs does with text, so text
+    /// of a number is accepted with a warning.
     private func check(_ providerToken: String) throws(APNsRefusal) -> ProviderClaims {
         let parts = providerToken.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Self.object(parts[0]), let claims = Self.object(parts[1]),
             header["alg"] as? String == "ES256", let keyID = header["kid"] as? String,
             let key = state.withLock({ $0.keys[keyID] }), let teamID = claims["iss"] as? String, key.teamID == teamID,
-            let number = claims["iat"] as? NSNumber, let issuedAt = Int64(exactly: number.doubleValue.rounded(.down)),
+            let time = Self.seconds(claims["iat"]),
             let raw = URLSafeBase64.decode(parts[2]),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: raw),
             key.publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8))
         else { throw APNsRefusal(.invalidProviderToken) }
         return ProviderClaims(
-            keyID: keyID, teamID: teamID, issuedAtSeconds: issuedAt, bundleIDs: key.bundleIDs,
+            keyID: keyID, teamID: teamID, issuedAtSeconds: time.seconds, isTimeText: time.isText,
+            bundleIDs: key.bundleIDs,
             environment: key.environment)
+    }
+
+    private static func seconds(_ claim: Any?) -> (seconds: Int64, isText: Bool)? {
+        if let text = claim as? String { return Int64(text).map { ($0, true) } }
+        guard let number = claim as? NSNumber else { return nil }
+        return Int64(exactly: number.doubleValue.rounded(.down)).map { ($0, false) }
     }
 
     private static func object(_ part: Substring) -> [String: Any]? {
@@ -96,6 +104,8 @@ struct ProviderClaims: Sendable {
     let keyID: String
     let teamID: String
     let issuedAtSeconds: Int64
+    /// Whether `iat` is text.
+    let isTimeText: Bool
     let bundleIDs: Set<String>
     let environment: PushEnvironment?
 }

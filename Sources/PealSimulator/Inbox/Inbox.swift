@@ -27,6 +27,7 @@ package final class Inbox: Sendable {
         let id = Fingerprint.of(item.id)
         state.withLock { state in
             state.ledger.accept(device: device, id: id, provider: item.provider, isExact: mode == .strict)
+            if let warning = item.warning { state.ledger.warn(warning, provider: item.provider) }
             guard mode == .strict else { return state.recent.keep(item) }
             state.sequence += 1
             var item = item
@@ -121,6 +122,8 @@ struct InboxItem: Sendable {
     let payload: [UInt8]
     /// Whether it went to a broadcast channel.
     var isBroadcast = false
+    /// What the network may refuse although the simulator accepts it, because no source says.
+    var warning: String?
 
     /// The size that counts towards `SimulatorLimits.inboxBytesMax`.
     var bytes: Int { device.utf8.count + headersJSON.utf8.count + payload.count + 160 }
@@ -134,6 +137,7 @@ struct InboxItem: Sendable {
         ]
         if let name = provider.network.idMember { members.append((name, JSONText.quoted(id))) }
         if isBroadcast { members.append(("channel", "true")) }
+        if let warning { members.append(("warning", JSONText.quoted(warning))) }
         members += [("headers", headersJSON), ("payload", String(decoding: payload, as: UTF8.self))]
         return JSONText.object(members)
     }

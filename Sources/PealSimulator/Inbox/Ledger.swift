@@ -51,6 +51,11 @@ struct Ledger {
         ProviderTally.count(reason, in: &tallies[provider.index].refused)
     }
 
+    /// Counts a warning about an accepted request.
+    mutating func warn(_ warning: String, provider: PushProvider) {
+        ProviderTally.count(warning, in: &tallies[provider.index].warnings)
+    }
+
     /// Counts a request that a fault left unanswered, by kind of fault.
     mutating func disturb(_ kind: String, provider: PushProvider) {
         ProviderTally.count(kind, in: &tallies[provider.index].disturbed)
@@ -74,6 +79,7 @@ struct ProviderTally {
     var duplicates = 0
     var refused: [String: Int] = [:]
     var disturbed: [String: Int] = [:]
+    var warnings: [String: Int] = [:]
 
     /// Requests that were answered, or disturbed by a fault.
     var received: Int { accepted + refused.values.reduce(0, +) + disturbed.values.reduce(0, +) }
@@ -92,6 +98,7 @@ struct ProviderTally {
         duplicates += other.duplicates
         refused.merge(other.refused, uniquingKeysWith: +)
         disturbed.merge(other.disturbed, uniquingKeysWith: +)
+        warnings.merge(other.warnings, uniquingKeysWith: +)
     }
 
     /// The counters as members of a JSON object.
@@ -100,6 +107,7 @@ struct ProviderTally {
             ("received", String(received)), ("accepted", String(accepted)), ("devices", String(devices)),
             ("duplicates", String(duplicates)), ("devices_with_more_than_one", String(devicesWithMoreThanOne)),
             ("refused", JSONText.counts(refused)), ("disturbed", JSONText.counts(disturbed)),
+            ("warnings", JSONText.counts(warnings)),
         ]
     }
 }

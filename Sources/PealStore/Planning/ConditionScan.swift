@@ -48,9 +48,9 @@ struct ConditionScan {
             }
             return narrowed(set, to: wanted)
         case .user(let id):
-            return narrowed(try find(DeviceTable.ofUser(id, app: app, route: route, cutoff: cutoff)), to: wanted)
+            return narrowed(try named(DeviceTable.byUser, (app, id)), to: wanted)
         case .device(let id):
-            return narrowed(try find(DeviceTable.ofID(id, app: app, route: route, cutoff: cutoff)), to: wanted)
+            return narrowed(try named(DeviceTable.byID, (app, id)), to: wanted)
         case .rows(.always(let value)):
             guard value else { return KeySet(range: range) }
             return try wanted ?? everybody()
@@ -60,6 +60,19 @@ struct ConditionScan {
 
     private func everybody() throws -> KeySet {
         try find(DeviceTable.stream(app: app, route, range, cutoff: cutoff))
+    }
+
+    /// The devices that a look-up names, if they are on the route since before the cutoff.
+    private func named<Input>(_ statement: Statement<Input>, _ input: Input) throws -> KeySet {
+        var keys: [DeviceKey] = []
+        try session.connection.scan(statement, CollectionOfOne(input)) { row in
+            if row.int(1) == route.rawValue { keys.append(row.int(0)) }
+        }
+        var set = KeySet(range: range)
+        try session.connection.scan(DeviceTable.properties, keys.map { (app: app, key: $0) }) { row in
+            if isMember(row) { set.insert(row.int(0)) }
+        }
+        return set
     }
 
     private func find(_ sql: SQL) throws -> KeySet {
@@ -144,22 +157,6 @@ extension DeviceTable {
     static let propertiesWithDetail = Statement<(app: AppKey, key: DeviceKey)>(
         "SELECT \(columnsWithDetail) FROM \(joined) WHERE d.app = $1 AND d.seq = $2"
     ) { [.int($0.app), .int($0.key)] }
-
-    static func ofUser(_ userID: String, app: AppKey, route: Route, cutoff: Timestamp) -> SQL {
-        """
-        SELECT seq FROM device
-        WHERE app = \(app) AND user_id = \(userID) AND state = \(code: State.active) AND route = \(route)
-            AND since <= \(cutoff)
-        """
-    }
-
-    static func ofID(_ id: DeviceID, app: AppKey, route: Route, cutoff: Timestamp) -> SQL {
-        """
-        SELECT seq FROM device
-        WHERE app = \(app) AND id = \(id) AND state = \(code: State.active) AND route = \(route)
-            AND since <= \(cutoff)
-        """
-    }
 }
 
 extension StoreSession {

@@ -132,10 +132,13 @@ package struct SQLDialect: Sendable, Hashable {
     package let lock: String
     /// Whether several processes use the database at once.
     package let isShared: Bool
+    /// A query for the bytes of the database.
+    package let size: String
 
     package init(
-        bytes: String, text: String, clustered: String, updated: String, lock: String, isShared: Bool
+        bytes: String, text: String, clustered: String, updated: String, lock: String, isShared: Bool, size: String
     ) {
+        self.size = size
         self.bytes = bytes
         self.text = text
         self.clustered = clustered
@@ -146,12 +149,13 @@ package struct SQLDialect: Sendable, Hashable {
 
     /// SQLite 3.38 or later.
     package static let sqlite = SQLDialect(
-        bytes: "BLOB", text: "TEXT", clustered: "WITHOUT ROWID", updated: "", lock: "", isShared: false)
+        bytes: "BLOB", text: "TEXT", clustered: "WITHOUT ROWID", updated: "", lock: "", isShared: false,
+        size: "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
 
     /// PostgreSQL 15 or later.
     package static let postgres = SQLDialect(
         bytes: "BYTEA", text: "TEXT COLLATE \"C\"", clustered: "", updated: "WITH (fillfactor = 80)",
-        lock: "FOR UPDATE SKIP LOCKED", isShared: true)
+        lock: "FOR UPDATE SKIP LOCKED", isShared: true, size: "SELECT pg_database_size(current_database())")
 
     /// `template` in this engine's spelling.
     package func text(of template: String) -> String {

@@ -78,11 +78,14 @@ extension TablePiece {
     static let detail = TablePiece("device_detail", ["app": .int, "seq": .int])
     static let device = TablePiece("device", ["app": .int, "seq": .int])
     static let topic = TablePiece("topic", ["app": .int, "topic": .int])
+    static let frequency = TablePiece("frequency", ["app": .int, "seq": .int, "at": .int, "message": .bytes])
+    static let rate = TablePiece("rate_bucket", ["app": .int, "message": .bytes])
     static let segment = TablePiece("segment", ["app": .int, "name": .text])
     static let webhook = TablePiece("webhook", ["app": .int, "webhook": .int])
     static let outbox = TablePiece("outbox", ["app": .int, "webhook": .int, "created_at": .int, "id": .bytes])
     static let webhookDelivery = TablePiece("webhook_delivery", ["app": .int, "id": .bytes])
     static let apiKey = TablePiece("api_key", ["id": .bytes])
+    static let keyGrant = TablePiece("key_grant", ["app": .int, "id": .bytes])
     static let credential = TablePiece("credential", ["app": .int, "provider": .text, "environment": .text])
     static let geofenceSeries = TablePiece("geofence_series", ["app": .int])
     static let geofence = TablePiece("geofence", ["app": .int, "geofence": .int])
@@ -104,15 +107,14 @@ extension TablePiece {
     /// Every table with rows of an app, except `app` itself, the audit log, which records the deletion too, and
     /// `remainder`. What is sent or would begin goes first.
     static let ofApp: [TablePiece] = [
-        slice, moment, message, outbox, webhookDelivery, webhook, apiKey, credential, content, predicate, keys,
-        address, logPage, receipt, receiptCount, member, subscription, identifier, detail, device, topic, segment,
-        trigger, geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace, locationGroup,
-        location,
-        experimentArm, experiment, routeGate, statistics,
+        slice, moment, message, outbox, webhookDelivery, webhook, keyGrant, apiKey, credential, content, predicate,
+        keys, address, logPage, receipt, receiptCount, member, subscription, identifier, detail, frequency, device,
+        topic, segment, trigger, geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace,
+        locationGroup, location, experimentArm, experiment, routeGate, statistics, rate,
     ]
 
     /// Every table with rows of a message, except `message` itself.
     static let ofMessage: [TablePiece] = [
-        logPage, receipt, receiptCount, address, keys, predicate, content, moment, slice,
+        logPage, receipt, receiptCount, address, keys, predicate, content, moment, slice, rate,
     ]
 }

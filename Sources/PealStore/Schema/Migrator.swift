@@ -50,5 +50,7 @@ extension Migration {
         Migration(version: 10, statements: SchemaSegments.statements),
         Migration(version: 11, statements: SchemaStatistics.statements),
         Migration(version: 12, statements: SchemaServers.statements),
+        Migration(version: 13, statements: SchemaRules.statements),
+        Migration(version: 14, statements: SchemaDialects.statements),
     ]
 }

@@ -436,3 +436,40 @@ enum SchemaServers {
         """,
     ]
 }
+
+/// What devices got lately, for frequency caps, and how far rates are used.
+enum SchemaRules {
+    static let statements = [
+        """
+        CREATE TABLE frequency (
+            app BIGINT NOT NULL, seq BIGINT NOT NULL, message {bytes} NOT NULL, at BIGINT NOT NULL,
+            PRIMARY KEY (app, seq, at, message)) {clustered}
+        """,
+        "CREATE INDEX frequency_at ON frequency (at)",
+        """
+        CREATE TABLE rate_bucket (
+            app BIGINT NOT NULL, message {bytes} NOT NULL, busy_until BIGINT NOT NULL, PRIMARY KEY (app, message))
+            {clustered} {updated}
+        """,
+    ]
+}
+
+/// Keys that serve several apps, repetitions of a moment's request, alerts to all devices of a user, and identifiers
+/// whose letter case is insignificant.
+enum SchemaDialects {
+    /// `waiting` has the devices whose alerts have not ended.
+    static let statements = [
+        """
+        CREATE TABLE key_grant (
+            app BIGINT NOT NULL, id {bytes} NOT NULL, PRIMARY KEY (app, id)) {clustered}
+        """,
+        "CREATE INDEX key_grant_key ON key_grant (id)",
+        "ALTER TABLE moment ADD COLUMN request_digest {bytes}",
+        "ALTER TABLE moment ADD COLUMN requested_at BIGINT",
+        "ALTER TABLE moment ADD COLUMN waiting {bytes}",
+        """
+        UPDATE device_identifier SET value = LOWER(value)
+        WHERE kind IN ('idfa', 'idfv', 'advertising_id', 'android_id')
+        """,
+    ]
+}

@@ -91,6 +91,7 @@ extension StoreSession {
     /// Without its row nothing is found or sent for an app. The Pruner deletes the rest.
     func deleteApp(_ key: AppKey, now: Timestamp) throws -> Bool {
         guard try connection.execute("DELETE FROM app WHERE app = \(key)") == 1 else { return false }
+        try connection.execute("DELETE FROM key_grant WHERE id IN (SELECT id FROM api_key WHERE app = \(key))")
         for table in [TablePiece.apiKey, .credential, .webhook] {
             _ = try table.delete(where: "app = \(key)", limit: Self.keysAtOnce, connection)
         }
@@ -139,6 +140,8 @@ extension StoreSession {
             ON CONFLICT (name) DO UPDATE SET value = excluded.value
             """)
     }
+
+    func size() throws -> Int? { try connection.value(SQL(text: context.dialect.size, values: [])) }
 
     /// The next number of a series, counted from 1. Numbers may be skipped but are never reused.
     func nextNumber(_ series: String) throws -> Int64 {

@@ -168,9 +168,13 @@ extension StoreSession {
     private func putIdentifiers(_ identifiers: [String: String], app: AppKey, device: DeviceKey, isNew: Bool) throws {
         if !isNew { try connection.execute("DELETE FROM device_identifier WHERE app = \(app) AND seq = \(device)") }
         try connection.post(
-            identifiers.sorted { $0.key < $1.key }.map { kind, value in
-                "INSERT INTO device_identifier (app, kind, value, seq) VALUES (\(app), \(kind), \(value), \(device))"
-            } as [SQL])
+            identifiers.sorted { $0.key < $1.key }.map { kind, given -> SQL in
+                let value = DeviceIdentifier.Kind(rawValue: kind).map { DeviceIdentifier($0, given).value } ?? given
+                return """
+                    INSERT INTO device_identifier (app, kind, value, seq)
+                    VALUES (\(app), \(kind), \(value), \(device))
+                    """
+            })
     }
 }
 
@@ -298,7 +302,7 @@ extension StoreSession {
         let mine: SQL = "app = \(app) AND seq = \(device)"
         let reports = try piece(of: [.receipt, .trigger], Self.reportsAtOnce) { _ in mine }
         if !reports.isComplete { try leave(.device, app: app, object: device, now: now) }
-        return try ["device_topic", "device_identifier", "device_detail", "device"].reduce(reports.rows) {
+        return try ["device_topic", "device_identifier", "device_detail", "frequency", "device"].reduce(reports.rows) {
             count, table in
             try count + connection.execute("DELETE FROM \(name: table) WHERE \(mine)")
         }

@@ -23,6 +23,18 @@ enum KeyTable {
         scopes.map(\.rawValue).sorted().joined(separator: " ")
     }
 
+    /// Keys that were granted to the app, its own included.
+    static func granted(to app: AppKey) -> SQL {
+        "SELECT id FROM key_grant WHERE app = \(app)"
+    }
+
+    /// The apps that a key was granted to. Deleted apps are left out.
+    static func apps(of key: KeyID) -> SQL {
+        """
+        SELECT a.app, a.id FROM key_grant g JOIN app a ON a.app = g.app WHERE g.id = \(key) ORDER BY a.app
+        """
+    }
+
     /// What a sealed secret is bound to.
     static func place(_ key: APIKey) -> String { "api_key \(key.app) \(key.dialect.rawValue) \(key.id)" }
 }
@@ -42,12 +54,30 @@ extension StoreSession {
             }
             return StoredKey(
                 key: key, secretHash: hash, sharedSecret: secret.map { String(decoding: $0, as: UTF8.self) })
+        }.map { stored in
+            var stored = stored
+            stored.key.apps = try grants(of: stored.key.id)
+            return stored
+        }
+    }
+
+    private func grants(of key: KeyID) throws -> [APIKey.GrantedApp] {
+        try connection.all(KeyTable.apps(of: key)) { row in
+            APIKey.GrantedApp(key: try row.next(), id: try row.next())
         }
     }
 
     func keys(app: AppKey) throws -> [APIKey] {
         try connection.all(
-            "SELECT \(KeyTable.columns) FROM api_key WHERE app = \(app) ORDER BY created_at, id", KeyTable.key)
+            """
+            SELECT \(KeyTable.columns) FROM api_key WHERE app = \(app) OR id IN (\(KeyTable.granted(to: app)))
+            ORDER BY created_at, id
+            """, KeyTable.key
+        ).map { key in
+            var key = key
+            key.apps = try grants(of: key.id)
+            return key
+        }
     }
 
     func insertKey(_ stored: StoredKey) throws {
@@ -67,9 +97,16 @@ extension StoreSession {
             ON CONFLICT DO NOTHING
             """)
         guard count == 1 else { throw PealError(.conflict, "a key with that public half exists") }
+        for app in key.apps {
+            try connection.execute("INSERT INTO key_grant (app, id) VALUES (\(app.key), \(key.id))")
+        }
     }
 
     func deleteKey(_ id: KeyID, app: AppKey) throws -> Bool {
-        try connection.execute("DELETE FROM api_key WHERE id = \(id) AND app = \(app)") == 1
+        guard try connection.execute("DELETE FROM api_key WHERE id = \(id) AND app = \(app)") == 1 else {
+            return try connection.execute("DELETE FROM key_grant WHERE id = \(id) AND app = \(app)") == 1
+        }
+        try connection.execute("DELETE FROM key_grant WHERE id = \(id)")
+        return true
     }
 }

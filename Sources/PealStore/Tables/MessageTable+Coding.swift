@@ -19,6 +19,11 @@ enum ContentCoding {
             ("category", content.category.map(JSON.string)),
             ("default_locale", content.defaultLocale.map(JSON.string)),
             ("platforms", platforms.isEmpty ? nil : .object(.init(platforms))),
+            (
+                "absent",
+                content.absentPlatforms.isEmpty
+                    ? nil : .array(content.absentPlatforms.map(\.rawValue).sorted().map(JSON.string))
+            ),
         ]).bytes
     }
 
@@ -35,6 +40,8 @@ enum ContentCoding {
         content.threadID = json["thread_id"]?.stringValue
         content.category = json["category"]?.stringValue
         content.defaultLocale = json["default_locale"]?.stringValue
+        content.absentPlatforms = Set(
+            (json["absent"]?.arrayValue ?? []).compactMap { $0.stringValue.flatMap(Platform.init(rawValue:)) })
         for (name, own) in json["platforms"]?.objectValue?.pairs ?? JSON.Members().pairs {
             guard let platform = Platform(rawValue: name) else { continue }
             content.platforms[platform] = .init(
@@ -65,6 +72,9 @@ enum OptionsCoding {
         var json = json(common(options))
         if case .object(var members) = json {
             members["lost_answer"] = .string(options.lostAnswer.rawValue)
+            if options.isTransactional { members["transactional"] = true }
+            members["rate"] = options.ratePerSecond.map { .integer($0) }
+            members["recipients_time"] = options.recipientsTime.map { .integer($0.milliseconds) }
             json = .object(members)
         }
         return json.bytes
@@ -80,6 +90,9 @@ enum OptionsCoding {
         options.isBackground = common.isBackground ?? false
         options.environment = common.environment
         options.lostAnswer = json["lost_answer"]?.stringValue.flatMap(MessageOptions.LostAnswer.init) ?? .resend
+        options.isTransactional = json["transactional"]?.boolValue ?? false
+        options.ratePerSecond = json["rate"]?.integerValue
+        options.recipientsTime = json["recipients_time"]?.integerValue.map { Timestamp(milliseconds: $0) }
         return options
     }
 

@@ -60,10 +60,24 @@ enum MessageTable {
     }
 
     /// Metrics count no further than `Limits.censusMax`.
-    static func census() -> SQL {
+    static func census(scheduled: Bool) -> SQL {
         """
         SELECT COUNT(*) FROM (SELECT 1 FROM message WHERE state < \(code: Message.State.sent)
+            AND state \(name: scheduled ? "=" : ">") \(code: Message.State.scheduled)
             LIMIT \(Limits.censusMax)) AS counted
+        """
+    }
+
+    /// How many of the messages that are being sent are looked at for the oldest one.
+    private static let oldestLookedAt = 1000
+
+    /// When the oldest message that is being sent started.
+    static func oldestPending() -> SQL {
+        """
+        SELECT MIN(started) FROM (
+            SELECT COALESCE(start_at, created_at) AS started FROM message
+            WHERE state < \(code: Message.State.sent) AND state = \(code: Message.State.sending)
+            LIMIT \(oldestLookedAt)) AS looked
         """
     }
 

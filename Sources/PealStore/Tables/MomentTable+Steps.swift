@@ -5,7 +5,9 @@ internal import PealCore
 extension StoreSession {
     func apply(_ event: MomentEvent, to moment: Moment, now: Timestamp) throws -> MomentStep? {
         guard let step = try change(moment, by: event, now: now) else { return nil }
-        if let alert = step.alert { try insertAlerts(to: [alert.device], on: alert.route, of: moment.place) }
+        var groups = AlertGroups()
+        for alert in step.alerts { groups.add(alert, of: moment.place) }
+        for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.place) }
         return step
     }
 
@@ -60,13 +62,22 @@ extension StoreSession {
     func fireDueMoments(now: Timestamp, limit: Int) throws -> Int {
         let due = try connection.all(MomentTable.dueOpen(now, limit: limit), MomentTable.moment)
         var routes: [MessageID: [Route]] = [:]
+        var toAll: [AppKey: Bool] = [:]
         var groups = AlertGroups()
         for moment in due {
             let allowed = try routes[moment.message] ?? momentRoutes(app: moment.app, message: moment.message)
             routes[moment.message] = allowed
-            let target = try target(app: moment.app, userID: moment.userID, routes: allowed)
-            let alert = try change(moment, by: .fallback(to: target), now: now)?.alert
-            if let alert { groups.add(alert, of: moment.place) }
+            let isToAll =
+                try toAll[moment.app] ?? app(key: moment.app)?.settings[.alertsAllDevices]
+                ?? Setting.alertsAllDevices.standard
+            toAll[moment.app] = isToAll
+            let targets = try targets(app: moment.app, userID: moment.userID, routes: allowed)
+            let event: MomentEvent =
+                isToAll
+                ? .fallbackToAll(Array(targets.prefix(Limits.directDevicesMax))) : .fallback(to: targets.first)
+            for alert in try change(moment, by: event, now: now)?.alerts ?? [] {
+                groups.add(alert, of: moment.place)
+            }
         }
         for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.place) }
         let lapsed = try connection.all(MomentTable.dueClaimed(now, limit: limit), MomentTable.moment)
@@ -115,7 +126,9 @@ extension StoreSession {
         let ends = entries.filter { $0.outcome != .moved }
         let moments = try alertedMoments(slice, among: ends.map(\.key))
         for end in ends {
-            if let moment = moments[end.key] { try settle(moment, slice, end.outcome, end.reason, now: now) }
+            if let moment = moments[end.key] {
+                try settle(moment, end.key, slice, end.outcome, end.reason, now: now)
+            }
         }
         guard settlement.next == .done else { return }
         try settleGone(slice, known: Set(entries.map(\.key) + settlement.deferrals.flatMap(\.keys)), now: now)
@@ -128,8 +141,12 @@ extension StoreSession {
             devices.count == 1
                 ? MomentTable.of(slice.message, app: slice.app, device: first)
                 : MomentTable.underWay(slice.message, app: slice.app), MomentTable.moment)
-        let alerted = moments.filter { $0.state == .sending || $0.state == .recovering }
-        return Dictionary(alerted.compactMap { moment in moment.device.map { ($0, moment) } }) { first, _ in first }
+        let pairs = moments.flatMap { moment -> [(DeviceKey, Moment)] in
+            if let waiting = moment.waiting { return waiting.map { ($0, moment) } }
+            guard moment.state == .sending || moment.state == .recovering else { return [] }
+            return moment.device.map { [($0, moment)] } ?? []
+        }
+        return Dictionary(pairs) { first, _ in first }
     }
 
     /// Ends alerts to devices that were gone before their addresses were read: of all that the slice held, those that
@@ -147,7 +164,7 @@ extension StoreSession {
             """, Self.keys)
         let moments = try alertedMoments(slice, among: left)
         for key in Set(left).subtracting(elsewhere.joined()).sorted() {
-            if let moment = moments[key] { try settle(moment, slice, .retired, "DeviceGone", now: now) }
+            if let moment = moments[key] { try settle(moment, key, slice, .retired, "DeviceGone", now: now) }
         }
     }
 
@@ -157,8 +174,15 @@ extension StoreSession {
     }
 
     private func settle(
-        _ moment: Moment, _ slice: Slice.ID, _ outcome: Outcome, _ reason: String, now: Timestamp
+        _ moment: Moment, _ device: DeviceKey, _ slice: Slice.ID, _ outcome: Outcome, _ reason: String, now: Timestamp
     ) throws {
+        if moment.waiting != nil {
+            // Other devices of the same user may have settled meanwhile, in this transaction too.
+            guard let current = try self.moment(moment.place) else { return }
+            let target = Moment.Target(device: device, route: slice.route)
+            _ = try apply(.settledOne(target, outcome, reason: reason), to: current, now: now)
+            return
+        }
         let next =
             outcome == .retired
             ? try target(

@@ -6,7 +6,8 @@ enum MomentTable {
     /// Without `due_at`, which follows from the others and the time.
     private static let columns: Columns = """
         app, message, user_id, state, rev, arm, claimable, fallback_at, deadline, awaits_device, route, had_device, \
-        device, tried, claim_id, claim_until, has_ledger, cancel_requested, outcome, reason, request_key
+        device, tried, claim_id, claim_until, has_ledger, cancel_requested, outcome, reason, request_key,
+        request_digest, requested_at, waiting
         """
 
     static func moment(_ row: inout RowReader) throws -> Moment {
@@ -19,6 +20,8 @@ enum MomentTable {
         let (claim, until, hasLedger): (ClaimID?, Timestamp, Bool) = (try row.next(), try row.next(), try row.next())
         let (cancelRequested, outcome): (Bool, Int64?) = (try row.next(), try row.next())
         let (reason, key): (String, String?) = (try row.next(), try row.next())
+        let (digest, requestedAt): ([UInt8]?, Timestamp?) = (try row.next(), try row.next())
+        let waiting: [UInt8]? = try row.next()
         var moment = Moment(
             app: place.app, message: place.message, userID: place.userID, terms: terms, route: route,
             hadDevice: hadDevice, idempotencyKey: key)
@@ -31,6 +34,8 @@ enum MomentTable {
         moment.cancelRequested = cancelRequested
         moment.outcome = outcome.flatMap { Outcome(rawValue: UInt8(truncatingIfNeeded: $0)) }
         moment.reason = reason
+        if let digest, let requestedAt { moment.request = Moment.Request(digest: digest, at: requestedAt) }
+        moment.waiting = try waiting.map(KeyListCoding.decode)
         return moment
     }
 
@@ -44,6 +49,8 @@ enum MomentTable {
             "claim_until": moment.claim?.until, "has_ledger": moment.claim?.hasLedger ?? false,
             "cancel_requested": moment.cancelRequested, "outcome": moment.outcome.map { Int64($0.rawValue) },
             "reason": moment.reason, "request_key": moment.idempotencyKey, "due_at": dueAt,
+            "request_digest": moment.request?.digest, "requested_at": moment.request?.at,
+            "waiting": moment.waiting.map(KeyListCoding.encode),
         ]
     }
 
@@ -62,6 +69,10 @@ enum MomentTable {
         WHERE \(place(former.place)) AND state = \(former.state) AND rev = \(former.rev)
             AND fallback_at = \(former.fallbackAt)
         """
+    }
+
+    static func releaseName(_ moment: Moment.Place) -> SQL {
+        "UPDATE moment SET name_key = NULL WHERE \(place(moment))"
     }
 
     static func deleteOpen(_ moment: Moment.Place) -> SQL {
@@ -113,16 +124,20 @@ enum MomentTable {
         """
     }
 
-    /// A message has at most `Limits.momentUsersMax` rows, mostly one.
+    /// The moment of that device, and those that were sent to several devices. A message has at most
+    /// `Limits.momentUsersMax` rows, mostly one.
     static func of(_ message: MessageID, app: AppKey, device: DeviceKey) -> SQL {
-        "SELECT \(columns) FROM moment WHERE \(MessageTable.place(app, message)) AND device = \(device)"
+        """
+        SELECT \(columns) FROM moment
+        WHERE \(MessageTable.place(app, message)) AND (device = \(device) OR waiting IS NOT NULL)
+        """
     }
 
     /// Those whose alerts are with the sender.
     static func underWay(_ message: MessageID, app: AppKey) -> SQL {
         """
         SELECT \(columns) FROM moment WHERE \(MessageTable.place(app, message))
-            AND state IN (\(code: Moment.State.sending), \(code: Moment.State.recovering))
+            AND (state IN (\(code: Moment.State.sending), \(code: Moment.State.recovering)) OR waiting IS NOT NULL)
         ORDER BY user_id
         """
     }
@@ -196,6 +211,10 @@ extension StoreSession {
         try connection.first(MomentTable.find(name, app: app), MomentTable.moment)
     }
 
+    func releaseName(of moment: Moment.Place) throws {
+        try connection.execute(MomentTable.releaseName(moment))
+    }
+
     func moments(app: AppKey, message: MessageID) throws -> [Moment] {
         try connection.all(MomentTable.of(message, app: app), MomentTable.moment)
     }
@@ -223,15 +242,20 @@ extension StoreSession {
     func target(
         app: AppKey, userID: String, routes: [Route], but tried: [DeviceKey] = []
     ) throws -> Moment.Target? {
-        var latest: (target: Moment.Target, at: Timestamp)?
+        try targets(app: app, userID: userID, routes: routes, but: tried).first
+    }
+
+    /// The user's active devices except those already tried, the most recently registered first.
+    func targets(
+        app: AppKey, userID: String, routes: [Route], but tried: [DeviceKey] = []
+    ) throws -> [Moment.Target] {
+        var found: [(target: Moment.Target, at: Timestamp)] = []
         try connection.query(MomentTable.devices(of: userID, app: app)) { row in
             let target = Moment.Target(device: try row.next(), route: try row.next())
-            let found = (target: target, at: try row.next(Timestamp.self))
-            guard routes.contains(found.target.route), !tried.contains(found.target.device) else { return }
-            let isLater = latest.map { ($0.at, $0.target.device) < (found.at, found.target.device) } ?? true
-            if isLater { latest = found }
+            let at: Timestamp = try row.next()
+            if routes.contains(target.route), !tried.contains(target.device) { found.append((target, at)) }
         }
-        return latest?.target
+        return found.sorted { ($0.at, $0.target.device) > ($1.at, $1.target.device) }.map(\.target)
     }
 
     /// The routes that the alerts of a message may take.
@@ -254,6 +278,7 @@ extension StoreSession {
         let users = Set(draft.audience.users.map(ExactText.init)).sorted().map(\.text)
         for user in users { try insertMoment(user, of: draft, window, now: draft.createdAt) }
         try setOpen(users.count, app: draft.app, message: draft.id)
+        try endTraditional(draft, window)
     }
 
     private func insertMoment(
@@ -265,7 +290,8 @@ extension StoreSession {
         var moment = Moment(
             app: draft.app, message: draft.id, userID: user,
             terms: window.terms(try arm(of: user, in: draft, window, now: now), now: now),
-            route: Self.route(target, routes), hadDevice: target != nil, idempotencyKey: window.name?.key)
+            route: Self.route(target, routes), hadDevice: target != nil, idempotencyKey: window.name?.key,
+            request: window.request)
         moment.rev = rev
         try connection.post(MomentTable.insert(moment, nameKey: window.name.map(MomentTable.nameKey)))
     }
@@ -285,7 +311,9 @@ extension StoreSession {
         for moment in moments {
             if users.remove(ExactText(moment.userID)) != nil {
                 let terms = window.terms(try arm(of: moment.userID, in: draft, window, now: now), now: now)
-                guard try apply(.supersede(terms), to: moment, now: now) != nil else { throw Self.overtaken }
+                guard try apply(.supersede(terms, request: window.request), to: moment, now: now) != nil else {
+                    throw Self.overtaken
+                }
             } else {
                 guard try connection.execute(MomentTable.deleteOpen(moment.place)) == 1 else {
                     throw Self.overtaken
@@ -294,6 +322,16 @@ extension StoreSession {
         }
         for user in users.sorted() { try insertMoment(user.text, of: draft, window, rev: rev, now: now) }
         try setOpen(count, app: draft.app, message: draft.id)
+        try endTraditional(draft, window)
+    }
+
+    /// Ends a message of an experiment with its window if all of its users are in the traditional arm.
+    private func endTraditional(_ draft: MessageDraft, _ window: DeliveryWindow) throws {
+        guard window.method == .experiment, draft.options.life == nil else { return }
+        let moments = try moments(app: draft.app, message: draft.id)
+        guard moments.allSatisfy({ $0.plannedArm == .traditional }) else { return }
+        try connection.post(
+            "UPDATE message SET expires_at = \(window.until) WHERE \(MessageTable.place(draft.app, draft.id))")
     }
 
     private static let overtaken = PealError(.conflict, "the message is being sent")

@@ -165,7 +165,9 @@ extension StoreSession {
                 let first: MessageID = try connection.value(SliceTable.firstReady(route)),
                 let oldest = try message(app: route.app, id: first)
             else { return nil }
-            return ParkedRoute(app: app.id, route: route.route, slices: slices, oldestAt: oldest.createdAt)
+            return ParkedRoute(
+                app: app.id, route: route.route, isStopped: gate.state == .stopped, slices: slices,
+                oldestAt: oldest.createdAt)
         }
     }
 }

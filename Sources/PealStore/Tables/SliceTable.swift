@@ -56,6 +56,16 @@ enum SliceTable {
         """
     }
 
+    /// The lists of the message that may contain the key and are not due.
+    static func waiting(for key: DeviceKey, app: AppKey, message: MessageID, route: Route) -> SQL {
+        """
+        SELECT ready_at, keys FROM slice
+        WHERE app = \(app) AND message = \(message) AND route = \(route)
+            AND state IN (\(code: Slice.State.waiting), \(code: Slice.State.held)) AND keys IS NOT NULL
+            AND key_from <= \(key) AND key_to >= \(key) LIMIT \(Limits.routeSlicesRead)
+        """
+    }
+
     /// One ready slice of the message.
     static func leaseOne(
         of message: MessageID, _ route: ActiveRoute, owner: String, until: Timestamp, _ dialect: SQLDialect
@@ -409,7 +419,9 @@ extension StoreSession {
     func census() throws -> StoreCensus {
         func slices(_ state: Slice.State) throws -> Int { try connection.count(SliceTable.census(state)) }
         var census = StoreCensus()
-        census.messagesUnfinished = try connection.count(MessageTable.census())
+        census.messagesUnfinished = try connection.count(MessageTable.census(scheduled: false))
+        census.messagesScheduled = try connection.count(MessageTable.census(scheduled: true))
+        census.oldestPendingAt = try connection.value(MessageTable.oldestPending())
         census.slicesParked = try parkedCount()
         census.slicesReady = max(0, try slices(.ready) - census.slicesParked)
         census.slicesEnding = try slices(.ending)
@@ -421,5 +433,14 @@ extension StoreSession {
             SELECT COUNT(DISTINCT app) FROM credential WHERE health = \(code: CredentialTable.HealthCode.stopped)
             """)
         return census
+    }
+}
+
+extension StoreSession {
+    func dueAt(app: AppKey, message: MessageID, route: Route, key: DeviceKey) throws -> Timestamp? {
+        try connection.all(SliceTable.waiting(for: key, app: app, message: message, route: route)) { row in
+            (readyAt: try row.next(Timestamp.self), keys: try KeyListCoding.decode(row.next()))
+        }
+        .first { $0.keys.contains(key) }?.readyAt
     }
 }

@@ -52,4 +52,6 @@ extension StoreSession {
     }
 
     func locale(_ number: Int32) throws -> String? { try word(Int64(number)) }
+
+    func timeZone(_ number: Int32) throws -> String? { try word(Int64(number)) }
 }

@@ -54,23 +54,60 @@ import Testing
     }
 
     @Test(
-        "ignores one trailing comma where that is allowed",
+        "leniently ignores one trailing comma, a missing comma and comments",
         arguments: [
             ("[1,]", [1]), ("[[1 , ],\n]", [[1]]), ("{\"a\":1,}", ["a": 1]),
             ("{\"a\":{\"b\":[2,],} , }", ["a": ["b": [2]]]),
-            ("[]", []), ("{\"a\":[]}", ["a": []]),
+            ("[]", []), ("{\"a\":[]}", ["a": []]), ("{\"a\":1 \"b\":2}", ["a": 1, "b": 2]),
+            ("{\"a\":1\n\"b\":{}\"c\":[]}", ["a": 1, "b": [:], "c": []]), ("{\"a\":\"x\"\"b\":2}", ["a": "x", "b": 2]),
+            ("[1 2]", [1, 2]), ("[1 -2 true null,]", [1, -2, true, .null]), ("[{} {}[]\"a\"]", [[:], [:], [], "a"]),
+            ("// a\n[1, // b\n2 /* c */]/**/", [1, 2]), ("[1 /* , ] */ , /* // */ 2]", [1, 2]),
+            ("{\"a\" /*x*/ : // y\r\n 1}//", ["a": 1]), ("[\"// no comment\"]", ["// no comment"]),
+            ("[1/**/2]", [1, 2]), ("[1 /***/]", [1]),
         ] as [(String, JSON)])
-    func trailingCommas(text: String, expected: JSON) throws {
-        #expect(try JSONParser.parse(Array(text.utf8), allowsTrailingCommas: true) == expected)
+    func lenient(text: String, expected: JSON) throws {
+        #expect(try JSONParser.parse(Array(text.utf8), isLenient: true) == expected)
     }
 
     @Test(
-        "accepts nothing invalid except trailing commas",
-        arguments: ["[,]", "{,}", "[1,,]", "[1 2,]", "{\"a\":1,,}", "{\"a\" 1,}", "[1,", "{\"a\":1,", "[1,}", "1,"])
+        "leniently accepts nothing else that is invalid",
+        arguments: [
+            "[,]", "{,}", "[1,,]", "{\"a\":1,,}", "{\"a\" 1,}", "[1,", "{\"a\":1,", "[1,}", "1,", "[12-3]", "[1\"",
+            "1 2",
+            "[truefalse]", "{\"a\":1 b:2}", "{\"a\":1 2}", "{\"a\":1 {}}", "{a:1}", "['a']", "/* [1]", "[1] /*/",
+            "[1 / 2]",
+            "[1] # a", "/", "/*", "//", "[1}", "{\"a\":1 \"b\"}",
+        ])
     func nothingElse(text: String) {
         #expect(throws: JSONParser.Failure.self) {
-            try JSONParser.parse(Array(text.utf8), allowsTrailingCommas: true)
+            try JSONParser.parse(Array(text.utf8), isLenient: true)
         }
+    }
+
+    @Test("reads lenient text in linear time", .timeLimit(.minutes(1)))
+    func linear() throws {
+        let comments = Array(String(repeating: "/* * / */ // x\n", count: 100_000).utf8)
+        #expect(try JSONParser.parse(comments + Array("[]".utf8) + comments, isLenient: true) == [])
+        let slashes = Array(String(repeating: "/*", count: 500_000).utf8)
+        #expect(throws: JSONParser.Failure.self) { try JSONParser.parse(slashes, isLenient: true) }
+        let deep = String(repeating: "[ ", count: 100_000)
+        #expect(throws: JSONParser.Failure.self) { try JSONParser.parse(Array(deep.utf8), isLenient: true) }
+        let many = Array(String(repeating: "1 ", count: 200_000).utf8)
+        #expect(throws: JSONParser.Failure.self) {
+            try JSONParser.parse(Array("[".utf8) + many + Array("]".utf8), valuesMax: 1000, isLenient: true)
+        }
+    }
+
+    @Test(
+        "reads a whole number from text with blanks around it, and no increment",
+        arguments: [
+            (" 3 ", 3), ("\n-4\r\n", -4), ("007", 7), ("5.0", 5), ("1e3", 1000), ("+1", nil), ("", nil), (" ", nil),
+            ("1 2", nil),
+            ("1.", nil), (".5", nil), ("0x1", nil), ("--1", nil), ("1e", nil), ("1.5", nil), ("٣", nil),
+            ("\u{A0}3", nil),
+        ] as [(String, Int64?)])
+    func tolerantInteger(text: String, number: Int64?) {
+        #expect(JSON.string(text).tolerantInteger == number)
     }
 
     @Test(

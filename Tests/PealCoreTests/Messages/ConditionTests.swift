@@ -81,7 +81,7 @@ struct ConditionTests {
         ])
         #expect(Condition(stored: try JSONParser.parse(condition.json.text)) == condition)
         #expect(condition.depth == 3)
-        #expect(condition.size == 13)
+        #expect(condition.size == 14)
         #expect(Condition(stored: ["topic": "a", "user": "b"]) == nil)
         #expect(Condition(stored: ["and": [["nothing": 1]]]) == nil)
     }

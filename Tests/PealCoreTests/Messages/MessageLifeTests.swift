@@ -64,10 +64,14 @@ struct MessageLifeTests {
         #expect(!Self.life(.seconds(60), ios: .seconds(0)).android.isOneAttempt)
     }
 
-    @Test("with a window lasts until late alerts are given up, whatever the configured life")
+    @Test("with a window lasts as long as the window, and a grace time if a device may choose the moment")
     func window() {
         let window = DeliveryWindow(until: Self.at(4000), method: .contextAware)
-        let given = Self.at(4000 + Limits.momentRecoverySeconds)
+        let given = Self.at(4000 + 3600)
+        let traditional = DeliveryWindow(until: Self.at(4000), method: .traditional)
+        #expect(Self.life(nil, window: traditional).life.end == Self.at(4000))
+        let short = DeliveryWindow(until: Self.at(4000), method: .experiment, graceSeconds: 60)
+        #expect(Self.life(nil, window: short).life.end == Self.at(4060))
         #expect(Self.life(nil, window: window).life.end == given)
         #expect(Self.life(nil, window: window).ios.expiresAt == given)
         #expect(Self.life(.seconds(5000), window: window).life.end == Self.at(5000))

@@ -44,7 +44,7 @@ struct MomentCheckTests {
         var next = world
         let step = world.moment.after(event, at: world.now)
         next.moment = step.moment
-        if let alert = step.alert { next.net.insert(.alert(Int(alert.device))) }
+        for alert in step.alerts { next.net.insert(.alert(Int(alert.device))) }
         return next
     }
 

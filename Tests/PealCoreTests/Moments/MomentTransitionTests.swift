@@ -77,7 +77,9 @@ struct MomentTransitionTests {
         #expect(Self.open().fallbackAt == Self.deadline)
         #expect(Self.open().isClaimable)
         let short = DeliveryWindow(until: Self.start + .seconds(3), method: .traditional, holdSeconds: 10)
-        #expect(short.terms(.traditional, now: Self.start).fallbackAt == Self.start + .seconds(3))
+        #expect(short.terms(.traditional, now: Self.start).fallbackAt == Self.start + .milliseconds(1500))
+        let over = DeliveryWindow(until: Self.start, method: .traditional, holdSeconds: 10)
+        #expect(over.terms(.traditional, now: Self.start).fallbackAt == Self.start)
     }
 
     @Test(
@@ -137,14 +139,75 @@ struct MomentTransitionTests {
     func notices() {
         let next = Self.after([(.fallback(to: Self.phone), 3600)])
             .after(.settled(.retired, reason: "Unregistered", next: Self.tablet), at: Self.deadline)
-        #expect(next.notices == [.init(status: .failed, device: 7)])
-        #expect(next.alert == Self.tablet && next.moment.tried == [7, 8])
+        #expect(next.notices.isEmpty)
+        #expect(next.alerts == [Self.tablet] && next.moment.tried == [7, 8])
         let shown = Self.after([(Self.claim(), 5)]).after(.receipt(.shown, device: 7), at: Self.deadline)
         #expect(shown.notices == [.init(status: .delivered, device: 7)])
         #expect(shown.moment.deliveryArm == .contextAware)
         #expect(next.moment.deliveryArm == .traditional)
         let cancelled = Self.open().after(.cancel, at: Self.start)
         #expect(cancelled.notices == [.init(status: .cancelled, device: nil)])
+    }
+
+    @Test("a failure is reported for every device once none is left, and never before a delivery")
+    func failures() {
+        let second = Self.after([(.fallback(to: Self.phone), 3600)])
+            .after(.settled(.retired, reason: "Unregistered", next: Self.tablet), at: Self.deadline)
+        let failed = second.moment.after(.settled(.retired, reason: "Unregistered", next: nil), at: Self.deadline)
+        #expect(failed.moment.state == .failed)
+        #expect(failed.notices == [.init(status: .failed, device: 7), .init(status: .failed, device: 8)])
+        let delivered = second.moment.after(.settled(.accepted, reason: "", next: nil), at: Self.deadline)
+        #expect(delivered.notices == [.init(status: .delivered, device: 8)])
+    }
+
+    private static func toAll(_ outcomes: [(Moment.Target, Outcome)]) -> MomentStep {
+        let start = Self.open().after(.fallbackToAll([Self.phone, Self.tablet]), at: Self.deadline)
+        return outcomes.reduce(start) { step, end in
+            var next = step.moment.after(.settledOne(end.0, end.1, reason: "r"), at: Self.deadline)
+            next.notices = step.notices + next.notices
+            return next
+        }
+    }
+
+    @Test("alerts to all devices end together: delivered on each that accepts, failed if none does")
+    func allDevices() {
+        let start = Self.toAll([])
+        #expect(Set(start.alerts) == [Self.phone, Self.tablet] && start.moment.device == Self.phone.device)
+        #expect(start.moment.waiting == [7, 8])
+        let half = Self.toAll([(Self.phone, .retired)])
+        #expect(half.moment.state == .sending && half.notices.isEmpty)
+        let mixed = Self.toAll([(Self.phone, .retired), (Self.tablet, .accepted)])
+        #expect(mixed.moment.state == .sent && mixed.moment.device == 8 && mixed.moment.outcome == .accepted)
+        #expect(mixed.notices == [.init(status: .delivered, device: 8)])
+        let both = Self.toAll([(Self.tablet, .accepted), (Self.phone, .accepted)])
+        #expect(both.notices == [.init(status: .delivered, device: 8), .init(status: .delivered, device: 7)])
+        let none = Self.toAll([(Self.phone, .retired), (Self.tablet, .expired)])
+        #expect(none.moment.state == .failed && none.moment.outcome == .expired)
+        #expect(Set(none.notices.map(\.device)) == [7, 8] && none.notices.allSatisfy { $0.status == .failed })
+        let again = mixed.moment.after(.settledOne(Self.tablet, .accepted, reason: ""), at: Self.deadline)
+        #expect(again.moment == mixed.moment && again.notices.isEmpty)
+        // Each of the devices may report that it was opened.
+        let opened = mixed.moment.after(.receipt(.opened, device: 7), at: Self.deadline)
+        #expect(opened.moment.state == .opened)
+        let only = Self.open().after(.fallbackToAll([Self.phone]), at: Self.deadline)
+        #expect(only.moment.waiting == nil && only.alerts == [Self.phone])
+        let nobody = Self.open().after(.fallbackToAll([]), at: Self.deadline)
+        #expect(nobody.moment.state == .failed)
+    }
+
+    @Test("a request repeats another with the same body for a day")
+    func repetition() {
+        var moment = Self.open()
+        let first = Moment.Request(digest: [1], at: Self.start)
+        func isRepeated(_ digest: UInt8, after seconds: Int64) -> Bool {
+            moment.isRepeated(by: Moment.Request(digest: [digest], at: Self.start + .seconds(seconds)))
+        }
+        #expect(isRepeated(1, after: 0) == false)
+        moment.request = first
+        #expect(isRepeated(1, after: 86_399))
+        #expect(isRepeated(1, after: 86_400) == false)
+        #expect(isRepeated(2, after: 0) == false)
+        #expect(moment.isRepeated(by: nil) == false)
     }
 
     @Test("every arrow that is taken is one that is drawn", arguments: Moment.State.allCases)

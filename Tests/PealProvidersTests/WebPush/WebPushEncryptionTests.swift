@@ -17,7 +17,7 @@ struct WebPushEncryptionTests {
             rawRepresentation: try bytes("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"))
         let body = try WebPushEncryption.body(
             Array("When I grow up, I want to be a watermelon".utf8), for: receiver, sender: sender,
-            salt: try bytes("DGv6ra1nlYgDCS1FRnbzlw"))
+            salt: try bytes("DGv6ra1nlYgDCS1FRnbzlw"), isPadded: false)
         #expect(
             Base64URL.encode(body)
                 == "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6Tlz"
@@ -33,8 +33,22 @@ struct WebPushEncryptionTests {
         let randomness = SeededRandomness(UInt64(count))
         let body = try WebPushEncryption.body(
             text, for: try #require(browser.receiver), sender: WebPushEncryption.senderKey(randomness),
-            salt: randomness.bytes(16))
+            salt: randomness.bytes(16), isPadded: false)
         #expect(body.count == count + 103)
+        #expect(try browser.decrypt(body) == text)
+    }
+
+    @Test(
+        "has one of two lengths when it is padded, and the browser reads the same",
+        arguments: [(0, 2744), (1, 2744), (2744, 2744), (2745, 3993), (3993, 3993)])
+    func padding(count: Int, padded: Int) throws {
+        let browser = TestBrowser()
+        let text = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+        let randomness = SeededRandomness(UInt64(count))
+        let body = try WebPushEncryption.body(
+            text, for: try #require(browser.receiver), sender: WebPushEncryption.senderKey(randomness),
+            salt: randomness.bytes(16))
+        #expect(body.count == padded + 103)
         #expect(try browser.decrypt(body) == text)
     }
 

@@ -41,6 +41,15 @@ struct WNSRenderingTests {
             $0.content.data = JSON.Members([("k", .number("1.0"))])
             $0.content.sound = "ms-winsoundevent:Notification.Mail"
         },
+        .init(
+            "the author's sound, duration and cache policy", on: .windows,
+            #"{"type":"toast","launch":"/p","duration":"long","cache_policy":"no-cache","#
+                + #""audio":{"src":"ms-winsoundevent:x","loop":true,"silent":false}}"#,
+            body: "<toast launch=\"/p\" duration=\"long\">"
+                + visual("<binding template=\"ToastGeneric\"><text>B</text></binding>")
+                + "<audio src=\"ms-winsoundevent:x\" loop=\"true\" silent=\"false\"/></toast>",
+            headers: ["x-wns-cache-policy": "no-cache"]
+        ) { $0.content.body = .plain("B") },
         .init("another platform's sound", on: .windows, body: plainToast) {
             $0.content.body = .plain("B")
             $0.content.sound = "ping.aiff"

@@ -16,8 +16,12 @@ struct ContextPushContent: Sendable {
 
     /// The core's content. `ctx_image_url` and `ctx_idempotency_key`, which the notification service extension of
     /// existing apps reads, are added beside the caller's own data.
-    func content(key: String, platform: Platform) throws(PealError) -> Content {
+    /// - Returns: the content, and warnings about removed members.
+    func content(
+        key: String, platform: Platform
+    ) throws(PealError) -> (content: Content, warnings: [String]) {
         var content = Content()
+        var warnings: [String] = []
         (content.title, content.subtitle, content.body) = (title, subtitle, body)
         content.defaultLocale = try defaultLocale()
         (content.sound, content.threadID, content.badge) = (sound, threadID, badge)
@@ -27,6 +31,9 @@ struct ContextPushContent: Sendable {
                 throw .invalid(path, "\(path) is derived from the other members of content")
             }
             content.data = userInfo.value
+            if platform == .android {
+                warnings += FCMContent.removeReserved(from: &content.data, userInfo.path)
+            }
         }
         content.data["ctx_image_url"] = imageURL.map(JSON.string) ?? content.data["ctx_image_url"]
         content.data["ctx_idempotency_key"] = .string(key)
@@ -36,7 +43,7 @@ struct ContextPushContent: Sendable {
         } else {
             content.imageURL = imageURL
         }
-        return content
+        return (content, warnings)
     }
 
     /// The locale for devices whose own locale the content lacks, spelled as in the texts; nil if nothing is localized.

@@ -8,7 +8,9 @@ struct ContextPushDialect: Dialect {
     let keys = [KeyKind.contextPush]
     let envelope: any Envelope = ContextPushEnvelope()
     let reports: [any ReportComposer] = [ContextPushReport()]
-    let settings: [any DeclaredSetting] = [Setting.experimentShare]
+    let settings: [any DeclaredSetting] = [
+        Setting.experimentShare, Setting.windowGrace, Setting.alertsAllDevices,
+    ]
 
     func endpoints(_ services: APIServices) -> [Endpoint] { ContextPushRoutes(services).all }
 
@@ -25,7 +27,8 @@ extension DialectName {
 
 extension KeyKind {
     static let contextPush = KeyKind(
-        .contextPush, usualScopes: [.send, .read], secret: ("token", .base64URL(prefix: "CTX-", byteCount: 32)))
+        .contextPush, usualScopes: [.send, .read], secret: ("token", .base64URL(prefix: "CTX-", byteCount: 32)),
+        isGrantable: true)
 }
 
 extension Access {

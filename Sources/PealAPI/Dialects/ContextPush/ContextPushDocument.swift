@@ -31,7 +31,8 @@ enum ContextPushDocument {
             summary: "Schedule a message to one user",
             text: """
                 While the message is open, the last request with its `idempotency_key` applies. After that, the \
-                response reports the message's state.
+                same request within 24 hours is a repetition, and the response reports the message's state. Any other \
+                request schedules a new message, as does any request after a cancellation.
                 """,
             body: APIBody(
                 schema: body,

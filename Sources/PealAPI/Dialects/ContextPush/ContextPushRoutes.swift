@@ -1,3 +1,4 @@
+internal import Crypto
 internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
@@ -21,30 +22,33 @@ struct ContextPushRoutes: Sendable {
     }
 
     private func schedule(_ call: Call) async throws -> Answer {
-        let app = try call.app()
-        let records = try await services.credentialRecords(app)
         let body = try call.object()
-        try check(try ContextPushShapes.bundle.value(of: body, policy, now: call.now), app: app, records)
-        let draft = try shapes.schedule.value(of: body, policy, now: call.now).draft(
-            id: services.newMessageID(at: call.now), app: app.key, now: call.now, services.options)
+        let app = try await app(
+            try ContextPushShapes.bundle.value(of: body, policy, now: call.now), call)
+        let request = try shapes.schedule.value(of: body, policy, now: call.now)
+        let (draft, warnings) = try request.draft(
+            id: services.newMessageID(at: call.now), app: app, digest: Array(SHA256.hash(data: body.bytes)),
+            now: call.now, services.options)
+        let records = try await services.credentialRecords(app)
         try services.preview.check(draft, app: app, records, spelling: ContextPushSpelling.path)
         let result = try await services.moments.schedule(draft, call.verb)
         let moment = result.moment
         let status = moment.state == .open ? "scheduled" : moment.state.status.rawValue
-        return Answer(
+        var answer = Answer(
             .ok,
             [
                 "status": .string(status), "idempotency_key": .string(moment.contextPushKey),
                 "delivery_method": .string(moment.plannedArm.name),
                 "deliver_until": .string(moment.deadline.description),
             ])
+        answer.warn(warnings)
+        return answer
     }
 
     private func cancel(_ call: Call) async throws -> Answer {
-        let app = try call.app()
-        let records = try await services.credentialRecords(app)
         let body = try call.object()
-        try check(try ContextPushShapes.bundle.value(of: body, policy, now: call.now), app: app, records)
+        let app = try await app(
+            try ContextPushShapes.bundle.value(of: body, policy, now: call.now), call)
         let request = try ContextPushShapes.cancel.value(of: body, policy, now: call.now)
         let moment = try await services.moments.cancel(
             request.target.name(request.key), app: app.key, call.verb
@@ -53,12 +57,23 @@ struct ContextPushRoutes: Sendable {
         return Answer(.ok, ["status": "cancelled", "idempotency_key": .string(moment.contextPushKey)])
     }
 
-    /// - Throws: `forbidden` if the bundle does not belong to the key's app.
-    private func check(_ bundle: String, app: App, _ records: [CredentialRecord]) throws(PealError) {
-        let own = [app.bundleID] + (app.bundleID == nil ? records.map { $0.facts["bundle_id"]?.stringValue } : [])
-        guard own.contains(bundle) else {
+    /// The app of the key with that bundle id. An app without one has the bundle id of its APNs credential.
+    /// - Throws: `forbidden` if none of the key's apps has it.
+    private func app(_ bundle: String, _ call: Call) async throws -> App {
+        let found = try await services.store.read { store in
+            let apps = try call.apps(in: store)
+            return try apps.first { $0.bundleID == bundle }
+                ?? apps.first { app in
+                    guard app.bundleID == nil else { return false }
+                    return try store.credentialRecords(app: app.key).contains {
+                        $0.facts["bundle_id"]?.stringValue == bundle
+                    }
+                }
+        }
+        guard let found else {
             throw PealError(.forbidden, "this key does not cover that bundle_id", field: "bundle_id")
         }
+        return found
     }
 }
 

@@ -32,7 +32,11 @@ struct ContextPushSchedule: Sendable {
     var content: (value: ContextPushContent, source: JSON) = (ContextPushContent(), .null)
 
     /// The message: with a delivery window, for one user on one platform.
-    func draft(id: MessageID, app: AppKey, now: Timestamp, _ options: APIOptions) throws(PealError) -> MessageDraft {
+    /// - Parameter digest: of the body, to recognize a repetition.
+    /// - Returns: the message, and warnings about unusual but accepted values.
+    func draft(
+        id: MessageID, app: App, digest: [UInt8], now: Timestamp, _ options: APIOptions
+    ) throws(PealError) -> (draft: MessageDraft, warnings: [String]) {
         let end = try windowEnd(now: now)
         let source = content.source.bytes
         guard source.count <= Limits.contextPushContentBytesMax else {
@@ -43,14 +47,18 @@ struct ContextPushSchedule: Sendable {
         var audience = Audience()
         audience.users = [target.userID]
         audience.platforms = [target.platform]
-        let sent = try content.value.content(key: key ?? id.description, platform: target.platform)
+        let (sent, notes) = try content.value.content(key: key ?? id.description, platform: target.platform)
         let window = DeliveryWindow(
-            until: end, method: method, holdSeconds: options.contextPushHoldSeconds, name: key.map(target.name))
+            until: end, method: method, holdSeconds: options.contextPushHoldSeconds, name: key.map(target.name),
+            request: key.map { _ in Moment.Request(digest: digest, at: now) },
+            graceSeconds: app.settings[.windowGrace].seconds)
         let life = MessageLife(
             MessageOptions(), sent, window: window, start: now, secondsMax: options.messageLifeSeconds)
-        return MessageDraft(
-            id: id, app: app, dialect: .contextPush, campaignID: target.campaignID, audience: audience,
+        let draft = MessageDraft(
+            id: id, app: app.key, dialect: .contextPush, campaignID: target.campaignID, audience: audience,
             content: sent, createdAt: now, expiresAt: life.end, source: source, window: window)
+        let nobody = target.userID.isEmpty ? ["user_id is empty: no device has it"] : []
+        return (draft, nobody + notes)
     }
 
     private func windowEnd(now: Timestamp) throws(PealError) -> Timestamp {

@@ -35,10 +35,11 @@ struct ContextPushShapes: Sendable {
 
     private static let target = ObjectShape("ContextPushTarget", ContextPushTarget()) {
         Entry(required: "platform", platform) { $0.platform = $1 }
+        // The vendor's examples have an empty id, which no device has.
         Entry(
-            required: "user_id",
-            Shape.text(bytes: Limits.userIDBytesMax).described(
-                "The app's own id of the user, at most \(Limits.userIDBytesMax) bytes.")
+            present: "user_id",
+            Shape.text(bytes: Limits.userIDBytesMax).orEmpty("").described(
+                "The app's own id of the user, at most \(Limits.userIDBytesMax) bytes. No device has the empty id.")
         ) { $0.userID = $1 }
         Entry(
             required: "campaign_id",

@@ -47,7 +47,8 @@ struct DevtodevAudience {
     private mutating func take(_ members: JSON.Members, _ path: String, _ seen: inout Seen) {
         for (name, kind) in Self.identifiers {
             guard let value = Self.given(members[name]) else { continue }
-            if let text = Self.text(value, bytesMax: Limits.nameCharactersMax) {
+            let number = kind == .devtodevID ? value.tolerantInteger.map(String.init) : nil
+            if let text = number ?? Self.text(value, bytesMax: Limits.nameCharactersMax) {
                 let identifier = DeviceIdentifier(kind, text)
                 if seen.identifiers.insert(identifier).inserted { audience.identifiers.append(identifier) }
             } else {

@@ -13,7 +13,7 @@ enum DevtodevApple {
         var more = JSON.Members()
         if message.options.isHidden {
             aps["content-available"] = 1
-            more["_b"] = given.badge.map(JSON.integer)
+            aps["badge"] = given.badge.map(JSON.integer)
         } else {
             aps["alert"] = .object(given.alert)
             aps["badge"] = given.badge.map(JSON.integer)
@@ -73,7 +73,8 @@ enum DevtodevAndroid {
         _ message: DevtodevMessage<DevtodevAndroidPayload>, id: MessageID, notes: inout [String]
     ) -> Content.PlatformContent {
         let given = message.payload
-        let own = DevtodevData.members(given.data, notes: &notes)
+        var own = DevtodevData.members(given.data, notes: &notes)
+        notes += FCMContent.removeReserved(from: &own, given.data?.path ?? "data")
         var keys = given.keys
         if let (key, value) = given.action?.member { keys[key] = value }
         keys["_interactive"] = buttons(given.buttons)

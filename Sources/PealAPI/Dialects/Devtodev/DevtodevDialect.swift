@@ -26,7 +26,8 @@ extension DialectName {
 
 extension KeyKind {
     static let devtodev = KeyKind(
-        .devtodev, usualScopes: [.send, .read], secret: ("user_token", .hex(byteCount: 32)), isSharedByApps: true)
+        .devtodev, usualScopes: [.send, .read], secret: ("user_token", .hex(byteCount: 32)), isSharedByApps: true,
+        isGrantable: true)
 }
 
 extension Access {

@@ -30,6 +30,9 @@ enum DevtodevRefusals {
 
     static let noPlatform = PealError(.missingField, "the request must contain one of \(platforms)", field: platforms)
 
+    static let packRepeated = PealError(
+        .idempotencyMismatch, "this pack_id was used for a request with another body", field: "pack_id")
+
     static func notConfigured(_ names: [String]) -> PealError {
         PealError(
             .conflict, "the app has no credential for \(names.joined(separator: ", "))", field: credentials)

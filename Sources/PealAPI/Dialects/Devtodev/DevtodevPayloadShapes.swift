@@ -54,7 +54,7 @@ enum DevtodevOptionsShapes {
         .any(of: [
             .integer(0...DevtodevOptions.latestSeconds),
             .integer(DevtodevOptions.earliestMilliseconds...DevtodevOptions.latestSeconds * 1000),
-            .text(pattern: "(0|[1-9][0-9]{0,10}|[1-9][0-9]{12,13})"),
+            .text(pattern: #"[ \t\r\n]*(0|[1-9][0-9]{0,10}|[1-9][0-9]{12,13})[ \t\r\n]*"#),
         ]).described(
             "Below 1000000000: seconds from now. Below 1000000000000: seconds since 1970. Else: milliseconds since 1970."
         )
@@ -97,7 +97,12 @@ enum DevtodevPartShapes {
 }
 
 enum DevtodevAppleShapes {
-    static let visible = ["title", "text", "title-loc-key", "loc-key", "attachment", "interactive"]
+    /// What a hidden push must not have: everything except `data`, and the badge and sound that the vendor's clients
+    /// send.
+    static let visible = [
+        "title", "text", "title-loc-key", "title-loc-args", "action-loc-key", "loc-key", "loc-args", "launch-image",
+        "attachment", "action", "interactive",
+    ]
 
     static let shown = ObjectShape("DevtodevAppleShown", DevtodevApplePayload(), rules: [hasText]) {
         for (name, key) in [
@@ -123,9 +128,10 @@ enum DevtodevAppleShapes {
         Entry("data", DevtodevPartShapes.data) { $0.data = $1 }
     }
 
-    private static let hasText = Rule<DevtodevApplePayload>.text(
-        ["text", "title", "loc-key", "title-loc-key"]
-    ) { payload in
+    /// One of them is required unless the push is hidden.
+    static let texts = ["text", "title", "loc-key", "title-loc-key"]
+
+    private static let hasText = Rule<DevtodevApplePayload>.text(texts) { payload in
         ["title", "body", "title-loc-key", "loc-key"].contains { payload.alert[$0] != nil }
     }
 
@@ -198,7 +204,7 @@ enum DevtodevAppleShapes {
 }
 
 enum DevtodevAndroidShapes {
-    static let visible = ["title", "text", "image", "interactive"]
+    static let visible = ["title", "text", "image", "action", "interactive"]
 
     static let shown = ObjectShape("DevtodevAndroidShown", DevtodevAndroidPayload(), rules: [hasText]) {
         Entry(including: payload, \.self)
@@ -232,7 +238,10 @@ enum DevtodevAndroidShapes {
         Entry("interactive", interactive) { $0.buttons = $1 ?? [] }
     }
 
-    private static let hasText = Rule<DevtodevAndroidPayload>.text(["text", "title"]) { payload in
+    /// One of them is required unless the push is hidden.
+    static let texts = ["text", "title"]
+
+    private static let hasText = Rule<DevtodevAndroidPayload>.text(texts) { payload in
         payload.keys["alert"] != nil || payload.keys["title"] != nil
     }
 

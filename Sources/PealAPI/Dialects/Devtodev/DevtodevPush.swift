@@ -25,12 +25,21 @@ struct DevtodevPush: Sendable {
             DevtodevShapes.pack.value(of: body, .tolerant, now: call.now), call, app: app)
         do {
             return try await send(body, app: app, call.verb(by: caller).with(pack))
-        } catch let refusal as PealError where refusal.code.httpStatus < 500 && refusal.code != .idempotencyMismatch {
+        } catch let refusal as PealError where refusal.code == .idempotencyMismatch {
+            throw DevtodevRefusals.packRepeated
+        } catch let refusal as PealError where refusal.code.httpStatus < 500 {
             // A repeated push that has become invalid still gets the first answer.
-            guard let pack, let kept = try await services.store.answer(keptFor: pack, now: call.now) else {
-                throw refusal
-            }
+            guard let pack, let kept = try await kept(for: pack, now: call.now) else { throw refusal }
             return try await finish(kept, app: app, pack)
+        }
+    }
+
+    /// - Throws: `idempotency_mismatch`, naming `pack_id`.
+    private func kept(for pack: IdempotentRequest, now: Timestamp) async throws -> Reply? {
+        do {
+            return try await services.store.answer(keptFor: pack, now: now)
+        } catch let refusal as PealError where refusal.code == .idempotencyMismatch {
+            throw DevtodevRefusals.packRepeated
         }
     }
 
@@ -48,7 +57,7 @@ struct DevtodevPush: Sendable {
             DevtodevPack.accepted(accepted.id, skipped: request.skipped)
         }
         var answer = try await finish(reply, app: app, verb.request)
-        if let note = request.notes.first { answer.headers[.warning] = "299 - \"\(note)\"" }
+        answer.warn(request.notes)
         return answer
     }
 
@@ -91,7 +100,7 @@ struct DevtodevPush: Sendable {
         guard let named else {
             throw PealError(.notFound, "app_id is missing or unknown", field: DevtodevRefusals.app)
         }
-        guard named.key == caller.app?.key else {
+        guard caller.key?.serves(named.key) == true else {
             throw PealError(.forbidden, "this user_token belongs to another app")
         }
         return named

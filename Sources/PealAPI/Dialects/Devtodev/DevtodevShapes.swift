@@ -17,7 +17,7 @@ enum DevtodevShapes {
     static let push = ObjectShape("DevtodevPush", DevtodevRequest(), rules: [namesPlatform]) {
         // A key of dialect devtodev. It takes precedence over the one in the query.
         Entry("user_token", .anything) { _, _ in }
-        Entry(required: "app_id", .anyText) { _, _ in }
+        Entry(required: "app_id", Shape.anyText.stating(("minLength", 1))) { _, _ in }
         Entry(including: pack, \.pack)
         Entry(required: "audience", audience) { $0.elements = $1 }
         Entry("campaign_tag", .text(bytes: Limits.campaignIDBytesMax)) { $0.campaign = $1 }
@@ -67,23 +67,53 @@ enum DevtodevShapes {
     private static let ios = message(
         "DevtodevApple", DevtodevOptionsShapes.apple, shown: DevtodevAppleShapes.shown,
         hidden: DevtodevAppleShapes.hidden,
-        visible: DevtodevAppleShapes.visible, environment: .production)
+        visible: DevtodevAppleShapes.visible, texts: DevtodevAppleShapes.texts, environment: .production)
 
     private static let android = message(
         "DevtodevAndroid", DevtodevOptionsShapes.android, shown: DevtodevAndroidShapes.shown,
-        hidden: DevtodevAndroidShapes.hidden, visible: DevtodevAndroidShapes.visible)
+        hidden: DevtodevAndroidShapes.hidden, visible: DevtodevAndroidShapes.visible,
+        texts: DevtodevAndroidShapes.texts)
+
+    /// Whether the payload suits `hidden`; only for the schema: the reader checks it with the payload.
+    private static func suits(visible: [String], texts: [String]) -> Rule<DevtodevOutline> {
+        Rule(
+            "A hidden message must not have visible members; any other needs a text.",
+            violation: { describing in
+                func payload(withAny names: [String]) -> JSON {
+                    let some: JSON = [
+                        "type": "object", "anyOf": .array(names.map { JSON.present([$0], describing) }),
+                    ]
+                    return ["required": ["payload"], "properties": ["payload": some]]
+                }
+                let isOn: JSON = [
+                    "anyOf": [
+                        ["enum": [true, 1]],
+                        ["type": "string", "pattern": "^[ \\t\\r\\n]*(?:[Tt][Rr][Uu][Ee]|1)[ \\t\\r\\n]*$"],
+                    ]
+                ]
+                let options: JSON = ["type": "object", "required": ["hidden"], "properties": ["hidden": isOn]]
+                let isHidden: JSON = ["required": ["options"], "properties": ["options": options]]
+                return [
+                    "anyOf": [
+                        ["allOf": [isHidden, payload(withAny: visible)]],
+                        ["not": ["anyOf": [isHidden, payload(withAny: texts)]]],
+                    ]
+                ]
+            }
+        ) { _, _, _ in }
+    }
 
     /// One platform's message. The shape of its payload depends on whether it is hidden.
     private static func message<Payload>(
         _ name: String, _ options: ObjectShape<DevtodevOptions>, shown: ObjectShape<Payload>,
-        hidden: ObjectShape<Payload>, visible: [String], environment: Environment? = nil
+        hidden: ObjectShape<Payload>, visible: [String], texts: [String], environment: Environment? = nil
     ) -> Shape<DevtodevMessage<Payload>> {
         let payload = Shape.anything.described { describing in
             .component("\(name)Payload", .any(of: [shown.schema(describing), hidden.schema(describing)]))
         }
         var start = DevtodevOutline()
         start.options.delivery.environment = environment
-        let outline = ObjectShape(name, start) {
+        let outline = ObjectShape(name, start, rules: [suits(visible: visible, texts: texts)]) {
             Entry("options", options.shape) { if let options = $1 { $0.options = options } }
             Entry("payload", payload) { $0.payload = $1 ?? [:] }
         }.shape

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
@@ -92,10 +93,48 @@ enum NativeAppShapes {
         Entry("settings", settings.shape) { if let given = $1 { $0.settings.merge(given) } }
     }
 
-    /// The sections that a request contains. Settings that are absent or null keep their values.
+    /// The rules and sections that a request contains. Rules are replaced, and null removes them. Settings in sections
+    /// keep their values if they are absent or null.
     static let settings = ObjectShape("NativeSettings", JSON.Members()) {
-        for name in ["quiet_hours", "frequency_cap", "rate_per_second"] { Entry(unsupported: name) }
+        Entry("quiet_hours", quietHours) { $0["quiet_hours"] = .some($1 ?? .null) }
+        Entry("frequency_cap", frequencyCap) { $0["frequency_cap"] = .some($1 ?? .null) }
+        Entry("rate_per_second", .integer(1...Limits.ratePerSecondMax)) {
+            $0["rate_per_second"] = .some($1.map { .integer($0) } ?? .null)
+        }
+        Entry("default_time_zone", timeZone) { $0["default_time_zone"] = .some($1.map { .string($0) } ?? .null) }
         for section in sections { Entry(section, part(section)) { $0[section] = $1.map(JSON.object) } }
+    }
+
+    private static let quietHours: Shape<JSON> = ObjectShape(
+        "NativeQuietHours", JSON.Members(), "In the device's time zone; they may span midnight.",
+        rules: [someHours]
+    ) {
+        Entry(required: "from", clock) { $0["from"] = .string($1) }
+        Entry(required: "to", clock) { $0["to"] = .string($1) }
+    }.shape.map { .object($0) }
+
+    private static let clock = Shape<String>.text(characters: 5).matching(
+        "([01][0-9]|2[0-3]):[0-5][0-9]", "must be a time such as 22:00"
+    ) { QuietHours.minute($0) != nil }
+
+    private static let someHours = Rule<JSON.Members>("`from` and `to` differ.") {
+        given, _, reading throws(PealError) in
+        guard given["from"] == given["to"] else { return }
+        throw .invalid(reading.path("to"), "\(reading.path("to")) must differ from from")
+    }
+
+    private static let frequencyCap: Shape<JSON> = ObjectShape(
+        "NativeFrequencyCap", JSON.Members()
+    ) {
+        Entry(required: "messages", .integer(1...Limits.frequencyMessagesMax)) { $0["messages"] = .integer($1) }
+        Entry(required: "hours", .integer(1...Limits.frequencyHoursMax)) { $0["hours"] = .integer($1) }
+    }.shape.map { .object($0) }
+
+    private static let timeZone = NativeDeviceShapes.timeZone.checked { name, reading throws(PealError) in
+        guard TimeZone(identifier: name) != nil else {
+            throw reading.refusal("must be a time zone such as Europe/Vienna")
+        }
+        return name
     }
 
     private static let sections = Set(Dialects.settings.map(\.section)).sorted()
@@ -108,12 +147,12 @@ enum NativeAppShapes {
         }.shape
     }
 
-    /// The shape of one setting's value: a flag, or a share from 0 to 1.
+    /// The shape of one setting's value.
     private static func value(of setting: any DeclaredSetting) -> Shape<JSON> {
         Shape(
             read: { json, reading throws(PealError) in try setting.checked(json, path: reading.path) },
             describe: { _ in
-                setting.standardJSON.boolValue == nil ? Schema.number.with("minimum", 0).with("maximum", 1) : .flag
+                Schema(setting.schema.objectValue?.pairs.map { ($0.0, $0.1) } ?? [])
             })
     }
 }
@@ -121,7 +160,10 @@ enum NativeAppShapes {
 extension AppSettings {
     /// Merges `given` over these settings.
     fileprivate mutating func merge(_ given: JSON.Members) {
-        self = AppSettings(json: completed(Dialects.settings).json.merging(.object(given)))
+        var sections = given
+        for name in Self.ruleNames { sections[name] = nil }
+        self = AppSettings(json: completed(Dialects.settings).json.merging(.object(sections)))
+        replaceRules(given)
     }
 }
 

@@ -35,6 +35,7 @@ struct NativeCampaigns: Sendable {
             "audience": .integer(report.total.devices), "accepted": .integer(report.total.accepted),
             "failed": .integer(report.failed), "pending": .integer(report.total.pending),
             "received": .integer(report.receipts[.received] ?? 0), "opened": .integer(report.receipts[.opened] ?? 0),
+            "content_opened": .integer(report.receipts[.contentOpened] ?? 0),
             "reasons": .object(JSON.Members(reasons)),
         ]
     }

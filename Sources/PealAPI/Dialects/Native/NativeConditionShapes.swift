@@ -22,7 +22,8 @@ enum NativeConditionShapes {
 
     private static let one: Shape<Condition> = ObjectShape(
         "NativeCondition", Draft(),
-        "At most \(Limits.conditionsMax) conditions, \(Limits.conditionDepthMax) inside each other.", rules: [single]
+        "At most \(Limits.conditionsMax) conditions, \(Limits.conditionDepthMax) inside each other.",
+        rules: [single]
     ) {
         Entry("and", parts) { $0.add($1.map(Condition.and)) }
         Entry("or", parts) { $0.add($1.map(Condition.or)) }
@@ -74,7 +75,8 @@ extension NativeConditionShapes {
     }
 
     private static let attribute: Shape<Tests> = ObjectShape(
-        "NativeAttributeCondition", Tests(), "Several tests are joined by and.", rules: [someTest]
+        "NativeAttributeCondition", Tests(), "Several tests are joined by and.",
+        rules: [someTest]
     ) {
         Entry(required: "name", .text()) { $0.name = $1 }
         for test in ConditionTest.Operator.allCases {
@@ -131,7 +133,9 @@ extension NativeConditionShapes {
         Entry(required: "within_days", .integer(1...Limits.conditionDaysMax)) { $0 = $1 }
     }.shape
 
-    private static let registered = ObjectShape("NativeRegisteredCondition", Timestamp(milliseconds: 0)) {
+    private static let registered = ObjectShape(
+        "NativeRegisteredCondition", Timestamp(milliseconds: 0)
+    ) {
         Entry(required: "after", .time) { $0 = $1 }
     }.shape
 }

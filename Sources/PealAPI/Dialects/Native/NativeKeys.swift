@@ -21,6 +21,10 @@ struct NativeKeys: Sendable {
         guard draft.scopesInForce.isSubset(of: call.caller.scopes) else {
             throw PealError(.forbidden, "a key cannot grant a scope that it lacks", field: "scopes")
         }
+        let own = try call.app().id
+        guard call.caller.isAdmin || draft.apps.allSatisfy({ $0 == own }) else {
+            throw PealError(.forbidden, "only the admin may grant a key to other apps", field: "apps")
+        }
         let weak = Self.weakValue(draft)
         if let weak, !call.caller.isAdmin {
             throw PealError.invalid(
@@ -37,7 +41,7 @@ struct NativeKeys: Sendable {
         services.keyRing.forget()
         var answer = Answer(reply)
         if let weak {
-            answer.headers[.warning] = "299 - \"\(weak) is easy to guess; replace this key after the migration\""
+            answer.warn(["\(weak) is easy to guess; replace this key after the migration"])
         }
         return answer
     }
@@ -72,6 +76,7 @@ struct NativeKeys: Sendable {
             ("name", key.name.map(JSON.string) ?? .null),
             ("scopes", .array(APIKey.Scope.allCases.filter(key.scopes.contains).map { .string($0.rawValue) })),
             ("platform", key.platform.map { .string($0.rawValue) }),
+            ("apps", key.apps.isEmpty ? nil : .array(key.apps.map { .string($0.id.description) })),
             ("environment", key.environment.map { .string($0.rawValue) }),
             ("created_at", .string(key.createdAt.description)),
             ("created_by", key.createdBy.map(JSON.string) ?? .null),
@@ -107,6 +112,7 @@ enum NativeKeyShapes {
             Entry("name", name) { $0.name = $1 }
             Entry("scopes", scopes) { $0.scopes = $1 }
             Entry("expires_at", .future) { $0.expiresAt = $1 }
+            if kind.rules.isGrantable { Entry("apps", apps) { $0.apps = $1 ?? [] } }
             if kind.namesPlatform {
                 Entry(required: "platform", NativeShapes.platform) { $0.platform = $1 }
                 Entry("environment", NativeShapes.environment) { $0.environment = $1 ?? .production }
@@ -120,6 +126,9 @@ enum NativeKeyShapes {
     private static func component(_ dialect: DialectName) -> String {
         dialect.rawValue.split(separator: "-").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
+
+    private static let apps = Shape.list(Shape<AppID>.id(), max: Limits.keyAppsMax).described(
+        "Further apps that the key may be used for; requests name the app. Only the admin may grant other apps.")
 
     /// A name for people.
     static let name = Shape.text()
@@ -193,6 +202,7 @@ extension NativeDocument {
                 .required("scopes", .list(.component("NativeScope", .words(APIKey.Scope.self)))),
                 .optional("platform", NativeShapes.platform.describe(strict)),
                 .optional("environment", shownEnvironment),
+                .optional("apps", .list(.uuid)),
                 .required("name", Schema.text.orNull), .required("created_at", .time),
                 .required("created_by", Schema.text.orNull), .required("last_used_at", Schema.time.orNull),
                 .required("expires_at", Schema.time.orNull),

@@ -96,7 +96,11 @@ enum NativeReportSchema {
             .required(
                 "receipts",
                 .component(
-                    "NativeReceipts", .object([.required("received", .count), .required("opened", .count)]))),
+                    "NativeReceipts",
+                    .object([
+                        .required("received", .count), .required("opened", .count),
+                        .required("content_opened", .count),
+                    ]))),
             .required("reasons", reasons),
             .required(
                 "timings",
@@ -143,7 +147,8 @@ enum NativeReportSchema {
         "NativeCampaign",
         .object(
             [.required("id", .text)]
-                + ["messages", "audience", "accepted", "failed", "pending", "received", "opened"].map {
-                    .required($0, .count)
-                } + [.required("reasons", reasons)]))
+                + ["messages", "audience", "accepted", "failed", "pending", "received", "opened", "content_opened"].map
+            {
+                .required($0, .count)
+            } + [.required("reasons", reasons)]))
 }

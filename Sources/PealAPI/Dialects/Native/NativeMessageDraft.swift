@@ -33,8 +33,20 @@ struct NativeChannelName: Sendable {
 
 struct NativeSchedule: Sendable {
     var at: Timestamp?
+    /// `at` as it is written, without its offset.
+    var reading: Timestamp?
+    var isInRecipientTimeZone = false
     /// The end of the delivery window.
     var until: Timestamp?
+}
+
+extension NativeSchedule {
+    /// Sets when the message starts; nil for now.
+    fileprivate func apply(to draft: inout MessageDraft, now: Timestamp) {
+        draft.options.recipientsTime = isInRecipientTimeZone ? reading : nil
+        let start = draft.options.recipientsTime.map { MessageLife.firstStart(of: $0) } ?? at
+        draft.startAt = start.flatMap { $0 > now ? $0 : nil }
+    }
 }
 
 /// Makes the core's draft from a request to send a message or to change one.
@@ -42,6 +54,8 @@ struct MessageReader {
     let rules: AddressRules
     let check: AddressCheck
     let lifeSecondsMax: Int64
+    /// See `DeliveryWindow.graceSeconds`.
+    let graceSeconds: Int64
 
     func draft(
         _ given: NativeMessageDraft, id: MessageID, app: AppKey, now: Timestamp
@@ -55,18 +69,24 @@ struct MessageReader {
         draft.isTest = given.isTest
         try checkContent(of: draft)
         try checkTest(draft, schedule)
-        draft.window = schedule.until.map { DeliveryWindow(until: $0, method: given.method ?? .experiment) }
+        draft.window = schedule.until.map {
+            DeliveryWindow(until: $0, method: given.method ?? .experiment, graceSeconds: graceSeconds)
+        }
         guard draft.window != nil || given.method == nil else {
             throw .invalid("method", "method requires schedule.window")
         }
-        if draft.window == nil { draft.startAt = schedule.at.flatMap { $0 > now ? $0 : nil } }
+        if draft.window == nil { schedule.apply(to: &draft, now: now) }
         draft.expiresAt = try expiry(of: draft, now: now)
         return draft
     }
 
     /// Replaces the parts that the request contains.
     func apply(_ given: NativeMessageDraft, to draft: inout MessageDraft, now: Timestamp) throws(PealError) {
-        if let options = given.options { draft.options = options }
+        if let options = given.options {
+            let reading = draft.options.recipientsTime
+            draft.options = options
+            draft.options.recipientsTime = reading
+        }
         if let audience = given.audience { draft.audience = try self.audience(audience, draft.options) }
         if let content = given.content {
             draft.content = content
@@ -75,7 +95,8 @@ struct MessageReader {
         try checkTest(draft, given.schedule ?? NativeSchedule())
         draft.window = try window(given, of: draft)
         if let schedule = given.schedule, draft.window == nil {
-            draft.startAt = schedule.at.flatMap { $0 > now ? $0 : nil } ?? now
+            schedule.apply(to: &draft, now: now)
+            draft.startAt = draft.startAt ?? now
         }
         draft.expiresAt = try expiry(of: draft, now: now)
     }
@@ -91,6 +112,7 @@ struct MessageReader {
             if given.method != nil { throw .invalid("method", "method requires schedule.window") }
             return nil
         }
+        window.graceSeconds = graceSeconds
         if let method = given.method { window.method = method }
         guard let schedule = given.schedule else { return window }
         guard let until = schedule.until else {
@@ -166,8 +188,10 @@ struct MessageReader {
     /// - Throws: `invalid_field` if the message would expire before anything can be sent.
     private func expiry(of draft: MessageDraft, now: Timestamp) throws(PealError) -> Timestamp {
         let start = draft.window == nil ? draft.startAt ?? now : draft.createdAt
+        // A lifetime in seconds counts from the start in the last zone.
+        let last = draft.options.recipientsTime.map { max(start, MessageLife.lastStart(of: $0)) }
         let life = MessageLife(
-            draft.options, draft.content, window: draft.window, start: start, secondsMax: lifeSecondsMax)
+            draft.options, draft.content, window: draft.window, start: last ?? start, secondsMax: lifeSecondsMax)
         if let window = draft.window {
             try check(draft, window, life)
             return life.end
@@ -195,7 +219,7 @@ struct MessageReader {
                 "audience",
                 "a message with a window is for 1 to \(Limits.momentUsersMax) users: audience.users and platforms")
         }
-        guard life.end > window.until, draft.options.life?.isOneAttempt != true else {
+        guard life.end >= window.lastInstant || life.end > window.until, draft.options.life?.isOneAttempt != true else {
             throw .invalid("options.expires_at", "the message would expire before its window ends")
         }
     }

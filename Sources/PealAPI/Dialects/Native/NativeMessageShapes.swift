@@ -27,6 +27,8 @@ extension NativeMessageShapes {
     struct Options: Sendable {
         var shared = PlatformOptions()
         var lostAnswer = MessageOptions.LostAnswer.resend
+        var isTransactional = false
+        var ratePerSecond: Int64?
 
         var options: MessageOptions {
             var options = MessageOptions()
@@ -36,15 +38,27 @@ extension NativeMessageShapes {
             options.isBackground = shared.isBackground ?? false
             options.environment = shared.environment
             options.lostAnswer = lostAnswer
+            options.isTransactional = isTransactional
+            options.ratePerSecond = ratePerSecond
             return options
         }
     }
 
     static let options = ObjectShape("NativeOptions", Options()) {
-        Entry(unsupported: "rate_per_second")
         Entry(unsupported: "unreachable")
         Entry(including: platformOptions, \.shared)
         Entry("lost_answer", .words("NativeLostAnswer")) { $0.lostAnswer = $1 ?? .resend }
+        Entry("transactional", .flag) { $0.isTransactional = $1 ?? false }
+        Entry("rate_per_second", .integer(1...Limits.ratePerSecondMax)) { $0.ratePerSecond = $1 }
+    }
+
+    /// The new rate in a change that contains nothing else, which is possible while the message is being sent.
+    static func rateAlone(_ json: JSON, now: Timestamp) throws(PealError) -> MessageVerbs.RateChange? {
+        let name = "rate_per_second"
+        guard json.objectValue?.names == ["options"], json["options"]?.objectValue?.names == [name] else { return nil }
+        var draft = NativeMessageDraft()
+        try parts.apply(json, to: &draft, .native, now: now)
+        return MessageVerbs.RateChange(perSecond: draft.options?.ratePerSecond)
     }
 
     static let platformOptions = ObjectShape(
@@ -64,15 +78,20 @@ extension NativeMessageShapes {
 
     private static let schedule = ObjectShape("NativeSchedule", NativeSchedule(), rules: [oneStart]) {
         Entry("window", window) { $0.until = $1 }
-        Entry("at", start) { $0.at = $1 }
-        Entry(known: "in")
+        Entry("at", start) { ($0.at, $0.reading) = ($1?.instant, $1?.reading) }
+        Entry("in", .words("NativeScheduleZone", [("recipient_time_zone", true)])) {
+            $0.isInRecipientTimeZone = $1 ?? false
+        }
     }
 
     private static let oneStart = Rule<NativeSchedule>(
         "Give either `at` or `window`.",
         violation: { describing in
             let (at, window) = (JSON.present(["at"], describing), JSON.present(["window"], describing))
-            return ["anyOf": [["allOf": [at, window]], ["not": ["anyOf": [at, window]]]]]
+            let zone = JSON.present(["in"], describing)
+            return [
+                "anyOf": [["allOf": [at, window]], ["allOf": [zone, window]], ["not": ["anyOf": [at, window]]]]
+            ]
         }
     ) { _, given, reading throws(PealError) in
         if given.has("window") {
@@ -80,17 +99,23 @@ extension NativeMessageShapes {
                 let (window, other) = (reading.path("window"), reading.path(name))
                 throw .invalid(other, "give either \(window) or \(other), not both")
             }
-        } else if given.has("in") {
-            throw .unsupported(reading.path("in"))
         } else if !given.has("at") {
             throw .missing(reading.path("at"))
         }
     }
 
-    private static let start = Shape.time.checked { start, reading throws(PealError) in
-        guard start <= reading.now + .seconds(Limits.ttlSecondsMax) else { throw reading.refusal("is too far ahead") }
-        return start
-    }.described("A time in the past means now.")
+    /// A start, and what a clock shows then by the offset in which it is written.
+    private static let start = Shape<(instant: Timestamp, reading: Timestamp)>(
+        read: { json, reading throws(PealError) in
+            let start = try Shape<Timestamp>.time.read(json, &reading)
+            guard start <= reading.now + .seconds(Limits.ttlSecondsMax) else {
+                throw reading.refusal("is too far ahead")
+            }
+            // 2026-12-24T18:00:00, whatever fraction and offset follow.
+            let shown = json.stringValue.flatMap { Timestamp(rfc3339: "\($0.prefix(19))Z") }
+            return (start, shown ?? start)
+        }, describe: { Shape<Timestamp>.time.describe($0) }
+    ).described("A time in the past means now. With `in`, every recipient's clock shows it, whatever its offset.")
 
     private static let window = ObjectShape("NativeWindow", Timestamp(milliseconds: 0)) {
         Entry(required: "until", windowEnd) { $0 = $1 }

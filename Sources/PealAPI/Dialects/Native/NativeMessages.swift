@@ -20,18 +20,19 @@ struct NativeMessages: Sendable {
     }
 
     /// - Parameter records: the app's credentials.
-    private func reader(_ records: [CredentialRecord]) -> MessageReader {
+    private func reader(_ app: App, _ records: [CredentialRecord]) -> MessageReader {
         MessageReader(
             rules: services.addressRules,
             check: AddressCheck(providers: services.providers, keys: ApplicationServerKeys(records)),
-            lifeSecondsMax: services.options.messageLifeSeconds)
+            lifeSecondsMax: services.options.messageLifeSeconds, graceSeconds: app.settings[.windowGrace].seconds)
     }
 
     private func draft(_ call: Call, _ records: [CredentialRecord]) throws(PealError) -> MessageDraft {
         let json = try call.object()
         let given = try NativeMessageShapes.message.value(of: json, .native, now: call.now)
-        var draft = try reader(records).draft(
-            given, id: services.newMessageID(at: call.now), app: try call.app().key, now: call.now)
+        let app = try call.app()
+        var draft = try reader(app, records).draft(
+            given, id: services.newMessageID(at: call.now), app: app.key, now: call.now)
         draft.source = json.bytes
         return draft
     }
@@ -78,7 +79,7 @@ struct NativeMessages: Sendable {
     private func count(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let given = try call.body(NativeMessageShapes.audienceOnly.shape, .native)
-        let audience = try reader(try await services.credentialRecords(app)).audience(given, MessageOptions())
+        let audience = try reader(app, try await services.credentialRecords(app)).audience(given, MessageOptions())
         let counts = try await services.store.read(.heavy) { store in
             try store.audienceCount(app: app.key, audience, environment: nil, now: call.now)
         }
@@ -157,9 +158,10 @@ struct NativeMessages: Sendable {
         let json = try call.object()
         let app = try call.app()
         let records = try await services.credentialRecords(app)
-        let reader = reader(records)
+        let reader = reader(app, records)
         let report = try await services.messages.change(
-            try call.id("id", of: "message"), app: app.key, call.verb
+            try call.id("id", of: "message"), app: app.key, call.verb,
+            onlyRate: try NativeMessageShapes.rateAlone(json, now: call.now)
         ) { [preview = services.preview] draft throws(PealError) in
             var given = NativeMessageDraft()
             try NativeMessageShapes.parts.apply(json, to: &given, .native, now: call.now)

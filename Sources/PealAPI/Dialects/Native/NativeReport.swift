@@ -52,9 +52,12 @@ extension MessageReport {
 }
 
 extension MessageReport {
-    /// How many devices reported that the message arrived, and how many that it was opened.
+    /// How many devices reported that the message arrived, that it was opened, and that its content was opened.
     private var receiptsJSON: JSON {
-        ["received": .integer(receipts[.received] ?? 0), "opened": .integer(receipts[.opened] ?? 0)]
+        [
+            "received": .integer(receipts[.received] ?? 0), "opened": .integer(receipts[.opened] ?? 0),
+            "content_opened": .integer(receipts[.contentOpened] ?? 0),
+        ]
     }
 }
 

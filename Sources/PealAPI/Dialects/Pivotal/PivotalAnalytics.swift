@@ -37,15 +37,15 @@ struct PivotalAnalytics: Sendable {
     private static func fact(_ event: JSON, now: Timestamp) -> DeviceFact? {
         guard let device = text(event, "deviceUuid").flatMap({ DeviceID($0) }), let type = text(event, "eventType")
         else { return nil }
-        let at = text(event, "eventTime").flatMap(instant) ?? now
+        let at = event["eventTime"].flatMap(instant) ?? now
         if let kind = kinds[type.lowercased()] {
             guard let message = text(event, "receiptId").flatMap({ MessageID($0) }) else { return nil }
             return DeviceFact(device: device, subject: .message(message, kind), at: at)
         }
-        guard type.lowercased() == triggered, let geofence = text(event, "geofenceId").flatMap({ Int64($0) }) else {
+        guard type.lowercased() == triggered, let geofence = event["geofenceId"]?.tolerantInteger else {
             return nil
         }
-        let location = text(event, "locationId").flatMap { Int64($0) } ?? 0
+        let location = event["locationId"]?.tolerantInteger ?? 0
         return DeviceFact(device: device, subject: .geofence(geofence, location: location), at: at)
     }
 
@@ -54,8 +54,8 @@ struct PivotalAnalytics: Sendable {
     }
 
     /// iOS sends milliseconds, Android seconds: the magnitude shows which.
-    private static func instant(_ text: String) -> Timestamp? {
-        guard let number = JSON.number(text).integerValue, number > 0 else { return nil }
+    private static func instant(_ json: JSON) -> Timestamp? {
+        guard let number = json.tolerantInteger, number > 0 else { return nil }
         return number < 100_000_000_000 ? Timestamp(seconds: number) : Timestamp(milliseconds: number)
     }
 }
@@ -126,7 +126,7 @@ struct PivotalHeartbeat: Sendable {
         var app = app
         // Without the receipt id, a device cannot send a receipt.
         app.settings[PivotalSettings.sendReceipt] = true
-        let reader = PivotalReader(lifeSecondsMax: services.options.messageLifeSeconds)
+        let reader = PivotalReader(services.options)
         var draft = try reader.draft(push, id: Self.id(app, at: now), app: app, createdAt: now, now: now).draft
         draft.campaignID = Self.topic
         draft.content.platforms[.ios]?.options.collapseKey = Self.topic

@@ -91,21 +91,35 @@ enum PivotalMessageShapes {
 /// network.
 enum PivotalContent {
     /// - Parameter receipt: the `receiptId` of payloads; nil to leave it out.
-    static func content(_ message: PivotalMessage, receipt: String?) -> Content {
+    /// - Returns: the content, and warnings about members that were left out.
+    static func content(
+        _ message: PivotalMessage, receipt: String?
+    ) -> (content: Content, warnings: [String]) {
         var content = Content()
+        var warnings: [String] = []
         content.body = message.body.map(LocalizedText.plain)
         let custom = message.custom
         content.platforms[.ios] = PivotalApple.content(custom.ios, body: message.body, receipt: receipt)
-        content.platforms[.android] = androidContent(custom.android, body: message.body, receipt: receipt)
-        content.platforms[.windows] = PivotalWindows.windows(custom.windows, body: message.body)
+        content.platforms[.android] = androidContent(
+            custom.android, body: message.body, receipt: receipt, &warnings)
+        content.platforms[.windows] = PivotalWindows.windows(custom.windows, body: message.body, &warnings)
         content.platforms[.windowsPhone] = PivotalWindows.phone(custom.phone, body: message.body)
-        return content
+        // Without a body, a push has content only for the platforms that it names.
+        if message.body == nil {
+            let named: [(Platform, Bool)] = [
+                (.ios, custom.ios != nil), (.android, custom.android != nil), (.windows, custom.windows != nil),
+                (.windowsPhone, custom.phone != nil),
+            ]
+            content.absentPlatforms = Set(Platform.allCases).subtracting(named.filter(\.1).map(\.0))
+            for platform in content.absentPlatforms { content.platforms[platform] = nil }
+        }
+        return (content, warnings)
     }
 
     /// Every member becomes app data and a string, because FCM accepts nothing else. The body becomes `message` unless
     /// the push has that member.
     private static func androidContent(
-        _ android: JSON.Members?, body: String?, receipt: String?
+        _ android: JSON.Members?, body: String?, receipt: String?, _ warnings: inout [String]
     ) -> Content.PlatformContent {
         var options = PlatformOptions()
         var data = JSON.Members()
@@ -113,6 +127,7 @@ enum PivotalContent {
         for (name, value) in android?.pairs.map({ ($0, $1) }) ?? [] where !value.isNull {
             data[name] = .string(value.scalarText ?? value.text)
         }
+        warnings += FCMContent.removeReserved(from: &data, "message.custom.android")
         if case .string(let key)? = data["collapse_key"], !key.isEmpty {
             options.collapseKey = key
             data["collapse_key"] = nil
@@ -149,120 +164,5 @@ enum PivotalApple {
         guard case .object(var alert)? = given else { return given }
         if alert["body"] == nil, let body { alert["body"] = .string(body) }
         return alert.isEmpty ? nil : .object(alert)
-    }
-}
-
-/// Builds the content for WNS and MPNS. Does not check templates: an invalid Windows template must not make Peal refuse
-/// a push to other platforms.
-enum PivotalWindows {
-    /// The template of a toast with one text (Microsoft: "The toast template catalog").
-    private static let toastTemplate = "ToastText01"
-
-    /// - Parameter body: the message's body, for a push without Windows content.
-    static func windows(_ custom: JSON.Members?, body: String?) -> Content.PlatformContent? {
-        guard let custom else {
-            return body.map { _ in
-                Content.PlatformContent(WNSContent(type: "toast", template: toastTemplate))
-            }
-        }
-        var own = WNSContent(members: custom)
-        for name in ["template_name", "template_fields", "options"] { own.members[name] = nil }
-        let given = custom.given("template_fields")?.objectValue ?? .init()
-        let type = word(custom, "type")
-        own[.type] = type.map(JSON.string)
-        if type == "badge" {
-            own[.value] = custom.given("value") ?? given["value"] ?? given.pairs.map { $0.1 }.first
-            own[.template] = nil
-            return Content.PlatformContent(own)
-        }
-        own[.template] = custom.given("template_name", "template")
-        let isToast = type == nil || type == "toast"
-        // A toast without its own text shows the message's body. Other templates decide about their texts themselves.
-        if !given.isEmpty { own[.fields] = templateFields(given, text: isToast ? body : nil) }
-        if isToast, ["template", "fields", "xml", "value"].allSatisfy({ own.members[$0] == nil }) {
-            own[.type] = "toast"
-            own[.template] = .string(toastTemplate)
-        }
-        return Content.PlatformContent(own)
-    }
-
-    private static func word(_ custom: JSON.Members, _ name: String) -> String? {
-        custom.given(name)?.scalarText?.lowercased()
-    }
-
-    /// `textFieldN` has index N − 1 in the texts and `imageFieldN` in the images. Indexes without a field are null.
-    /// Members with other names follow the texts, sorted by name.
-    /// - Parameter text: the only text, if the members contain none.
-    private static func templateFields(_ given: JSON.Members, text fallback: String?) -> JSON {
-        var (texts, images, others): ([JSON], [JSON], [(String, JSON)]) = ([], [], [])
-        for (name, value) in given.pairs {
-            if let index = index(name, prefix: "textfield") {
-                put(text(value), at: index, in: &texts)
-            } else if let index = index(name, prefix: "imagefield") {
-                put(value, at: index, in: &images)
-            } else {
-                others.append((name, value))
-            }
-        }
-        texts += others.sorted { $0.0 < $1.0 }.map { text($0.1) }
-        if let fallback, texts.allSatisfy({ $0.isNull || $0 == "" }) { texts = [.string(fallback)] }
-        return WNSContent.parts(texts: texts.isEmpty ? nil : texts, images: images.isEmpty ? nil : images)
-    }
-
-    /// The index N − 1 for a name that ends with N; nil for other names and for a number that no template has.
-    private static func index(_ name: String, prefix: String) -> Int? {
-        let name = name.lowercased()
-        guard name.hasPrefix(prefix), let number = Int(name.dropFirst(prefix.count)),
-            (1...Limits.templateFieldsMax).contains(number)
-        else { return nil }
-        return number - 1
-    }
-
-    private static func put(_ value: JSON, at index: Int, in list: inout [JSON]) {
-        while list.count <= index { list.append(.null) }
-        list[index] = value
-    }
-
-    private static func text(_ value: JSON) -> JSON {
-        value.isNull ? .null : .string(value.scalarText ?? value.text)
-    }
-
-    /// - Parameter body: the message's body, for a push without Windows Phone content.
-    static func phone(_ custom: JSON.Members?, body: String?) -> Content.PlatformContent? {
-        guard let custom else {
-            return body.map { Content.PlatformContent(MPNSContent(toast: $0)) }
-        }
-        var own = MPNSContent(members: custom)
-        for name in ["template_fields", "options", "template"] { own.members[name] = nil }
-        let template = word(custom, "template") ?? word(custom, "type") ?? "toast"
-        let given = custom.given("template_fields")?.objectValue
-        switch template {
-        case "toast":
-            own[.type] = "toast"
-            own[.fields] = given.map { toast($0, body: body) }
-        case "raw":
-            own[.type] = "raw"
-            own[.fields] = given.map(JSON.object)
-        default:
-            own[.type] = "tile"
-            own[.template] = template == "tile" ? nil : custom.given("template", "type")
-            own[.fields] = given.map { .object(JSON.Members($0.pairs.map { ($0.0, text($0.1)) })) }
-        }
-        return Content.PlatformContent(own)
-    }
-
-    private static func toast(_ given: JSON.Members, body: String?) -> JSON {
-        var members = ["title", "subtitle", "parameter"].map { name in (name, given[name].map(text)) }
-        if let body, members.prefix(2).allSatisfy({ [nil, .null, ""].contains($0.1) }) {
-            members[0].1 = .string(body)
-        }
-        return .compact(members)
-    }
-}
-
-extension JSON.Members {
-    /// The first of these members that is present; null and "" count as absent.
-    fileprivate func given(_ names: String...) -> JSON? {
-        names.lazy.compactMap { self[$0] }.first { !$0.isNull && $0 != "" }
     }
 }

@@ -41,11 +41,11 @@ extension KeyKind {
 extension Access {
     private static let application = Authentication(
         .pivotalApplication, .basic, needs: Authentication.pair,
-        text: "Application UUID and API key: a key of dialect pivotal.")
+        text: "Application UUID and API key: a key of dialect pivotal.", realm: "Push application")
 
     private static let platform = Authentication(
         .pivotalPlatform, .basic, needs: Authentication.pair,
-        text: "Platform UUID and secret: a key of dialect pivotal-platform.")
+        text: "Platform UUID and secret: a key of dialect pivotal-platform.", realm: "Push platform")
 
     /// An application's key with `scope`.
     static func pivotalApplication(_ scope: APIKey.Scope) -> Access { Access(application, .appOfKey(scope)) }
@@ -75,7 +75,7 @@ enum PivotalSettings {
 extension Limits {
     package static let pivotalDevicesMax = 4096
     package static let pivotalUsersMax = 4096
-    /// Pushes due within this time are sent immediately.
+    /// Pushes due within this time are sent immediately, by default.
     package static let pivotalImmediateSeconds: Int64 = 60
     /// The `apns-expiration` of a push without an expiry: the last second of a signed 32-bit clock.
     package static let pivotalExpirationSeconds: Int64 = 2_147_483_647

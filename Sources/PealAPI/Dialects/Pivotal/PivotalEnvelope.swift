@@ -13,7 +13,9 @@ struct PivotalEnvelope: Envelope {
                 "path": .string(path),
             ])
         if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
-        if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Basic realm=\"Push\"" }
+        if error.code == .unauthorized {
+            answer.headers[.wwwAuthenticate] = "Basic realm=\"\(error.realm ?? "Push")\""
+        }
         return answer
     }
 

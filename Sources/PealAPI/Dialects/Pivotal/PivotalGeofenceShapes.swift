@@ -73,8 +73,7 @@ enum PivotalGeofenceShapes {
                 var ids: [Int64] = []
                 for (index, element) in elements.enumerated() {
                     reading.enter(index)
-                    let id = try? Shape<String>.plain(element["id"] ?? element, reading)
-                    guard let id = id.flatMap({ Int64($0) }) else {
+                    guard let id = (element["id"] ?? element).tolerantInteger else {
                         throw reading.refusal("must be the id of a location")
                     }
                     reading.leave()

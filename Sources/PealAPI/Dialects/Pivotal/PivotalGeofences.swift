@@ -91,7 +91,7 @@ extension APIServices {
     /// The geofence verbs for one request. The request announces all its changes with one message.
     func geofences(_ app: App, at now: Timestamp) -> GeofenceVerbs {
         let update = PivotalGeofenceUpdate(
-            app: app, id: newMessageID(at: now), lifeSecondsMax: options.messageLifeSeconds, now: now)
+            app: app, id: newMessageID(at: now), options: options, now: now)
         return GeofenceVerbs(store: store, engine: engine) { audience throws(PealError) in
             try update.draft(audience)
         }
@@ -112,7 +112,7 @@ extension Call {
 struct PivotalGeofenceUpdate: Sendable {
     let app: App
     let id: MessageID
-    let lifeSecondsMax: Int64
+    let options: APIOptions
     let now: Timestamp
 
     /// The member that the SDKs look for at the top level of a payload.
@@ -131,7 +131,7 @@ struct PivotalGeofenceUpdate: Sendable {
             ],
             "target": Self.target(audience), "expiryTime": .integer(audience.expiresAt.milliseconds),
         ]
-        let reader = PivotalReader(lifeSecondsMax: lifeSecondsMax)
+        let reader = PivotalReader(options)
         var draft = try reader.draft(push, id: id, app: app, createdAt: now, now: start).draft
         draft.content.platforms[.ios]?.options.collapseKey = Self.collapseKey
         if start > now {

@@ -12,8 +12,8 @@ struct PivotalPush: Sendable {
 
     private func send(_ call: Call) async throws -> Answer {
         let app = try call.app()
-        let reader = PivotalReader(lifeSecondsMax: services.options.messageLifeSeconds)
-        let (draft, timing) = try reader.draft(
+        let reader = PivotalReader(services.options)
+        let (draft, timing, warnings) = try reader.draft(
             try call.object(), id: services.newMessageID(at: call.now), app: app, createdAt: call.now, now: call.now)
         let records = try await services.credentialRecords(app)
         try services.preview.check(draft, app: app, records, spelling: PivotalSpelling.path)
@@ -24,7 +24,7 @@ struct PivotalPush: Sendable {
             return Reply(status: 200, .object(JSON.Members([name])))
         }
         var answer = Answer(reply)
-        if timing.isSuspicious { answer.headers[.warning] = "299 - \"scheduleIn is in seconds\"" }
+        answer.warn((timing.isSuspicious ? ["scheduleIn is in seconds"] : []) + warnings)
         return answer
     }
 }
@@ -32,20 +32,28 @@ struct PivotalPush: Sendable {
 /// Reads a push into a message. The message's id is the `receiptId` in its payloads and the receipt in the answer; the
 /// id of a schedule is its first 16 digits.
 struct PivotalReader {
-    let lifeSecondsMax: Int64
+    private let lifeSecondsMax: Int64
+    private let immediateSeconds: Int64
+
+    init(_ options: APIOptions) {
+        lifeSecondsMax = options.messageLifeSeconds
+        immediateSeconds = options.pivotalImmediateSeconds
+    }
 
     func draft(
         _ json: JSON, id: MessageID, app: App, createdAt: Timestamp, now: Timestamp
-    ) throws(PealError) -> (draft: MessageDraft, timing: PivotalTiming) {
+    ) throws(PealError) -> (draft: MessageDraft, timing: PivotalTiming, warnings: [String]) {
         let push = try PivotalPushShapes.push.value(of: json, .pivotal, now: now)
         let settings = app.settings
-        let timing = try PivotalTiming(push, settings: settings, now: now)
+        let timing = try PivotalTiming(push, settings: settings, immediateSeconds: immediateSeconds, now: now)
         let audience = try push.target.audience()
-        var content = PivotalContent.content(
+        var (content, warnings) = PivotalContent.content(
             push.message, receipt: settings[PivotalSettings.sendReceipt] ? id.description : nil)
         var options = MessageOptions()
         if let end = timing.expiresAt {
             options.life = .until(end)
+            // Nothing is sent of a push that has expired, whatever `ttl` says.
+            if end <= now { content.platforms[.windows]?.options.life = nil }
         } else {
             content.platforms[.ios]?.options.life = .until(Timestamp(seconds: Limits.pivotalExpirationSeconds))
         }
@@ -54,7 +62,7 @@ struct PivotalReader {
             id: id, app: app.key, dialect: .pivotal, audience: audience, content: content, options: options,
             startAt: timing.startAt, createdAt: createdAt, expiresAt: life.end,
             source: timing.startAt == nil ? nil : json.bytes)
-        return (draft, timing)
+        return (draft, timing, warnings)
     }
 }
 
@@ -84,8 +92,11 @@ struct PivotalTiming {
 
     private static let monthSeconds: Int64 = 30 * 24 * 3600
 
+    /// - Parameter immediateSeconds: a push that is due within this time starts immediately.
     /// - Throws: `invalid_field` when a scheduled push would end before it starts.
-    init(_ push: PivotalPushDraft, settings: AppSettings, now: Timestamp) throws(PealError) {
+    init(
+        _ push: PivotalPushDraft, settings: AppSettings, immediateSeconds: Int64, now: Timestamp
+    ) throws(PealError) {
         var delay = push.delay
         isSuspicious = delay.map { $0 > Self.monthSeconds && $0.isMultiple(of: 1000) } ?? false
         if isSuspicious, settings[PivotalSettings.scheduleInMillisHeuristic] { delay = delay.map { $0 / 1000 } }
@@ -93,7 +104,7 @@ struct PivotalTiming {
             throw .invalid("scheduleIn", "scheduleIn must be 0 to \(Limits.ttlSecondsMax) seconds")
         }
         let due = push.at ?? delay.map { now + .seconds($0) }
-        let start = due.flatMap { $0 - now > .seconds(Limits.pivotalImmediateSeconds) ? $0 : nil }
+        let start = due.flatMap { $0 - now > .seconds(immediateSeconds) ? $0 : nil }
         expiresAt = push.expiry
         if let start, let expiresAt, expiresAt <= start {
             throw .invalid("expiryTime", "expiryTime must be later than the start")
@@ -181,7 +192,7 @@ struct PivotalSchedules: Sendable {
         let name = call.parameter("id")
         let given = try call.object().objectValue ?? .init()
         let id = try await services.store.read { store in try Self.find(name, app: app.key, in: store).id }
-        let reader = PivotalReader(lifeSecondsMax: services.options.messageLifeSeconds)
+        let reader = PivotalReader(services.options)
         let records = try await services.credentialRecords(app)
         _ = try await services.messages.change(id, app: app.key, call.verb) {
             [preview = services.preview] draft throws(PealError) in

@@ -52,6 +52,10 @@ struct RichieCheck {
         let documented = Set(RichieObject.texts + [RichieObject.link, RichieObject.page]).union(Self.apple)
         let dashed = names.count { $0.contains("-") && !documented.contains($0) }
         if dashed > 0 { warnings.append("\(path) has \(dashed) keys with a dash, which analytics does not support") }
+        let nested = notification.pairs.count { name, value in
+            !documented.contains(name) && name != "alert" && (value.objectValue != nil || value.arrayValue != nil)
+        }
+        if nested > 0 { warnings.append("\(path) has \(nested) nested keys, which analytics does not support") }
         if names.contains(RichieObject.item), names.contains(RichieObject.link), !names.contains("tab-id") {
             warnings.append("\(path) has both \(RichieObject.item) and \(RichieObject.link)")
         }
@@ -169,16 +173,10 @@ struct RichieAndroid {
 
     private static func texts(_ members: JSON.Members) -> JSON.Members {
         var texts = JSON.Members()
-        for (name, value) in members.pairs where !value.isNull && !isReserved(name) {
+        for (name, value) in members.pairs where !value.isNull && !FCMContent.isReserved(name) {
             texts[name] = .string(value.scalarText ?? value.text)
         }
         return texts
-    }
-
-    /// Keys that FCM reserves, https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages
-    /// (`data`); inside `alert` they are allowed.
-    private static func isReserved(_ name: String) -> Bool {
-        ["from", "message_type"].contains(name) || name.hasPrefix("google.") || name.hasPrefix("gcm.notification.")
     }
 
     /// The size as FCM counts it: names and values, in bytes.

@@ -27,7 +27,7 @@ extension DialectName {
 extension KeyKind {
     static let richie = KeyKind(
         .richie, usualScopes: [.send, .read], secret: ("password", .hex(byteCount: 32)),
-        publicHalf: ("username", .hex(prefix: "peal-", byteCount: 8)))
+        publicHalf: ("username", .hex(prefix: "peal-", byteCount: 8)), isGrantable: true)
 }
 
 extension Access {
@@ -40,8 +40,8 @@ extension Access {
 
 /// The settings that an app has for its Richie clients.
 enum RichieSettings {
-    /// Whether bodies may have trailing commas.
-    static let lenientJSON = Setting("richie", "lenient_json", default: false)
+    /// Whether bodies may have trailing commas, missing commas and comments, as the vendor's examples do.
+    static let lenientJSON = Setting("richie", "lenient_json", default: true)
     /// Whether links may use http.
     static let allowHTTPLinks = Setting("richie", "allow_http_links", default: false)
 

@@ -25,9 +25,11 @@ struct RichieTasks: Sendable {
     var endpoints: [Endpoint] { [Endpoint(.post, "/push/v2/admin/task", .richie(.send), send)] }
 
     private func send(_ call: Call) async throws -> Answer {
-        let app = try call.app()
-        let body = try call.object(allowsTrailingCommas: app.settings[RichieSettings.lenientJSON])
-        try await check(try RichieShapes.app.value(of: body, .tolerant, now: call.now), of: app)
+        let apps = try await services.store.read { try call.apps(in: $0) }
+        // The body names the app: before it is read, it may be lenient if one of the key's apps allows that.
+        let body = try call.object(isLenient: apps.contains { $0.settings[RichieSettings.lenientJSON] })
+        let app = try await app(try RichieShapes.app.value(of: body, .tolerant, now: call.now), of: apps)
+        if apps.count > 1, !app.settings[RichieSettings.lenientJSON] { _ = try call.object() }
         let task = try shapes.task.value(of: body, .tolerant, now: call.now)
         let (draft, warnings) = try task.draft(
             id: services.newMessageID(at: call.now), app: app, now: call.now, services.options)
@@ -37,14 +39,19 @@ struct RichieTasks: Sendable {
             Self.log(accepted.audienceEstimate == 0 ? warnings + ["it reaches no device"] : warnings, draft, logger)
             return Reply(status: 201, ["task_id": .string(accepted.id.description)])
         }
-        return Answer(reply)
+        var answer = Answer(reply)
+        answer.warn(warnings)
+        return answer
     }
 
-    /// - Parameter name: the app's name in the request: its `richie_app_id` or its id.
+    /// The one of the key's apps that the request names.
+    /// - Parameter name: its `richie_app_id` or its id.
     /// - Throws: `forbidden` for another app of this server, `not_found` for an unknown one.
-    private func check(_ name: String, of app: App) async throws {
-        let own = [app.dialectIDs[.richie], app.id.description].compactMap { $0 }
-        if own.contains(where: { $0.utf8.elementsEqual(name.utf8) }) { return }
+    private func app(_ name: String, of apps: [App]) async throws -> App {
+        let found = apps.first { app in
+            [app.dialectIDs[.richie], app.id.description].contains { $0?.utf8.elementsEqual(name.utf8) ?? false }
+        }
+        if let found { return found }
         let isKnown = try await services.store.read { store in
             try store.hasApp(dialect: .richie, id: name) || AppID(name).map { try store.app($0) != nil } ?? false
         }

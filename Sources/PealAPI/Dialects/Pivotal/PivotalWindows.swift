@@ -1,0 +1,175 @@
+internal import PealCore
+internal import PealShapes
+
+/// Builds the content for WNS and MPNS. Does not check templates: an invalid Windows template must not make Peal refuse
+/// a push to other platforms.
+enum PivotalWindows {
+    /// The template of a toast with one text (Microsoft: "The toast template catalog").
+    private static let toastTemplate = "ToastText01"
+
+    /// - Parameter body: the message's body, for a push without Windows content.
+    static func windows(
+        _ custom: JSON.Members?, body: String?, _ warnings: inout [String]
+    ) -> Content.PlatformContent? {
+        guard let custom else {
+            return body.map { _ in
+                Content.PlatformContent(WNSContent(type: "toast", template: toastTemplate))
+            }
+        }
+        var own = WNSContent(members: custom)
+        for name in ["template_name", "template_fields", "options"] { own.members[name] = nil }
+        let given = custom.given("template_fields")?.objectValue ?? .init()
+        let type = word(custom, "type")
+        own[.type] = type.map(JSON.string)
+        let isToast = type == nil || type == "toast"
+        let options = windowsOptions(
+            custom.given("options")?.objectValue ?? .init(), isToast: isToast, &own, &warnings)
+        if type == "badge" {
+            own[.value] = custom.given("value") ?? given["value"] ?? given.pairs.map { $0.1 }.first
+            own[.template] = nil
+            return Content.PlatformContent(own, options: options)
+        }
+        own[.template] = custom.given("template_name", "template")
+        // A toast without its own text shows the message's body. Other templates decide about their texts themselves.
+        if !given.isEmpty { own[.fields] = templateFields(given, text: isToast ? body : nil) }
+        if isToast, ["template", "fields", "xml", "value"].allSatisfy({ own.members[$0] == nil }) {
+            own[.type] = "toast"
+            own[.template] = .string(toastTemplate)
+        }
+        return Content.PlatformContent(own, options: options)
+    }
+
+    /// `options` of a Windows push: the headers of every notification, and the attributes of a toast. Unusable values
+    /// are left out with a warning.
+    /// - Returns: the lifetime, if `ttl` states one.
+    private static func windowsOptions(
+        _ given: JSON.Members, isToast: Bool, _ own: inout WNSContent, _ warnings: inout [String]
+    ) -> PlatformOptions {
+        var options = PlatformOptions()
+        func take<Value>(_ name: String, _ read: (JSON) -> Value?) -> Value? {
+            guard let value = given.given(name) else { return nil }
+            let read = read(value)
+            if read == nil { warnings.append("message.custom.windows8.options.\(name) is not usable") }
+            return read
+        }
+        let ttl = take("ttl") { $0.tolerantInteger.flatMap { (0...Limits.ttlSecondsMax).contains($0) ? $0 : nil } }
+        options.life = ttl.map(MessageOptions.Life.seconds)
+        own[.tag] = take("tag", \.scalarText).map(JSON.string) ?? own[.tag]
+        own[.cachePolicy] = take("cachePolicy") { value in
+            value.scalarText.flatMap {
+                ["cache", "no-cache"].contains($0.lowercased()) ? .string($0.lowercased()) : nil
+            }
+        }
+        guard isToast else { return options }
+        own[.launch] = take("launch", \.scalarText).map(JSON.string) ?? own[.launch]
+        own[.duration] = take("duration") { value in
+            value.scalarText.flatMap { ["long", "short"].contains($0.lowercased()) ? .string($0.lowercased()) : nil }
+        }
+        let audio: [(String, JSON?)] = [
+            ("src", take("audioSrc", \.scalarText).map(JSON.string)),
+            ("loop", take("audioLoop", \.tolerantFlag).map(JSON.bool)),
+            ("silent", take("audioSilent", \.tolerantFlag).map(JSON.bool)),
+        ]
+        if audio.contains(where: { $0.1 != nil }) { own[.audio] = .compact(audio) }
+        return options
+    }
+
+    private static func word(_ custom: JSON.Members, _ name: String) -> String? {
+        custom.given(name)?.scalarText?.lowercased()
+    }
+
+    /// `textFieldN` has index N − 1 in the texts, and `imgSrcN` (or `imageFieldN`) in the images. Indexes without a
+    /// field are null. Members with other names follow the texts, sorted by name.
+    /// - Parameter text: the only text, if the members contain none.
+    private static func templateFields(_ given: JSON.Members, text fallback: String?) -> JSON {
+        var (texts, images, others): ([JSON], [JSON], [(String, JSON)]) = ([], [], [])
+        for (name, value) in given.pairs {
+            if let index = index(name, prefix: "textfield") {
+                put(text(value), at: index, in: &texts)
+            } else if let index = index(name, prefix: "imagefield") ?? index(name, prefix: "imgsrc") {
+                put(value, at: index, in: &images)
+            } else {
+                others.append((name, value))
+            }
+        }
+        texts += others.sorted { $0.0 < $1.0 }.map { text($0.1) }
+        if let fallback, texts.allSatisfy({ $0.isNull || $0 == "" }) { texts = [.string(fallback)] }
+        return WNSContent.parts(texts: texts.isEmpty ? nil : texts, images: images.isEmpty ? nil : images)
+    }
+
+    /// The index N − 1 for a name that ends with N; nil for other names and for a number that no template has.
+    private static func index(_ name: String, prefix: String) -> Int? {
+        let name = name.lowercased()
+        guard name.hasPrefix(prefix), let number = Int(name.dropFirst(prefix.count)),
+            (1...Limits.templateFieldsMax).contains(number)
+        else { return nil }
+        return number - 1
+    }
+
+    private static func put(_ value: JSON, at index: Int, in list: inout [JSON]) {
+        while list.count <= index { list.append(.null) }
+        list[index] = value
+    }
+
+    private static func text(_ value: JSON) -> JSON {
+        value.isNull ? .null : .string(value.scalarText ?? value.text)
+    }
+
+    /// - Parameter body: the message's body, for a push without Windows Phone content.
+    static func phone(_ custom: JSON.Members?, body: String?) -> Content.PlatformContent? {
+        guard let custom else {
+            return body.map { Content.PlatformContent(MPNSContent(toast: $0)) }
+        }
+        var own = MPNSContent(members: custom)
+        for name in ["template_fields", "options", "template"] { own.members[name] = nil }
+        let template = word(custom, "template") ?? word(custom, "type") ?? "toast"
+        let given = custom.given("template_fields")?.objectValue
+        switch template {
+        case "toast":
+            own[.type] = "toast"
+            own[.fields] = given.map { toast($0, body: body) }
+        case "raw":
+            own[.type] = "raw"
+            own[.fields] = given.map(JSON.object)
+        default:
+            own[.type] = "tile"
+            own[.template] = template == "tile" ? nil : custom.given("template", "type")
+            own[.fields] = given.map(tile)
+        }
+        return Content.PlatformContent(own)
+    }
+
+    /// The tile's elements by name. `tileId` is the tile, and `cycleImages` are the images of a cycle tile.
+    private static func tile(_ given: JSON.Members) -> JSON {
+        var members = JSON.Members()
+        for (name, value) in given.pairs {
+            switch name.lowercased() {
+            case "tileid": members["id"] = value.isNull ? nil : text(value)
+            case "cycleimages":
+                for (index, image) in (value.arrayValue ?? [value]).prefix(cycleImagesMax).enumerated() {
+                    members["CycleImage\(index + 1)"] = text(image)
+                }
+            default: members[name] = text(value)
+            }
+        }
+        return .object(members)
+    }
+
+    /// The images of a cycle tile (Microsoft: "Cycle Tile template for Windows Phone 8").
+    private static let cycleImagesMax = 9
+
+    private static func toast(_ given: JSON.Members, body: String?) -> JSON {
+        var members = ["title", "subtitle", "parameter"].map { name in (name, given[name].map(text)) }
+        if let body, members.prefix(2).allSatisfy({ [nil, .null, ""].contains($0.1) }) {
+            members[0].1 = .string(body)
+        }
+        return .compact(members)
+    }
+}
+
+extension JSON.Members {
+    /// The first of these members that is present; null and "" count as absent.
+    fileprivate func given(_ names: String...) -> JSON? {
+        names.lazy.compactMap { self[$0] }.first { !$0.isNull && $0 != "" }
+    }
+}

@@ -1,0 +1,42 @@
+internal import ArgumentParser
+internal import PealServer
+
+/// `peal backup`: copies the database of this machine's server.
+struct BackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup", abstract: "Copy the database to a folder, also while the server runs.",
+        discussion: """
+            Takes the options and the environment of serve, and runs on the machine of the SQLite database. The copy is \
+            consistent. The master key is not part of it.
+            """)
+
+    @Option(help: "The folder to write to. It is created if necessary, and must not hold a backup.")
+    var to: String
+
+    @OptionGroup var options: ServerOptions
+
+    func run() async throws {
+        let configuration = try await options.load()
+        Surroundings.current.print(try await CommandFailure.naming { try await backUpStore(configuration, to: to) })
+    }
+}
+
+/// `peal restore`.
+struct RestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore", abstract: "Restore a backup where there is no store yet.",
+        discussion: """
+            Takes the options and the environment of serve. An existing store is never replaced. Afterwards, serve \
+            --paused accepts requests without sending anything.
+            """)
+
+    @Option(help: "The folder with the backup.")
+    var from: String
+
+    @OptionGroup var options: ServerOptions
+
+    func run() async throws {
+        let configuration = try await options.load()
+        Surroundings.current.print(try await CommandFailure.naming { try await restoreStore(configuration, from: from) })
+    }
+}

@@ -1,0 +1,96 @@
+/// The rules that an app sets for when its devices may get messages.
+package struct SendRules: Sendable, Hashable {
+    package var quietHours: QuietHours?
+    package var frequencyCap: FrequencyCap?
+    /// Notifications of the app in a second.
+    package var ratePerSecond: Int64?
+    /// For devices without a known time zone; nil for UTC.
+    package var defaultTimeZone: String?
+
+    package init() {}
+
+    /// Whether a rule looks at each device of a message.
+    package func concernDevices(transactional: Bool) -> Bool {
+        !transactional && (quietHours != nil || frequencyCap != nil)
+    }
+}
+
+/// The part of the day in which a device gets nothing, in its own time; it may span midnight.
+package struct QuietHours: Sendable, Hashable {
+    /// Minutes since midnight; they differ.
+    package let from: Int
+    package let to: Int
+
+    package init?(from: Int, to: Int) {
+        guard from != to, (0..<1440).contains(from), (0..<1440).contains(to) else { return nil }
+        self.from = from
+        self.to = to
+    }
+
+    package func contain(minute: Int) -> Bool {
+        from < to ? from <= minute && minute < to : from <= minute || minute < to
+    }
+
+    /// Minutes since midnight of a time such as `22:00`; nil for anything else.
+    package static func minute(_ text: String) -> Int? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2,
+            parts.allSatisfy({ $0.utf8.count == 2 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
+            let hour = Int(parts[0]), let minute = Int(parts[1]), hour < 24, minute < 60
+        else { return nil }
+        return hour * 60 + minute
+    }
+}
+
+/// How many messages a device may get in any period of some hours.
+package struct FrequencyCap: Sendable, Hashable {
+    package let messages: Int64
+    package let hours: Int64
+
+    package init(messages: Int64, hours: Int64) {
+        self.messages = messages
+        self.hours = hours
+    }
+
+    package var period: Duration { .seconds(hours * 3600) }
+}
+
+/// Why a device waits although its message is being sent; the raw value is the reason in the delivery log.
+package enum HoldReason: String, CaseIterable, Sendable, Hashable {
+    case recipientTimeZone = "RecipientTimeZone"
+    case quietHours = "QuietHours"
+    case frequencyCap = "FrequencyCap"
+    case rateLimit = "RateLimit"
+}
+
+extension AppSettings {
+    /// The settings that are rules. They are not in a section.
+    package static let ruleNames = ["quiet_hours", "frequency_cap", "rate_per_second", "default_time_zone"]
+
+    /// Replaces each rule that `given` contains; null removes it.
+    package mutating func replaceRules(_ given: JSON.Members) {
+        guard case .object(var members) = json else { return }
+        for name in Self.ruleNames {
+            guard let value = given[name] else { continue }
+            members[name] = value.isNull ? nil : value
+        }
+        self = AppSettings(json: .object(members))
+    }
+
+    package var rules: SendRules {
+        var rules = SendRules()
+        if let hours = json["quiet_hours"], let from = hours["from"]?.stringValue.flatMap(QuietHours.minute),
+            let to = hours["to"]?.stringValue.flatMap(QuietHours.minute)
+        {
+            rules.quietHours = QuietHours(from: from, to: to)
+        }
+        if let cap = json["frequency_cap"], let messages = cap["messages"]?.integerValue,
+            let hours = cap["hours"]?.integerValue
+        {
+            rules.frequencyCap = FrequencyCap(messages: messages, hours: hours)
+        }
+        rules.ratePerSecond = json["rate_per_second"]?.integerValue
+        rules.defaultTimeZone = json["default_time_zone"]?.stringValue
+        return rules
+    }
+}

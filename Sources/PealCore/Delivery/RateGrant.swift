@@ -1,0 +1,52 @@
+/// What a rate limit allows now.
+package struct RateGrant: Sendable, Hashable {
+    /// How many notifications may be sent now; 0 if it must wait.
+    package let count: Int
+    /// When more may be sent; now where `count` is not 0.
+    package let readyAt: Timestamp
+
+    package init(count: Int, readyAt: Timestamp) {
+        self.count = count
+        self.readyAt = readyAt
+    }
+}
+
+/// A rate limit (GCRA, ITU-T I.371): notifications are let through at even intervals, in blocks worth 100 ms. Who asks
+/// late by at most a block catches up. At most the rate and two blocks are let through in any second.
+package struct RateBucket: Sendable, Hashable {
+    private static let blockMicroseconds = 100_000.0
+
+    package let perSecond: Int64
+    /// When the notifications let through so far are over, in microseconds since 1970.
+    package var busyUntil: Int64
+
+    package init(perSecond: Int64, busyUntil: Int64) {
+        self.perSecond = perSecond
+        self.busyUntil = busyUntil
+    }
+
+    private var interval: Double { 1_000_000 / Double(perSecond) }
+    private var block: Double { max(Self.blockMicroseconds, interval) }
+
+    /// How many of `wanted` may be sent now. Fewer than a block are only granted where fewer are wanted.
+    package func room(for wanted: Int, at now: Timestamp) -> RateGrant {
+        let room = Double(now.milliseconds * 1000 - start(at: now)) + block
+        let least = min(Double(wanted), max(1, (block / interval).rounded(.down)))
+        // Clocks have milliseconds: half a microsecond is no difference.
+        guard room + 0.5 >= least * interval else {
+            return RateGrant(
+                count: 0, readyAt: now + .milliseconds(Int64(((least * interval - room) / 1000).rounded(.up))))
+        }
+        return RateGrant(count: min(wanted, Int(((room + 0.5) / interval).rounded(.down))), readyAt: now)
+    }
+
+    package mutating func take(_ count: Int, at now: Timestamp) {
+        busyUntil = start(at: now) + Int64((Double(count) * interval).rounded())
+    }
+
+    /// From where the next ones count: now, if nothing was let through lately.
+    private func start(at now: Timestamp) -> Int64 {
+        let now = now.milliseconds * 1000
+        return busyUntil < now - Int64(block) ? now : busyUntil
+    }
+}

@@ -1,0 +1,115 @@
+internal import Crypto
+internal import Foundation
+internal import PealCore
+internal import PealSQLite
+internal import PealStore
+
+/// A backup on disk: a folder with the database and a description of it. The master key is not in it.
+private enum BackupFolder {
+    static let database = "peal.db"
+    static let description = "backup.json"
+
+    static func file(_ name: String, in folder: String) -> String {
+        URL(fileURLWithPath: folder).appendingPathComponent(name).path
+    }
+
+    /// SHA-256 in hexadecimal and the size of a file.
+    static func digest(_ path: String) throws -> (sha256: String, bytes: Int) {
+        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        defer { try? file.close() }
+        var (hash, count) = (SHA256(), 0)
+        while let data = try file.read(upToCount: 1 << 20), !data.isEmpty {
+            hash.update(data: data)
+            count += data.count
+        }
+        return (Hex.encode(hash.finalize()), count)
+    }
+}
+
+/// Writes a consistent copy of the database to a folder, also while a server uses the database. Files get mode 0600.
+/// - Returns: lines to print.
+/// - Throws: `ConfigurationFailure` for a store that has backups of its own; otherwise why there is no backup.
+package func backUpStore(_ configuration: ServerConfiguration, to folder: String) async throws -> String {
+    PrivateFiles.fromNowOn()
+    guard case .sqlite(let path) = configuration.store else {
+        throw ConfigurationFailure(.storeURL, "back up PostgreSQL with its own tools: see docs/operations.md")
+    }
+    guard FileManager.default.fileExists(atPath: path) else {
+        throw StoreStartFailure("there is no database at \(path)")
+    }
+    let database = BackupFolder.file(BackupFolder.database, in: folder)
+    guard !FileManager.default.fileExists(atPath: database) else {
+        throw StoreStartFailure("\(folder) already has a backup")
+    }
+    try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    let unfinished = database + ".unfinished"
+    try? FileManager.default.removeItem(atPath: unfinished)
+    try SQLiteBackup.write(path, to: unfinished)
+    let (sha256, bytes) = try BackupFolder.digest(unfinished)
+    let description: JSON = [
+        "at": .string(SystemTime().now.description), "version": .string(PealVersion.current),
+        "schema": .integer(SQLStore.newestSchemaVersion), "database": .string(BackupFolder.database),
+        "bytes": .integer(bytes), "sha256": .string(sha256),
+    ]
+    let file = BackupFolder.file(BackupFolder.description, in: folder)
+    try Data((description.text + "\n").utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
+    try FileManager.default.moveItem(atPath: unfinished, toPath: database)
+    PrivateFiles.closeToOthers([file, database])
+    return """
+        Backed up \(path) to \(database): \(bytes) bytes, SHA-256 \(sha256).
+        The master key is not part of the backup. Keep a copy of it in another place.
+        """
+}
+
+/// Puts the database of a backup where the configuration says that the store is.
+/// - Returns: lines to print.
+/// - Throws: `StoreStartFailure` when there is a store already, or the backup is damaged.
+package func restoreStore(_ configuration: ServerConfiguration, from folder: String) async throws -> String {
+    PrivateFiles.fromNowOn()
+    guard case .sqlite(let path) = configuration.store else {
+        throw ConfigurationFailure(.storeURL, "restore PostgreSQL with its own tools: see docs/operations.md")
+    }
+    for existing in [path, path + "-wal", path + "-shm"] where FileManager.default.fileExists(atPath: existing) {
+        throw StoreStartFailure("\(existing) exists: nothing was restored; move the existing store away first")
+    }
+    let database = BackupFolder.file(BackupFolder.database, in: folder)
+    guard FileManager.default.fileExists(atPath: database) else {
+        throw StoreStartFailure("there is no backup in \(folder)")
+    }
+    let file = BackupFolder.file(BackupFolder.description, in: folder)
+    guard let data = FileManager.default.contents(atPath: file),
+        let description = try? JSONParser.parse(Array(data)), let expected = description["sha256"]?.stringValue
+    else { throw StoreStartFailure("\(file) is missing or damaged") }
+    let unfinished = path + ".restoring"
+    try? FileManager.default.removeItem(atPath: unfinished)
+    try FileManager.default.copyItem(atPath: database, toPath: unfinished)
+    do {
+        guard try BackupFolder.digest(unfinished).sha256 == expected else {
+            throw StoreStartFailure("\(database) is damaged: its SHA-256 is not the one in \(BackupFolder.description)")
+        }
+        try SQLiteBackup.check(unfinished)
+        let copy = try FileHandle(forUpdating: URL(fileURLWithPath: unfinished))
+        try copy.synchronize()
+        try copy.close()
+        try FileManager.default.moveItem(atPath: unfinished, toPath: path)
+    } catch {
+        try? FileManager.default.removeItem(atPath: unfinished)
+        throw error
+    }
+    PrivateFiles.closeToOthers([path])
+    return """
+        Restored the backup of \(description["at"]?.stringValue ?? "unknown time") to \(path).
+        \(masterKeyNote(configuration, path))
+        Start the server with peal serve --paused to look around before anything is sent.
+        """
+}
+
+private func masterKeyNote(_ configuration: ServerConfiguration, _ path: String) -> String {
+    guard configuration.masterKey == nil, configuration.masterKeyFile == nil else {
+        return "The server needs the master key that the database was created with."
+    }
+    let file = MasterKey.file(besideDatabase: path)
+    return FileManager.default.fileExists(atPath: file)
+        ? "The master key is \(file)." : "Put the master key of the database at \(file) (mode 0600)."
+}

@@ -1,0 +1,64 @@
+internal import Foundation
+internal import PealCore
+internal import PealStore
+
+/// Replaces the master key of the store.
+/// - Parameters:
+///   - file: holds the next key, and is made if it does not exist. nil for one beside the present key's file, which it
+///     replaces in the end.
+///   - prepares: only makes both keys valid, so that servers can be restarted before the replacement.
+/// - Returns: lines to print.
+/// - Throws: `ConfigurationFailure` when the present key is not in a file and `file` is nil.
+package func rotateMasterKey(
+    _ configuration: ServerConfiguration, to file: String?, prepares: Bool
+) async throws -> String {
+    PrivateFiles.fromNowOn()
+    let configured = try Storage.checkedKey(configuration)
+    let engine = try Storage.engine(configuration.store, preparesStatements: configuration.preparesStatements)
+    defer { try? engine.close() }
+    let rotation = MasterKeyRotation(engine, configured: configured)
+    if try await rotation.isUnderWay() {
+        guard !prepares else { return prepared }
+        let count = try await rotation.seal(next: configured)
+        try await rotation.end(next: configured)
+        return "The master key was replaced by the configured one: \(count) secrets sealed."
+    }
+    let present = configuration.masterKey == nil ? configuration.masterKeyFile ?? defaultFile(configuration) : nil
+    guard let nextFile = file ?? present.map({ $0 + ".new" }) else {
+        throw ConfigurationFailure(.masterKey, "name a file for the next key with --to-file")
+    }
+    let isThere = FileManager.default.fileExists(atPath: nextFile)
+    let next = isThere ? try MasterKey.load(nextFile) : try MasterKey.create(nextFile)
+    if prepares {
+        try await rotation.prepare(next: next)
+        return prepared + "\nThe next key is in \(nextFile)."
+    }
+    let count = try await rotation.seal(next: next)
+    guard file == nil, let present else {
+        try await rotation.end(next: next)
+        return """
+            The master key was replaced by the one in \(nextFile): \(count) secrets sealed.
+            Set PEAL_MASTER_KEY_FILE=\(nextFile) before you start the server, and keep a copy of the file elsewhere.
+            """
+    }
+    // While both keys are valid: whichever file a server finds, it starts.
+    let former = present + ".former"
+    if FileManager.default.fileExists(atPath: former) { try FileManager.default.removeItem(atPath: former) }
+    try FileManager.default.moveItem(atPath: present, toPath: former)
+    try FileManager.default.moveItem(atPath: nextFile, toPath: present)
+    try await rotation.end(next: next)
+    return """
+        The master key in \(present) was replaced: \(count) secrets sealed. Keep a copy of the file elsewhere.
+        The former key is in \(former); earlier backups need it.
+        """
+}
+
+private let prepared = """
+    Both keys are valid now. Restart every server, with either key, and run the command again without --prepare.
+    Then restart the servers that have the former key with the next one when it suits you.
+    """
+
+private func defaultFile(_ configuration: ServerConfiguration) -> String? {
+    guard case .sqlite(let path) = configuration.store else { return nil }
+    return MasterKey.file(besideDatabase: path)
+}

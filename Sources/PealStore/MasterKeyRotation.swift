@@ -1,0 +1,139 @@
+package import PealCore
+
+/// Replaces the master key of a database: seals every secret under the next key, in pieces. If it is interrupted, both
+/// keys open the database, and the next run goes on.
+package struct MasterKeyRotation: Sendable {
+    private let engine: any SQLEngine
+    private let configured: MasterKey
+
+    /// Rows sealed in one transaction.
+    private static let rowsAtOnce = 100
+
+    /// - Parameter configured: the present key, or the next one of a replacement under way.
+    package init(_ engine: any SQLEngine, configured: MasterKey) {
+        self.engine = engine
+        self.configured = configured
+    }
+
+    /// Whether the configured key is the next one already, so that only the end is missing.
+    package func isUnderWay() async throws -> Bool {
+        let version = try? await engine.read { try Migrator.version($0) }
+        guard version == Migrator.newestVersion else {
+            throw StoreStartFailure("the database does not have this program's schema: run peal migrate first")
+        }
+        return try await engine.read { [configured] in try configured.isNext($0) }
+    }
+
+    /// Makes both keys valid, without sealing anything: servers that start from now on know both.
+    package func prepare(next: MasterKey) async throws {
+        guard try await !isUnderWay() else { return }
+        try await engine.write(.control) { [configured] in try configured.begin(next: next, $0) }
+    }
+
+    /// Seals everything under `next`. Both keys open the database afterwards.
+    /// - Returns: how many secrets were sealed.
+    package func seal(next: MasterKey) async throws -> Int {
+        try await prepare(next: next)
+        var count = 0
+        for table in SealedTable.all {
+            var last: [SQLValue]?
+            repeat {
+                let start = last
+                let piece = try await engine.write(.control) { connection in
+                    try table.seal(after: start, limit: Self.rowsAtOnce, try next.unlock(connection), connection)
+                }
+                count += piece.sealed
+                last = piece.last
+            } while last != nil
+        }
+        return count
+    }
+
+    /// Makes `next` the only key.
+    /// - Throws: `StoreStartFailure` when something is still sealed under the former key.
+    package func end(next: MasterKey) async throws {
+        try await engine.write(.control) { connection in
+            let key = try next.unlock(connection)
+            for table in SealedTable.all {
+                var last: [SQLValue]?
+                repeat {
+                    let piece = try table.seal(after: last, limit: Self.rowsAtOnce, key, connection)
+                    last = piece.last
+                } while last != nil
+            }
+            try next.end(connection)
+        }
+    }
+}
+
+/// A table with a sealed column.
+struct SealedTable: Sendable {
+    let name: String
+    let key: [(name: String, kind: SQLValue.Kind)]
+    let column: String
+    /// What a row's secret is bound to, by the values of the key.
+    let place: @Sendable ([SQLValue]) -> String
+
+    static let all: [SealedTable] = [
+        SealedTable(
+            name: "credential", key: [("app", .int), ("provider", .text), ("environment", .text)], column: "sealed"
+        ) { key in "credential \(key[0].text) \(key[1].text) \(key[2].text)" },
+        SealedTable(name: "webhook", key: [("app", .int), ("webhook", .int)], column: "sealed") { key in
+            "webhook \(key[0].text) \(key[1].text)"
+        },
+        SealedTable(
+            name: "api_key", key: [("id", .bytes), ("app", .int), ("dialect", .text)], column: "shared_secret"
+        ) { key in "api_key \(key[1].text) \(key[2].text) \(key[0].text)" },
+        SealedTable(name: "provider_token", key: [("name", .text)], column: "sealed") { key in
+            ServerTable.tokenPlace(key[0].text)
+        },
+    ]
+
+    /// Seals the secrets of the next rows that are not sealed under the current key.
+    /// - Returns: the key of the last row; nil when there are no more.
+    func seal(
+        after start: [SQLValue]?, limit: Int, _ master: MasterKey, _ connection: any SQLConnection
+    ) throws -> (last: [SQLValue]?, sealed: Int) {
+        let names = key.map(\.name).joined(separator: ", ")
+        let places = key.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
+        let condition = start == nil ? "" : " AND (\(names)) > (\(places))"
+        let text = """
+            SELECT \(names), \(column) FROM \(name) WHERE \(column) IS NOT NULL\(condition)
+            ORDER BY \(names) LIMIT \(limit)
+            """
+        var rows: [(key: [SQLValue], sealed: [UInt8])] = []
+        try connection.query(text, start ?? []) { row in
+            let values = key.enumerated().map { index, part -> SQLValue in
+                switch part.kind {
+                case .int: .int(row.int(index))
+                case .text: .text(row.text(index))
+                case .bytes: .bytes(row.withBytes(index) { Array($0) })
+                }
+            }
+            rows.append((values, row.withBytes(key.count) { Array($0) }))
+        }
+        var count = 0
+        let matching = key.enumerated().map { "\($1.name) = $\($0 + 2)" }.joined(separator: " AND ")
+        for row in rows {
+            let place = place(row.key)
+            guard !master.isCurrent(row.sealed, place: place) else { continue }
+            let sealed = try master.seal(try master.unseal(row.sealed, place: place), place: place)
+            try connection.execute(
+                "UPDATE \(name) SET \(column) = $1 WHERE \(matching)", [.bytes(sealed)] + row.key)
+            count += 1
+        }
+        return (rows.count == limit ? rows.last?.key : nil, count)
+    }
+}
+
+extension SQLValue {
+    /// As it appears in what a secret is bound to.
+    fileprivate var text: String {
+        switch self {
+        case .int(let number): "\(number)"
+        case .text(let text): text
+        case .bytes(let bytes): Identifier<APIKey>(bytes: bytes)?.description ?? Hex.encode(bytes)
+        case .null: ""
+        }
+    }
+}

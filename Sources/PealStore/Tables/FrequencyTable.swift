@@ -1,0 +1,50 @@
+internal import PealCore
+
+/// `frequency`: which messages devices got lately, in apps with a frequency cap. One row a device and message.
+enum FrequencyTable {
+    /// The newest rows that count, newest first.
+    static let latest = Statement<(app: AppKey, key: DeviceKey, since: Timestamp, limit: Int64)>(
+        """
+        SELECT seq, at FROM frequency WHERE app = $1 AND seq = $2 AND at > $3 ORDER BY at DESC LIMIT $4
+        """
+    ) { [.int($0.app), .int($0.key), .time($0.since), .int($0.limit)] }
+
+    static let ofMessage = Statement<(app: AppKey, key: DeviceKey, message: MessageID)>(
+        "SELECT seq FROM frequency WHERE app = $1 AND seq = $2 AND message = $3"
+    ) { [.int($0.app), .int($0.key), .id($0.message)] }
+
+    static func insert(_ key: DeviceKey, app: AppKey, message: MessageID, now: Timestamp) -> SQL {
+        """
+        INSERT INTO frequency (app, seq, at, message) VALUES (\(app), \(key), \(now), \(message))
+        ON CONFLICT DO NOTHING
+        """
+    }
+
+    static func over(_ earliest: Timestamp) -> SQL { "at <= \(earliest) ORDER BY at" }
+}
+
+extension StoreSession {
+    /// A message that was counted before, in an earlier attempt or before a crash, passes.
+    func reserve(
+        _ keys: [DeviceKey], app: AppKey, message: MessageID, cap: FrequencyCap, now: Timestamp
+    ) throws -> [DeviceKey: Timestamp] {
+        var counted: Set<DeviceKey> = []
+        try connection.scan(FrequencyTable.ofMessage, keys.map { (app, $0, message) }) { counted.insert($0.int(0)) }
+        let fresh = keys.filter { !counted.contains($0) }
+        var (counts, oldest): ([DeviceKey: Int64], [DeviceKey: Timestamp]) = ([:], [:])
+        let since = now - cap.period
+        try connection.scan(FrequencyTable.latest, fresh.map { (app, $0, since, cap.messages) }) { row in
+            counts[row.int(0), default: 0] += 1
+            oldest[row.int(0)] = Timestamp(milliseconds: row.int(1))
+        }
+        var waits: [DeviceKey: Timestamp] = [:]
+        for key in fresh where counts[key, default: 0] >= cap.messages {
+            waits[key] = oldest[key].map { $0 + cap.period }
+        }
+        try connection.execute(
+            fresh.filter { waits[$0] == nil }.map {
+                FrequencyTable.insert($0, app: app, message: message, now: now)
+            })
+        return waits
+    }
+}

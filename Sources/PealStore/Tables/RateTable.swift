@@ -1,0 +1,64 @@
+internal import PealCore
+
+/// `rate_bucket`: how far the rate of an app, whose `message` is nil (all zeros), or of a message is used. In the store,
+/// so that a rate is one for all servers and survives a restart.
+enum RateTable {
+    static let ofApp = MessageID(high: 0, low: 0)
+
+    static func find(_ app: AppKey, _ message: MessageID) -> SQL {
+        "SELECT busy_until FROM rate_bucket WHERE app = \(app) AND message = \(message)"
+    }
+
+    /// Changes nothing if another server was faster.
+    static func put(_ app: AppKey, _ message: MessageID, from before: Int64, to after: Int64) -> SQL {
+        """
+        INSERT INTO rate_bucket (app, message, busy_until) VALUES (\(app), \(message), \(after))
+        ON CONFLICT (app, message) DO UPDATE SET busy_until = excluded.busy_until
+            WHERE rate_bucket.busy_until = \(before)
+        """
+    }
+}
+
+extension StoreSession {
+    func takeRate(
+        app: AppKey, message: MessageID, ofApp: Int64?, wanted: Int, now: Timestamp
+    ) throws -> RateGrant {
+        let own = try options(app: app, message: message)?.ratePerSecond
+        let limits = [(RateTable.ofApp, ofApp), (message, own)].compactMap { place, rate in rate.map { (place, $0) } }
+        var buckets: [(place: MessageID, bucket: RateBucket)] = []
+        for (place, rate) in limits {
+            let used: Int64? = try connection.value(RateTable.find(app, place))
+            buckets.append((place, RateBucket(perSecond: rate, busyUntil: used ?? 0)))
+        }
+        let grants = buckets.map { $0.bucket.room(for: wanted, at: now) }
+        let count = grants.map(\.count).min() ?? wanted
+        guard count > 0 else {
+            return RateGrant(count: 0, readyAt: grants.map(\.readyAt).max() ?? now)
+        }
+        for (place, bucket) in buckets {
+            var bucket = bucket
+            let before = bucket.busyUntil
+            bucket.take(count, at: now)
+            guard try connection.execute(RateTable.put(app, place, from: before, to: bucket.busyUntil)) == 1 else {
+                return RateGrant(count: 0, readyAt: now + .milliseconds(10))
+            }
+        }
+        return RateGrant(count: count, readyAt: now)
+    }
+
+    private func options(app: AppKey, message: MessageID) throws -> MessageOptions? {
+        try connection.first(
+            "SELECT options FROM message_content WHERE \(MessageTable.place(app, message))"
+        ) { row in try OptionsCoding.decode(row.next()) }
+    }
+
+    func setRate(_ perSecond: Int64?, app: AppKey, message: MessageID) throws {
+        guard var options = try options(app: app, message: message) else { return }
+        options.ratePerSecond = perSecond
+        try connection.post(
+            """
+            UPDATE message_content SET options = \(OptionsCoding.encode(options))
+            WHERE \(MessageTable.place(app, message))
+            """)
+    }
+}

@@ -1,0 +1,287 @@
+"""Running a server: backups, pauses, reloads, the listener for admins, the master key, and what the log must not show."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import ssl
+import stat
+import subprocess
+import threading
+import urllib.parse
+import urllib.request
+
+import pytest
+from certificates import write_certificate
+from peal_server import OPENER, PROGRAM, Peal, Refused
+from waiting import wait_until
+
+
+def peal(*arguments, server=None, environment=None):
+    """Runs a command of `peal` on the store of `server`. Returns the exit code, standard output and standard error."""
+    own = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
+    if server:
+        own["PEAL_STORE_URL"] = f"sqlite:{server.directory / 'peal.db'}"
+        own["PEAL_ADMIN_TOKEN"] = server.admin_token
+        own["PEAL_SERVER_URL"] = getattr(server, "url", "")
+    done = subprocess.run(
+        [PROGRAM, *map(str, arguments)], env={**own, **(environment or {})}, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def mode(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+@pytest.fixture
+def sending(simulate, serve):
+    """A server that sends to simulated phones, with an app."""
+    simulator = simulate()
+    server = serve({
+        "PEAL_PROVIDERS_APNS_PRODUCTION_URL": simulator.description["apns_url"],
+        "PEAL_PROVIDERS_CA_FILE": simulator.ca_file,
+    })
+    app = server.app()
+    apns = simulator.description["apns"]
+    server.put(f"/apps/{app}/credentials/apns/production", {
+        "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"],
+        "private_key": simulator.private_key, "bundle_id": "com.example.test",
+    })
+    server.phones(app, 20)
+    return server, app, simulator
+
+
+def test_a_backup_under_load_is_restored_paused_and_goes_on(sending, tmp_path):
+    server, app, simulator = sending
+    ended, sent, stop = [], [], threading.Event()
+
+    def load():
+        while not stop.is_set():
+            sent.append(server.send(app))
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    wait_until(lambda: len(sent) > 20, 30)
+    code, out, error = peal("backup", "--to", tmp_path / "backup", server=server)
+    before = len(sent)
+    stop.set()
+    thread.join()
+    assert code == 0, error
+    assert {path.name for path in (tmp_path / "backup").iterdir()} == {"peal.db", "backup.json"}
+    assert all(mode(path) == 0o600 for path in (tmp_path / "backup").iterdir())
+    assert mode(tmp_path / "backup") == 0o700
+    assert peal("backup", "--to", tmp_path / "backup", server=server)[0] == 1
+    for message in sent[:10]:
+        server.wait(app, message)
+    scheduled = None
+    server.stop()
+
+    code, _, error = peal("restore", "--from", tmp_path / "backup", server=server)
+    assert code == 1 and "exists" in error
+    key = (server.directory / "peal.db.key").read_bytes()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    os.rename(server.directory, tmp_path / "former")
+    server.directory.mkdir()
+    assert peal("restore", "--from", tmp_path / "nowhere", server=server)[0] == 1
+    code, out, error = peal("restore", "--from", tmp_path / "backup", server=server)
+    assert code == 0, error
+    assert mode(server.directory / "peal.db") == 0o600
+    key_file = server.directory / "peal.db.key"
+    key_file.write_bytes(key)
+    key_file.chmod(0o600)
+
+    server.arguments = ["--paused"]
+    server.start()
+    assert peal("status", server=server)[0] == 0
+    assert "paused" in peal("status", server=server)[1]
+    known = {item["id"] for item in server.get(f"/apps/{app}/messages", limit=200)["items"]}
+    assert known <= set(sent) and len(known & set(sent[:10])) > 0 or before > 200
+    count = simulator.summary()
+    accepted = server.send(app)
+    assert server.message(app, accepted)["state"] in ("planning", "sending")
+    with pytest.raises(AssertionError):
+        wait_until(lambda: simulator.summary() != count, 2)
+    server.stop()
+    server.arguments = []
+    server.start()
+    server.wait(app, accepted)
+    for message in known:
+        server.wait(app, message)
+
+
+def certificate_of(server):
+    address = urllib.parse.urlsplit(server.url)
+    return ssl.get_server_certificate((address.hostname, address.port))
+
+
+def test_sighup_reloads_and_never_ends_the_process(tmp_path):
+    files = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    write_certificate(*files)
+    configuration = tmp_path / "peal.yaml"
+    configuration.write_text("log: {level: info}\n")
+    server = Peal(tmp_path / "peal", {
+        "PEAL_HTTP_TLS_CERTIFICATE": files[0], "PEAL_HTTP_TLS_KEY": files[1], "PEAL_CONFIG": configuration,
+        "PEAL_LOG_LEVEL": "",
+    })
+    try:
+        first = certificate_of(server)
+        write_certificate(*files)
+        configuration.write_text("log: {level: debug}\nproviders: {webpush: {allowed_hosts: push.example.com}}\n")
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "the configuration was reloaded" in server.log, 20)
+        assert certificate_of(server) != first
+        second = certificate_of(server)
+        configuration.write_text("log: {level: loud}\n")
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "was not reloaded" in server.log, 20)
+        files[0].write_text("not a certificate")
+        configuration.write_text("log: {level: info}\n")
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: server.log.count("was not reloaded") > 1, 20)
+        for _ in range(5):
+            server.process.send_signal(signal.SIGHUP)
+        assert certificate_of(server) == second
+        assert server.is_running
+    finally:
+        assert server.stop() == 0
+
+
+def test_status_shows_admins_more_and_its_exit_code_is_the_state(serve):
+    server = serve()
+    code, out, _ = peal("status", server=server)
+    assert code == 0 and "ready" in out and "database" in out
+    code, out, _ = peal("status", "--json", environment={"PEAL_SERVER_URL": server.url})
+    document = json.loads(out)
+    assert code == 0 and document["status"] == "ok" and "version" not in document
+    server.stop()
+    assert peal("status", environment={"PEAL_SERVER_URL": server.url})[0] == 3
+
+
+def test_what_admins_do_is_on_a_listener_with_client_certificates(tmp_path):
+    own = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    client = tmp_path / "client.pem", tmp_path / "client-key.pem"
+    write_certificate(*own)
+    write_certificate(*client)
+    port_file = tmp_path / "admin-port"
+    server = Peal(tmp_path / "peal", {
+        "PEAL_ADMIN_LISTEN_PORT": 0, "PEAL_ADMIN_LISTEN_PORT_FILE": port_file,
+        "PEAL_ADMIN_LISTEN_TLS_CERTIFICATE": own[0], "PEAL_ADMIN_LISTEN_TLS_KEY": own[1],
+        "PEAL_ADMIN_LISTEN_TLS_CLIENT_CA": client[0],
+    })
+    try:
+        for method, path in [("GET", "/metrics"), ("POST", "/peal/v1/apps"), ("GET", "/peal/v1/audit"),
+                             ("GET", "/peal/v1/admins")]:
+            with pytest.raises(Refused) as refusal:
+                server.request(method, path, {} if method == "POST" else None)
+            assert refusal.value.status in (404, 405), path
+        assert "version" not in server.request("GET", "/readyz")
+        port = wait_until(lambda: port_file.exists() and port_file.read_text().strip(), 10)
+        context = ssl.create_default_context(cafile=str(own[0]))
+        url = f"https://localhost:{port}"
+
+        def get(path):
+            request = urllib.request.Request(url + path, headers={"Authorization": f"Bearer {server.admin_token}"})
+            handlers = urllib.request.HTTPSHandler(context=context), urllib.request.ProxyHandler({})
+            return urllib.request.build_opener(*handlers).open(request, timeout=10).read()
+
+        with pytest.raises(OSError):
+            get("/readyz")
+        context.load_cert_chain(*client)
+        assert json.loads(get("/readyz"))["version"]
+        assert b"peal_build_info" in get("/metrics")
+        assert json.loads(get("/peal/v1/admins")) == {"items": [], "next_cursor": None}
+    finally:
+        server.stop()
+
+
+def test_the_master_key_is_replaced_and_everything_still_works(serve):
+    server = serve()
+    app = server.app()
+    key = server.post(f"/apps/{app}/keys", {"dialect": "native", "name": "backend"})
+    pivotal = server.post(f"/apps/{app}/keys", {"dialect": "pivotal"})
+    server.put(f"/apps/{app}/webhooks/main", {
+        "url": "https://hooks.example.com/", "kind": "events", "authentication": {"type": "bearer", "token": "t" * 20}})
+    server.put(f"/apps/{app}/credentials/wns", {"package_sid": "ms-app://s-1-15-2-1", "client_secret": "s" * 32})
+    assert peal("key", "rotate-master", server=server)[0] == 1, "the server uses the database"
+    server.stop()
+    file = server.directory / "peal.db.key"
+    former = file.read_bytes()
+    code, out, error = peal("key", "rotate-master", server=server)
+    assert code == 0, error
+    assert "3 secrets" in out
+    assert file.read_bytes() != former and mode(file) == 0o600
+    assert (server.directory / "peal.db.key.former").read_bytes() == former
+    server.start()
+    server.request("GET", f"/peal/v1/apps/{app}", headers={"Authorization": f"Bearer {key['token']}"})
+    assert len(server.get(f"/apps/{app}/webhooks")["items"]) == 1
+    assert server.get(f"/apps/{app}/credentials")["items"][0]["provider"] == "wns"
+    assert server.post("/audit:verify")["ok"]
+    assert pivotal["shared_secret"] not in server.log
+    server.stop()
+    code, out, error = peal("doctor", "--offline", server=server)
+    assert code == 0, out + error
+    shutil.copy(server.directory / "peal.db.key.former", file)
+    code, _, error = peal("migrate", server=server)
+    assert code != 0 and "master key" in error
+
+
+def test_nothing_secret_is_in_the_log_at_any_level(serve):
+    server = serve({"PEAL_LOG_LEVEL": "trace"})
+    app = server.app()
+    key = server.post(f"/apps/{app}/keys", {"dialect": "native", "name": "backend"})
+    pivotal = server.post(f"/apps/{app}/keys", {"dialect": "pivotal"})
+    admin = server.post("/admins", {"name": "Ada"})
+    secrets = [server.admin_token, key["token"], pivotal["api_key"], pivotal["shared_secret"], admin["token"],
+               "w" * 24, "secret-user", "secret-title"]
+    server.put(f"/apps/{app}/webhooks/main", {
+        "url": "https://hooks.example.com/", "kind": "events", "authentication": {"type": "bearer", "token": "w" * 24}})
+    address = server.phones(app, 1, user_id="secret-user")[0]
+    server.send(app, content={"title": "secret-title"})
+    server.request("DELETE", f"/peal/v1/apps/{app}/users/secret-user",
+                   headers={"Authorization": f"Bearer {key['token']}"})
+    with pytest.raises(Refused):
+        server.request("GET", f"/peal/v1/apps/{app}", headers={"Authorization": "Bearer guessed-secret-0123456789"})
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: "the configuration was reloaded" in server.log, 20)
+    server.stop()
+    log = server.log
+    for secret in [*secrets, address, "guessed-secret-0123456789"]:
+        assert secret not in log
+    for name in ["adminTokenHash", "secretHash", "masterKey"]:
+        assert name not in log
+    line = next(json.loads(line) for line in log.splitlines() if '"DELETE"' in line)
+    assert line["route"] == "/peal/v1/apps/:app/users/:user" and line["actor"].endswith("(backend)")
+    assert line["status"] == "200" and float(line["duration_ms"]) >= 0 and line["request_id"]
+
+
+def test_a_log_that_nobody_reads_does_not_stop_the_server(tmp_path):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
+    port_file = tmp_path / "port"
+    process = subprocess.Popen(
+        [PROGRAM, "serve"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=tmp_path,
+        env={**environment, "PEAL_HTTP_PORT": "0", "PEAL_HTTP_PORT_FILE": str(port_file), "PEAL_ADMIN_TOKEN": "x" * 40})
+    try:
+        port = wait_until(lambda: port_file.exists() and port_file.read_text().strip(), 30)
+        for _ in range(1000):
+            assert OPENER.open(f"http://127.0.0.1:{port}/healthz", timeout=10).status == 200
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=40) == 0
+        process.stderr.close()
+
+
+def test_the_metrics_are_clean(sending):
+    server, app, _ = sending
+    server.wait(app, server.send(app))
+    text = OPENER.open(server.url + "/metrics", timeout=10).read().decode()
+    for name in ["peal_http_requests_total", "peal_provider_answer_seconds_bucket", "peal_app_notifications_total",
+                 "process_resident_memory_bytes", "peal_store_bytes"]:
+        assert f"\n{name}" in text, name
+    assert f'app="{app}"' in text
+    promtool = shutil.which("promtool", path=os.environ["PATH"] + ":/tmp/prom/usr/bin")
+    if promtool is None:
+        pytest.skip("promtool is not installed")
+    done = subprocess.run([promtool, "check", "metrics"], input=text, text=True, capture_output=True)
+    assert done.returncode == 0 and not done.stderr.strip(), done.stdout + done.stderr

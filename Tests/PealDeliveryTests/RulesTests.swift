@@ -1,0 +1,278 @@
+import PealCore
+@testable import PealDelivery
+import PealStore
+import PealTesting
+import Testing
+
+@Suite("Rules of apps and messages", .timeLimit(.minutes(10)))
+struct RulesTests {
+    /// The clock begins at midnight UTC.
+    private static func open(
+        _ engine: StoreUnderTest, _ rules: JSON.Members, zones: [String?]
+    ) async throws -> DeliveryFixture {
+        let fixture = try await DeliveryFixture(engine)
+        try await fixture.set(rules)
+        try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] session in
+            for (index, zone) in zones.enumerated() {
+                let registration = DeviceRegistration(
+                    id: DeliveryFixture.deviceID(index + 1),
+                    address: Address(route: .apnsProduction, bytes: DeliveryFixture.address(index + 1)),
+                    topics: ["news"], timeZone: zone)
+                _ = try session.register(registration, app: app, now: now)
+            }
+        }
+        return fixture
+    }
+
+    private static let quiet: JSON.Members = .init([("quiet_hours", ["from": "22:00", "to": "07:00"])])
+
+    @Test("quiet hours delay devices by their own clocks, and nobody else", arguments: StoreUnderTest.allCases)
+    func quietHours(_ engine: StoreUnderTest) async throws {
+        // At midnight UTC it is 9:00 in Tokyo, 19:00 in New York, and night in Vienna and for the unknown.
+        let fixture = try await Self.open(
+            engine, Self.quiet, zones: ["Asia/Tokyo", "Europe/Vienna", nil, "America/New_York", "No/Where"])
+        let service = fixture.service()
+        let start = fixture.now
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all, lifeSeconds: 86_400), engine: service)
+            try await fixture.drive { fixture.provider.sentCount(id) == 2 }
+            #expect(fixture.now - start < .seconds(10))
+            #expect(Set(fixture.provider.sent(id).keys) == [1, 4])
+            let trail = try await DeliveryTrail(store: fixture.store).events(
+                of: id, app: fixture.app, .device(DeliveryFixture.deviceID(2)), now: fixture.now)
+            #expect(trail.last?.name == .held)
+            #expect(trail.last?.detail == "QuietHours, until 2026-11-21T06:00:00Z")
+            try await fixture.drive(by: .seconds(10)) { fixture.provider.sentCount(id) > 2 }
+            #expect(fixture.now - start >= .seconds(6 * 3600) && fixture.now - start < .seconds(7 * 3600))
+            try await fixture.drive(by: .seconds(10)) { try await fixture.state(id) == .sent }
+            #expect(fixture.now - start >= .seconds(7 * 3600))
+            let counts = try await fixture.counts(id)
+            #expect(counts.accepted == 5 && counts.devices == 5 && counts.resent == 0)
+            #expect(fixture.provider.repeatCount(id) == 0)
+        }
+    }
+
+    @Test("a small message waits too, and a transactional one does not", arguments: StoreUnderTest.allCases)
+    func transactional(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Self.open(
+            engine, .init(Array(Self.quiet.pairs) + [("default_time_zone", "Europe/Vienna")]),
+            zones: [nil, "Asia/Tokyo"])
+        let service = fixture.service()
+        try await fixture.running(service) {
+            var options = MessageOptions()
+            options.isTransactional = true
+            let urgent = try await fixture.accept(fixture.draft(.devices(1...2), options: options), engine: service)
+            try await fixture.ended(urgent)
+            let usual = try await fixture.accept(
+                fixture.draft(.devices(1...2), lifeSeconds: 86_400), engine: service)
+            try await fixture.eventually { try await fixture.counts(usual).accepted == 1 }
+            #expect(fixture.provider.sent(usual)[2] == 1)
+            try await fixture.drive(by: .seconds(10)) { try await fixture.state(usual) == .sent }
+            let hours = (fixture.now - ManualTime().now).milliseconds / 3_600_000
+            #expect(hours == 6)
+        }
+    }
+
+    @Test("what is held when the message expires expires with it", arguments: StoreUnderTest.allCases)
+    func expiry(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Self.open(engine, Self.quiet, zones: [nil, "Asia/Tokyo", "UTC"])
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all, lifeSeconds: 3600), engine: service)
+            try await fixture.drive { fixture.provider.sentCount(id) == 1 }
+            #expect(try await fixture.state(id) == .sending)
+            try await fixture.eventually { try await fixture.counts(id).pending == 2 }
+            try await fixture.drive(by: .seconds(30)) { try await fixture.state(id) == .sent }
+            let counts = try await fixture.counts(id)
+            #expect(counts.accepted == 1 && counts.expired == 2 && counts.devices == 3)
+            #expect(try await fixture.trail(id, 1).map(\.reason) == ["QuietHours", "Expired"])
+        }
+    }
+
+    @Test("a message in recipients' time zones follows the sun, starting at UTC+14", arguments: StoreUnderTest.allCases)
+    func recipientTimeZone(_ engine: StoreUnderTest) async throws {
+        let zones: [String?] = [
+            "Pacific/Kiritimati", "Asia/Tokyo", "Europe/Vienna", nil, "America/New_York", "Etc/GMT+12", "Europe/Vienna",
+        ]
+        let fixture = try await Self.open(engine, .init([("default_time_zone", "Asia/Kathmandu")]), zones: zones)
+        // 18:00 on the 22nd: 4:00 UTC on the line islands, 6:00 on the 23rd in the last zone.
+        let reading = fixture.now + .seconds(86_400 + 18 * 3600)
+        var options = MessageOptions()
+        options.recipientsTime = reading
+        let due: [Int64] = [4, 9, 17, 12, 23, 30, 17].map { $0 * 3600 + 86_400 }
+        let service = fixture.service()
+        let start = fixture.now
+        try await fixture.running(service) {
+            let draft = fixture.draft(
+                .all, options: options, startAt: MessageLife.firstStart(of: reading), lifeSeconds: 86_400 * 3)
+            let id = try await fixture.accept(draft, engine: service)
+            var seen: [DeviceKey: Int64] = [:]
+            try await fixture.drive(by: .seconds(30)) {
+                for key in fixture.provider.sent(id).keys where seen[key] == nil {
+                    seen[key] = (fixture.now - start).milliseconds / 1000
+                }
+                return try await fixture.state(id) == .sent
+            }
+            for (index, seconds) in due.enumerated() {
+                // 12:15 in Kathmandu.
+                let expected = index == 3 ? seconds + 900 : seconds
+                let given = try #require(seen[DeviceKey(index + 1)])
+                #expect(given >= expected && given <= expected + 1800, "\(zones[index] ?? "default"): \(given)")
+            }
+            #expect(fixture.provider.repeatCount(id) == 0)
+            #expect(try await fixture.counts(id).accepted == zones.count)
+        }
+    }
+
+    @Test("a range is sorted once into few lists, and a restart loses nobody", arguments: StoreUnderTest.allCases)
+    func restart(_ engine: StoreUnderTest) async throws {
+        let names: [String?] = ["Asia/Tokyo", "Europe/Vienna", "UTC", "America/New_York"]
+        let fixture = try await Self.open(engine, Self.quiet, zones: (0..<4000).map { names[$0 % 4] })
+        let first = fixture.service()
+        var message: MessageID?
+        try await fixture.running(first) {
+            let id = try await fixture.accept(fixture.draft(.all, lifeSeconds: 86_400), engine: first)
+            message = id
+            try await fixture.drive { fixture.provider.sentCount(id) == 2000 }
+        }
+        let id = try #require(message)
+        let census = try await fixture.census()
+        #expect(census.slicesWaiting == 2 && census.slicesLeased == 0)
+        // A device that moves to a zone where it is day stays in its list.
+        try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] session in
+            let registration = DeviceRegistration(
+                id: DeliveryFixture.deviceID(2),
+                address: Address(
+                    route: .apnsProduction, bytes: DeliveryFixture.address(2)), topics: ["news"],
+                timeZone: "Asia/Tokyo")
+            _ = try session.register(registration, app: app, now: now)
+        }
+        let second = fixture.service()
+        try await fixture.running(second) {
+            try await fixture.drive(by: .seconds(60)) { try await fixture.state(id) == .sent }
+        }
+        #expect(fixture.provider.sentCount(id) == 4000)
+        #expect(fixture.provider.repeatCount(id) == 0)
+        #expect(try await fixture.counts(id).accepted == 4000)
+        #expect(try await fixture.trail(id, 2).map(\.reason) == ["QuietHours", ""])
+    }
+
+    @Test("a frequency cap delays the next message and drops none", arguments: StoreUnderTest.allCases)
+    func frequencyCap(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Self.open(
+            engine, .init([("frequency_cap", ["messages": 2, "hours": 3])]), zones: [nil, nil, nil])
+        let service = fixture.service()
+        let start = fixture.now
+        try await fixture.running(service) {
+            for devices in [1...3, 1...2] {
+                let id = try await fixture.accept(
+                    fixture.draft(.devices(devices), lifeSeconds: 86_400), engine: service)
+                try await fixture.ended(id)
+                fixture.time.advance(by: .seconds(600))
+            }
+            let third = try await fixture.accept(fixture.draft(.all, lifeSeconds: 86_400), engine: service)
+            try await fixture.drive(by: .seconds(1)) { fixture.provider.sentCount(third) == 1 }
+            #expect(fixture.provider.sent(third)[3] == 1)
+            try await fixture.eventually { try await fixture.trail(third, 1).map(\.reason) == ["FrequencyCap"] }
+            var options = MessageOptions()
+            options.isTransactional = true
+            let urgent = try await fixture.accept(fixture.draft(.devices(1...3), options: options), engine: service)
+            try await fixture.ended(urgent)
+            try await fixture.drive(by: .seconds(5)) { try await fixture.state(third) == .sent }
+            let waited = fixture.now - start
+            #expect(waited >= .seconds(3 * 3600) && waited < .seconds(3 * 3600 + 600))
+            #expect(try await fixture.counts(third).accepted == 3)
+        }
+    }
+
+    @Test("a retry of a counted message is not counted again", arguments: StoreUnderTest.allCases)
+    func countedOnce(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Self.open(
+            engine, .init([("frequency_cap", ["messages": 1, "hours": 24])]), zones: [nil])
+        fixture.provider.answers { $0.earlier == 0 ? .verdict(.retry(after: nil), "TooManyRequests") : .accepted }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.devices(1...1)), engine: service)
+            try await fixture.drive(by: .seconds(1)) { try await fixture.state(id) == .sent }
+            #expect(try await fixture.counts(id).accepted == 1)
+            #expect(fixture.now - ManualTime().now < .seconds(300))
+        }
+    }
+
+    /// Sends to `count` devices and returns how many had been sent to after each second.
+    private func sentBySecond(
+        _ engine: StoreUnderTest, count: Int, rules: JSON.Members = .init(), rate: Int64? = nil, messages: Int = 1
+    ) async throws -> [Int] {
+        let fixture = try await Self.open(engine, rules, zones: Array(repeating: nil, count: count))
+        var options = MessageOptions()
+        options.ratePerSecond = rate
+        let service = fixture.service()
+        let draft = { fixture.draft(.all, options: options) }
+        var sent: [Int] = []
+        try await fixture.running(service) {
+            var ids: [MessageID] = []
+            for _ in 0..<messages { ids.append(try await fixture.accept(draft(), engine: service)) }
+            let start = fixture.now
+            try await fixture.drive(by: .milliseconds(20), isWorkUnderWay: true) {
+                let total = ids.reduce(0) { $0 + fixture.provider.sentCount($1) }
+                while Int64(sent.count) * 1000 <= (fixture.now - start).milliseconds { sent.append(total) }
+                return total == count * messages
+            }
+            for id in ids { try await fixture.drive { try await fixture.state(id) == .sent } }
+        }
+        return sent
+    }
+
+    @Test("a rate is kept in every second", arguments: StoreUnderTest.allCases)
+    func rate(_ engine: StoreUnderTest) async throws {
+        let sent = try await sentBySecond(engine, count: 1000, rate: 100)
+        for (second, count) in sent.enumerated() { #expect(count <= 100 * second + 40, "\(second): \(count)") }
+        #expect(sent.count >= 10)
+        #expect(sent.count <= 25, "\(sent)")
+    }
+
+    @Test("an app's rate is one for all of its messages", arguments: StoreUnderTest.allCases)
+    func rateOfApp(_ engine: StoreUnderTest) async throws {
+        let sent = try await sentBySecond(
+            engine, count: 200, rules: .init([("rate_per_second", 50)]), messages: 3)
+        for (second, count) in sent.enumerated() { #expect(count <= 50 * second + 20, "\(second): \(count)") }
+        #expect(sent.count <= 30, "\(sent)")
+    }
+
+    @Test("a rate changes while the message is being sent", arguments: StoreUnderTest.allCases)
+    func changedRate(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Self.open(engine, .init(), zones: Array(repeating: nil, count: 600))
+        var options = MessageOptions()
+        options.ratePerSecond = 10
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let draft = fixture.draft(.all, options: options)
+            let id = try await fixture.accept(draft, engine: service)
+            try await fixture.drive(by: .milliseconds(50), isWorkUnderWay: true) {
+                fixture.provider.sentCount(id) >= 20
+            }
+            let early = fixture.now
+            #expect(early - ManualTime().now >= .seconds(1))
+            try await fixture.store.write(.control) { [app = fixture.app] in
+                try $0.setRate(nil, app: app, message: id)
+            }
+            service.interrupt(id)
+            try await fixture.drive(by: .milliseconds(50), isWorkUnderWay: true) {
+                try await fixture.state(id) == .sent
+            }
+            #expect(fixture.now - early < .seconds(20))
+            #expect(try await fixture.counts(id).accepted == 600)
+        }
+    }
+}
+
+extension DeliveryFixture {
+    /// Sets the app's rules.
+    func set(_ rules: JSON.Members) async throws {
+        try await store.write(.control) { [app] session in
+            guard var stored = try session.app(key: app) else { return }
+            stored.settings.replaceRules(rules)
+            try session.updateApp(stored)
+        }
+    }
+}
