@@ -38,6 +38,8 @@ let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", packa
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let pealMoments = Target.Dependency.product(name: "PealMoments", package: "SDK")
 let pealMomentTraining = Target.Dependency.product(name: "PealMomentTraining", package: "SDK")
+let pealDevice = Target.Dependency.product(name: "PealDevice", package: "SDK")
+let pealSDK = Target.Dependency.product(name: "PealSDK", package: "SDK")
 let pealWire = Target.Dependency.product(name: "PealWire", package: "SDK")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
@@ -96,8 +98,12 @@ let package = Package(
         .target(
             name: "PealAPI",
             dependencies: [
-                "CZlib", "PealCore", "PealShapes", crypto, httpTypes, hummingbird, logging, nioCore, pealWire,
+                "CZlib", "PealCore", "PealShapes", "PealWebFiles", crypto, httpTypes, hummingbird, logging, nioCore,
+                pealMomentTraining, pealWire,
             ],
+            swiftSettings: settings),
+        .target(
+            name: "PealWebFiles", resources: [.embedInCode("peal.js"), .embedInCode("peal-worker.js")],
             swiftSettings: settings),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
@@ -146,9 +152,8 @@ let package = Package(
         .target(
             name: "PealLab",
             dependencies: [
-                "PealCore", "PealProviders", "PealTesting", argumentParser, asyncHTTPClient, hummingbird, logging,
-                nioCore,
-                nioHPACK, nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
+                "PealCore", "PealProviders", "PealSQLite", "PealStore", "PealTesting", argumentParser, asyncHTTPClient,
+                hummingbird, logging, nioCore, nioHPACK, nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
             ],
             swiftSettings: settings),
         .target(
@@ -216,8 +221,7 @@ let package = Package(
             name: "PealServerTests",
             dependencies: [
                 "PealCommands", "PealCore", "PealServer", "PealSimulator", "PealTesting", asyncHTTPClient,
-                configuration, logging,
-                nioCore, nioHTTP1, nioPosix, nioSSL,
+                configuration, logging, nioCore, nioHTTP1, nioPosix, nioSSL, pealDevice, pealSDK, pealWire,
             ],
             swiftSettings: settings),
         .testTarget(

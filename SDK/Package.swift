@@ -16,6 +16,7 @@ let package = Package(
     products: [
         .library(name: "PealSDK", targets: ["PealSDK"]),
         .library(name: "PealExtension", targets: ["PealExtension"]),
+        .library(name: "PealDevice", targets: ["PealDevice"]),
         .library(name: "PealWire", targets: ["PealWire"]),
         .library(name: "PealMoments", targets: ["PealMoments"]),
         .library(name: "PealMomentTraining", targets: ["PealMomentTraining"]),

@@ -36,8 +36,10 @@ package func buildAdminRouter(_ services: APIServices) -> Router<APIContext> {
 
 /// Every endpoint except the OpenAPI document.
 func dialectEndpoints(_ services: APIServices) -> [Endpoint] {
-    Dialects.all.flatMap { $0.endpoints(services) } + HealthRoutes(services, showsDetails: !services.options.hasAdminListener).all
-        + (services.options.servesMetrics && !services.options.hasAdminListener ? HealthRoutes(services, showsDetails: false).metrics : [])
+    Dialects.all.flatMap { $0.endpoints(services) }
+        + HealthRoutes(services, showsDetails: !services.options.hasAdminListener).all
+        + (services.options.servesMetrics && !services.options.hasAdminListener
+            ? HealthRoutes(services, showsDetails: false).metrics : [])
 }
 
 private func openAPI(_ services: APIServices, _ endpoints: [Endpoint]) -> OpenAPIRoutes {

@@ -20,6 +20,7 @@ package struct APIServices: Sendable {
     let keyRing: KeyRing
     let failures: AuthenticationFailures
     let quotas: RequestQuotas
+    let registrations: RegistrationQuota
     private let deviceQuota: DeviceQuota
     let refusals: Refusals
     let usage: KeyUsage
@@ -60,6 +61,7 @@ package struct APIServices: Sendable {
         self.examinations = examinations
         quotas = RequestQuotas(
             perKey: options.requestsPerKeyPerSecond, perApp: options.requestsPerAppPerSecond, time: time)
+        registrations = RegistrationQuota(perMinute: Limits.registrationsPerMinute, time: time)
         keyRing = KeyRing(store: store, hasher: hasher, time: time)
         receiptGatherer = ReceiptGatherer(store: store)
     }
@@ -81,6 +83,9 @@ package struct APIServices: Sendable {
     var audit: AuditVerbs { AuditVerbs(store: store) }
     var channels: ChannelVerbs { ChannelVerbs(store: store, directory: channelDirectory) }
     package var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers, quota: deviceQuota) }
+    var installations: InstallationVerbs {
+        InstallationVerbs(devices: devices, hasher: hasher, randomness: randomness)
+    }
     package var topics: TopicVerbs { TopicVerbs(store: store) }
     package var segments: SegmentVerbs { SegmentVerbs(store: store) }
     var receipts: ReceiptVerbs { ReceiptVerbs(gatherer: receiptGatherer) }
@@ -98,6 +103,11 @@ package struct APIServices: Sendable {
     /// An app's credentials without their secrets.
     func credentialRecords(_ app: App) async throws -> [CredentialRecord] {
         try await store.read { try $0.credentialRecords(app: app.key) }
+    }
+
+    /// Whether payloads shall name their message for Peal's SDK: the app has a key for it.
+    func namesMessages(_ app: App) async throws -> Bool {
+        try await store.read { try $0.hasKey(app: app.key, dialect: .device) }
     }
 
     func newDeviceID() -> DeviceID { randomness.identifier() }

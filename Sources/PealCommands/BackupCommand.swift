@@ -37,6 +37,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try await options.load()
-        Surroundings.current.print(try await CommandFailure.naming { try await restoreStore(configuration, from: from) })
+        Surroundings.current.print(
+            try await CommandFailure.naming { try await restoreStore(configuration, from: from) })
     }
 }

@@ -35,7 +35,9 @@ struct StatusCommand: AsyncParsableCommand {
         }
         add("stopped apps", document["stopped_apps"])
         for stopped in document["stopped"]?.arrayValue ?? [] {
-            rows.append(["  \(stopped["app"]?.stringValue ?? "")", Self.words(stopped, ["provider", "environment", "reason"])])
+            rows.append([
+                "  \(stopped["app"]?.stringValue ?? "")", Self.words(stopped, ["provider", "environment", "reason"]),
+            ])
         }
         add("messages under way", document["messages"]?["unfinished"])
         add("oldest since", document["messages"]?["oldest_pending_at"])

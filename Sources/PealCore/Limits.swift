@@ -323,3 +323,40 @@ extension Limits {
     package static let settingMinutesMax: Int64 = 7 * 24 * 60
     package static let keyAppsMax = 100
 }
+
+extension Limits {
+    // Device API
+    package static let deviceBodyBytesMax = 256 * 1024
+    package static let deviceEventsMax = 200
+    package static let deviceEventAgeSeconds: Int64 = 30 * 24 * 3600
+    /// How long the ids of events are remembered.
+    package static let deviceEventMemorySeconds: Int64 = 31 * 24 * 3600
+    /// How long shared contexts are kept.
+    package static let contextSampleSeconds: Int64 = 30 * 24 * 3600
+    package static let contextSnapshotBytesMax = 40
+    package static let contextTraceBytesMax = 1280
+    package static let heldMessagesMax = 256
+    package static let heldModelsMax = 256
+    package static let reportedWakesMax = 64
+    package static let syncMessagesMax = 50
+    /// How many of a user's open moments one sync reads.
+    package static let syncMomentsRead = 300
+    package static let registrationsPerMinute = 60
+    package static let requestsPerDevicePerMinute = 240
+
+    // Wake-up pushes
+    package static let wakeIntervalSeconds: Int64 = 1800
+    package static let wakeJitterSeconds: Int64 = 300
+    package static let wakeSpacingSeconds: Int64 = 1200
+    /// Two wake-ups of a device in this time.
+    package static let wakeBudgetSeconds: Int64 = 3600
+    /// Within which a wake-up that asks for a sync is answered.
+    package static let wakeAnswerSeconds: Int64 = 300
+    package static let wakeMessagesMax = 32
+    /// After so many wake-ups without a sync the next one asks for one.
+    package static let wakesUncountedMax: Int64 = 8
+    package static let wakesPerRound = 256
+    package static let reachHalfLifeSeconds: Int64 = 3 * 24 * 3600
+    /// Between two messages that a device shows at moments of its choice.
+    package static let displaySpacingSeconds: Int64 = 7200
+}

@@ -34,6 +34,9 @@ package final class DeliveryMetrics: Sendable {
         /// Stalled pages that lent their slot to other routes.
         package internal(set) var pagesLent = 0
         package internal(set) var breakerTrips = 0
+        /// Wake-up pushes, and those that the network accepted.
+        package internal(set) var wakesSent = 0
+        package internal(set) var wakesAccepted = 0
         package internal(set) var leasesTakenBack = 0
         package internal(set) var leasesExtended = 0
         /// Credentials that expire within thirty days, and expired ones: current numbers, which do not only grow.

@@ -88,6 +88,7 @@ package final class DeliveryService: DeliveryEngine, Service {
                 }
                 inner.addTask { await Pruner(self.context).run() }
                 inner.addTask { await CredentialWatch(self.context).run() }
+                inner.addTask { await Waker(self.context).run() }
                 if !self.options.isOnlyProcess {
                     inner.addTask { await ServerPresence(context: self.context).run() }
                 }

@@ -195,7 +195,9 @@ struct Server {
                 (
                     "admin token",
                     { configuration in
-                        guard services.firstAdmin.isConfigured, let adminToken = configuration.adminToken else { return }
+                        guard services.firstAdmin.isConfigured, let adminToken = configuration.adminToken else {
+                            return
+                        }
                         services.firstAdmin.set(storage.store.hasher.hash(adminToken))
                     }
                 ),

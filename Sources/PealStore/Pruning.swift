@@ -27,7 +27,7 @@ extension StoreSession {
         var count = try completeRemainders(now: now, limit: limit / 2)
         for step in [
             pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks,
-            pruneStatistics, pruneFrequency,
+            pruneStatistics, pruneFrequency, pruneEvents,
         ]
         where count < limit {
             count += try step(now, limit - count)
@@ -97,6 +97,16 @@ extension StoreSession {
             + TablePiece.trigger.delete(where: Pruning.triggers(earliest), limit: limit - count, connection)
     }
 
+    /// What devices reported and shared.
+    private func pruneEvents(_ now: Timestamp, _ limit: Int) throws -> Int {
+        let count = try TablePiece.deviceEvent.delete(
+            where: Pruning.deviceEvents(now - .seconds(Limits.deviceEventMemorySeconds)), limit: limit, connection)
+        return try count
+            + TablePiece.contextSample.delete(
+                where: Pruning.contextSamples(now - .seconds(Limits.contextSampleSeconds)), limit: limit - count,
+                connection)
+    }
+
     /// Rows that no frequency cap counts.
     private func pruneFrequency(_ now: Timestamp, _ limit: Int) throws -> Int {
         try TablePiece.frequency.delete(
@@ -149,6 +159,10 @@ enum Pruning {
     }
 
     static func geofenceTombstones(_ now: Timestamp) -> SQL { "told_until <= \(now)" }
+
+    static func deviceEvents(_ earliest: Timestamp) -> SQL { "stored_at <= \(earliest) ORDER BY stored_at" }
+
+    static func contextSamples(_ earliest: Timestamp) -> SQL { "at <= \(earliest) ORDER BY at" }
 
     static func triggers(_ earliest: Timestamp) -> SQL { "at <= \(earliest)" }
 

@@ -31,6 +31,8 @@ struct StoreSession: StoreWriting {
     final class Memo {
         var words: [ExactText: Int64] = [:]
         var topics: [ExactText: Int64] = [:]
+        /// Whether an app has an installation.
+        var installs: [AppKey: Bool] = [:]
     }
 
     let connection: any SQLConnection

@@ -1,18 +1,20 @@
-"""Runs the SDK's page and service worker in Debian's Chromium.
-
-`PEAL_DEVICE_SERVER` and `PEAL_DEVICE_KEY` replace the stub of the device API by a real server; tests that look into the
-stub are skipped then.
-"""
+"""Runs the SDK's page and service worker in Debian's Chromium, against a real `peal serve` and, where a test needs a
+server that fails or looks into what was sent, against a stub of the device API."""
 
 import json
 import os
+import pathlib
 import shutil
+import sys
 import time
 import uuid
 
 import pytest
-from device_server import DeviceAPI, site
+from device_server import ROOT, DeviceAPI, site
 from playwright.sync_api import sync_playwright
+
+sys.path.append(str(ROOT / "Tests" / "Clients"))
+from peal_server import PROGRAM, Peal  # noqa: E402
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 SECONDS_MAX = 15
@@ -53,23 +55,42 @@ def pages():
 
 @pytest.fixture
 def api():
-    server = os.environ.get("PEAL_DEVICE_SERVER")
-    if server:
-        pytest.skip("looks into the stub")
     stub = DeviceAPI()
     yield stub
     stub.stop()
 
 
-@pytest.fixture
-def device_server():
-    """The address and key of a server: the real one that the environment names, or the stub."""
-    if server := os.environ.get("PEAL_DEVICE_SERVER"):
-        yield server, os.environ["PEAL_DEVICE_KEY"]
-        return
-    stub = DeviceAPI()
-    yield stub.url, stub.key
-    stub.stop()
+class RealServer:
+    """A running `peal serve` with an app that browsers may register in."""
+
+    def __init__(self, directory):
+        # The subscriptions of these tests lead nowhere: nothing listens on port 9.
+        self.peal = Peal(directory, {"PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": "127.0.0.1:9"})
+        self.url = self.peal.url
+        self.app = self.peal.app("Browser")
+        self.peal.put(f"/apps/{self.app}/credentials/webpush", {"subject": "mailto:push@example.com"})
+        key = self.peal.post(f"/apps/{self.app}/keys", {"dialect": "device"})
+        self.key, self.shared_secret = key["token"], key["shared_secret"]
+
+    def device(self, device):
+        return self.peal.get(f"/apps/{self.app}/devices/{device}")
+
+    def send(self, **content):
+        """Sends a message to every browser. Gives its id."""
+        body = {"audience": {"all": True}, "content": content}
+        return self.peal.post(f"/apps/{self.app}/messages", body)["id"]
+
+    def receipts(self, message):
+        return self.peal.get(f"/apps/{self.app}/messages/{message}")["receipts"]
+
+
+@pytest.fixture(scope="session")
+def real_server(tmp_path_factory):
+    if not pathlib.Path(PROGRAM).exists():
+        pytest.skip("peal is not built")
+    server = RealServer(tmp_path_factory.mktemp("peal"))
+    yield server
+    server.peal.stop()
 
 
 class Browser:

@@ -16,13 +16,6 @@ def shown(browser):
     return wait_until(browser.notifications)
 
 
-def test_a_page_registers(browser, device_server):
-    server, key = device_server
-    answer = browser.connect(server, key, topics=["news"])
-    assert uuid.UUID(answer["device"])
-    assert browser.connect(server, key)["device"] == answer["device"]
-
-
 def test_a_registration_has_what_the_contract_says(browser, api):
     device = browser.connect(api.url, api.key, user_id="ann", user_proof="a.b.c", topics=["news"])["device"]
     given = api.registrations[0]

@@ -54,10 +54,20 @@ class World:
                 "devtodev": {},
                 "pivotal": {},
                 "pivotal-platform": {"platform": "ios"},
+                "device": {},
             }.items()
         }
+        # A device of its own, whose token every operation of the device API uses but the one that deletes it.
+        self.phone, self.gone = self.registered("ef" * 32), self.registered("fe" * 32)
 
         self.pivotal = self.pivotal_objects()
+
+    def registered(self, address):
+        """Registers a device as its app does. Gives its id and token."""
+        return self.peal.request(
+            "POST", "/peal/device/v1/register", {"platform": "ios", "address": address},
+            {"Authorization": "Bearer " + self.keys["device"]["token"]},
+        )
 
     def pivotal_objects(self):
         """What operations of the Pivotal API find by an id that none of them answers under that name: by a pattern of their
@@ -127,6 +137,8 @@ class World:
             "native": {"bearer": self.peal.admin_token},
             "contextpush": {"api_key": "Token " + keys["contextpush"]["token"]},
             "devtodev": {"api_key": keys["devtodev"]["user_token"]},
+            "device": {"bearer": keys["device"]["token"]},
+            "device-token": {"bearer": self.phone["device_token"]},
             **{name: {"username": user, "password": secret} for name, (user, secret) in basic.items()},
         }
 

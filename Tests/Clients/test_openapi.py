@@ -11,7 +11,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from openapi_world import World
 
-TAGS = ["Native", "Pivotal", "Richie", "ContextPush", "Devtodev", "Operations"]
+TAGS = ["Native", "Pivotal", "Richie", "ContextPush", "Devtodev", "Device", "Operations"]
 # What takes longest begins first.
 LONGEST = ["Native", "Pivotal", "Richie"]
 

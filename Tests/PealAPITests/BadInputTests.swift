@@ -130,8 +130,8 @@ struct BadInputTests {
             .post, "…/messages", #"{"audience":{"all":true},\#(saying),"options":{"rate_per_second":0}}"#,
             "invalid_field", "options.rate_per_second"),
         Case(
-            .post, "…/messages", #"{"audience":{"all":true},\#(saying),"options":{"unreachable":"now"}}"#,
-            "not_supported", "options.unreachable"),
+            .post, "…/messages", #"{"audience":{"all":true},\#(saying),"options":{"unreachable":"never"}}"#,
+            "invalid_field", "options.unreachable"),
         Case(
             .post, "…/messages", #"{"audience":{"all":true},\#(saying),"options":{"ttl_seconds":-1}}"#,
             "invalid_field", "options.ttl_seconds"),

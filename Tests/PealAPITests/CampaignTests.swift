@@ -48,6 +48,50 @@ struct CampaignTests {
         }
     }
 
+    @Test("state the result of their experiment by matured messages, without those whose method the author chose")
+    func experiment() async throws {
+        try await DeviceFixture.open { server in
+            let fixture = server.fixture
+            var arms: [String: (users: Int, opens: Int)] = ["context_aware": (0, 0), "traditional": (0, 0)]
+            for number in 1...40 {
+                let phone = try await server.phone(number, user: "u\(number)")
+                let until = (fixture.clock.now + .seconds(3600)).description
+                let sent = try await fixture.admin(
+                    .post, "…/messages",
+                    [
+                        "audience": ["users": [.string("u\(number)")]], "content": ["title": "T"],
+                        "schedule": ["window": ["until": .string(until)]], "campaign_id": "daily",
+                    ])
+                let message = try #require(sent["id"]?.stringValue)
+                let id = try #require(MessageID(message))
+                let now = fixture.clock.now
+                let moment = try await fixture.store.write(.control) { store in
+                    _ = try store.fireDueMoments(now: now, limit: 10)
+                    let app = try #require(try store.app(fixture.app)?.key)
+                    return try #require(try store.moments(app: app, message: id).first)
+                }
+                let arm = moment.plannedArm.name
+                arms[arm]?.users += 1
+                guard number % 3 == 0 else { continue }
+                if moment.plannedArm == .contextAware { _ = try await server.claim(phone, message, id: number) }
+                _ = try await server.call(
+                    .post, "events", [server.event(number, "opened", message)], as: phone.token)
+                arms[arm]?.opens += 1
+            }
+            _ = try await server.schedule("u1")
+            #expect(try await fixture.admin(.get, "…/campaigns/daily")["experiment.arms.traditional.users"] == 0)
+            fixture.clock.advance(by: .seconds(25 * 3600 + 60))
+            let reply = try await fixture.admin(.get, "…/campaigns/daily")
+            for (name, expected) in arms {
+                let arm = reply["experiment.arms.\(name)"]
+                #expect(arm?["users"] == .integer(expected.users) && arm?["messages"] == .integer(expected.users))
+                #expect(arm?["opens"] == .integer(expected.opens), "\(name): \(reply.text)")
+            }
+            #expect(reply["experiment.verdict"] == "undecided" && reply["experiment.share"] == .number("0.5"))
+            #expect(reply["experiment.interval"]?.arrayValue?.count == 2, "\(reply.text)")
+        }
+    }
+
     @Test("of many messages are read page by page")
     func many() async throws {
         try await Fixture.open { fixture in

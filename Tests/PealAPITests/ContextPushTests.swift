@@ -239,17 +239,22 @@ struct ContextPushTests {
                 try $0.device(app: draft.app, id: DeviceID("10000000-0000-4000-8000-000000000001")!)
             }
             let owner = try #require(phone)
-            let grant = try await moments.claim(
-                draft.id, for: owner, app: draft.app, id: ClaimID(high: 1, low: 1), rev: 1, hasLedger: true,
-                now: fixture.clock.now)
-            #expect(grant == .granted(showBy: fixture.clock.now + .seconds(600)))
+            let open = try await fixture.store.read { try $0.moments(app: draft.app, message: draft.id) }
+            let now = fixture.clock.now
+            let claim = MomentClaim(
+                id: ClaimID(high: 1, low: 1), target: .init(device: owner.key, route: .apnsProduction), rev: 1,
+                hasLedger: true)
+            var step = try await fixture.store.write(.intake) { try $0.apply(.claim(claim), to: open[0], now: now) }
+            #expect(step?.moment.claim?.until == now + .seconds(600))
             let late = try await call(Self.cancel, named)
             #expect(late.status == 409 && late["error.state"] == "claimed")
             #expect(try await call(Self.schedule, named)["status"] == "pending")
             #expect(try await fixture.census()["messages"] == 1)
             for receipt in MomentReceipt.allCases where receipt != .dismissed {
-                _ = try await moments.receive(
-                    receipt, of: draft.id, from: owner, app: draft.app, now: fixture.clock.now)
+                let before = try #require(step?.moment)
+                step = try await fixture.store.write(.intake) {
+                    try $0.apply(.receipt(receipt, device: owner.key), to: before, now: now)
+                }
             }
             let items = try await Self.items(fixture)
             #expect(Set(items.compactMap { $0["delivery_status"]?.stringValue }) == ["pending", "delivered", "opened"])

@@ -26,6 +26,7 @@ struct DialectTests {
             ("/healthcheck", "pivotal"), ("/healthchecks", "native"), ("/v1/campaigns/x", "contextpush"),
             ("/v1/campaigns", "contextpush"), ("/v1/devtodev/categories", "devtodev"),
             ("/api/v1/push/send", "devtodev"), ("/push/v2/admin/task", "richie"), ("//push//x/", "richie"),
+            ("/peal/device/v1/sync", "device"), ("/sdk/peal.js", "device"), ("/peal/device/v2", "native"),
         ] as [(String, DialectName)])
     func owners(path: String, name: DialectName) {
         #expect(Dialects.owner(of: RequestPath(path), raw: path).name == name)

@@ -122,6 +122,7 @@ enum APITag: String, CaseIterable, Sendable {
     case richie = "Richie"
     case devtodev = "Devtodev"
     case pivotal = "Pivotal"
+    case device = "Device"
     case operations = "Operations"
 
     /// - Parameter operation: `GET /path`.
@@ -130,6 +131,7 @@ enum APITag: String, CaseIterable, Sendable {
         let segments = path.split(separator: "/")
         let tag: APITag =
             switch (segments.first, segments.dropFirst().first) {
+            case ("peal", "device"), ("sdk", _): .device
             case ("peal", _): .native
             case ("push", _): .richie
             case ("api", _), ("v1", "devtodev"): .devtodev

@@ -73,7 +73,7 @@ struct ShapeSample: Sendable, CustomTestStringConvertible {
 }
 
 extension ShapeSample {
-    static let all = native + credentials + pivotal + contextPush + richie + devtodev
+    static let all = native + credentials + pivotal + contextPush + richie + devtodev + devices
 
     private static let native: [ShapeSample] = [
         ShapeSample(
@@ -142,6 +142,38 @@ extension ShapeSample {
                 "service_account.client_email", "service_account.private_key",
             ])
     }
+
+    private static let devices: [ShapeSample] = [
+        ShapeSample(
+            "a device's own registration", DeviceShapes.registration.shape,
+            [
+                "platform": "ios", "environment": "sandbox", "address": .string(String(repeating: "0a", count: 32)),
+                "device_token": "pdt_x", "user_id": "ann", "user_proof": "a.b.c", "topics": ["news"],
+                "sdk_version": "1.0.0", "capabilities": ["alerts": true, "background": false],
+                "identifiers": ["idfv": "A-B"],
+            ], excluding: ["platform", "address"]),
+        ShapeSample(
+            "a sync", DeviceShapes.sync.shape,
+            [
+                "device": "00000000-0000-4000-8000-00000000000a",
+                "have": ["models": ["": 17], "msgs": ["00000000-0000-4000-8000-00000000000a": 3]], "wakes": [41, 42],
+                "capabilities": ["nse_ledger": true],
+                "cursor": "1769309940000_00000000-0000-4000-8000-00000000000a",
+            ]),
+        ShapeSample(
+            "a claim", DeviceShapes.claim.shape,
+            [
+                "device": "00000000-0000-4000-8000-00000000000a", "claim_id": "00000000-0000-4000-8000-00000000000a",
+                "rev": 3, "score": .number("0.18"),
+            ]),
+        ShapeSample(
+            "an event", DeviceShapes.event.shape,
+            [
+                "event_id": "00000000-0000-4000-8000-00000000000a", "type": "opened", "at": "2026-11-21T02:30:00Z",
+                "message": "00000000-0000-4000-8000-00000000000a", "button": "like", "content": "guid",
+                "reason": "late", "hour": 7,
+            ]),
+    ]
 
     private static let pivotal: [ShapeSample] = [
         pivotal(
@@ -313,7 +345,7 @@ extension ShapeSample {
                 ],
                 "options": [
                     "priority": "low", "ttl_seconds": 3600, "collapse_key": "a", "background": false,
-                    "environment": "sandbox", "lost_answer": "resend",
+                    "environment": "sandbox", "lost_answer": "resend", "unreachable": "best_hour",
                 ],
                 "schedule": ["at": "2026-11-21T02:30:00Z"],
             ],

@@ -203,4 +203,47 @@ struct APNsRenderingTests {
         }
         #expect(error?.field.description == "collapse_key")
     }
+
+    @Test("a message names itself for the SDK if it shall, unless the author's data does")
+    func reference() throws {
+        var content = Content()
+        content.body = .plain("B")
+        content.namesMessage = true
+        let id = MessageID(high: 1, low: 2)
+        func payload() throws -> JSON {
+            try JSONParser.parse(try APNsRendering.notification(Self.order(content)).body.prefix)
+        }
+        #expect(try payload()["peal"] == ["message": .string(id.description)])
+        content.data["peal"] = "mine"
+        #expect(try payload()["peal"] == "mine")
+    }
+
+    @Test("a wake-up is a background push that is never stored and replaces the last")
+    func wake() throws {
+        let device = Device(
+            id: DeviceID(high: 1, low: 1), key: 1, address: Address(route: .apnsProduction, bytes: [1]), userID: "ann",
+            topics: [], locale: nil, timeZone: nil, detail: .init(), isInteractive: true,
+            registeredAt: Timestamp(seconds: 0), retirement: nil)
+        let entries = (0..<60).map { number in
+            WakeOrder.Entry(
+                message: MessageID(high: 1, low: UInt64(number)), rev: 3,
+                campaignID: number == 0 ? nil : String(repeating: "c", count: number),
+                fallbackAt: Timestamp(milliseconds: 1_769_309_940_000))
+        }
+        let order = WakeOrder(app: 1, device: device, number: 42, asksForSync: false, entries: Array(entries.prefix(2)))
+        let notification = try APNsRendering.notification(Self.order(order.content(), WakeOrder.options))
+        let headers = Dictionary(uniqueKeysWithValues: notification.headers.map { ($0.name, $0.value) })
+        #expect(headers["apns-push-type"] == "background" && headers["apns-priority"] == "5")
+        #expect(headers["apns-expiration"] == "0" && headers["apns-collapse-id"] == "w")
+        #expect(
+            String(decoding: notification.body.prefix, as: UTF8.self)
+                == #"{"aps":{"content-available":1},"w":42,"m":[["00000000-0000-0001-0000-000000000000",3,"","#
+                + #"1769309940000],["00000000-0000-0001-0000-000000000001",3,"c",1769309940000]]}"#)
+        let many = WakeOrder(app: 1, device: device, number: 43, asksForSync: true, entries: entries)
+        #expect(many.content().data["m"]?.arrayValue?.count == 32)
+        let short = try APNsRendering.notification(Self.order(many.content(isShort: true), WakeOrder.options))
+        #expect(
+            String(decoding: short.body.prefix, as: UTF8.self)
+                == #"{"aps":{"content-available":1},"w":43,"a":1,"m":[]}"#)
+    }
 }

@@ -257,4 +257,18 @@ struct FCMRenderingTests {
         let android = #"{"apns": {"payload": {"k": "LONG"}}, "webpush": {"data": {"k": "LONG"}}}"#
         _ = try render(try content(android.replacing("LONG", with: long)))
     }
+
+    @Test("a wake-up is a data message with texts, and a message names itself for the SDK if it shall")
+    func devices() throws {
+        var content = Content()
+        content.data = JSON.Members([("w", 42), ("a", 1), ("m", [["id", 3, "", 5]])])
+        let wake = try message(content, options: WakeOrder.options)
+        #expect(wake["data"] == ["w": "42", "a": "1", "m": #"[["id",3,"",5]]"#])
+        #expect(
+            wake["notification"] == nil && wake["android"]?["ttl"] == "0s" && wake["android"]?["collapseKey"] == "w")
+        var named = try self.content()
+        named.namesMessage = true
+        let peal = try message(named)["data"]?["peal"]?.stringValue
+        #expect(peal == #"{"message":"\#(MessageID(high: 1, low: 2))"}"#)
+    }
 }

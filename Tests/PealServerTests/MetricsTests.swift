@@ -33,9 +33,10 @@ struct MetricsTests {
         ])
     func used(path: String) throws {
         let text = try Self.file(path)
-        let used = Set(text.matches(of: /\b((?:peal|process)_[a-z_]+)/).map { match in
-            String(match.output.1).replacing(/_(bucket|sum|count)$/, with: "")
-        })
+        let used = Set(
+            text.matches(of: /\b((?:peal|process)_[a-z_]+)/).map { match in
+                String(match.output.1).replacing(/_(bucket|sum|count)$/, with: "")
+            })
         #expect(used.count > 10)
         #expect(used.subtracting(Self.names) == [])
     }

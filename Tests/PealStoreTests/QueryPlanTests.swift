@@ -67,7 +67,9 @@ struct QueryPlanTests {
             ("webhook.newestDeliveries", "webhook_delivery_newest"),
             ("moment.due", "moment_open"),
             ("moment.claimEnded", "moment_claimed"), ("moment.nextDue", "moment_open"),
-            ("moment.openOfUser", "moment_user"), ("moment.named", "moment_name"), ("moment.awaiting", "moment_user"),
+            ("moment.openOfUser", "moment_user"), ("moment.openAfter", "moment_user"),
+            ("installation.token", "installation_token"), ("installation.due", "installation_wake"),
+            ("moment.named", "moment_name"), ("moment.awaiting", "moment_user"),
             ("search.routePage", "COVERING INDEX device_active"), ("search.routeAfter", "COVERING INDEX device_active"),
             ("search.topicAfter", "PRIMARY KEY (app=? AND topic=? AND route=? AND seq>?)"),
             ("search.topics", "topic_name"), ("search.users", "COVERING INDEX device_user"),
@@ -247,6 +249,14 @@ private enum HotStatements {
         "moment.nextClaimEnd": MomentTable.nextDueClaimed(), "moment.counts": MomentTable.counts(message, app: 1),
         "moment.devices": MomentTable.devices(of: "", app: 1),
         "moment.begin": MomentTable.begin(message, app: 1, now: now),
+        "moment.openAfter": MomentTable.openOf(
+            "", app: 1, after: MomentCursor(deadline: now, message: message), limit: 1),
+
+        "installation.token": InstallationTable.find(tokenHash: [], now: now),
+        "installation.one": InstallationTable.find(1, app: 1), "installation.due": InstallationTable.due(now, limit: 1),
+        "installation.nextDue": InstallationTable.nextDue(), "installation.ofUser": InstallationTable.of("", app: 1),
+        "prune.deviceEvents": TablePiece.deviceEvent.keys(where: Pruning.deviceEvents(now), limit: 1),
+        "prune.samples": TablePiece.contextSample.keys(where: Pruning.contextSamples(now), limit: 1),
     ]
 
     private static let now = Timestamp(milliseconds: 1)

@@ -40,7 +40,7 @@ struct Access: Sendable {
     /// The security requirement of OpenAPI: a scheme and the role that is needed. Empty for everybody.
     var security: JSON {
         guard let authentication else { return [] }
-        return [.object(JSON.Members([(authentication.key.name.rawValue, .array(roles.map(JSON.string)))]))]
+        return [.object(JSON.Members([(authentication.name, .array(roles.map(JSON.string)))]))]
     }
 
     private var roles: [String] {
@@ -55,7 +55,7 @@ struct Access: Sendable {
     static func securitySchemes(of endpoints: [Endpoint]) -> JSON {
         var schemes: JSON.Members = .init()
         for authentication in endpoints.compactMap(\.access.authentication) {
-            schemes[authentication.key.name.rawValue] = authentication.securityScheme
+            schemes[authentication.name] = authentication.securityScheme
         }
         return .object(schemes)
     }
@@ -72,8 +72,12 @@ struct Authentication: Sendable {
         case basic
         /// A parameter of that name in the query or in the body; the body's member `app` names the app.
         case parameter(String, app: String)
+        /// `Authorization: Bearer …` with the token of one device, which a key of the kind issued.
+        case deviceToken
     }
 
+    /// In the OpenAPI document.
+    let name: String
     let key: KeyKind
     let scheme: Scheme
     /// Whether the admin token opens these paths too.
@@ -84,11 +88,14 @@ struct Authentication: Sendable {
     let text: String
 
     /// - Parameters:
+    ///   - name: nil for the name of the kind of key.
     ///   - needs: the message of the refusal.
     ///   - realm: the name in the challenge, if the dialect has several.
     init(
-        _ key: KeyKind, _ scheme: Scheme, admitsAdmin: Bool = false, needs: String, text: String, realm: String? = nil
+        _ key: KeyKind, _ scheme: Scheme, name: String? = nil, admitsAdmin: Bool = false, needs: String, text: String,
+        realm: String? = nil
     ) {
+        self.name = name ?? key.name.rawValue
         self.key = key
         self.scheme = scheme
         self.admitsAdmin = admitsAdmin
@@ -105,7 +112,7 @@ struct Authentication: Sendable {
 
     var securityScheme: JSON {
         switch scheme {
-        case .bearer: ["type": "http", "scheme": "bearer", "description": .string(text)]
+        case .bearer, .deviceToken: ["type": "http", "scheme": "bearer", "description": .string(text)]
         case .token: ["type": "apiKey", "in": "header", "name": "Authorization", "description": .string(text)]
         case .basic: ["type": "http", "scheme": "basic", "description": .string(text)]
         case .parameter(let name, _):

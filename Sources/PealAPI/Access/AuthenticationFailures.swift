@@ -102,7 +102,9 @@ package final class AuthenticationFailures: Sendable {
 /// Limits the requests of each key and of each app.
 final class RequestQuotas: Sendable {
     private let time: any TimeSource
-    private let state: Mutex<(keys: TokenBuckets, apps: TokenBuckets)>
+    private let state: Mutex<(keys: TokenBuckets, apps: TokenBuckets, devices: TokenBuckets)>
+    /// Devices are many more than keys, and share buckets less with more of them.
+    private static let deviceBuckets = 65_536
 
     /// Each may spend the requests of two seconds at once.
     init(perKey: Int, perApp: Int, time: any TimeSource) {
@@ -110,8 +112,31 @@ final class RequestQuotas: Sendable {
         state = Mutex(
             (
                 TokenBuckets(capacity: Double(perKey) * 2, perSecond: Double(perKey)),
-                TokenBuckets(capacity: Double(perApp) * 2, perSecond: Double(perApp))
+                TokenBuckets(capacity: Double(perApp) * 2, perSecond: Double(perApp)),
+                TokenBuckets(
+                    capacity: Double(Limits.requestsPerDevicePerMinute),
+                    perSecond: Double(Limits.requestsPerDevicePerMinute) / 60, count: Self.deviceBuckets)
             ))
+    }
+
+    /// - Throws: `rate_limited`.
+    func spend(_ installation: Installation) throws(PealError) {
+        let now = time.uptime
+        let wait = state.withLock { state -> Double? in
+            var hasher = Hasher()
+            hasher.combine(installation.app)
+            hasher.combine(installation.device)
+            let (device, app) = (hasher.finalize(), installation.app.hashValue)
+            if let wait = state.devices.wait(device, now: now) ?? state.apps.wait(app, now: now) { return wait }
+            state.devices.take(device, now: now)
+            state.apps.take(app, now: now)
+            return nil
+        }
+        if let wait {
+            throw PealError(
+                .rateLimited, "too many requests of this device or in this app",
+                retryAfterSeconds: max(1, Int(wait.rounded(.up))))
+        }
     }
 
     /// - Throws: `rate_limited`.
@@ -127,6 +152,36 @@ final class RequestQuotas: Sendable {
         if let wait {
             throw PealError(
                 .rateLimited, "too many requests with this key or in this app",
+                retryAfterSeconds: max(1, Int(wait.rounded(.up))))
+        }
+    }
+}
+
+/// Limits the registrations of each device key from each client address: the key is in the hands of everybody who has
+/// the app.
+final class RegistrationQuota: Sendable {
+    private let time: any TimeSource
+    private let buckets: Mutex<TokenBuckets>
+
+    init(perMinute: Int, time: any TimeSource) {
+        self.time = time
+        buckets = Mutex(TokenBuckets(capacity: Double(perMinute), perSecond: Double(perMinute) / 60, count: 65_536))
+    }
+
+    /// - Throws: `rate_limited`.
+    func spend(_ key: KeyID, _ address: ClientAddress) throws(PealError) {
+        var hasher = Hasher()
+        hasher.combine(key)
+        hasher.combine(address.network)
+        let (name, now) = (hasher.finalize(), time.uptime)
+        let wait = buckets.withLock { buckets -> Double? in
+            if let wait = buckets.wait(name, now: now) { return wait }
+            buckets.take(name, now: now)
+            return nil
+        }
+        if let wait {
+            throw PealError(
+                .rateLimited, "too many registrations with this key from this address",
                 retryAfterSeconds: max(1, Int(wait.rounded(.up))))
         }
     }

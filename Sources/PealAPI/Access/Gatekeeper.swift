@@ -20,6 +20,10 @@ struct Gatekeeper: Sendable {
         guard let authentication = access.authentication else { return Caller(identity: .nobody) }
         // The handler reads the query or the body, and admits the caller by its secret.
         if case .parameter = authentication.scheme { return Caller(identity: .nobody) }
+        if case .deviceToken = authentication.scheme {
+            return try await device(
+                AuthorizationHeader(headers[.authorization]), authentication, visit, now: now)
+        }
         var caller = try await caller(
             AuthorizationHeader(headers[.authorization]), authentication, visit, now: now)
         switch access.role {
@@ -132,7 +136,7 @@ struct Gatekeeper: Sendable {
                 try await ring.key(own, secret: secret, now: now)
             case (.basic, .basic(let name, let secret)):
                 try await ring.key(own, publicHalf: name, secret: secret, now: now)
-            case (.bearer, _), (.token, _), (.basic, _), (.parameter, _): nil
+            case (.bearer, _), (.token, _), (.basic, _), (.parameter, _), (.deviceToken, _): nil
             }
         if let key {
             services.failures.succeeded(attempt)
@@ -162,6 +166,46 @@ struct Gatekeeper: Sendable {
                     secret: secret, now: now)
             }
         if key != nil { throw Self.wrongDialect }
+        guard case .bearer(let secret) = shown, secret.hasPrefix(InstallationVerbs.tokenPrefix) else { return }
+        if try await installation(secret, now: now) != nil { throw Self.wrongDialect }
+    }
+
+    /// The device whose token the header holds.
+    private func device(
+        _ shown: AuthorizationHeader?, _ authentication: Authentication, _ visit: Visit, now: Timestamp
+    ) async throws -> Caller {
+        guard let shown else { throw authentication.refusal }
+        let attempt = shown.attempt(from: visit.address)
+        try services.failures.check(attempt)
+        if case .bearer(let secret) = shown, let found = try await installation(secret, now: now) {
+            services.failures.succeeded(attempt)
+            try services.quotas.spend(found.installation)
+            var caller = Caller(identity: .device(found))
+            caller.app = found.app
+            visit.admitted(caller)
+            return caller
+        }
+        if try await admin(shown) != nil { throw Self.wrongDialect }
+        if case .bearer(let secret) = shown,
+            try await ring.key([authentication.key.name], secret: secret, now: now) != nil
+        {
+            throw Self.wrongDialect
+        }
+        try await refuseOthers(shown, authentication, now: now)
+        services.failures.failed(attempt)
+        throw authentication.refusal
+    }
+
+    private func installation(_ token: String, now: Timestamp) async throws -> DeviceCaller? {
+        let hash = services.hasher.hash(token)
+        return try await services.store.read { store in
+            guard let found = try store.installation(tokenHash: hash, now: now),
+                ConstantTime.areEqual(found.tokenHash, hash),
+                let app = try store.app(key: found.app),
+                let device = try store.device(app: found.app, key: found.device)
+            else { return nil }
+            return DeviceCaller(installation: found, id: device.id, app: app)
+        }
     }
 
     private static let wrongDialect = PealError(.forbidden, "this key does not open this path")
@@ -268,6 +312,7 @@ struct Caller: Sendable {
         /// nil for the first admin.
         case admin(Admin?)
         case key(StoredKey)
+        case device(DeviceCaller)
     }
 
     let identity: Identity
@@ -281,6 +326,7 @@ struct Caller: Sendable {
         case .admin(nil): Actor(Admin.first)
         case .admin(let admin?): Actor(admin.id.description, name: admin.name)
         case .key(let stored): Actor(stored.key.id.description, name: stored.key.name)
+        case .device(let device): Actor("device \(device.id)")
         }
     }
 

@@ -22,6 +22,10 @@ protocol Dialect: Sendable {
     var mediaTypes: MediaType.Tolerance { get }
     /// Whether its POST requests may carry `Idempotency-Key`.
     var takesIdempotencyKey: Bool { get }
+    /// Whether web pages of every origin may call it, without credentials of the browser.
+    var servesAllOrigins: Bool { get }
+    /// The largest body that it accepts, if that is less than the server's own limit.
+    var bodyBytesMax: Int? { get }
     func endpoints(_ services: APIServices) -> [Endpoint]
     /// What the dialect does without being asked: functions that run beside the server until they are cancelled.
     func background(_ services: APIServices) -> [@Sendable () async -> Void]
@@ -41,6 +45,8 @@ extension Dialect {
     var authorsNamePlatforms: Bool { false }
     var mediaTypes: MediaType.Tolerance { .clients }
     var takesIdempotencyKey: Bool { false }
+    var servesAllOrigins: Bool { false }
+    var bodyBytesMax: Int? { nil }
 
     func background(_ services: APIServices) -> [@Sendable () async -> Void] { [] }
 }

@@ -92,6 +92,23 @@ struct Answer: Sendable {
     }
 }
 
+/// Cross-origin requests (Fetch, CORS protocol) without credentials.
+extension Answer {
+    /// To a browser that asks whether a page may send a request.
+    static let preflight: Answer = {
+        var answer = Answer(.noContent)
+        answer.headers[.accessControlAllowMethods] = "GET, POST, PUT, DELETE"
+        answer.headers[.accessControlAllowHeaders] = "authorization, content-type"
+        answer.headers[.accessControlMaxAge] = "86400"
+        return answer
+    }()
+
+    mutating func allowAllOrigins() {
+        headers[.accessControlAllowOrigin] = "*"
+        headers[.accessControlExposeHeaders] = "Retry-After"
+    }
+}
+
 extension HTTPField.Name {
     static let idempotencyKey = HTTPField.Name("Idempotency-Key") ?? .date
     static let idempotentReplayed = HTTPField.Name("Idempotent-Replayed") ?? .date

@@ -51,6 +51,7 @@ struct Gate: RouterMiddleware {
             if case .otherMethod(let allowed) = error as? Unmatched { answer.headers[.allow] = allowed }
         }
         answer.headers[.requestID] = visit.requestID
+        if Dialects.owner(of: path, raw: halves.first ?? "/").servesAllOrigins { answer.allowAllOrigins() }
         finish(request, visit, status: answer.status.code, after: services.time.uptime - start)
         return answer.response(isHead: request.method == .head)
     }
@@ -85,6 +86,8 @@ struct Gate: RouterMiddleware {
         _ request: Request, _ visit: Visit, path: RequestPath?, query: Substring
     ) async throws -> Answer {
         guard let path else { throw Unmatched.path }
+        let dialect = Dialects.owner(of: path, raw: "")
+        if request.method == .options, dialect.servesAllOrigins { return .preflight }
         let match = routes.match(request.method, path)
         guard case .endpoint(let endpoint, let parameters) = match else {
             guard case .otherMethods(let methods) = match else { throw Unmatched.path }
@@ -100,11 +103,11 @@ struct Gate: RouterMiddleware {
         let caller = try await gatekeeper.admit(
             request.headers, endpoint.access, parameters: parameters, visit, now: now)
         let query = try Query(query)
-        let dialect = Dialects.owner(of: path, raw: "")
         let share = services.bodies.share()
         defer { share.release() }
         let body = try await body(
-            of: request, share, tolerance: dialect.mediaTypes, isUnknown: endpoint.access.isInBody
+            of: request, share, limit: dialect.bodyBytesMax, tolerance: dialect.mediaTypes,
+            isUnknown: endpoint.access.isInBody
         ) { beginning in
             try await gatekeeper.admitUnread(beginning, query: query, endpoint.access, visit, now: now)
         }
@@ -124,12 +127,12 @@ struct Gate: RouterMiddleware {
     /// - Parameter isUnknown: the body itself names the caller.
     /// - Throws: `body_too_large`, `unsupported_media_type`; what `admit` throws.
     private func body(
-        of request: Request, _ share: BodyBudget.Share, tolerance: MediaType.Tolerance, isUnknown: Bool,
+        of request: Request, _ share: BodyBudget.Share, limit: Int?, tolerance: MediaType.Tolerance, isUnknown: Bool,
         admit: ([UInt8]) async throws -> Void
     ) async throws -> [UInt8] {
         guard request.method != .get, request.method != .head else { return [] }
         let decoder = try BodyDecoder(request.headers[.contentEncoding])
-        let limit = services.options.requestBodyBytesMax
+        let limit = min(limit ?? .max, services.options.requestBodyBytesMax)
         let tooLarge = PealError(.bodyTooLarge, "the body is larger than \(limit) bytes")
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
         var bytes: [UInt8] = []

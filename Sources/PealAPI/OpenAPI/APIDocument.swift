@@ -17,7 +17,7 @@ struct APIDocument: Sendable {
         [
             "openapi": "3.1.0",
             "info": [
-                "title": "Peal", "version": .string(version), "summary": "A push server with five APIs.",
+                "title": "Peal", "version": .string(version), "summary": "A push server with six APIs.",
                 "description": .string(Self.text),
                 "license": ["name": "Apache-2.0", "identifier": "Apache-2.0"],
             ],

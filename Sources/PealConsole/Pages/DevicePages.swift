@@ -295,11 +295,11 @@ extension DeliveryTrail.Event.Name {
     /// The class of its dot.
     var tone: String {
         switch self {
-        case .accepted, .received, .opened, .contentOpened: "good"
+        case .accepted, .received, .shown, .opened, .contentOpened: "good"
         case .rejected, .retired, .quarantined: "bad"
         case .deferred, .held, .pending: "wait"
         case .matched, .sent, .healed: "live"
-        case .expired, .suppressed, .notMatched, .leftOut: "dim"
+        case .expired, .suppressed, .notMatched, .leftOut, .dismissed: "dim"
         }
     }
 }
@@ -319,6 +319,8 @@ extension Texts {
         case .pending: self[.pending]
         case .received: self[.received]
         case .opened: self[.opened]
+        case .shown: self[.displayed]
+        case .dismissed: self[.dismissed]
         case .contentOpened: self[.contentOpened]
         case .notMatched: self[.eventNotMatched]
         case .healed: self[.eventHealed]

@@ -19,6 +19,10 @@ package struct Receipt: Sendable, Hashable {
         case heartbeat = 3
         /// The content that the message refers to was opened, such as an article.
         case contentOpened = 4
+        case shown = 5
+        case dismissed = 6
+        /// The device did not alert for it.
+        case suppressed = 7
 
         /// What a report of this kind proves as well: a message that was opened was received.
         package var implied: [Kind] { self == .opened ? [.received] : [] }

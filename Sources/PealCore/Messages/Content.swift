@@ -12,6 +12,8 @@ package struct Content: Sendable, Hashable {
     package var category: String?
     package var defaultLocale: String?
     package var platforms: [Platform: PlatformContent] = [:]
+    /// Whether payloads name the message in `peal`, for apps with Peal's SDK.
+    package var namesMessage = false
     /// Platforms that the author has no content for. Their devices count as suppressed with the reason `NoContent`.
     package var absentPlatforms: Set<Platform> = []
 
@@ -36,6 +38,11 @@ package struct Content: Sendable, Hashable {
     /// The content for only one network; empty if the author gives none.
     package func own<Own: NetworkContent>(_: Own.Type = Own.self) -> Own {
         Own(members: platforms[Own.platform]?.fields ?? .init())
+    }
+
+    /// What payloads add for Peal's SDK; nil unless `namesMessage`.
+    package func reference(to message: MessageID) -> JSON? {
+        namesMessage ? ["message": .string(message.description)] : nil
     }
 
     /// All locales of the texts; empty if none is localized.

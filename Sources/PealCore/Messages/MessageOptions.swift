@@ -8,6 +8,7 @@ package struct MessageOptions: Sendable, Hashable {
     /// Narrows the APNs devices, and is the environment of unregistered addresses.
     package var environment: Environment?
     package var lostAnswer = LostAnswer.resend
+    package var unreachable = Unreachable.deadline
     /// Whether quiet hours and frequency caps do not concern it.
     package var isTransactional = false
     /// Notifications in a second; nil for as many as possible.
@@ -27,6 +28,16 @@ package struct MessageOptions: Sendable, Hashable {
         case until(Timestamp)
         /// Seconds from the start of sending; 0 for one attempt, which the network does not store.
         case seconds(Int64)
+    }
+
+    /// When the server sends a message with a delivery window to a user none of whose devices it can probably wake.
+    /// The raw value is part of the API.
+    package enum Unreachable: String, CaseIterable, Sendable, Hashable {
+        /// At the end of the window.
+        case deadline
+        /// In the hour of the window in which the user most probably opens it.
+        case bestHour = "best_hour"
+        case now
     }
 
     /// What to do if a request was written and no answer arrived.

@@ -10,7 +10,7 @@ extension Moment {
         case .fallback(let target): fallenBack(to: target.map { [$0] } ?? [], now)
         case .fallbackToAll(let targets): fallenBack(to: targets, now)
         case .registered: registered(now)
-        case .claimEnded: afterClaim(now)
+        case .claimEnded(let holder): afterClaim(holder, now)
         case .settled(let outcome, let reason, let next): settled(outcome, reason, next)
         case .settledOne(let target, let outcome, let reason): settled(target, outcome, reason)
         case .receipt(let receipt, let device): received(receipt, device)
@@ -50,10 +50,14 @@ extension Moment {
         } else if state == .open {
             step.moment.state = .claimed
             step.moment.claim = Claim(
-                id: request.id, until: now + .seconds(Limits.claimSeconds), hasLedger: request.hasLedger)
+                id: request.id, until: now + .seconds(Limits.claimSeconds), hasLedger: request.hasLedger,
+                score: request.score)
             step.moment.device = request.target.device
             step.moment.route = request.target.route
             step.report(.pending, request.target.device)
+        } else if let claim, !claim.hasLedger {
+            // Nobody else will show it: the device gets more time.
+            step.moment.claim?.until = max(claim.until, now + .seconds(Limits.claimSeconds))
         }
         return step
     }
@@ -68,8 +72,10 @@ extension Moment {
             return now >= fallbackAt ? .fallback : nil
         case .claimed:
             guard let claim, claim.id == request.id, device == request.target.device else { return .claimed }
-            // After the claim ends, an alert may be on its way to the same device.
-            return claim.hasLedger && now >= claim.until ? .fallback : nil
+            if now >= givenUpAt { return .expired }
+            // After the claim ends, an alert may be on its way to the same device, unless a cancellation prevents it.
+            guard claim.hasLedger, now >= claim.until else { return nil }
+            return cancelRequested ? .cancelled : .fallback
         case .sending, .recovering, .sent: return .fallback
         case .cancelled: return .cancelled
         case .shown, .opened, .dismissed: return claim == nil || device == request.target.device ? .closed : .claimed
@@ -104,13 +110,17 @@ extension Moment {
         return step
     }
 
-    private func afterClaim(_ now: Timestamp) -> MomentStep {
+    /// An alert goes only to the claimant, and only while it is the same person's device.
+    private func afterClaim(_ holder: ClaimHolder, _ now: Timestamp) -> MomentStep {
         var step = MomentStep(self)
         guard state == .claimed, let claim, let device, now >= claim.until else { return step }
-        if now >= givenUpAt {
+        if holder == .gone {
+            step.moment.end(.failed, .retired, "DeviceGone")
+            step.report(.failed, device)
+        } else if now >= givenUpAt {
             step.moment.end(.failed, .expired, "Unconfirmed")
             step.report(.failed, device)
-        } else if claim.hasLedger, !cancelRequested {
+        } else if claim.hasLedger, !cancelRequested, holder == .user {
             step.send(to: Target(device: device, route: route), as: .recovering)
         }
         return step
@@ -210,13 +220,23 @@ package enum MomentEvent: Sendable, Hashable {
     /// A device of the user registered.
     case registered
     /// A claim expired.
-    case claimEnded
+    case claimEnded(ClaimHolder)
     /// An alert ended: the provider's answer, and the next device if the address is dead.
     case settled(Outcome, reason: String, next: Moment.Target?)
     /// One of several alerts that went out together ended.
     case settledOne(Moment.Target, Outcome, reason: String)
     /// A report from a device.
     case receipt(MomentReceipt, device: DeviceKey)
+}
+
+/// Whose the claiming device is when the claim ends.
+package enum ClaimHolder: Sendable, Hashable, CaseIterable {
+    /// Still the moment's user's.
+    case user
+    /// It has another user, or none.
+    case another
+    /// The device was deleted.
+    case gone
 }
 
 /// A device's request to show a message now.
@@ -227,12 +247,15 @@ package struct MomentClaim: Sendable, Hashable {
     package let rev: Int64
     /// See `Moment.Claim.hasLedger`.
     package let hasLedger: Bool
+    /// See `Moment.Claim.score`.
+    package let score: Double?
 
-    package init(id: ClaimID, target: Moment.Target, rev: Int64, hasLedger: Bool) {
+    package init(id: ClaimID, target: Moment.Target, rev: Int64, hasLedger: Bool, score: Double? = nil) {
         self.id = id
         self.target = target
         self.rev = rev
         self.hasLedger = hasLedger
+        self.score = score
     }
 
     /// Why the claim was refused. The raw value is part of the API.

@@ -117,15 +117,18 @@ package struct Moment: Sendable, Hashable {
         /// Created by the device, so that it can repeat the request.
         package let id: ClaimID
         /// Until when only this device may show it.
-        package let until: Timestamp
+        package var until: Timestamp
         /// Whether the device remembers across app and notification service extension what it showed, so that an alert
         /// sent after the claim is not shown twice.
         package let hasLedger: Bool
+        /// The probability of an open that the device expected, for reports.
+        package let score: Double?
 
-        package init(id: ClaimID, until: Timestamp, hasLedger: Bool) {
+        package init(id: ClaimID, until: Timestamp, hasLedger: Bool, score: Double? = nil) {
             self.id = id
             self.until = until
             self.hasLedger = hasLedger
+            self.score = score
         }
     }
 
@@ -165,12 +168,12 @@ extension Moment {
         /// The state's name in messages to people.
         package var name: String { String(describing: self) }
 
-        /// The states that may follow this one; `open` and `sending` may also follow themselves (replaced, the next
-        /// device).
+        /// The states that may follow this one; `open`, `claimed` and `sending` may also follow themselves (replaced,
+        /// more time, the next device).
         package var successors: Set<State> {
             switch self {
             case .open: [.open, .claimed, .sending, .cancelled, .failed]
-            case .claimed: [.shown, .opened, .dismissed, .recovering, .failed]
+            case .claimed: [.claimed, .shown, .opened, .dismissed, .recovering, .failed]
             case .sending: [.sending, .sent, .shown, .opened, .dismissed, .failed]
             case .recovering: [.sent, .shown, .opened, .dismissed, .failed]
             case .sent: [.shown, .opened, .dismissed]
@@ -194,6 +197,17 @@ extension Moment {
     /// The status of a moment that authors see. The raw value is part of the API.
     package enum Status: String, CaseIterable, Sendable, Hashable {
         case pending, delivered, opened, cancelled, failed
+    }
+}
+
+/// A place in the list of a user's open moments, which is ordered by deadline and message.
+package struct MomentCursor: Sendable, Hashable {
+    package let deadline: Timestamp
+    package let message: MessageID
+
+    package init(deadline: Timestamp, message: MessageID) {
+        self.deadline = deadline
+        self.message = message
     }
 }
 
@@ -245,10 +259,12 @@ package struct DeliveryWindow: Sendable, Hashable {
     }
 
     /// The terms for a user of `arm`.
-    package func terms(_ arm: Arm, now: Timestamp) -> Moment.Terms {
+    /// - Parameter fallback: when the server sends it if no device claims it; nil for the end of the window.
+    package func terms(_ arm: Arm, now: Timestamp, fallback: Timestamp? = nil) -> Moment.Terms {
         // In a window shorter than twice the hold, the hold is half of it: the alert must be sent before the end.
         let hold = min(.seconds(holdSeconds), max(.zero, until - now) / 2)
-        let fallbackAt = arm == .traditional ? now + hold : until
+        let soonest = now + hold
+        let fallbackAt = arm == .traditional ? soonest : fallback.map { max(soonest, min($0, until)) } ?? until
         return Moment.Terms(
             arm: arm, isClaimable: arm == .contextAware, fallbackAt: fallbackAt, deadline: until)
     }

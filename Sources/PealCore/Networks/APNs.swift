@@ -10,7 +10,8 @@ extension Network {
         address: .deviceToken, credentials: APNsCredentialForm.form, credential: Credential.APNs.decode,
         appID: AppID(fact: "bundle_id", fallback: \.bundleID, placeholder: "bundle.id"),
         delivery: DeliveryTraits(
-            namesExpiry: true, collapsesWindows: true, payloadBytesMax: Limits.apnsPayloadBytesMax))
+            namesExpiry: true, collapsesWindows: true, payloadBytesMax: Limits.apnsPayloadBytesMax, wakesApps: true,
+            display: DisplayContent.applyAPNs))
 }
 
 extension ProviderName {

@@ -5,7 +5,8 @@ extension Network {
         routes: [Route.Traits(.fcm, .android)], address: .opaque, credentials: FCMCredentialForm.form,
         credential: Credential.FCMServiceAccount.decode,
         appID: AppID(fact: "project_id", placeholder: "project-id"),
-        delivery: DeliveryTraits(payloadBytesMax: Limits.fcmPayloadBytesMax))
+        delivery: DeliveryTraits(
+            payloadBytesMax: Limits.fcmPayloadBytesMax, wakesApps: true, display: DisplayContent.applyFCM))
 }
 
 extension ProviderName {

@@ -72,11 +72,18 @@ package struct Network: Sendable {
         /// The largest payload of an ordinary notification, for people who write one. The provider checks each kind of
         /// notification exactly.
         package let payloadBytesMax: Int?
+        /// Whether a push without anything to show gives an app background time.
+        package let wakesApps: Bool
+        /// Applies the network's own content to what a device displays itself; nil if the common fields are all.
+        package let display: (@Sendable (Content, inout DisplayContent) -> Void)?
 
         package init(
             namesExpiry: Bool = false, collapsesWindows: Bool = false, bodyBytesAdvised: Int? = nil,
-            payloadBytesMax: Int? = nil
+            payloadBytesMax: Int? = nil, wakesApps: Bool = false,
+            display: (@Sendable (Content, inout DisplayContent) -> Void)? = nil
         ) {
+            self.wakesApps = wakesApps
+            self.display = display
             self.namesExpiry = namesExpiry
             self.collapsesWindows = collapsesWindows
             self.bodyBytesAdvised = bodyBytesAdvised

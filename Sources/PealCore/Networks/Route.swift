@@ -130,6 +130,12 @@ package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConverti
     /// Whether the id of a message with a delivery window replaces its collapse key.
     var collapsesWindows: Bool { entry.delivery.collapsesWindows }
 
+    /// Whether a push without anything to show gives an app on it background time.
+    package var wakesApps: Bool { entry.delivery.wakesApps }
+
+    /// See `Network.DeliveryTraits.display`.
+    var display: (@Sendable (Content, inout DisplayContent) -> Void)? { entry.delivery.display }
+
     package var addressForm: AddressForm { entry.address }
     /// The hosts that its addresses may be on; nil if they are not URIs.
     package var hosts: Network.HostPolicy? { entry.hosts }

@@ -27,6 +27,9 @@ package protocol StoreReading {
     func stoppedCredentials(limit: Int) throws -> [(app: AppID, record: CredentialRecord)]
 
     func device(app: AppKey, id: DeviceID) throws -> Device?
+    func device(app: AppKey, key: DeviceKey) throws -> Device?
+    /// The device that has the address, active or retired.
+    func device(app: AppKey, address: Address) throws -> Device?
     /// In ascending order of key, starting after `cursor`, retired devices included.
     func devices(app: AppKey, _ filter: DeviceFilter, after cursor: DeviceKey, limit: Int) throws -> [Device]
     /// Active devices, ordered by route and key.
@@ -125,8 +128,22 @@ package protocol StoreReading {
     func moment(app: AppKey, named name: MomentName) throws -> Moment?
     /// The moments of a message, ordered by user.
     func moments(app: AppKey, message: MessageID) throws -> [Moment]
-    /// A user's open moments, the earliest deadline first: what a device may ask for.
-    func openMoments(app: AppKey, userID: String, limit: Int) throws -> [Moment]
+    /// A user's open moments in the order of `MomentCursor`, starting after `cursor`: what a device may ask for.
+    func openMoments(app: AppKey, userID: String, after cursor: MomentCursor?, limit: Int) throws -> [Moment]
+    /// The moment of the message that the device has; nil if it has none.
+    func moment(app: AppKey, message: MessageID, device: DeviceKey) throws -> Moment?
+    /// The routes on which a message's alerts may be sent; empty if it does not exist.
+    func momentRoutes(app: AppKey, message: MessageID) throws -> [Route]
+
+    /// The installation with that token, unless the key that issued it was deleted or has expired.
+    func installation(tokenHash: [UInt8], now: Timestamp) throws -> Installation?
+    func installation(app: AppKey, device: DeviceKey) throws -> Installation?
+    /// The experiment of a campaign; nil if it has none. Reads all its messages.
+    func experiment(app: AppKey, campaign: String, now: Timestamp) throws -> ExperimentFacts?
+    /// When the next device is due for a wake-up push.
+    func nextWakeAt() throws -> Timestamp?
+    /// Whether the app has a key of that dialect.
+    func hasKey(app: AppKey, dialect: DialectName) throws -> Bool
     /// How many of the audience's users would be reached on each platform. A user without a device counts on the
     /// audience's first platform.
     func momentAudience(app: AppKey, _ audience: Audience, environment: Environment?) throws -> [Platform: Int]

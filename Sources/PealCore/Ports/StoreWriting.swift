@@ -154,6 +154,15 @@ package protocol StoreWriting: StoreReading {
     /// Reports to webhooks that a device became reachable or unreachable.
     func report(_ transition: DeviceTransition, id: OutboxEventID) throws
 
+    /// Stores the installation, in place of an earlier one of its device.
+    func putInstallation(_ installation: Installation) throws
+    /// Installations that are due for a wake-up push, the longest overdue first.
+    func dueInstallations(now: Timestamp, limit: Int) throws -> [Installation]
+    /// Stores events of a device that are new.
+    /// - Returns: for each event, whether it was new.
+    func record(_ events: [DeviceEvent], app: AppKey, device: DeviceKey, now: Timestamp) throws -> [Bool]
+    /// Counts that a user opened a notification or the app at an hour of the day (UTC).
+    func countOpen(app: AppKey, userID: String, hour: Int) throws
     /// Stores receipts that are new: the first of each kind per device. The messages must exist. Returns how many were
     /// new.
     @discardableResult

@@ -15,7 +15,7 @@ package struct DeliveryTrail: Sendable {
         /// The names of events, listed in `docs/api/native.md`.
         package enum Name: String, CaseIterable, Sendable {
             case matched, held, sent, healed, deferred, accepted, rejected, retired, expired, suppressed, pending,
-                quarantined, received, opened
+                quarantined, received, shown, opened, dismissed
             case notMatched = "not_matched"
             case contentOpened = "content_opened"
             case leftOut = "left_out"

@@ -31,6 +31,27 @@ package struct DeviceVerbs: Sendable {
         return reply
     }
 
+    /// Whether the app may have no more devices, for `register(_:app:isFull:in:now:)`.
+    func isFull(_ app: AppKey) async throws -> Bool {
+        try await quota.isFull(app, store)
+    }
+
+    /// Counts a device that a larger change added.
+    func added(to app: AppKey) {
+        quota.added(1, to: app)
+    }
+
+    /// Registers a device as a part of a larger change.
+    /// - Throws: `rate_limited` for a new device of an app that may have no more, `invalid_field` for too many topics or
+    ///   with a field path beginning with `address`.
+    func register(
+        _ registration: DeviceRegistration, app: AppKey, isFull: Bool, in store: any StoreWriting, now: Timestamp
+    ) throws -> DeviceRegistration.Result {
+        try admit(registration, isFull, app: app, in: store)
+        let check = try check(of: [registration.address], app: app, in: store)
+        return try store.register(try checked(registration, check, app: app, in: store), app: app, now: now)
+    }
+
     /// The result for each device of a batch, in its order.
     package typealias BatchResult = Result<DeviceRegistration.Result, PealError>
 

@@ -228,9 +228,11 @@ struct MessageTrail {
             switch receipt.kind {
             case .received: Event(device: recipient.device, at: receipt.at, name: .received, detail: "")
             case .opened: Event(device: recipient.device, at: receipt.at, name: .opened, detail: "")
+            case .shown: Event(device: recipient.device, at: receipt.at, name: .shown, detail: "")
+            case .dismissed: Event(device: recipient.device, at: receipt.at, name: .dismissed, detail: "")
             case .contentOpened:
                 Event(device: recipient.device, at: receipt.at, name: .contentOpened, detail: "")
-            case .heartbeat: nil
+            case .heartbeat, .suppressed: nil
             }
         }
     }

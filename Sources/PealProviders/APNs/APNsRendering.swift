@@ -105,6 +105,9 @@ enum APNsPayload {
             payload[name] = value
         }
         if let url = order.content.imageURL, payload[imageKey] == nil { payload[imageKey] = .string(url) }
+        if payload["peal"] == nil, !order.route.isBroadcast {
+            payload["peal"] = order.content.reference(to: order.message)
+        }
         return JSON.object(payload).merging(own)
     }
 

@@ -29,9 +29,9 @@ enum FCMRendering {
                 if !look.isEmpty, !own.usesSecondForm { android["notification"] = .object(look) }
             }
         }
-        if !order.content.data.isEmpty {
-            message["data"] = .object(try FCMFields.texts(order.content.data, field: .data, isData: true))
-        }
+        var data = order.content.data
+        if data["peal"] == nil { data["peal"] = order.content.reference(to: order.message) }
+        if !data.isEmpty { message["data"] = .object(try FCMFields.texts(data, field: .data, isData: true)) }
         if own.usesSecondForm {
             // `AndroidConfigV2` has no priority: visible messages are always sent immediately.
             android["priority"] = nil

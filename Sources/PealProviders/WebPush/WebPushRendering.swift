@@ -99,6 +99,7 @@ enum WebPushRendering {
                 ("title", isShown ? text(content.title) : nil), ("body", isShown ? text(content.body) : nil),
                 ("image", isShown ? content.imageURL.map(JSON.string) : nil),
                 ("data", content.data.isEmpty ? nil : .object(content.data)),
+                ("peal", content.reference(to: order.message)),
             ].compactMap { name, value in value.map { (name, $0) } })
     }
 

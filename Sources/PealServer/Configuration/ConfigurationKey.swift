@@ -204,7 +204,8 @@ extension ConfigurationKey {
             configFile, httpHost, httpPort, httpPortFile, httpCertificate, httpKey, httpConnections,
             httpConnectionsPerAddress, httpTrustedProxies, httpHandshake, httpHead, httpIdle, httpAge, httpRate,
             metricsPort, metricsPortFile, adminListenHost, adminListenPort, adminListenPortFile,
-            adminListenCertificate, adminListenKey, adminListenClientCA, storeURL, preparedStatements, adminToken, masterKey, masterKeyFile,
+            adminListenCertificate, adminListenKey, adminListenClientCA, storeURL, preparedStatements, adminToken,
+            masterKey, masterKeyFile,
         ] + ServerNetwork.builtIn.flatMap(\.keys) + [
             caFile, webhookHosts, webhookPorts, messageLife, requestBodyBytes, jsonValues, authenticationFailures,
             requestsPerKey,

@@ -78,7 +78,9 @@ extension ServerConfiguration {
     package static func load(arguments: [String], environment: [String: String]) async throws -> ServerConfiguration {
         let source = try ConfigurationSource(arguments: arguments, environment: environment)
         let checked = try ConfigurationValues(source)
-        for key in [ConfigurationKey.httpPortFile, .metricsPortFile, .adminListenPortFile] { try checkFolder(checked.optional(key), key) }
+        for key in [ConfigurationKey.httpPortFile, .metricsPortFile, .adminListenPortFile] {
+            try checkFolder(checked.optional(key), key)
+        }
         return ServerConfiguration(
             httpHost: checked.text(.httpHost),
             httpPort: checked.integer(.httpPort),

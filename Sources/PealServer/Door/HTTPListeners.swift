@@ -54,7 +54,8 @@ struct HTTPListeners {
             let metrics = try Self.server(.init(nil), deadlines, few())
             services.append(
                 application(
-                    "metrics server", buildOperationsRouter(api).buildResponder(), metrics.builder, host: configuration.httpHost,
+                    "metrics server", buildOperationsRouter(api).buildResponder(), metrics.builder,
+                    host: configuration.httpHost,
                     port: port, portFile: configuration.metricsPortFile))
         }
         if let admin = configuration.adminListener {
@@ -65,7 +66,8 @@ struct HTTPListeners {
             }
             services.append(
                 application(
-                    "admin server", buildAdminRouter(api).buildResponder(), server.builder, host: admin.host, port: admin.port,
+                    "admin server", buildAdminRouter(api).buildResponder(), server.builder, host: admin.host,
+                    port: admin.port,
                     portFile: admin.portFile))
         }
         self.services = services

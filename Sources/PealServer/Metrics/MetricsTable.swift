@@ -61,6 +61,10 @@ extension Metric {
             "Pages without an answer for a second whose slot was lent to others."
         ) { $0.delivery.pagesLent },
         Metric(one: "peal_breaker_trips_total", .counter, "Routes paused or stopped.") { $0.delivery.breakerTrips },
+        Metric(one: "peal_wakes_total", .counter, "Wake-up pushes sent to apps.") { $0.delivery.wakesSent },
+        Metric(one: "peal_wakes_accepted_total", .counter, "Wake-up pushes that push networks accepted.") {
+            $0.delivery.wakesAccepted
+        },
         Metric(
             one: "peal_leases_taken_back_total", .counter, "Leases taken back from processes that have ended."
         ) { $0.delivery.leasesTakenBack },

@@ -97,6 +97,10 @@ extension TablePiece {
         "location_group_place", ["app": .int, "location_group": .int, "position": .int])
     static let trigger = TablePiece(
         "geofence_trigger", ["app": .int, "geofence": .int, "location": .int, "seq": .int, "at": .int])
+    static let installation = TablePiece("installation", ["app": .int, "seq": .int])
+    static let deviceEvent = TablePiece("device_event", ["app": .int, "seq": .int, "id": .bytes])
+    static let contextSample = TablePiece("context_sample", ["app": .int, "seq": .int, "id": .bytes])
+    static let openHour = TablePiece("open_hour", ["app": .int, "user_id": .text, "hour": .int])
     static let experiment = TablePiece("experiment", ["app": .int, "campaign_id": .text])
     static let experimentArm = TablePiece(
         "experiment_arm", ["app": .int, "campaign_id": .text, "user_id": .text])
@@ -107,11 +111,15 @@ extension TablePiece {
     /// Every table with rows of an app, except `app` itself, the audit log, which records the deletion too, and
     /// `remainder`. What is sent or would begin goes first.
     static let ofApp: [TablePiece] = [
-        slice, moment, message, outbox, webhookDelivery, webhook, keyGrant, apiKey, credential, content, predicate,
-        keys, address, logPage, receipt, receiptCount, member, subscription, identifier, detail, frequency, device,
-        topic, segment, trigger, geofencePlace, geofence, geofenceTombstone, geofenceSeries, locationGroupPlace,
-        locationGroup, location, experimentArm, experiment, routeGate, statistics, rate,
+        slice, moment, message, outbox, webhookDelivery, webhook, keyGrant, apiKey, installation, credential, content,
+        predicate, keys, address, logPage, receipt, receiptCount, deviceEvent, contextSample, member, subscription,
+        identifier, detail, frequency, device, topic, segment, trigger, geofencePlace, geofence, geofenceTombstone,
+        geofenceSeries, locationGroupPlace, locationGroup, location, experimentArm, experiment, openHour, routeGate,
+        statistics, rate,
     ]
+
+    /// What a device reported.
+    static let ofDevice: [TablePiece] = [receipt, trigger, deviceEvent, contextSample]
 
     /// Every table with rows of a message, except `message` itself.
     static let ofMessage: [TablePiece] = [

@@ -52,5 +52,6 @@ extension Migration {
         Migration(version: 12, statements: SchemaServers.statements),
         Migration(version: 13, statements: SchemaRules.statements),
         Migration(version: 14, statements: SchemaDialects.statements),
+        Migration(version: 15, statements: SchemaDevices.statements),
     ]
 }

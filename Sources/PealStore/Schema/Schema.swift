@@ -473,3 +473,40 @@ enum SchemaDialects {
         """,
     ]
 }
+
+/// Apps that register their own devices, and what they report.
+enum SchemaDevices {
+    /// `wake_at` is null while no message needs the device. Ids of events are remembered so that a repeated report
+    /// changes nothing; `context_sample` has what people agreed to share, without their ids. `open_hour` counts a
+    /// user's opens by hour of the day (UTC); the user without a name is the sum of all.
+    static let statements = [
+        "ALTER TABLE moment ADD COLUMN score BIGINT",
+        """
+        CREATE TABLE installation (
+            app BIGINT NOT NULL, seq BIGINT NOT NULL, token_hash {bytes} NOT NULL, api_key {bytes} NOT NULL,
+            capabilities BIGINT NOT NULL, sdk_version {text}, seen_at BIGINT NOT NULL, wake_no BIGINT NOT NULL,
+            woken_at BIGINT, woken_before BIGINT, wake_asked BIGINT NOT NULL, counted_to BIGINT NOT NULL,
+            wake_at BIGINT, hits BIGINT NOT NULL, misses BIGINT NOT NULL, reach_at BIGINT, class {text} NOT NULL,
+            PRIMARY KEY (app, seq)) {clustered} {updated}
+        """,
+        "CREATE UNIQUE INDEX installation_token ON installation (token_hash)",
+        "CREATE INDEX installation_wake ON installation (wake_at) WHERE wake_at IS NOT NULL",
+        """
+        CREATE TABLE device_event (
+            app BIGINT NOT NULL, seq BIGINT NOT NULL, id {bytes} NOT NULL, kind BIGINT NOT NULL, message {bytes},
+            at BIGINT NOT NULL, stored_at BIGINT NOT NULL, detail {bytes}, PRIMARY KEY (app, seq, id)) {clustered}
+        """,
+        "CREATE INDEX device_event_stored ON device_event (stored_at)",
+        """
+        CREATE TABLE context_sample (
+            app BIGINT NOT NULL, seq BIGINT NOT NULL, id {bytes} NOT NULL, message {bytes}, at BIGINT NOT NULL,
+            snapshot {bytes}, trace {bytes}, hour BIGINT, PRIMARY KEY (app, seq, id)) {clustered}
+        """,
+        "CREATE INDEX context_sample_at ON context_sample (at)",
+        """
+        CREATE TABLE open_hour (
+            app BIGINT NOT NULL, user_id {text} NOT NULL, hour BIGINT NOT NULL, n BIGINT NOT NULL,
+            PRIMARY KEY (app, user_id, hour)) {clustered}
+        """,
+    ]
+}

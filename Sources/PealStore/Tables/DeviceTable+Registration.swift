@@ -144,6 +144,7 @@ extension StoreSession {
             """)
         var row = holder
         row.id = registration.id
+        try endToken(app: app, device: holder.key)
         return try update(row, registration, addressKey, app: app, now: now, isNew: true)
     }
 
@@ -153,6 +154,7 @@ extension StoreSession {
         row.addressKey = Self.freedAddressKey(holder.id)
         row.retirement = holder.retirement ?? .init(at: now, reason: Self.addressMoved)
         try connection.post(row.update(app: app))
+        try endToken(app: app, device: holder.key)
         if holder.retirement == nil { try leaveStreams(app: app, device: holder.key, route: holder.route) }
     }
 
@@ -300,9 +302,10 @@ extension StoreSession {
     func erase(app: AppKey, device: DeviceKey, route: Route, now: Timestamp) throws -> Int {
         try leaveStreams(app: app, device: device, route: route)
         let mine: SQL = "app = \(app) AND seq = \(device)"
-        let reports = try piece(of: [.receipt, .trigger], Self.reportsAtOnce) { _ in mine }
+        let reports = try piece(of: TablePiece.ofDevice, Self.reportsAtOnce) { _ in mine }
         if !reports.isComplete { try leave(.device, app: app, object: device, now: now) }
-        return try ["device_topic", "device_identifier", "device_detail", "frequency", "device"].reduce(reports.rows) {
+        let tables = ["installation", "device_topic", "device_identifier", "device_detail", "frequency", "device"]
+        return try tables.reduce(reports.rows) {
             count, table in
             try count + connection.execute("DELETE FROM \(name: table) WHERE \(mine)")
         }

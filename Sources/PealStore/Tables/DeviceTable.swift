@@ -163,6 +163,14 @@ extension StoreSession {
         try deviceRow(app: app, id: id).map { try device($0, app: app) }
     }
 
+    func device(app: AppKey, key: DeviceKey) throws -> Device? {
+        try deviceRow(app: app, key: key).map { try device($0, app: app) }
+    }
+
+    func device(app: AppKey, address: Address) throws -> Device? {
+        try deviceRow(app: app, addressKey: DeviceTable.addressKey(of: address)).map { try device($0, app: app) }
+    }
+
     func deviceRow(app: AppKey, id: DeviceID) throws -> DeviceRow? {
         try connection.first(DeviceTable.find(id, app: app), DeviceRow.init)
     }

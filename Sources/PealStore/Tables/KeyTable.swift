@@ -80,6 +80,11 @@ extension StoreSession {
         }
     }
 
+    func hasKey(app: AppKey, dialect: DialectName) throws -> Bool {
+        try connection.value(
+            "SELECT 1 FROM api_key WHERE app = \(app) AND dialect = \(dialect) LIMIT 1", Int64.self) != nil
+    }
+
     func insertKey(_ stored: StoredKey) throws {
         let key = stored.key
         let secret = try stored.sharedSecret.map {

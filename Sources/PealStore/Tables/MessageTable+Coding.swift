@@ -19,6 +19,7 @@ enum ContentCoding {
             ("category", content.category.map(JSON.string)),
             ("default_locale", content.defaultLocale.map(JSON.string)),
             ("platforms", platforms.isEmpty ? nil : .object(.init(platforms))),
+            ("names_message", content.namesMessage ? true : nil),
             (
                 "absent",
                 content.absentPlatforms.isEmpty
@@ -40,6 +41,7 @@ enum ContentCoding {
         content.threadID = json["thread_id"]?.stringValue
         content.category = json["category"]?.stringValue
         content.defaultLocale = json["default_locale"]?.stringValue
+        content.namesMessage = json["names_message"] == true
         content.absentPlatforms = Set(
             (json["absent"]?.arrayValue ?? []).compactMap { $0.stringValue.flatMap(Platform.init(rawValue:)) })
         for (name, own) in json["platforms"]?.objectValue?.pairs ?? JSON.Members().pairs {
@@ -72,6 +74,7 @@ enum OptionsCoding {
         var json = json(common(options))
         if case .object(var members) = json {
             members["lost_answer"] = .string(options.lostAnswer.rawValue)
+            if options.unreachable != .deadline { members["unreachable"] = .string(options.unreachable.rawValue) }
             if options.isTransactional { members["transactional"] = true }
             members["rate"] = options.ratePerSecond.map { .integer($0) }
             members["recipients_time"] = options.recipientsTime.map { .integer($0.milliseconds) }
@@ -90,6 +93,7 @@ enum OptionsCoding {
         options.isBackground = common.isBackground ?? false
         options.environment = common.environment
         options.lostAnswer = json["lost_answer"]?.stringValue.flatMap(MessageOptions.LostAnswer.init) ?? .resend
+        options.unreachable = json["unreachable"]?.stringValue.flatMap(MessageOptions.Unreachable.init) ?? .deadline
         options.isTransactional = json["transactional"]?.boolValue ?? false
         options.ratePerSecond = json["rate"]?.integerValue
         options.recipientsTime = json["recipients_time"]?.integerValue.map { Timestamp(milliseconds: $0) }

@@ -15,7 +15,8 @@ extension StoreSession {
     private func change(_ moment: Moment, by event: MomentEvent, now: Timestamp) throws -> MomentStep? {
         let step = moment.after(event, at: now)
         let dueAt = MomentTable.dueAt(step.moment, now: now)
-        if step.moment == moment, event != .claimEnded { return step }
+        let isClaimEnd = if case .claimEnded = event { true } else { false }
+        if step.moment == moment, !isClaimEnd { return step }
         let count = try connection.execute(MomentTable.change(moment, to: step.moment, dueAt: dueAt))
         guard count == 1 else { return nil }
         if moment.state == .open, step.moment.state != .open {
@@ -81,8 +82,14 @@ extension StoreSession {
         }
         for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.place) }
         let lapsed = try connection.all(MomentTable.dueClaimed(now, limit: limit), MomentTable.moment)
-        for moment in lapsed { _ = try apply(.claimEnded, to: moment, now: now) }
+        for moment in lapsed { _ = try apply(.claimEnded(try holder(of: moment)), to: moment, now: now) }
         return due.count + lapsed.count
+    }
+
+    /// Whose the claimant is now.
+    private func holder(of moment: Moment) throws -> ClaimHolder {
+        guard let key = moment.device, let row = try deviceRow(app: moment.app, key: key) else { return .gone }
+        return row.userID.map(ExactText.init) == ExactText(moment.userID) ? .user : .another
     }
 
     /// Cancels a user's open moments and deletes what is over, with the arms of experiments. One being sent remains
@@ -97,8 +104,12 @@ extension StoreSession {
         guard mine.count < limit else { return Piece(rows: mine.count, isComplete: false) }
         let over: SQL = "\(MomentTable.over(of: userID, app: app))\(end.map(MomentTable.accepted) ?? "")"
         let early: SQL = end.map { " AND assigned_at <= \($0)" } ?? ""
-        return try piece(of: [.moment, .experimentArm], limit) { table in
-            table.table == TablePiece.moment.table ? over : "app = \(app) AND user_id = \(userID)\(early)"
+        return try piece(of: [.moment, .experimentArm, .openHour], limit) { table in
+            switch table.table {
+            case TablePiece.moment.table: over
+            case TablePiece.openHour.table: "app = \(app) AND user_id = \(userID)"
+            default: "app = \(app) AND user_id = \(userID)\(early)"
+            }
         }
     }
 

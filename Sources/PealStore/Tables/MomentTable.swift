@@ -6,9 +6,12 @@ enum MomentTable {
     /// Without `due_at`, which follows from the others and the time.
     private static let columns: Columns = """
         app, message, user_id, state, rev, arm, claimable, fallback_at, deadline, awaits_device, route, had_device, \
-        device, tried, claim_id, claim_until, has_ledger, cancel_requested, outcome, reason, request_key,
+        device, tried, claim_id, claim_until, has_ledger, score, cancel_requested, outcome, reason, request_key, \
         request_digest, requested_at, waiting
         """
+
+    /// Scores are stored in millionths.
+    private static let scoreUnit = 1_000_000.0
 
     static func moment(_ row: inout RowReader) throws -> Moment {
         let place = Moment.Place(app: try row.next(), message: try row.next(), userID: try row.next())
@@ -18,6 +21,7 @@ enum MomentTable {
         let (awaitsDevice, route, hadDevice): (Bool, Route, Bool) = (try row.next(), try row.next(), try row.next())
         let (device, tried): (DeviceKey?, [UInt8]) = (try row.next(), try row.next())
         let (claim, until, hasLedger): (ClaimID?, Timestamp, Bool) = (try row.next(), try row.next(), try row.next())
+        let score: Int64? = try row.next()
         let (cancelRequested, outcome): (Bool, Int64?) = (try row.next(), try row.next())
         let (reason, key): (String, String?) = (try row.next(), try row.next())
         let (digest, requestedAt): ([UInt8]?, Timestamp?) = (try row.next(), try row.next())
@@ -30,7 +34,9 @@ enum MomentTable {
         moment.awaitsDevice = awaitsDevice
         moment.device = device
         moment.tried = try KeyListCoding.decode(tried)
-        moment.claim = claim.map { Moment.Claim(id: $0, until: until, hasLedger: hasLedger) }
+        moment.claim = claim.map {
+            Moment.Claim(id: $0, until: until, hasLedger: hasLedger, score: score.map { Double($0) / scoreUnit })
+        }
         moment.cancelRequested = cancelRequested
         moment.outcome = outcome.flatMap { Outcome(rawValue: UInt8(truncatingIfNeeded: $0)) }
         moment.reason = reason
@@ -47,6 +53,7 @@ enum MomentTable {
             "route": moment.route, "had_device": moment.hadDevice, "device": moment.device,
             "tried": KeyListCoding.encode(moment.tried), "claim_id": moment.claim?.id,
             "claim_until": moment.claim?.until, "has_ledger": moment.claim?.hasLedger ?? false,
+            "score": moment.claim?.score.map { Int64(($0 * scoreUnit).rounded()) },
             "cancel_requested": moment.cancelRequested, "outcome": moment.outcome.map { Int64($0.rawValue) },
             "reason": moment.reason, "request_key": moment.idempotencyKey, "due_at": dueAt,
             "request_digest": moment.request?.digest, "requested_at": moment.request?.at,
@@ -100,6 +107,16 @@ enum MomentTable {
         WHERE app = \(app) AND user_id = \(userID) AND state = \(code: Moment.State.open)\(end.map(accepted) ?? "")
         ORDER BY deadline LIMIT \(limit)
         """
+    }
+
+    /// A user's open moments in the order of `MomentCursor`.
+    static func openOf(_ userID: String, app: AppKey, after cursor: MomentCursor?, limit: Int) -> SQL {
+        let later: SQL = cursor.map { " AND (deadline, message) > (\($0.deadline), \($0.message))" } ?? ""
+        return """
+            SELECT \(columns) FROM moment
+            WHERE app = \(app) AND user_id = \(userID) AND state = \(code: Moment.State.open)\(later)
+            ORDER BY deadline, message LIMIT \(limit)
+            """
     }
 
     /// Those that wait only for a device of the user.
@@ -219,8 +236,13 @@ extension StoreSession {
         try connection.all(MomentTable.of(message, app: app), MomentTable.moment)
     }
 
-    func openMoments(app: AppKey, userID: String, limit: Int) throws -> [Moment] {
-        try connection.all(MomentTable.openOf(userID, app: app, limit: limit), MomentTable.moment)
+    func openMoments(app: AppKey, userID: String, after cursor: MomentCursor?, limit: Int) throws -> [Moment] {
+        try connection.all(
+            MomentTable.openOf(userID, app: app, after: cursor, limit: limit), MomentTable.moment)
+    }
+
+    func moment(app: AppKey, message: MessageID, device: DeviceKey) throws -> Moment? {
+        try connection.first(MomentTable.of(message, app: app, device: device), MomentTable.moment)
     }
 
     func momentAudience(
@@ -289,11 +311,20 @@ extension StoreSession {
         let target = try target(app: draft.app, userID: user, routes: routes)
         var moment = Moment(
             app: draft.app, message: draft.id, userID: user,
-            terms: window.terms(try arm(of: user, in: draft, window, now: now), now: now),
+            terms: try terms(of: user, in: draft, window, now: now),
             route: Self.route(target, routes), hadDevice: target != nil, idempotencyKey: window.name?.key,
             request: window.request)
         moment.rev = rev
         try connection.post(MomentTable.insert(moment, nameKey: window.name.map(MomentTable.nameKey)))
+        if moment.isClaimable { try requestWakes(app: draft.app, userID: user, now: now) }
+    }
+
+    private func terms(
+        of user: String, in draft: MessageDraft, _ window: DeliveryWindow, now: Timestamp
+    ) throws -> Moment.Terms {
+        let arm = try arm(of: user, in: draft, window, now: now)
+        let fallback = arm == .contextAware ? try fallback(of: user, in: draft, window, now: now) : nil
+        return window.terms(arm, now: now, fallback: fallback)
     }
 
     private func setOpen(_ count: Int, app: AppKey, message: MessageID) throws {
@@ -310,10 +341,11 @@ extension StoreSession {
         let rev = (moments.map(\.rev).max() ?? 0) + 1
         for moment in moments {
             if users.remove(ExactText(moment.userID)) != nil {
-                let terms = window.terms(try arm(of: moment.userID, in: draft, window, now: now), now: now)
+                let terms = try terms(of: moment.userID, in: draft, window, now: now)
                 guard try apply(.supersede(terms, request: window.request), to: moment, now: now) != nil else {
                     throw Self.overtaken
                 }
+                if terms.isClaimable { try requestWakes(app: draft.app, userID: moment.userID, now: now) }
             } else {
                 guard try connection.execute(MomentTable.deleteOpen(moment.place)) == 1 else {
                     throw Self.overtaken
@@ -335,42 +367,4 @@ extension StoreSession {
     }
 
     private static let overtaken = PealError(.conflict, "the message is being sent")
-}
-
-/// Who is in which arm of a campaign's experiment.
-extension StoreSession {
-    /// The arm of a user's message: the author's choice, or the arm that the user was assigned to, now or before.
-    func arm(of user: String, in draft: MessageDraft, _ window: DeliveryWindow, now: Timestamp) throws -> Arm {
-        if let arm = window.method.arm { return arm }
-        let campaign = draft.campaignID ?? ""
-        let known: Arm? = try connection.value(
-            """
-            SELECT arm FROM experiment_arm
-            WHERE app = \(draft.app) AND campaign_id = \(campaign) AND user_id = \(user)
-            """)
-        if let known { return known }
-        guard let app = try app(key: draft.app) else { throw PealError.notFound("app") }
-        let salt = try salt(of: campaign, in: draft, now: now)
-        let input = ArmAssignment.input(
-            app: app.bundleID ?? app.id.description, salt: salt, campaign: campaign, userID: user)
-        let arm = ArmAssignment.arm(ofDigest: SHA256.hash(data: input), share: app.settings[.experimentShare])
-        try connection.post(
-            """
-            INSERT INTO experiment_arm (app, campaign_id, user_id, arm, assigned_at)
-            VALUES (\(draft.app), \(campaign), \(user), \(arm), \(now))
-            """)
-        return arm
-    }
-
-    /// The salt of a campaign's experiment: the random part of its first message's id.
-    private func salt(of campaign: String, in draft: MessageDraft, now: Timestamp) throws -> String {
-        try connection.post(
-            """
-            INSERT INTO experiment (app, campaign_id, salt, started_at)
-            VALUES (\(draft.app), \(campaign), \(Hex.encode(draft.id.bytes.suffix(8))), \(now))
-            ON CONFLICT (app, campaign_id) DO NOTHING
-            """)
-        return try connection.value(
-            "SELECT salt FROM experiment WHERE app = \(draft.app) AND campaign_id = \(campaign)") ?? ""
-    }
 }

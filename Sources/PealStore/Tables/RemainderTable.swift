@@ -106,7 +106,7 @@ extension StoreSession {
         switch remainder.kind {
         case .app: return try piece(of: TablePiece.ofApp, limit) { $0.rows(of: app) }
         case .device:
-            return try piece(of: [.receipt, .trigger], limit) { _ in "app = \(app) AND seq = \(object)" }
+            return try piece(of: TablePiece.ofDevice, limit) { _ in "app = \(app) AND seq = \(object)" }
         case .user: return try eraseUser(name, app: app, before: beganAt, limit: limit, now: now)
         case .moments: return try wakeMoments(of: name, app: app, limit: limit, now: now)
         case .slices:

@@ -58,7 +58,7 @@ struct MomentCheckTests {
             later.hasClaimEnded = true
             moves.append(Move(world: later, isServers: true))
         }
-        for event in [MomentEvent.fallback(to: .init(device: 0, route: .apnsProduction)), .claimEnded] {
+        for event in [MomentEvent.fallback(to: .init(device: 0, route: .apnsProduction)), .claimEnded(.user)] {
             let next = applying(event, to: world)
             if next != world { moves.append(Move(world: next, isServers: true)) }
         }

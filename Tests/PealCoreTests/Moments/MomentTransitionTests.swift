@@ -42,16 +42,21 @@ struct MomentTransitionTests {
         ([(claim(), 5), (.receipt(.shown, device: 7), 9)], Moment.State.shown),
         ([(claim(), 5), (.receipt(.shown, device: 8), 9)], .claimed),
         ([(claim(), 5), (.receipt(.opened, device: 7), 9)], .opened),
-        ([(claim(), 5), (.claimEnded, 604)], .claimed), ([(claim(), 5), (.claimEnded, 605)], .recovering),
-        ([(claim(hasLedger: false), 5), (.claimEnded, 605)], .claimed),
-        ([(claim(), 5), (.cancel, 6), (.claimEnded, 605)], .claimed),
-        ([(claim(hasLedger: false), 5), (.claimEnded, 90_000)], .failed),
-        ([(claim(), 5), (.claimEnded, 605), (.settled(.accepted, reason: "", next: nil), 606)], .sent),
+        ([(claim(), 5), (.claimEnded(.user), 604)], .claimed),
+        ([(claim(), 5), (.claimEnded(.user), 605)], .recovering),
+        ([(claim(hasLedger: false), 5), (.claimEnded(.user), 605)], .claimed),
+        ([(claim(), 5), (.claimEnded(.another), 605)], .claimed),
+        ([(claim(), 5), (.claimEnded(.another), 90_000)], .failed),
+        ([(claim(), 5), (.claimEnded(.gone), 605)], .failed), ([(claim(), 5), (.claimEnded(.gone), 604)], .claimed),
+        ([(claim(hasLedger: false), 5), (claim(hasLedger: false), 89_000), (.claimEnded(.user), 89_500)], .claimed),
+        ([(claim(), 5), (.cancel, 6), (.claimEnded(.user), 605)], .claimed),
+        ([(claim(hasLedger: false), 5), (.claimEnded(.user), 90_000)], .failed),
+        ([(claim(), 5), (.claimEnded(.user), 605), (.settled(.accepted, reason: "", next: nil), 606)], .sent),
         (
-            [(claim(), 5), (.claimEnded, 605), (.settled(.retired, reason: "Unregistered", next: tablet), 606)],
+            [(claim(), 5), (.claimEnded(.user), 605), (.settled(.retired, reason: "Unregistered", next: tablet), 606)],
             .failed
         ),
-        ([(claim(), 5), (.claimEnded, 605), (.receipt(.shown, device: 7), 606)], .shown),
+        ([(claim(), 5), (.claimEnded(.user), 605), (.receipt(.shown, device: 7), 606)], .shown),
         ([(.fallback(to: phone), 3600), (.settled(.accepted, reason: "", next: nil), 3601)], .sent),
         ([(.fallback(to: phone), 3600), (.settled(.moved, reason: "", next: nil), 3601)], .sending),
         ([(.fallback(to: phone), 3600), (.settled(.retired, reason: "x", next: tablet), 3601)], .sending),
@@ -149,6 +154,23 @@ struct MomentTransitionTests {
         #expect(cancelled.notices == [.init(status: .cancelled, device: nil)])
     }
 
+    @Test("a repeated claim gets more time without a ledger, and the same answer with one")
+    func repeatedClaim() {
+        let (early, late) = (Self.start + .seconds(5), Self.start + .seconds(500))
+        for hasLedger in [true, false] {
+            let request = Self.claim(hasLedger: hasLedger)
+            let first = Self.open().after(request, at: early).moment
+            let again = first.after(request, at: late)
+            #expect(again.refusal == nil)
+            #expect(again.moment.claim?.until == (hasLedger ? early : late) + .seconds(600))
+        }
+        let claimed = Self.open().after(Self.claim(), at: early).moment
+        let ended = Self.start + .seconds(700)
+        #expect(claimed.after(Self.claim(), at: ended).refusal == .fallback)
+        #expect(claimed.after(.cancel, at: late).moment.after(Self.claim(), at: ended).refusal == .cancelled)
+        #expect(claimed.after(Self.claim(), at: claimed.givenUpAt).refusal == .expired)
+    }
+
     @Test("a failure is reported for every device once none is left, and never before a delivery")
     func failures() {
         let second = Self.after([(.fallback(to: Self.phone), 3600)])
@@ -215,7 +237,8 @@ struct MomentTransitionTests {
         let terms = DeliveryWindow(until: Self.deadline, method: .traditional).terms(.traditional, now: Self.start)
         let events: [MomentEvent] = [
             .supersede(terms), .cancel, Self.claim(), .fallback(to: Self.phone), .fallback(to: nil), .registered,
-            .claimEnded, .settled(.accepted, reason: "", next: nil), .settled(.retired, reason: "", next: Self.tablet),
+            .claimEnded(.user), .claimEnded(.another), .claimEnded(.gone), .settled(.accepted, reason: "", next: nil),
+            .settled(.retired, reason: "", next: Self.tablet),
             .settled(.retired, reason: "", next: nil), .receipt(.shown, device: 7), .receipt(.opened, device: 7),
             .receipt(.dismissed, device: 7),
         ]

@@ -34,6 +34,10 @@ struct WebPushRenderingTests {
             content.imageURL = "https://x/i.png"
             content.data = JSON.Members([("n", .number("1.0"))])
         },
+        .init(
+            "the message's own id for the SDK",
+            text: #"{"title":"Hello","body":"World","peal":{"message":"\#(MessageID(high: 1, low: 2))"}}"#
+        ) { content, _ in content.namesMessage = true },
         .init("an own payload in place of them", text: #"{"a":[1,2.50]}"#) { content, _ in
             content.data = JSON.Members([("n", 1)])
             content.setWeb(#"{"payload":{"a":[1,2.50]}}"#)

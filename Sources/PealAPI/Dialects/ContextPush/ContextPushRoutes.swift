@@ -26,10 +26,11 @@ struct ContextPushRoutes: Sendable {
         let app = try await app(
             try ContextPushShapes.bundle.value(of: body, policy, now: call.now), call)
         let request = try shapes.schedule.value(of: body, policy, now: call.now)
-        let (draft, warnings) = try request.draft(
+        var (draft, warnings) = try request.draft(
             id: services.newMessageID(at: call.now), app: app, digest: Array(SHA256.hash(data: body.bytes)),
             now: call.now, services.options)
         let records = try await services.credentialRecords(app)
+        draft.content.namesMessage = try await services.namesMessages(app)
         try services.preview.check(draft, app: app, records, spelling: ContextPushSpelling.path)
         let result = try await services.moments.schedule(draft, call.verb)
         let moment = result.moment

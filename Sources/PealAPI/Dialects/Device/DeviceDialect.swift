@@ -1,23 +1,47 @@
 internal import PealCore
+internal import PealShapes
 
-/// The API that apps on devices call. So far only its keys exist: they can be made before apps ship with them.
+/// The API of apps on devices and of web pages: each registers itself and acts for itself alone.
 struct DeviceDialect: Dialect {
-    let name: DialectName = "device"
-    let paths: [String] = []
+    let name: DialectName = .device
+    let paths = [DeviceRoutes.base, SDKFiles.base]
     let envelope: any Envelope = NativeEnvelope()
-
-    let keys = [
-        KeyKind(
-            "device", usualScopes: [.devices], secret: ("token", .base64URL(prefix: "peald_", byteCount: 32)),
-            sharedSecret: "shared_secret")
-    ]
+    let keys = [KeyKind.device]
     let settings: [any DeclaredSetting] = [DeviceSettings.verifyUserID]
+    let mediaTypes = MediaType.Tolerance.none
+    let servesAllOrigins = true
+    let bodyBytesMax: Int? = Limits.deviceBodyBytesMax
 
-    func endpoints(_ services: APIServices) -> [Endpoint] { [] }
+    func endpoints(_ services: APIServices) -> [Endpoint] { DeviceRoutes(services).all + SDKFiles.endpoints }
 
     func spelling(of field: MessageField) -> String { NativeSpelling.path(of: field) }
 
-    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { nil }
+    func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { DeviceDocument.document }
+}
+
+extension DialectName {
+    static let device: DialectName = "device"
+}
+
+extension KeyKind {
+    static let device = KeyKind(
+        .device, usualScopes: [.devices], secret: ("token", .base64URL(prefix: "peald_", byteCount: 32)),
+        sharedSecret: "shared_secret")
+}
+
+extension Access {
+    /// The key that is part of the app.
+    static let deviceKey = Access(
+        Authentication(
+            .device, .bearer, needs: "a valid device key is required: Authorization: Bearer peald_…",
+            text: "A key of dialect device, which is part of the app."), .appOfKey(.devices))
+
+    /// A device's own token.
+    static let deviceToken = Access(
+        Authentication(
+            .device, .deviceToken, name: "device-token",
+            needs: "a valid device token is required: Authorization: Bearer pdt_…; register the device",
+            text: "The token that the registration of the device returned."), .anyKey)
 }
 
 /// What an app may choose for its devices.

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealMomentTraining
 internal import PealShapes
 
 /// `GET …/campaigns` and `GET …/campaigns/{id}`: the totals of each campaign's messages.
@@ -24,8 +25,14 @@ struct NativeCampaigns: Sendable {
     }
 
     private func get(_ call: Call) async throws -> Answer {
-        let report = try await services.campaigns.report(call.parameter("campaign"), app: try call.app().key)
-        return Answer(.ok, Self.json(report))
+        let (app, name) = (try call.app(), call.parameter("campaign"))
+        let report = try await services.campaigns.report(name, app: app.key)
+        let facts = try await services.store.read(.heavy) {
+            try $0.experiment(app: app.key, campaign: name, now: call.now)
+        }
+        var members = Self.json(report).objectValue ?? .init()
+        members["experiment"] = facts.map { NativeExperiment($0, share: app.settings[.experimentShare]).json }
+        return Answer(.ok, .object(members))
     }
 
     private static func json(_ report: CampaignReport) -> JSON {
@@ -48,6 +55,81 @@ extension NativeDocument {
             parameters: page(.name), answers: [list(of: "NativeCampaign", NativeReportSchema.campaign)]),
         APIOperation(
             id: "getCampaign", method: .get, path: "\(app)/campaigns/:campaign", summary: "Summarize a campaign",
-            answers: [APIAnswer(200, "The totals of its messages.", NativeReportSchema.campaign)]),
+            answers: [
+                APIAnswer(
+                    200, "The totals of its messages, and its experiment if it has one.",
+                    NativeReportSchema.campaignDetail)
+            ]),
     ]
+}
+
+/// The experiment of a campaign by its matured messages, by intention to treat.
+struct NativeExperiment: Sendable {
+    private let facts: ExperimentFacts
+    private let share: Double
+
+    /// - Parameter share: of the users that are assigned to good moments.
+    init(_ facts: ExperimentFacts, share: Double) {
+        self.facts = facts
+        self.share = share
+    }
+
+    var json: JSON {
+        let users = facts.users.map { user in
+            ExperimentUser(
+                arm: user.arm == .contextAware ? .contextAware : .traditional, messages: user.messages,
+                opens: user.opens)
+        }
+        var alarm = SampleRatioAlarm(share: share)
+        alarm.record(
+            contextAware: users.count { $0.arm == .contextAware }, traditional: users.count { $0.arm == .traditional })
+        let comparison = ArmComparison(users)
+        let decision = comparison.map { ExperimentDecision($0, isRatioSound: !alarm.isRaised) }
+        let interval = comparison?.interval()
+        let bounds: JSON? = interval.map { .array([Self.json($0.lowerBound), Self.json($0.upperBound)]) }
+        let arms = ExperimentAssignment.Arm.allCases.map { ($0.rawValue, Self.json($0, users)) }
+        var members = JSON.Members([("salt", .string(facts.salt)), ("share", Self.json(share))])
+        members["started_at"] = .string(facts.startedAt.description)
+        members["arms"] = .object(JSON.Members(arms))
+        members["difference"] = Self.json(comparison?.difference)
+        members["interval"] = bounds ?? .null
+        members["lift"] = Self.json(comparison?.lift)
+        members["verdict"] = .string((decision ?? .undecided).rawValue)
+        return .object(members)
+    }
+
+    private static func json(_ arm: ExperimentAssignment.Arm, _ users: [ExperimentUser]) -> JSON {
+        let own = users.filter { $0.arm == arm }
+        return [
+            "users": .integer(own.count), "messages": .integer(own.reduce(0) { $0 + $1.messages }),
+            "opens": .integer(own.reduce(0) { $0 + $1.opens }),
+        ]
+    }
+
+    /// With six decimals; null for nil.
+    private static func json(_ value: Double?) -> JSON {
+        guard let value, value.isFinite else { return .null }
+        return .number(String((value * 1_000_000).rounded() / 1_000_000))
+    }
+
+    static let schema: Schema = {
+        let arm = Schema.component(
+            "NativeExperimentArm",
+            .object(["users", "messages", "opens"].map { .required($0, .count) }))
+        let verdicts = ["undecided", "promote", "revert", "no_difference", "untrustworthy"]
+        return .component(
+            "NativeExperiment",
+            .object([
+                .required("salt", .text), .required("share", .number), .required("started_at", .time),
+                .required(
+                    "arms",
+                    .component(
+                        "NativeExperimentArms",
+                        .object([.required("context_aware", arm), .required("traditional", arm)]))),
+                .required("difference", Schema.number.orNull),
+                .required("interval", Schema.list(.number, 2...2).orNull),
+                .required("lift", Schema.number.orNull),
+                .required("verdict", .component("NativeVerdict", .words(verdicts))),
+            ]))
+    }()
 }

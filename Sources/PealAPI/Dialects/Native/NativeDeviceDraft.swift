@@ -42,18 +42,26 @@ enum NativeDeviceShapes {
     }
 
     private static let facts = ObjectShape("NativeDeviceFacts", NativeDeviceDraft.Facts()) {
-        Entry("user_id", .text()) { $0.userID = $1 }
-        Entry("topics", .texts(max: Limits.topicsPerDeviceMax)) { $0.topics = $1 ?? [] }
-        Entry("locale", locale) { $0.locale = $1 }
-        Entry("time_zone", timeZone) { $0.timeZone = $1 }
-        Entry("os_version", .text()) { $0.detail.osVersion = $1 }
-        Entry("app_version", .text()) { $0.detail.appVersion = $1 }
+        Entry(including: shared(identifiers: "NativeIdentifiers"), \.self)
         Entry("alias", .text()) { $0.detail.alias = $1 }
-        Entry("model", .text()) { $0.detail.model = $1 }
-        Entry("manufacturer", .text()) { $0.detail.manufacturer = $1 }
         Entry("vendor_os", .text()) { $0.detail.vendorOS = $1 }
-        Entry("identifiers", identifiers.shape) { $0.detail.identifiers = $1 ?? [:] }
-        Entry("attributes", attributes) { $0.detail.attributes = $1 ?? .init() }
+    }
+
+    /// What devices may say of themselves too.
+    /// - Parameter name: of the component of identifiers, which is as strict as the dialect.
+    static func shared(identifiers name: String) -> ObjectShape<NativeDeviceDraft.Facts> {
+        ObjectShape("NativeSharedFacts", NativeDeviceDraft.Facts()) {
+            Entry("user_id", .text()) { $0.userID = $1 }
+            Entry("topics", .texts(max: Limits.topicsPerDeviceMax)) { $0.topics = $1 ?? [] }
+            Entry("locale", locale) { $0.locale = $1 }
+            Entry("time_zone", timeZone) { $0.timeZone = $1 }
+            Entry("os_version", .text()) { $0.detail.osVersion = $1 }
+            Entry("app_version", .text()) { $0.detail.appVersion = $1 }
+            Entry("model", .text()) { $0.detail.model = $1 }
+            Entry("manufacturer", .text()) { $0.detail.manufacturer = $1 }
+            Entry("identifiers", identifiers(name).shape) { $0.detail.identifiers = $1 ?? [:] }
+            Entry("attributes", attributes) { $0.detail.attributes = $1 ?? .init() }
+        }
     }
 
     static let locale = Shape.text(characters: Limits.localeCharactersMax).matching(
@@ -64,9 +72,11 @@ enum NativeDeviceShapes {
         "[A-Za-z0-9/_+-]+", "must be a name such as Europe/Vienna"
     ) { $0.utf8.allSatisfy { $0.isASCIIAlphanumeric || "/_+-".utf8.contains($0) } }
 
-    private static let identifiers = ObjectShape("NativeIdentifiers", [String: String]()) {
-        for kind in DeviceIdentifier.Kind.allCases {
-            Entry(kind.rawValue, kind == .devtodevID ? devtodevID : .text()) { $0[kind.rawValue] = $1 }
+    private static func identifiers(_ name: String) -> ObjectShape<[String: String]> {
+        ObjectShape(name, [String: String]()) {
+            for kind in DeviceIdentifier.Kind.allCases {
+                Entry(kind.rawValue, kind == .devtodevID ? devtodevID : .text()) { $0[kind.rawValue] = $1 }
+            }
         }
     }
 

@@ -97,10 +97,8 @@ enum NativeReportSchema {
                 "receipts",
                 .component(
                     "NativeReceipts",
-                    .object([
-                        .required("received", .count), .required("opened", .count),
-                        .required("content_opened", .count),
-                    ]))),
+                    .object(
+                        ["received", "shown", "opened", "dismissed", "content_opened"].map { .required($0, .count) }))),
             .required("reasons", reasons),
             .required(
                 "timings",
@@ -143,12 +141,14 @@ enum NativeReportSchema {
             .required("valid", .flag), .required("audience", reach), .required("requests", .list(previewRequest)),
         ]))
 
-    static let campaign = Schema.component(
-        "NativeCampaign",
-        .object(
-            [.required("id", .text)]
-                + ["messages", "audience", "accepted", "failed", "pending", "received", "opened", "content_opened"].map
-            {
-                .required($0, .count)
-            } + [.required("reasons", reasons)]))
+    private static let campaignMembers: [Property] =
+        [.required("id", .text)]
+        + ["messages", "audience", "accepted", "failed", "pending", "received", "opened", "content_opened"].map {
+            .required($0, .count)
+        } + [.required("reasons", reasons)]
+
+    static let campaign = Schema.component("NativeCampaign", .object(campaignMembers))
+
+    static let campaignDetail = Schema.component(
+        "NativeCampaignDetail", .object(campaignMembers + [.optional("experiment", NativeExperiment.schema)]))
 }

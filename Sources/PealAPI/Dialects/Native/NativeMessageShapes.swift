@@ -27,6 +27,7 @@ extension NativeMessageShapes {
     struct Options: Sendable {
         var shared = PlatformOptions()
         var lostAnswer = MessageOptions.LostAnswer.resend
+        var unreachable = MessageOptions.Unreachable.deadline
         var isTransactional = false
         var ratePerSecond: Int64?
 
@@ -38,6 +39,7 @@ extension NativeMessageShapes {
             options.isBackground = shared.isBackground ?? false
             options.environment = shared.environment
             options.lostAnswer = lostAnswer
+            options.unreachable = unreachable
             options.isTransactional = isTransactional
             options.ratePerSecond = ratePerSecond
             return options
@@ -45,9 +47,9 @@ extension NativeMessageShapes {
     }
 
     static let options = ObjectShape("NativeOptions", Options()) {
-        Entry(unsupported: "unreachable")
         Entry(including: platformOptions, \.shared)
         Entry("lost_answer", .words("NativeLostAnswer")) { $0.lostAnswer = $1 ?? .resend }
+        Entry("unreachable", .words("NativeUnreachable")) { $0.unreachable = $1 ?? .deadline }
         Entry("transactional", .flag) { $0.isTransactional = $1 ?? false }
         Entry("rate_per_second", .integer(1...Limits.ratePerSecondMax)) { $0.ratePerSecond = $1 }
     }

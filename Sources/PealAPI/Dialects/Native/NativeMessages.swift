@@ -27,20 +27,23 @@ struct NativeMessages: Sendable {
             lifeSecondsMax: services.options.messageLifeSeconds, graceSeconds: app.settings[.windowGrace].seconds)
     }
 
-    private func draft(_ call: Call, _ records: [CredentialRecord]) throws(PealError) -> MessageDraft {
+    private func draft(
+        _ call: Call, _ records: [CredentialRecord], namesMessage: Bool
+    ) throws(PealError) -> MessageDraft {
         let json = try call.object()
         let given = try NativeMessageShapes.message.value(of: json, .native, now: call.now)
         let app = try call.app()
         var draft = try reader(app, records).draft(
             given, id: services.newMessageID(at: call.now), app: app.key, now: call.now)
         draft.source = json.bytes
+        draft.content.namesMessage = namesMessage
         return draft
     }
 
     private func send(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let records = try await services.credentialRecords(app)
-        let draft = try draft(call, records)
+        let draft = try draft(call, records, namesMessage: try await services.namesMessages(app))
         try services.preview.check(draft, app: app, records, spelling: NativeSpelling.path)
         let reply = try await services.messages.send(draft, call.verb) { accepted in
             Reply(
@@ -57,7 +60,7 @@ struct NativeMessages: Sendable {
     private func validate(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let records = try await services.credentialRecords(app)
-        let draft = try draft(call, records)
+        let draft = try draft(call, records, namesMessage: try await services.namesMessages(app))
         let requests = services.preview.requests(draft, app: app, records)
         // Counting reads the whole audience, so it must not hold the writer.
         let counts = try await services.store.read(.heavy) { store in
@@ -159,6 +162,7 @@ struct NativeMessages: Sendable {
         let app = try call.app()
         let records = try await services.credentialRecords(app)
         let reader = reader(app, records)
+        let namesMessage = try await services.namesMessages(app)
         let report = try await services.messages.change(
             try call.id("id", of: "message"), app: app.key, call.verb,
             onlyRate: try NativeMessageShapes.rateAlone(json, now: call.now)
@@ -166,6 +170,7 @@ struct NativeMessages: Sendable {
             var given = NativeMessageDraft()
             try NativeMessageShapes.parts.apply(json, to: &given, .native, now: call.now)
             try reader.apply(given, to: &draft, now: call.now)
+            draft.content.namesMessage = namesMessage
             NativeRequest.apply(json, to: &draft)
             try preview.check(draft, app: app, records, spelling: NativeSpelling.path)
         }

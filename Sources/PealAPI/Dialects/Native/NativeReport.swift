@@ -52,12 +52,14 @@ extension MessageReport {
 }
 
 extension MessageReport {
-    /// How many devices reported that the message arrived, that it was opened, and that its content was opened.
+    /// How many devices reported that the message arrived, was displayed, opened and dismissed, and that its content was
+    /// opened.
     private var receiptsJSON: JSON {
-        [
-            "received": .integer(receipts[.received] ?? 0), "opened": .integer(receipts[.opened] ?? 0),
-            "content_opened": .integer(receipts[.contentOpened] ?? 0),
+        let kinds: [(String, Receipt.Kind)] = [
+            ("received", .received), ("shown", .shown), ("opened", .opened), ("dismissed", .dismissed),
+            ("content_opened", .contentOpened),
         ]
+        return .object(JSON.Members(kinds.map { ($0.0, .integer(receipts[$0.1] ?? 0)) }))
     }
 }
 

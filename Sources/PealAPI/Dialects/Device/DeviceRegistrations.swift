@@ -1,0 +1,124 @@
+internal import HTTPTypes
+internal import PealCore
+internal import PealShapes
+
+/// Registration of a device by its own app, its topics, and the key for subscriptions of browsers.
+struct DeviceRegistrations: Sendable {
+    private let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    func register(_ call: Call) async throws -> Answer {
+        let app = try call.app()
+        guard case .key(let key) = call.caller.identity else {
+            throw PealError(.forbidden, "registering needs the app's device key")
+        }
+        try services.registrations.spend(key.key.id, call.visit.address)
+        let given = try call.body(DeviceShapes.registration.shape, .strict)
+        let registration = try given.device.registration(id: services.newDeviceID(), services.addressRules)
+        let draft = InstallationVerbs.Draft(
+            registration: registration, capabilities: given.capabilities ?? [], sdkVersion: given.sdkVersion,
+            deviceToken: given.deviceToken)
+        let proof = UserProof(
+            user: registration.userID, text: given.userProof,
+            isNeeded: app.settings[DeviceSettings.verifyUserID], secret: key.sharedSecret)
+        let result = try await services.installations.register(
+            draft, app: app.key, key: key.key.id, call.verb
+        ) { present throws(PealError) in
+            try proof.check(present: present, now: call.now)
+        }
+        let device = result.device
+        return Answer(
+            result.isNew ? .created : .ok,
+            .compact([
+                ("device", .string(device.id.description)), ("device_token", .string(result.deviceToken)),
+                ("app", .string(app.bundleID ?? app.id.description)), ("user_id", device.userID.map(JSON.string)),
+                ("now", .string(call.now.withMilliseconds)),
+            ]))
+    }
+
+    func show(_ call: Call) async throws -> Answer {
+        let caller = try call.device()
+        let (app, key) = (caller.installation.app, caller.installation.device)
+        guard let device = try await services.store.read({ try $0.device(app: app, key: key) }) else {
+            throw PealError.notFound("device")
+        }
+        return Answer(.ok, Self.json(device, caller.installation, now: call.now))
+    }
+
+    func delete(_ call: Call) async throws -> Answer {
+        let caller = try call.device()
+        try await services.devices.delete(caller.id, app: caller.installation.app, call.verb)
+        return Answer(.noContent)
+    }
+
+    func subscribe(_ call: Call) async throws -> Answer {
+        try await change(call, add: [try NativeTopics.name(call)])
+    }
+
+    func unsubscribe(_ call: Call) async throws -> Answer {
+        try await change(call, remove: [try NativeTopics.name(call)])
+    }
+
+    private func change(_ call: Call, add: [String] = [], remove: [String] = []) async throws -> Answer {
+        let caller = try call.device()
+        _ = try await services.devices.changeTopics(
+            of: caller.id, app: caller.installation.app, add: add, remove: remove, call.verb)
+        return Answer(.noContent)
+    }
+
+    /// The key with which a page subscribes to pushes.
+    func webKey(_ call: Call) async throws -> Answer {
+        let keys = ApplicationServerKeys(try await services.credentialRecords(try call.app()))
+        guard let newest = keys.publicKeys.last else {
+            throw PealError(.notFound, "the app has no credential for Web Push")
+        }
+        return Answer(.ok, ["application_server_key": .string(newest)])
+    }
+
+    private static func json(_ device: Device, _ installation: Installation, now: Timestamp) -> JSON {
+        let shown = device.nativeJSON(at: now)
+        var members = JSON.Members([("device", .string(device.id.description))])
+        for name in [
+            "platform", "environment", "address", "user_id", "topics", "identifiers", "locale", "time_zone",
+            "os_version", "app_version", "model", "manufacturer", "attributes",
+        ] {
+            if let value = shown[name], !value.isNull { members[name] = value }
+        }
+        if device.address.route.otherEnvironment == nil { members["environment"] = nil }
+        if let version = installation.sdkVersion { members["sdk_version"] = .string(version) }
+        let capabilities = DeviceShapes.capabilityNames.map { name, capability in
+            (name, JSON.bool(installation.capabilities.contains(capability)))
+        }
+        members["capabilities"] = .object(JSON.Members(capabilities))
+        members["registered_at"] = .string(device.registeredAt.withMilliseconds)
+        return .object(members)
+    }
+}
+
+/// Whether a device may have the user that it names. The key in an app proves nothing about a person; a statement that
+/// the app's backend signed does.
+struct UserProof: Sendable {
+    /// The user that the device names; nil if it names none.
+    let user: String?
+    let text: String?
+    /// Whether the app asks for proofs.
+    let isNeeded: Bool
+    /// Hexadecimal text.
+    let secret: String?
+
+    /// - Parameter present: the user that the device has already, if its token is valid.
+    /// - Throws: `missing_field`, `forbidden`.
+    func check(present: String?, now: Timestamp) throws(PealError) {
+        guard let user, isNeeded, present.map(ExactText.init) != ExactText(user) else { return }
+        guard let text else {
+            throw PealError(.missingField, "user_id needs user_proof, signed by your backend", field: "user_proof")
+        }
+        let proved = SignedUser.id(in: text, member: "user_id", secrets: [secret].compactMap(\.self), now: now)
+        guard proved.map(ExactText.init) == ExactText(user) else {
+            throw PealError(
+                .forbidden, "user_proof must be signed with the device key's shared secret for this user_id",
+                field: "user_proof")
+        }
+    }
+}

@@ -1,0 +1,181 @@
+internal import PealCore
+internal import PealShapes
+
+/// A device's registration as received.
+struct DeviceDraft: Sendable {
+    var device = NativeDeviceDraft()
+    var deviceToken: String?
+    var userProof: String?
+    var sdkVersion: String?
+    var capabilities: Installation.Capabilities?
+}
+
+/// A sync as received.
+struct DeviceSyncDraft: Sendable {
+    var device = DeviceID(high: 0, low: 0)
+    var sync = DeviceSync()
+    /// Events that were read, or why they could not be.
+    var events: [Result<DeviceEvent, PealError>] = []
+}
+
+/// A claim as received.
+struct DeviceClaimDraft: Sendable {
+    var device = DeviceID(high: 0, low: 0)
+    var id = ClaimID(high: 0, low: 0)
+    var rev: Int64 = 0
+    var score: Double?
+}
+
+/// The requests of the device API. Unknown members are ignored, so that devices and servers of different versions work
+/// together.
+enum DeviceShapes {
+    static let registration = ObjectShape(
+        "DeviceRegistration", DeviceDraft(), "`user_id` needs `user_proof` unless the device has that user already.",
+        rules: [NativeShapes.addressForm()]
+    ) {
+        Entry(required: "platform", platform) { $0.device.platform = $1 }
+        Entry("environment", NativeShapes.environment) { $0.device.environment = $1 }
+        Entry(required: "address", NativeShapes.address) { $0.device.address = $1 }
+        Entry("device_token", .text()) { $0.deviceToken = $1 }
+        Entry("user_proof", .text(characters: Limits.signedUserIDBytesMax)) { $0.userProof = $1 }
+        Entry("sdk_version", .text()) { $0.sdkVersion = $1 }
+        Entry("capabilities", capabilities.shape) { $0.capabilities = $1 }
+        Entry(including: NativeDeviceShapes.shared(identifiers: "DeviceIdentifiers"), \.device.facts)
+    }
+
+    private static let platform = Shape<Platform>.words(
+        "DevicePlatform", Platform.addressable.filter { $0 != .windowsPhone }.map { ($0.rawValue, $0) })
+
+    static let capabilities = ObjectShape("DeviceCapabilities", Installation.Capabilities()) {
+        for (name, capability) in capabilityNames {
+            Entry(name, .flag) { capabilities, isOn in
+                if isOn == true { capabilities.insert(capability) } else { capabilities.remove(capability) }
+            }
+        }
+    }
+
+    static let capabilityNames: [(String, Installation.Capabilities)] = [
+        ("nse_ledger", .ledger), ("background", .background), ("alerts", .alerts),
+        ("scheduled_summary", .scheduledSummary),
+    ]
+
+    static let sync = ObjectShape("DeviceSync", DeviceSyncDraft()) {
+        Entry(required: "device", .id()) { $0.device = $1 }
+        Entry(required: "have", holdings.shape) { $0.sync.held = $1 }
+        Entry("wakes", .list(.integer(0...Int64.max), max: Limits.reportedWakesMax)) { $0.sync.wakes = $1 ?? [] }
+        Entry("events", .list(anyEvent, max: Limits.deviceEventsMax)) { $0.events = $1 ?? [] }
+        Entry("capabilities", capabilities.shape) { $0.sync.capabilities = $1 }
+        Entry("cursor", cursor) { $0.sync.cursor = $1 }
+    }
+
+    private static let holdings = ObjectShape("DeviceHoldings", [MessageID: Int64]()) {
+        Entry(
+            "models",
+            .map(
+                "DeviceHeldModels", .integer(0...Int64.max), 0...Limits.heldModelsMax, of: "models",
+                key: {
+                    $0.unicodeScalars.count <= Limits.nameCharactersMax ? nil : "the name of a campaign is too long"
+                },
+                keySchema: .text(0...Limits.nameCharactersMax))
+        ) { _, _ in }
+        Entry(
+            "msgs",
+            .map(
+                "DeviceHeldMessages", .integer(0...Int64.max), 0...Limits.heldMessagesMax, of: "messages",
+                key: { MessageID($0) == nil ? "the name of a held message must be a UUID" : nil }, keySchema: .uuid)
+        ) { held, given in
+            held = (given ?? [:]).reduce(into: [:]) { held, pair in
+                if let id = MessageID(pair.key) { held[id] = pair.value }
+            }
+        }
+    }
+
+    /// `<milliseconds>_<message>`, as in `next`.
+    static let cursor = Shape<String>.text(characters: 60).checked { text, reading throws(PealError) in
+        let parts = text.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count == 2, (1...16).contains(parts[0].utf8.count),
+            parts[0].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let deadline = Int64(parts[0]),
+            let message = MessageID(parts[1])
+        else {
+            throw reading.refusal("must be `next` of the previous response")
+        }
+        return MomentCursor(deadline: Timestamp(milliseconds: deadline), message: message)
+    }.stating(("pattern", "^[0-9]{1,16}_[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$"))
+
+    static func text(_ cursor: MomentCursor) -> String { "\(cursor.deadline.milliseconds)_\(cursor.message)" }
+
+    static let claim = ObjectShape("DeviceClaim", DeviceClaimDraft()) {
+        Entry(required: "device", .id()) { $0.device = $1 }
+        Entry(required: "claim_id", .id()) { $0.id = $1 }
+        Entry(required: "rev", .integer(0...Int64.max)) { $0.rev = $1 }
+        Entry("score", share) { $0.score = $1 }
+    }
+
+    private static let share = Shape<Double>(
+        read: { json, reading throws(PealError) in
+            guard json.stringValue == nil, let value = json.doubleValue else {
+                throw reading.wrongType(json, "a number")
+            }
+            guard (0...1).contains(value) else { throw reading.refusal("must be a number from 0 to 1") }
+            return value
+        }, describe: { _ in Schema.number.with("minimum", 0).with("maximum", 1) })
+}
+
+/// Events. One that cannot be read is refused alone.
+extension DeviceShapes {
+    static let events = Shape<[Result<DeviceEvent, PealError>]>.list(anyEvent, min: 1, max: Limits.deviceEventsMax)
+
+    /// An error holds the event's id before the message.
+    private static let anyEvent = event.shape.checked { draft, reading throws(PealError) in
+        try draft.event(reading)
+    }.deferred()
+
+    static let event = ObjectShape("DeviceEvent", DeviceEventDraft()) {
+        Entry(required: "event_id", .id()) { $0.id = $1 }
+        Entry(required: "type", .words("DeviceEventType", kinds)) { $0.kind = $1 }
+        Entry(required: "at", .time) { $0.at = $1 }
+        Entry("message", .id()) { $0.message = $1 }
+        Entry("button", .text()) { $0.detail.button = $1 }
+        Entry("content", .text()) { $0.detail.content = $1 }
+        Entry("reason", .words("DeviceSuppression", suppressions)) { $0.detail.reason = $1 }
+        Entry("snapshot", bytes(Limits.contextSnapshotBytesMax)) { $0.shared.snapshot = $1 }
+        Entry("trace", bytes(Limits.contextTraceBytesMax)) { $0.shared.trace = $1 }
+        Entry("hour", .integer(0...23)) { $0.shared.hour = $1 }
+    }
+
+    private static let kinds = DeviceEvent.Kind.allCases.map { ($0.name, $0) }
+    private static let suppressions = ["duplicate", "revoked", "foreground", "no_permission", "late"].map { ($0, $0) }
+
+    private static func bytes(_ max: Int) -> Shape<[UInt8]> {
+        Shape<String>.text(characters: (max + 2) / 3 * 4).checked { text, reading throws(PealError) in
+            guard let bytes = Base64URL.decode(text), bytes.count <= max else {
+                throw reading.refusal("must be base64 of at most \(max) bytes")
+            }
+            return bytes
+        }
+    }
+}
+
+/// An event as received.
+struct DeviceEventDraft: Sendable {
+    var id = Identifier<DeviceEvent>(high: 0, low: 0)
+    var kind = DeviceEvent.Kind.received
+    var at = Timestamp(milliseconds: 0)
+    var message: MessageID?
+    var detail = DeviceEvent.Detail()
+    var shared = DeviceEvent.Shared()
+
+    /// The event, without members that do not belong to its type.
+    func event(_ reading: borrowing Reading) throws(PealError) -> DeviceEvent {
+        var event = DeviceEvent(id: id, kind: kind, message: message, at: at)
+        switch kind {
+        case .opened, .dismissed: event.detail.button = detail.button
+        case .contentOpened: event.detail.content = detail.content
+        case .suppressed: event.detail.reason = detail.reason
+        case .shown: (event.shared.snapshot, event.shared.trace) = (shared.snapshot, shared.trace)
+        case .appOpened: event.shared.hour = shared.hour
+        case .received: break
+        }
+        return event
+    }
+}

@@ -1,0 +1,116 @@
+/// A wake-up push to one device: which messages are open for its user.
+package struct WakeOrder: Sendable {
+    package let app: AppKey
+    package let device: Device
+    package let number: Int64
+    /// Whether the device shall sync at once.
+    package let asksForSync: Bool
+    package let entries: [Entry]
+
+    package init(app: AppKey, device: Device, number: Int64, asksForSync: Bool, entries: [Entry]) {
+        self.app = app
+        self.device = device
+        self.number = number
+        self.asksForSync = asksForSync
+        self.entries = entries
+    }
+
+    package struct Entry: Sendable, Hashable {
+        package let message: MessageID
+        package let rev: Int64
+        package let campaignID: String?
+        package let fallbackAt: Timestamp
+
+        package init(message: MessageID, rev: Int64, campaignID: String?, fallbackAt: Timestamp) {
+            self.message = message
+            self.rev = rev
+            self.campaignID = campaignID
+            self.fallbackAt = fallbackAt
+        }
+
+        fileprivate var json: JSON {
+            let id = JSON.string(message.description)
+            return .array([id, .integer(rev), .string(campaignID ?? ""), .integer(fallbackAt.milliseconds)])
+        }
+    }
+
+    /// The content of the push.
+    /// - Parameter isShort: names no message and asks for a sync instead, for entries that do not fit.
+    package func content(isShort: Bool = false) -> Content {
+        let named = isShort ? [] : entries.prefix(Limits.wakeMessagesMax)
+        var content = Content()
+        content.data["w"] = .integer(number)
+        if asksForSync || isShort { content.data["a"] = 1 }
+        content.data["m"] = .array(named.map(\.json))
+        return content
+    }
+
+    /// Never stored for a device that is offline: it would replace a stored alert.
+    package static let options: MessageOptions = {
+        var options = MessageOptions()
+        options.isBackground = true
+        options.priority = .normal
+        options.life = .seconds(0)
+        options.collapseKey = "w"
+        return options
+    }()
+}
+
+extension StoreWriting {
+    /// Takes the devices that are due for a wake-up push, and spends it from their budgets. A device that has no
+    /// claimable message any more is not looked at again until it gets one.
+    /// - Parameter jitter: for each device.
+    /// - Returns: the pushes to send now, and how many devices were looked at.
+    package func takeWakes(
+        now: Timestamp, limit: Int, jitter: () -> Duration
+    ) throws -> (orders: [WakeOrder], count: Int) {
+        let due = try dueInstallations(now: now, limit: limit)
+        var orders: [WakeOrder] = []
+        for var installation in due {
+            installation.noteSilence(at: now)
+            let device = try device(app: installation.app, key: installation.device)
+            if let device { try classify(&installation, of: device, at: now) }
+            if let device, let order = try order(&installation, device, now: now, jitter: jitter()) {
+                orders.append(order)
+            }
+            try putInstallation(installation)
+        }
+        return (orders, due.count)
+    }
+
+    private func order(
+        _ installation: inout Installation, _ device: Device, now: Timestamp, jitter: Duration
+    ) throws -> WakeOrder? {
+        installation.wakes.dueAt = nil
+        let route = device.address.route
+        guard let user = device.userID, device.retirement == nil, route.wakesApps,
+            installation.capabilities.choosesMoments
+        else { return nil }
+        var entries: [WakeOrder.Entry] = []
+        var isWanted = false
+        for moment in try openMoments(
+            app: installation.app, userID: user, after: nil, limit: Limits.wakeMessagesMax * 2)
+        {
+            guard try momentRoutes(app: installation.app, message: moment.message).contains(route),
+                let message = try message(app: installation.app, id: moment.message)
+            else { continue }
+            if moment.isClaimable, moment.fallbackAt > now { isWanted = true }
+            entries.append(
+                .init(
+                    message: moment.message, rev: moment.rev, campaignID: message.campaignID,
+                    fallbackAt: moment.fallbackAt))
+        }
+        guard isWanted else { return nil }
+        let earliest = installation.wakes.allowed(at: now)
+        guard earliest <= now else {
+            installation.wakes.dueAt = earliest
+            return nil
+        }
+        let isSilent = installation.wakes.number - installation.wakes.countedThrough >= Limits.wakesUncountedMax
+        let asks = installation.classification != .available || isSilent
+        installation.wakes.take(asking: asks, at: now, jitter: jitter)
+        return WakeOrder(
+            app: installation.app, device: device, number: installation.wakes.number, asksForSync: asks,
+            entries: entries)
+    }
+}

@@ -1,0 +1,307 @@
+/// Registers devices for their own apps, and serves what an app asks for its device.
+package struct InstallationVerbs: Sendable {
+    package let devices: DeviceVerbs
+    package let hasher: any KeyHasher
+    package let randomness: any Randomness
+
+    package init(devices: DeviceVerbs, hasher: any KeyHasher, randomness: any Randomness) {
+        self.devices = devices
+        self.hasher = hasher
+        self.randomness = randomness
+    }
+
+    private var store: any Store { devices.store }
+
+    /// What the tokens of devices begin with.
+    package static let tokenPrefix = "pdt_"
+
+    /// A device as its app describes it.
+    package struct Draft: Sendable {
+        /// Its id is that of a new device.
+        package var registration: DeviceRegistration
+        package var capabilities: Installation.Capabilities
+        package var sdkVersion: String?
+        /// The present token; nil if the device shows none.
+        package var deviceToken: String?
+
+        package init(
+            registration: DeviceRegistration, capabilities: Installation.Capabilities, sdkVersion: String?,
+            deviceToken: String?
+        ) {
+            self.registration = registration
+            self.capabilities = capabilities
+            self.sdkVersion = sdkVersion
+            self.deviceToken = deviceToken
+        }
+    }
+
+    package struct Registered: Sendable {
+        package let device: Device
+        package let isNew: Bool
+        /// The token that is valid from now on.
+        package let deviceToken: String
+    }
+
+    /// Registers a device. With a valid token, the request is about the token's device; otherwise about the one that
+    /// has the address, whose token and user end, or about a new one.
+    /// - Parameters:
+    ///   - key: the app's key that the request was sent with.
+    ///   - checkUser: throws if the device may not have the user of the draft. It receives the user that the device has
+    ///     already, if the token proves that it is the same device.
+    package func register(
+        _ draft: Draft, app: AppKey, key: KeyID, _ call: VerbCall,
+        checkUser: @escaping @Sendable (_ present: String?) throws(PealError) -> Void
+    ) async throws -> Registered {
+        let fresh = Self.tokenPrefix + Base64URL.encode(randomness.bytes(32))
+        let (freshHash, shown) = (hasher.hash(fresh), draft.deviceToken.map { (text: $0, hash: hasher.hash($0)) })
+        let isFull = try await devices.isFull(app)
+        let registered = try await store.write(.intake) { [devices] store in
+            let known = try shown.flatMap { try store.installation(tokenHash: $0.hash, now: call.now) }
+            let present = try known.flatMap { known in
+                known.app == app ? try store.device(app: app, key: known.device) : nil
+            }
+            try checkUser(present?.userID)
+            var registration = draft.registration
+            if let present {
+                registration.id = present.id
+                registration.identityOnMove = .newID
+            } else {
+                registration.identityOnMove = .knownID
+            }
+            let holder = try present ?? store.device(app: app, address: registration.address)
+            registration.detail.alias = holder?.detail.alias
+            registration.detail.vendorOS = holder?.detail.vendorOS
+            let result = try devices.register(
+                registration, app: app, isFull: isFull, in: store, now: call.now)
+            // Budget and reachability belong to the device and outlive its tokens.
+            var installation =
+                try store.installation(app: app, device: result.device.key)
+                ?? Installation(
+                    app: app, device: result.device.key, tokenHash: freshHash, key: key,
+                    capabilities: draft.capabilities, seenAt: call.now)
+            let deviceToken = present == nil ? fresh : shown?.text ?? fresh
+            if present == nil { installation.tokenHash = freshHash }
+            installation.key = key
+            installation.capabilities = draft.capabilities
+            installation.sdkVersion = draft.sdkVersion
+            installation.seenAt = call.now
+            if result.device.userID != nil, installation.wakes.dueAt == nil {
+                installation.wakes.dueAt = call.now + .seconds(Limits.wakeIntervalSeconds)
+            }
+            // A new one has not said yet what the person allows: its first sync does.
+            if installation.classification != .unknown {
+                try store.classify(&installation, of: result.device, at: call.now)
+            }
+            try store.putInstallation(installation)
+            return Registered(device: result.device, isNew: result.isNew, deviceToken: deviceToken)
+        }
+        if registered.isNew { devices.added(to: app) }
+        return registered
+    }
+
+    /// Exchanges everything that is new with a device, in one transaction. A repeated call has no further effect.
+    package func sync(_ sync: DeviceSync, of device: DeviceKey, app: AppKey, now: Timestamp) async throws -> SyncResult
+    {
+        try await store.write(.intake) { store in
+            guard var installation = try store.installation(app: app, device: device),
+                let owner = try store.device(app: app, key: device)
+            else { throw PealError(.unauthorized, "the device was deleted") }
+            installation.seenAt = max(installation.seenAt, now)
+            installation.report(wakes: sync.wakes, at: now)
+            if let capabilities = sync.capabilities { installation.capabilities = capabilities }
+            try store.classify(&installation, of: owner, at: now)
+            let reader = MomentReader(store: store, device: owner, app: app)
+            let refused = try reader.record(sync.events, in: store, now: now)
+            var result = try reader.open(sync)
+            result.refused = refused
+            let mayWait = !sync.held.isEmpty || !result.messages.isEmpty
+            if mayWait, installation.wakes.dueAt == nil, installation.capabilities.choosesMoments {
+                installation.wakes.dueAt = now + .seconds(Limits.wakeIntervalSeconds)
+            }
+            try store.putInstallation(installation)
+            return result
+        }
+    }
+
+    /// Handles a device's request to show a message to its user now. A repeated claim gets the same answer.
+    /// - Throws: `not_found` if the device cannot see the message.
+    package func claim(
+        _ message: MessageID, for device: DeviceKey, app: AppKey, id: ClaimID, rev: Int64, score: Double?,
+        now: Timestamp
+    ) async throws -> MomentVerbs.Grant {
+        try await store.write(.intake) { store in
+            guard let installation = try store.installation(app: app, device: device),
+                let owner = try store.device(app: app, key: device)
+            else { throw PealError(.unauthorized, "the device was deleted") }
+            guard let moment = try MomentReader(store: store, device: owner, app: app).moment(message) else {
+                throw PealError.notFound("message")
+            }
+            let claim = MomentClaim(
+                id: id, target: .init(device: device, route: owner.address.route), rev: rev,
+                hasLedger: installation.capabilities.contains(.ledger), score: score)
+            guard let step = try store.apply(.claim(claim), to: moment, now: now) else { return .refused(.claimed) }
+            if let refusal = step.refusal { return .refused(refusal) }
+            return .granted(showBy: step.moment.claim?.until ?? now)
+        }
+    }
+
+    /// Stores what happened on a device.
+    /// - Parameter message: if the request is about one message: it must be visible to the device.
+    /// - Returns: the events that were not stored.
+    /// - Throws: `not_found` for `message`.
+    package func record(
+        _ events: [DeviceEvent], of message: MessageID? = nil, from device: DeviceKey, app: AppKey, now: Timestamp
+    ) async throws -> [RefusedEvent] {
+        try await store.write(.intake) { store in
+            guard let owner = try store.device(app: app, key: device) else {
+                throw PealError(.unauthorized, "the device was deleted")
+            }
+            let reader = MomentReader(store: store, device: owner, app: app)
+            if let message, try !reader.isVisible(message) { throw PealError.notFound("message") }
+            return try reader.record(events, in: store, now: now)
+        }
+    }
+}
+
+/// What a device tells and asks for in a sync.
+package struct DeviceSync: Sendable {
+    /// Revisions of the messages that it holds.
+    package var held: [MessageID: Int64] = [:]
+    /// Numbers of the wake-ups that arrived.
+    package var wakes: [Int64] = []
+    package var events: [DeviceEvent] = []
+    /// nil if they are unchanged.
+    package var capabilities: Installation.Capabilities?
+    package var cursor: MomentCursor?
+
+    package init() {}
+}
+
+package struct SyncResult: Sendable {
+    /// Open messages that the device lacks, or has in another revision.
+    package var messages: [OpenMoment] = []
+    /// Messages that the device holds and that are not open for it any more.
+    package var revoked: [MessageID] = []
+    package var refused: [RefusedEvent] = []
+    /// Where the next call continues; nil if there is nothing more.
+    package var next: MomentCursor?
+    /// The device, for which content is chosen.
+    package var device: Device
+}
+
+/// An open moment with the content to show.
+package struct OpenMoment: Sendable {
+    package let moment: Moment
+    package let campaignID: String?
+    package let content: Content
+    package let start: Timestamp
+}
+
+/// Reads what one device may see: messages of its user on its route, messages that it has itself, and for receipts
+/// messages without a delivery window. The log of who got those is written after the push, so an early receipt could
+/// not be compared with it.
+package struct MomentReader {
+    let store: any StoreReading
+    let device: Device
+    let app: AppKey
+
+    package init(store: any StoreReading, device: Device, app: AppKey) {
+        self.store = store
+        self.device = device
+        self.app = app
+    }
+
+    /// The moment that the device may claim or report on; nil if it cannot see one.
+    package func moment(_ message: MessageID) throws -> Moment? {
+        if let own = try store.moment(app: app, message: message, device: device.key) { return own }
+        guard let user = device.userID,
+            let moment = try store.moment(.init(app: app, message: message, userID: user)),
+            try store.momentRoutes(app: app, message: message).contains(device.address.route)
+        else { return nil }
+        return moment
+    }
+
+    func isVisible(_ id: MessageID) throws -> Bool {
+        guard let message = try store.message(app: app, id: id) else { return false }
+        return try message.windowUntil == nil || moment(id) != nil
+    }
+
+    /// What a sync finds, without its events.
+    package func open(_ sync: DeviceSync) throws -> SyncResult {
+        var result = SyncResult(device: device)
+        for id in sync.held.keys.sorted() where sync.cursor == nil {
+            let moment = try moment(id)
+            if moment?.state != .open || moment?.userID != device.userID { result.revoked.append(id) }
+        }
+        guard let user = device.userID else { return result }
+        let moments = try store.openMoments(
+            app: app, userID: user, after: sync.cursor, limit: Limits.syncMomentsRead)
+        for (index, moment) in moments.enumerated() {
+            if sync.held[moment.message] != moment.rev { try add(moment, to: &result) }
+            let isFull = result.messages.count == Limits.syncMessagesMax && index < moments.count - 1
+            if isFull || index == Limits.syncMomentsRead - 1 {
+                result.next = MomentCursor(deadline: moment.deadline, message: moment.message)
+                break
+            }
+        }
+        return result
+    }
+
+    private func add(_ moment: Moment, to result: inout SyncResult) throws {
+        guard let draft = try store.draft(app: app, id: moment.message),
+            try store.momentRoutes(app: app, message: moment.message).contains(device.address.route)
+        else { return }
+        result.messages.append(
+            OpenMoment(
+                moment: moment, campaignID: draft.campaignID, content: draft.content,
+                start: draft.startAt ?? draft.createdAt))
+    }
+
+    /// Stores new events with everything that follows from them.
+    /// - Returns: the events that were refused.
+    package func record(_ events: [DeviceEvent], in store: any StoreWriting, now: Timestamp) throws -> [RefusedEvent] {
+        var refused: [RefusedEvent] = []
+        var accepted: [DeviceEvent] = []
+        for var event in events {
+            event.at = min(event.at, now)
+            let isOld = event.at < now - .seconds(Limits.deviceEventAgeSeconds)
+            if isOld {
+                refused.append(.init(id: event.id.description, error: .invalid("at", "the event is too old")))
+            } else if let message = event.message, try !isVisible(message) {
+                refused.append(.init(id: event.id.description, error: .notFound("message")))
+            } else {
+                accepted.append(event)
+            }
+        }
+        let isNew = try store.record(accepted, app: app, device: device.key, now: now)
+        var receipts: [Receipt] = []
+        for (event, isNew) in zip(accepted, isNew) where isNew {
+            if let user = device.userID, event.kind == .opened || event.shared.hour != nil {
+                let hour = event.at.milliseconds.floorDivided(by: 3_600_000) % 24
+                try store.countOpen(app: app, userID: user, hour: Int(hour))
+            }
+            guard let message = event.message else { continue }
+            receipts += event.kind.receipts.map {
+                Receipt(message: message, device: device.key, kind: $0, at: event.at)
+            }
+            if let receipt = event.kind.momentReceipt, let moment = try moment(message) {
+                _ = try store.apply(.receipt(receipt, device: device.key), to: moment, now: now)
+            }
+        }
+        try store.record(receipts, app: app)
+        return refused
+    }
+}
+
+extension StoreWriting {
+    /// Classifies a device by what is known now, and reports a change to webhooks.
+    func classify(_ installation: inout Installation, of device: Device, at now: Timestamp) throws {
+        guard let before = installation.classify(), let app = try app(key: installation.app) else { return }
+        let transition = DeviceTransition(
+            app: app.key, device: device, bundleID: app.bundleID, previous: before,
+            current: installation.classification, at: now)
+        // The same change has the same id wherever it is written.
+        let id = OutboxEventID(high: UInt64(bitPattern: now.milliseconds), low: UInt64(bitPattern: device.key))
+        try report(transition, id: id)
+    }
+}

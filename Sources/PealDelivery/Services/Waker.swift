@@ -1,0 +1,123 @@
+internal import Logging
+internal import PealCore
+
+/// Wakes apps that may choose the moment of a message: background pushes within each device's budget. A wake-up is
+/// spent before it is sent and never repeated, so that a crash costs one and a device never gets too many.
+struct Waker: Sendable {
+    private static let pollInterval: Duration = .seconds(1)
+    private static let sendSeconds: Int64 = 5
+
+    private let context: DeliveryContext
+
+    init(_ context: DeliveryContext) { self.context = context }
+
+    /// Runs until the process stops.
+    func run() async {
+        let sleeper = context.stop.sleeper()
+        repeat {
+            var count = Limits.wakesPerRound
+            while count >= Limits.wakesPerRound, !context.stop.isOn { count = await round() }
+        } while await context.stop.pause(sleeper, atMost: Self.pollInterval)
+    }
+
+    /// - Returns: how many devices were looked at.
+    private func round() async -> Int {
+        let (now, randomness) = (context.time.now, context.randomness)
+        do {
+            guard let next = try await context.store.read({ try $0.nextWakeAt() }), next <= now else { return 0 }
+            let (orders, count) = try await context.store.write(.rest) { store in
+                try store.takeWakes(now: now, limit: Limits.wakesPerRound) {
+                    let range = UInt64(2 * Limits.wakeJitterSeconds + 1)
+                    return .seconds(Int64(randomness.next() % range) - Limits.wakeJitterSeconds)
+                }
+            }
+            await send(orders)
+            return count
+        } catch {
+            context.logger.error("wake-ups could not be taken", metadata: ["error": "\(error)"])
+            return 0
+        }
+    }
+
+    private func send(_ orders: [WakeOrder]) async {
+        let groups = Dictionary(grouping: orders) { ActiveRoute(app: $0.app, route: $0.device.address.route) }
+        await withDiscardingTaskGroup { tasks in
+            for (route, orders) in groups { tasks.addTask { await send(orders, on: route) } }
+        }
+    }
+
+    /// A closed route, and an app without a credential, cost the wake-up.
+    private func send(_ orders: [WakeOrder], on route: ActiveRoute) async {
+        let isClosed = context.routes.change(route) { $0.closedUntil != nil }
+        guard !isClosed, let name = route.route.provider, let provider = context.providers[name] else { return }
+        let key = AccessCache.Key(app: route.app, provider: name, environment: route.route.environment)
+        do {
+            guard let access = try await access(key) else { return }
+            await send(orders, on: route, access, provider)
+        } catch {
+            context.logger.error("a credential could not be read", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func send(
+        _ orders: [WakeOrder], on route: ActiveRoute, _ access: RouteAccess, _ provider: any Provider
+    ) async {
+        let now = context.time.now
+        let message: MessageID = context.randomness.timeOrderedIdentifier(at: now)
+        let ordered = orders.sorted { $0.device.key < $1.device.key }
+        var page = DevicePage(
+            through: ordered.last?.device.key ?? 0, isLast: true, readAt: now, capacity: ordered.count)
+        var notifications: [Notification] = []
+        for order in ordered {
+            guard let notification = render(order, message, on: route.route, access, provider, now: now) else {
+                continue
+            }
+            notifications.append(notification)
+            order.device.address.bytes.withUnsafeBytes {
+                page.append(key: order.device.key, address: $0, revision: 0, locale: 0)
+            }
+        }
+        guard page.count > 0 else { return }
+        let control = context.messages.addControl(message)
+        let order = PageOrder(
+            slice: Slice.ID(app: route.app, message: message, route: route.route, rangeStart: 0, part: 0),
+            credential: access.credential, fingerprint: access.fingerprint, page: page, notifications: notifications,
+            variants: notifications.indices.map { UInt16($0) }, lane: .direct,
+            deadline: context.time.uptime + .seconds(Self.sendSeconds), control: control)
+        provider.send(order)
+        await context.time.race(atMost: .seconds(Limits.requestTimeoutSeconds)) { await order.flight.wait() }
+        context.messages.removeControl(control, of: message)
+        let answers = order.flight.snapshot
+        let accepted = answers.isAnswered.count { $0 } - answers.exceptions.count
+        context.metrics.change {
+            $0.wakesSent += page.count
+            $0.wakesAccepted += accepted
+        }
+    }
+
+    /// nil if not even the shortest form can be rendered.
+    private func render(
+        _ order: WakeOrder, _ message: MessageID, on route: Route, _ access: RouteAccess, _ provider: any Provider,
+        now: Timestamp
+    ) -> Notification? {
+        for isShort in [false, true] {
+            let render = RenderOrder(
+                message: message, content: order.content(isShort: isShort), options: WakeOrder.options, locale: nil,
+                route: route, providerAppID: access.providerAppID, expiresAt: now, now: now)
+            if let notification = try? provider.render(render) { return notification }
+        }
+        return nil
+    }
+
+    private func access(_ key: AccessCache.Key) async throws -> RouteAccess? {
+        let uptime = context.time.uptime
+        if let known = context.access.find(key, now: uptime) { return known.access }
+        let version = context.access.version(of: key)
+        let stored = try await context.store.read {
+            try $0.credential(app: key.app, provider: key.provider, environment: key.environment)
+        }
+        let access = stored.map { RouteAccess($0.credential, $0.record) }
+        context.access.keep(access, for: key, version: version, now: uptime)
+        return access
+    }
+}

@@ -1,0 +1,238 @@
+internal import PealCore
+
+/// `installation`: apps that registered their own device, with what reaching them in the background needs.
+enum InstallationTable {
+    private static let columns: Columns = """
+        app, seq, token_hash, api_key, capabilities, sdk_version, seen_at, wake_no, woken_at, woken_before, \
+        wake_asked, counted_to, wake_at, hits, misses, reach_at, class
+        """
+
+    static func installation(_ row: inout RowReader) throws -> Installation {
+        let (app, device): (AppKey, DeviceKey) = (try row.next(), try row.next())
+        let (hash, key): ([UInt8], KeyID) = (try row.next(), try row.next())
+        let capabilities = Installation.Capabilities(rawValue: try row.next())
+        let (version, seenAt): (String?, Timestamp) = (try row.next(), try row.next())
+        var installation = Installation(
+            app: app, device: device, tokenHash: hash, key: key, capabilities: capabilities, sdkVersion: version,
+            seenAt: seenAt)
+        installation.wakes.number = try row.next()
+        installation.wakes.lastAt = try row.next()
+        installation.wakes.earlierAt = try row.next()
+        installation.wakes.hasAsked = try row.next()
+        installation.wakes.countedThrough = try row.next()
+        installation.wakes.dueAt = try row.next()
+        installation.reachability.hits = try row.next()
+        installation.reachability.misses = try row.next()
+        installation.reachability.at = try row.next()
+        installation.classification = DeviceClassification(rawValue: try row.next()) ?? .unknown
+        return installation
+    }
+
+    static func find(tokenHash: [UInt8], now: Timestamp) -> SQL {
+        """
+        SELECT \(columns.of("i")) FROM installation i JOIN api_key k ON k.id = i.api_key
+        WHERE i.token_hash = \(tokenHash) AND (k.expires_at IS NULL OR k.expires_at > \(now))
+        """
+    }
+
+    static func find(_ device: DeviceKey, app: AppKey) -> SQL {
+        "SELECT \(columns) FROM installation WHERE app = \(app) AND seq = \(device)"
+    }
+
+    static func due(_ now: Timestamp, limit: Int) -> SQL {
+        """
+        SELECT \(columns) FROM installation WHERE wake_at <= \(now) AND wake_at IS NOT NULL
+        ORDER BY wake_at LIMIT \(limit)
+        """
+    }
+
+    static func nextDue() -> SQL {
+        "SELECT wake_at FROM installation WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1"
+    }
+
+    /// Those of a user's active devices.
+    static func of(_ userID: String, app: AppKey) -> SQL {
+        """
+        SELECT \(columns.of("i")) FROM device d JOIN installation i ON i.app = d.app AND i.seq = d.seq
+        WHERE d.app = \(app) AND d.user_id = \(userID) AND d.state = \(code: DeviceTable.State.active)
+        """
+    }
+
+    static func put(_ installation: Installation) -> SQL {
+        let changing = changing(installation)
+        return """
+            INSERT INTO installation \(row: ["app": installation.app, "seq": installation.device], changing)
+            ON CONFLICT (app, seq) DO UPDATE SET \(set: Array(changing))
+            """
+    }
+
+    private static func changing(_ installation: Installation) -> KeyValuePairs<String, any SQLStorable> {
+        let (wakes, reach) = (installation.wakes, installation.reachability)
+        return [
+            "token_hash": installation.tokenHash, "api_key": installation.key,
+            "capabilities": installation.capabilities.rawValue, "sdk_version": installation.sdkVersion,
+            "seen_at": installation.seenAt, "wake_no": wakes.number, "woken_at": wakes.lastAt,
+            "woken_before": wakes.earlierAt, "wake_asked": wakes.hasAsked, "counted_to": wakes.countedThrough,
+            "wake_at": wakes.dueAt, "hits": reach.hits, "misses": reach.misses, "reach_at": reach.at,
+            "class": installation.classification.rawValue,
+        ]
+    }
+}
+
+extension StoreSession {
+    func installation(tokenHash: [UInt8], now: Timestamp) throws -> Installation? {
+        try connection.first(
+            InstallationTable.find(tokenHash: tokenHash, now: now), InstallationTable.installation)
+    }
+
+    func installation(app: AppKey, device: DeviceKey) throws -> Installation? {
+        try connection.first(InstallationTable.find(device, app: app), InstallationTable.installation)
+    }
+
+    func putInstallation(_ installation: Installation) throws {
+        memo.installs[installation.app] = true
+        try connection.post(InstallationTable.put(installation))
+    }
+
+    func nextWakeAt() throws -> Timestamp? { try connection.value(InstallationTable.nextDue()) }
+
+    func dueInstallations(now: Timestamp, limit: Int) throws -> [Installation] {
+        try connection.all(InstallationTable.due(now, limit: limit), InstallationTable.installation)
+    }
+
+    /// Ends a device's token: the address, and with it the device, belongs to somebody else.
+    func endToken(app: AppKey, device: DeviceKey) throws {
+        try connection.post("DELETE FROM installation WHERE app = \(app) AND seq = \(device)")
+    }
+
+    /// Asks for wake-up pushes to a user's devices, as soon as their budgets allow it.
+    func requestWakes(app: AppKey, userID: String, now: Timestamp) throws {
+        guard try hasInstallations(app) else { return }
+        for var installation in try connection.all(
+            InstallationTable.of(userID, app: app), InstallationTable.installation)
+        where installation.capabilities.choosesMoments {
+            installation.wakes.request(at: now)
+            try putInstallation(installation)
+        }
+    }
+
+    private func hasInstallations(_ app: AppKey) throws -> Bool {
+        if let known = memo.installs[app] { return known }
+        let has = try connection.value("SELECT 1 FROM installation WHERE app = \(app) LIMIT 1", Int64.self) != nil
+        memo.installs[app] = has
+        return has
+    }
+}
+
+/// `device_event` and `context_sample`: what devices reported, and what people agreed to share.
+enum DeviceEventTable {
+    static func insert(_ event: DeviceEvent, app: AppKey, device: DeviceKey, now: Timestamp) -> SQL {
+        """
+        INSERT INTO device_event \(row: [
+            "app": app, "seq": device, "id": event.id, "kind": event.kind.rawValue, "message": event.message,
+            "at": event.at, "stored_at": now, "detail": detail(event),
+        ])
+        ON CONFLICT (app, seq, id) DO NOTHING
+        """
+    }
+
+    static func insertSample(_ event: DeviceEvent, app: AppKey, device: DeviceKey) -> SQL {
+        """
+        INSERT INTO context_sample \(row: [
+            "app": app, "seq": device, "id": event.id, "message": event.message, "at": event.at,
+            "snapshot": event.shared.snapshot, "trace": event.shared.trace, "hour": event.shared.hour,
+        ])
+        ON CONFLICT (app, seq, id) DO NOTHING
+        """
+    }
+
+    /// As compact JSON; nil if there is none.
+    private static func detail(_ event: DeviceEvent) -> [UInt8]? {
+        guard event.detail != DeviceEvent.Detail() else { return nil }
+        return JSON.compact([
+            ("button", event.detail.button.map(JSON.string)), ("content", event.detail.content.map(JSON.string)),
+            ("reason", event.detail.reason.map(JSON.string)),
+        ]).bytes
+    }
+}
+
+extension StoreSession {
+    func record(_ events: [DeviceEvent], app: AppKey, device: DeviceKey, now: Timestamp) throws -> [Bool] {
+        var isNew: [Bool] = []
+        for event in events {
+            let count = try connection.execute(
+                DeviceEventTable.insert(event, app: app, device: device, now: now))
+            isNew.append(count > 0)
+            if count > 0, event.shared != DeviceEvent.Shared() {
+                try connection.post(DeviceEventTable.insertSample(event, app: app, device: device))
+            }
+        }
+        return isNew
+    }
+}
+
+/// `open_hour`: at which hours of the day people open what they are sent.
+extension StoreSession {
+    /// The name of everybody together.
+    private static let everybody = ""
+    /// As many opens of its own as a user needs to count as much as everybody else.
+    private static let priorOpens = 12.0
+
+    func countOpen(app: AppKey, userID: String, hour: Int) throws {
+        try connection.post(
+            [Self.everybody, userID].map { name in
+                """
+                INSERT INTO open_hour (app, user_id, hour, n) VALUES (\(app), \(name), \(hour), 1)
+                ON CONFLICT (app, user_id, hour) DO UPDATE SET n = open_hour.n + 1
+                """
+            } as [SQL])
+    }
+
+    private func openHours(app: AppKey, userID: String) throws -> [Double] {
+        var hours = Array(repeating: 0.0, count: 24)
+        try connection.query(
+            "SELECT hour, n FROM open_hour WHERE app = \(app) AND user_id = \(userID)"
+        ) { row in
+            let (hour, count): (Int, Int) = (try row.next(), try row.next())
+            if hours.indices.contains(hour) { hours[hour] = Double(count) }
+        }
+        return hours
+    }
+
+    /// When the server sends a message to a user if no device claims it; nil for the end of the window.
+    func fallback(
+        of user: String, in draft: MessageDraft, _ window: DeliveryWindow, now: Timestamp
+    ) throws -> Timestamp? {
+        guard draft.options.unreachable != .deadline, try !isReachable(user, app: draft.app, within: window.until - now)
+        else { return nil }
+        if draft.options.unreachable == .now { return now }
+        return try bestHour(of: user, app: draft.app, from: now, until: window.until)
+    }
+
+    private func isReachable(_ user: String, app: AppKey, within span: Duration) throws -> Bool {
+        guard try hasInstallations(app) else { return false }
+        return try connection.all(InstallationTable.of(user, app: app), InstallationTable.installation)
+            .contains { $0.isReachable(within: span) }
+    }
+
+    /// The beginning of the hour in which the user most probably opens: own opens, shrunk to those of everybody.
+    private func bestHour(
+        of user: String, app: AppKey, from start: Timestamp, until end: Timestamp
+    ) throws -> Timestamp? {
+        let (own, all) = (
+            try openHours(app: app, userID: user), try openHours(app: app, userID: Self.everybody)
+        )
+        let total = all.reduce(0, +)
+        guard total > 0 else { return nil }
+        var best: (at: Timestamp, score: Double)?
+        var at = start
+        while at < end {
+            let hour = at.milliseconds.floorDivided(by: 3_600_000)
+            let index = Int(hour % 24)
+            let score = own[index] + Self.priorOpens * (all[index] + 1) / (total + 24)
+            if best.map({ score > $0.score }) ?? true { best = (at, score) }
+            at = Timestamp(milliseconds: (hour + 1) * 3_600_000)
+        }
+        return best?.at
+    }
+}

@@ -1,0 +1,97 @@
+import PealCore
+import Testing
+
+@Suite("Reachability")
+struct ReachabilityTests {
+    private static let start = Timestamp(seconds: 1_795_219_200)
+    private static let able: Installation.Capabilities = [.background, .alerts]
+
+    private static func installation(_ capabilities: Installation.Capabilities = able) -> Installation {
+        Installation(
+            app: 1, device: 1, tokenHash: [], key: KeyID(high: 1, low: 1), capabilities: capabilities, seenAt: start)
+    }
+
+    @Test("evidence halves in three days")
+    func halfLife() {
+        var reach = Reachability()
+        reach.add(hits: 8, misses: 0, at: Self.start)
+        #expect(reach.hits == 8_000_000)
+        reach.add(hits: 0, misses: 0, at: Self.start + .seconds(3 * 86_400))
+        #expect(abs(reach.hits - 4_000_000) <= 1)
+        reach.add(hits: 0, misses: 0, at: Self.start + .seconds(9 * 86_400 / 2))
+        #expect(abs(Double(reach.hits) - 4_000_000 / 2.0.squareRoot()) < 10)
+        reach.add(hits: 0, misses: 0, at: Self.start + .seconds(1000 * 86_400))
+        #expect(reach.hits == 0)
+    }
+
+    @Test("a device is unknown without evidence, changes class with hysteresis, and is unavailable if it says so")
+    func classes() {
+        var reach = Reachability()
+        #expect(reach.classification(Self.able, before: .unknown) == .unknown)
+        reach.add(hits: 1, misses: 0, at: Self.start)
+        #expect(reach.classification(Self.able, before: .unknown) == .available)
+        reach.add(hits: 0, misses: 4, at: Self.start)
+        #expect(reach.classification(Self.able, before: .available) == .available, "2 of 7: between the borders")
+        #expect(reach.classification(Self.able, before: .unavailable) == .unavailable)
+        reach.add(hits: 0, misses: 4, at: Self.start)
+        #expect(reach.classification(Self.able, before: .available) == .unavailable)
+        for capabilities: Installation.Capabilities in [
+            [], [.background], [.alerts], [.background, .alerts, .scheduledSummary],
+        ] { #expect(Reachability().classification(capabilities, before: .available) == .unavailable) }
+    }
+
+    @Test("a sync counts each wake-up once: those it names as arrived, the others as lost, the newest not yet")
+    func reports() {
+        var phone = Self.installation()
+        var now = Self.start
+        for _ in 1...4 {
+            phone.wakes.take(asking: false, at: now, jitter: .zero)
+            now = now + .seconds(1800)
+        }
+        now = Self.start + .seconds(3 * 1800 + 60)
+        phone.report(wakes: [1, 3, 3, 0, 99, -5], at: now)
+        #expect(phone.wakes.countedThrough == 3)
+        #expect(phone.reachability.hits == 2_000_000 && phone.reachability.misses == 1_000_000)
+        let before = phone
+        phone.report(wakes: [1, 2, 3], at: now)
+        #expect(phone == before, "a repeated report")
+        phone.report(wakes: [4], at: now)
+        #expect(phone.wakes.countedThrough == 4 && phone.reachability.hits == 3_000_000)
+        phone.wakes.take(asking: false, at: now, jitter: .zero)
+        phone.report(wakes: [], at: now + .seconds(300))
+        #expect(phone.reachability.misses > 1_900_000)
+    }
+
+    @Test("a phone that does not answer when asked counts as unreached, once")
+    func silence() {
+        var phone = Self.installation()
+        phone.wakes.take(asking: true, at: Self.start + .seconds(10), jitter: .zero)
+        phone.noteSilence(at: Self.start + .seconds(309))
+        #expect(phone.reachability.misses == 0)
+        for _ in 0..<2 { phone.noteSilence(at: Self.start + .seconds(310)) }
+        #expect(phone.reachability.misses == 1_000_000)
+        var answered = Self.installation()
+        answered.wakes.take(asking: true, at: Self.start, jitter: .zero)
+        answered.seenAt = Self.start + .seconds(3)
+        answered.noteSilence(at: Self.start + .seconds(1000))
+        #expect(answered.reachability.misses == 0)
+    }
+
+    @Test("whatever asks for wake-ups, no hour has more than two and no two are closer than 20 minutes")
+    func budget() {
+        var wakes = WakeUps()
+        var times: [Timestamp] = []
+        var seed: UInt64 = 7
+        for minute in 0..<(48 * 60) {
+            let now = Self.start + .seconds(Int64(minute) * 60)
+            seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            if seed >> 60 < 5 { wakes.request(at: now) }
+            guard let due = wakes.dueAt, due <= now, wakes.allowed(at: now) <= now else { continue }
+            wakes.take(asking: false, at: now, jitter: .seconds(Int64(seed >> 50) % 601 - 300))
+            times.append(now)
+        }
+        #expect(times.count > 80)
+        for (first, second) in zip(times, times.dropFirst()) { #expect(second - first >= .seconds(1200)) }
+        for (first, third) in zip(times, times.dropFirst(2)) { #expect(third - first >= .seconds(3600)) }
+    }
+}

@@ -1,0 +1,74 @@
+import PealCore
+import PealDelivery
+import PealStore
+import PealTesting
+import Testing
+
+@Suite("Wake-up pushes", .timeLimit(.minutes(10)))
+struct WakeTests {
+    private static func install(
+        _ fixture: DeliveryFixture, _ number: Int, route: Route = .apnsProduction
+    ) async throws {
+        try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] store in
+            let device = try store.register(
+                DeviceRegistration(
+                    id: DeliveryFixture.deviceID(number),
+                    address: Address(route: route, bytes: DeliveryFixture.address(number)), userID: "ann"),
+                app: app, now: now
+            ).device
+            try store.putInstallation(
+                Installation(
+                    app: app, device: device.key, tokenHash: Array(repeating: UInt8(number), count: 32),
+                    key: KeyID(high: 1, low: 1), capabilities: [.background, .alerts], seenAt: now))
+        }
+    }
+
+    private static func schedule(_ fixture: DeliveryFixture) async throws -> MessageID {
+        var audience = Audience()
+        audience.users = ["ann"]
+        var draft = fixture.draft(audience, lifeSeconds: 30 * 3600)
+        draft.window = DeliveryWindow(until: fixture.now + .seconds(6 * 3600), method: .contextAware)
+        try await fixture.store.write(.intake) { [draft] in try $0.insertMessage(draft) }
+        return draft.id
+    }
+
+    @Test("go to every phone of the user over its own network, in the direct lane, and never for the message itself")
+    func wakes() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.putCredential(.production, .fcm)
+        let fcm = ScriptedProvider(.fcm)
+        try await Self.install(fixture, 1)
+        try await Self.install(fixture, 2)
+        try await Self.install(fixture, 3, route: .fcm)
+        let service = fixture.service(providers: [.apns: fixture.provider, .fcm: fcm])
+        try await fixture.running(service) {
+            let message = try await Self.schedule(fixture)
+            try await fixture.drive { fixture.provider.pages.count + fcm.pages.count == 2 }
+            let page = try #require(fixture.provider.pages.first)
+            #expect(page.page.keys == [1, 2] && page.lane == .direct && page.notifications.count == 2)
+            #expect(page.slice.message != message, "a wake-up has an id of its own")
+            #expect(fcm.pages.first?.page.keys == [3])
+            #expect(fixture.provider.sentCount(message) == 0)
+            fixture.time.advance(by: .seconds(1100))
+            try await fixture.pass(seconds: 5)
+            #expect(fixture.provider.pages.count == 1, "within 20 minutes there is no second one")
+            #expect(service.metrics.snapshot.wakesSent == 3 && service.metrics.snapshot.wakesAccepted == 3)
+        }
+    }
+
+    @Test("are not repeated when the network refuses them, and not sent without a credential")
+    func refused() async throws {
+        let fixture = try await DeliveryFixture()
+        try await Self.install(fixture, 1)
+        try await Self.install(fixture, 2, route: .apnsSandbox)
+        fixture.provider.answers { _ in .verdict(.holdAddress(after: .seconds(10)), "TooManyRequests") }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            _ = try await Self.schedule(fixture)
+            try await fixture.drive { service.metrics.snapshot.wakesSent == 1 }
+            try await fixture.pass(seconds: 60)
+            #expect(fixture.provider.pages.map(\.page.keys) == [[1]])
+            #expect(service.metrics.snapshot.wakesAccepted == 0)
+        }
+    }
+}

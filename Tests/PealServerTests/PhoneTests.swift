@@ -1,0 +1,203 @@
+import Foundation
+import PealCore
+import PealDevice
+import PealTesting
+import PealWire
+import Synchronization
+import Testing
+
+@testable import PealSDK
+
+/// The real SDK over real HTTP against a real server and simulator; only sensors and notification centre are simulated.
+@Suite("A phone", .serialized, .timeLimit(.minutes(10)))
+struct PhoneTests {
+    private static let address = String(repeating: "0", count: 62) + "0a"
+
+    /// What the person sees.
+    private final class Screen: NotificationBoard {
+        private struct State {
+            var shown: Set<String> = []
+            var alerts: [String: Int] = [:]
+        }
+
+        private let state = Mutex(State())
+
+        func add(_ notification: LocalNotification) async throws {
+            state.withLock {
+                $0.shown.insert(notification.id)
+                if !notification.isSilent { $0.alerts[notification.id, default: 0] += 1 }
+            }
+        }
+
+        func contains(_ id: String) async -> Bool { state.withLock { $0.shown.contains(id) } }
+        func remove(_ ids: [String]) async { state.withLock { $0.shown.subtract(ids) } }
+        func permission() async -> NotificationPermission { NotificationPermission(allowsAlerts: true) }
+        func register(_ categories: [NotificationCategory]) async {}
+
+        func alerts(_ id: String) -> Int { state.withLock { $0.alerts[id] ?? 0 } }
+    }
+
+    /// The network, which the test can cut in front of requests.
+    private final class Network: HTTPExchange {
+        struct Cut: Error {}
+
+        private let exchange = URLSessionExchange()
+        private let cut = Mutex<String?>(nil)
+
+        /// Loses requests whose path contains `part`; nil for none.
+        func lose(_ part: String?) { cut.withLock { $0 = part } }
+
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            let part = cut.withLock { $0 }
+            if let part, request.url.path.contains(part) { throw Cut() }
+            return try await exchange.send(request)
+        }
+    }
+
+    /// Whether this is a good moment, as the test says.
+    private final class Mood: MomentPolicy {
+        private let isGood = Mutex(false)
+
+        func set(_ isGood: Bool) { self.isGood.withLock { $0 = isGood } }
+
+        func choose(_ wake: MomentWake) -> MomentChoice {
+            MomentChoice(show: isGood.withLock { $0 } ? wake.held.first?.id : nil, score: 0.25)
+        }
+    }
+
+    /// A phone with a person signed in.
+    private struct Phone {
+        let peal: Peal
+        let screen = Screen()
+        let network = Network()
+        let mood = Mood()
+
+        init(_ server: RunningServer, key: String, folder: URL, name: String) async throws {
+            var configuration = PealConfiguration(
+                server: try #require(URL(string: server.address)), key: key, group: "group.test")
+            configuration.folder = folder.appendingPathComponent(name)
+            var parts = PealSurroundings(exchange: network, board: screen).parts(configuration)
+            parts.policy = mood
+            peal = Peal(configuration, engine: MomentEngine(parts))
+            await peal.setDeviceToken(Data([UInt8](repeating: 0, count: 31) + [10]))
+            try await peal.signIn(user: "ann")
+        }
+    }
+
+    private struct World {
+        let fixture: ServerFixture
+        let server: RunningServer
+        let app: String
+        let key: String
+
+        init() async throws {
+            fixture = try await ServerFixture()
+            server = try await fixture.startServer()
+            app = try await fixture.makeApp(server)
+            _ = try await server.call(
+                "PATCH", app, ["settings": ["device": ["verify_user_id": false]]], expect: 200)
+            let made = try await server.call("POST", "\(app)/keys", ["dialect": "device"], expect: 201)
+            key = try #require(made["token"]?.stringValue)
+        }
+
+        func phone(_ name: String = "phone") async throws -> Phone {
+            try await Phone(server, key: key, folder: fixture.folder, name: name)
+        }
+
+        func schedule(_ title: String) async throws -> String {
+            let until = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000)
+            let sent = try await server.call(
+                "POST", "\(app)/messages",
+                [
+                    "audience": ["users": ["ann"]], "content": ["title": .string(title), "body": "World"],
+                    "schedule": ["window": ["until": .string(until.description)]], "method": "context_aware",
+                ], expect: 202)
+            return try #require(sent["id"]?.stringValue)
+        }
+
+        func receipts(_ message: String, of server: RunningServer? = nil) async throws -> JSON? {
+            try await (server ?? self.server).call("GET", "\(app)/messages/\(message)", expect: 200)["receipts"]
+        }
+
+        /// The wake-ups that the simulated phone received.
+        func wakes() async throws -> [Push] {
+            try await fixture.inbox(device: PhoneTests.address).compactMap { item in
+                guard item["headers"]?["apns-push-type"] == "background",
+                    let payload = item["payload"]?.stringValue ?? item["payload"]?.text,
+                    let json = try JSONSerialization.jsonObject(with: Data(payload.utf8)) as? [String: Any]
+                else { return nil }
+                return Push(json)
+            }
+        }
+    }
+
+    @Test("is woken, shows a message at a good moment, and reports what the person does with it")
+    func wholeCourse() async throws {
+        let world = try await World()
+        let phone = try await world.phone()
+        await phone.peal.didBecomeActive()
+        let message = try await world.schedule("Hello")
+        try await Polling.wait(for: "the wake-up") { try await !world.wakes().isEmpty }
+        let wake = try #require(try await world.wakes().first)
+
+        #expect(await phone.peal.didReceive(wake) == .newData, "it synchronized")
+        #expect(phone.screen.alerts(message) == 0, "not a good moment")
+        phone.mood.set(true)
+        #expect(await phone.peal.didGetBackgroundTime() == .newData)
+        #expect(phone.screen.alerts(message) == 1)
+        #expect(try await world.receipts(message)?["shown"] == 1)
+
+        let tap = Push(["peal": ["message": message]])
+        await phone.peal.didRespond(to: tap, .button("like"))
+        await phone.peal.didBecomeActive()
+        #expect(try await world.receipts(message)?["opened"] == 1)
+        #expect(phone.screen.alerts(message) == 1)
+        let shown = try await world.server.waitForEnd("\(world.app)/messages/\(message)")
+        #expect(shown["state"] == "sent" && shown["counts"]?["accepted"] == 1)
+        let alerts = try await world.fixture.inbox(device: Self.address).filter {
+            $0["headers"]?["apns-push-type"] == "alert"
+        }
+        #expect(alerts.isEmpty, "the server sent nothing beside the wake-up")
+        try await world.server.program.stop()
+    }
+
+    @Test("never shows a cancelled message")
+    func cancelled() async throws {
+        let world = try await World()
+        let phone = try await world.phone()
+        let message = try await world.schedule("Never")
+        await phone.peal.didBecomeActive()
+        _ = try await world.server.call("POST", "\(world.app)/messages/\(message)/cancel", expect: 200)
+        phone.mood.set(true)
+        for _ in 0..<3 { _ = await phone.peal.didGetBackgroundTime() }
+        await phone.peal.didBecomeActive()
+        #expect(phone.screen.alerts(message) == 0)
+        try await world.server.program.stop()
+    }
+
+    @Test("shows a message once although the server is killed between claim and confirmation")
+    func killed() async throws {
+        let world = try await World()
+        let phone = try await world.phone()
+        let message = try await world.schedule("Once")
+        await phone.peal.didBecomeActive()
+        phone.mood.set(true)
+        phone.network.lose("/events")
+        _ = await phone.peal.didGetBackgroundTime()
+        #expect(phone.screen.alerts(message) == 1, "the claim was granted")
+        #expect(try await world.receipts(message)?["shown"] == 0)
+        try await world.server.program.kill()
+        phone.network.lose(nil)
+        _ = await phone.peal.didGetBackgroundTime()
+        let port = world.server.address.split(separator: ":").last.map(String.init) ?? ""
+        let again = try await world.fixture.startServer(["PEAL_HTTP_PORT": port])
+        try await Polling.wait(for: "the confirmation") {
+            await phone.peal.didBecomeActive()
+            return try await world.receipts(message, of: again)?["shown"] == 1
+        }
+        let ended = try await again.waitForEnd("\(world.app)/messages/\(message)")
+        #expect(ended["counts"]?["accepted"] == 1)
+        #expect(phone.screen.alerts(message) == 1)
+        try await again.program.stop()
+    }
+}
