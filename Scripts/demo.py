@@ -233,6 +233,9 @@ def invite(demonstration, admin_token):
     print(f"""
 Serving at {server}   (stop with Ctrl-C)
 
+The console, to see all of it in a browser:
+  {server}/console/apps/{app}/   (key: {admin_token})
+
 Push through the native API:
   curl -s {server}/peal/v1/apps/{app}/messages \\
     -H 'Authorization: Bearer {admin_token}' -H 'Content-Type: application/json' \\

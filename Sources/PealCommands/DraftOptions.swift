@@ -230,9 +230,10 @@ struct SendingOptions: ParsableArguments {
             }
             return nil
         }
-        return .compact([
-            ("at", .string(try LocalTime.rfc3339(at, in: timeZone))),
-            ("in", inRecipientTimeZone ? .string("recipient_time_zone") : nil),
-        ])
+        guard inRecipientTimeZone else { return ["at": .string(try LocalTime.rfc3339(at, in: timeZone))] }
+        guard timeZone == nil else { throw .usage("give either --tz or --in-recipient-time-zone") }
+        // The server ignores the offset.
+        let zone = Timestamp(rfc3339: at) == nil ? "UTC" : nil
+        return ["at": .string(try LocalTime.rfc3339(at, in: zone)), "in": "recipient_time_zone"]
     }
 }

@@ -30,7 +30,7 @@ struct PreviewTests {
         "is iOS where the author or the app speaks to it",
         arguments: [
             #""audience":{"all":true,"platforms":["ios","android"]}"#,
-            #""audience":{"all":true,"addresses":[{"platform":"ios","address":"\#(Fixture.deviceToken)"}]}"#,
+            #""audience":{"addresses":[{"platform":"ios","address":"\#(Fixture.deviceToken)"}]}"#,
         ])
     func named(audience: String) async throws {
         try await Self.open { fixture in

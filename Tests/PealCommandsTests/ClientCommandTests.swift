@@ -83,10 +83,10 @@ import Testing
             ),
             (
                 [
-                    "message", "send", "--topic", "a", "--body", "B", "--at", "2030-01-01T09:00:00Z",
+                    "message", "send", "--user", "a", "--body", "B", "--at", "2030-01-01 09:00",
                     "--in-recipient-time-zone", "--transactional", "--rate", "50",
                 ], "POST", "apps/APP/messages",
-                #"{"audience":{"topics":["a"]},"content":{"body":"B"},"options":{"transactional":true,"#
+                #"{"audience":{"users":["a"]},"content":{"body":"B"},"options":{"transactional":true,"#
                     + #""rate_per_second":50},"schedule":{"at":"2030-01-01T09:00:00Z","in":"recipient_time_zone"}}"#
             ),
             (["segment", "list"], "GET", "apps/APP/segments?limit=200", ""),
@@ -400,7 +400,7 @@ import Testing
         "name the command that was meant",
         arguments: [
             (["mesage", "send"], "did you mean message?"), (["message", "sned"], "did you mean send?"),
-            (["device", "delivery"], "did you mean deliveries?"), (["zzzzzz"], "commands are serve"),
+            (["device", "delivries"], "did you mean deliveries?"), (["zzzzzz"], "commands are serve"),
         ])
     func suggestions(arguments: [String], text: String) async {
         let terminal = Terminal()

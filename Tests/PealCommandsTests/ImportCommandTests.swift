@@ -182,7 +182,7 @@ import Testing
         let misses = Mutex(false)
         try await ScriptedServer.with({ seen in
             if seen.uri.contains("/v2/topics") { return .init(status: 404, body: "") }
-            if let id = seen.uri.split(separator: "/v1/registration/").dropFirst().first {
+            if seen.uri.contains("/v1/registration/"), let id = seen.uri.split(separator: "/").last {
                 if id == "u2", misses.withLock({ $0 }) { return .init(status: 404, body: "{}") }
                 let found: JSON = [
                     "os": "ios", "device_uuid": .string(String(id)), "registration_token": .string("t\(id)"),

@@ -58,7 +58,8 @@ struct ConsoleFixture: Sendable {
             ConsoleServices(
                 store: store, door: door, apps: AppVerbs(store: store, engine: engine),
                 messages: MessageVerbs(store: store, engine: engine),
-                devices: DeviceVerbs(store: store, providers: [:]), topics: TopicVerbs(store: store), keys: keys,
+                devices: DeviceVerbs(store: store, providers: [:], quota: DeviceQuota(time: clock)),
+                topics: TopicVerbs(store: store), keys: keys,
                 credentials: CredentialVerbs(store: store, engine: engine, providers: [:]),
                 webhooks: WebhookVerbs(store: store, rules: WebhookRules()), routes: RouteVerbs(store: store),
                 campaigns: CampaignVerbs(store: store),

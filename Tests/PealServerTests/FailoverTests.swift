@@ -64,7 +64,7 @@ struct FailoverTests {
         for id in ids {
             let ended = try await servers[0].waitForEnd("\(app)/messages/\(id)")
             #expect(ended["state"] == "sent")
-            #expect(ended["counts"]?["accepted"]?.integerValue == Self.devices, "\(ended.text)")
+            #expect(ended["counts"]?["accepted"]?.integerValue == Self.devices)
         }
         let summary = try await fixture.inboxSummary()
         let expected = Self.devices * Int64(count)

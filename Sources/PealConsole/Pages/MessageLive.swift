@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// The part of a message's page that changes while it is sent, and the stream that renews it.
 enum MessageLive {
-    static let routes: [ConsoleRoute] = [.app(.get, "messages/:id/live", .read, stream)]
+    static let routes: [ConsoleRoute] = [.app(.get, "messages/:id/events", .read, stream)]
 
     /// How many streams one process serves; a page without one shows what it was when it was opened.
     private static let streamsMax = 200

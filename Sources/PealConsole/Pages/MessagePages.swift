@@ -109,7 +109,7 @@ enum MessagePages {
         page.actions = actions(visit, report.message)
         let isLive = !report.message.state.isFinal
         page.body = """
-            <div id="live" class="stack"\(if: isLive, " data-events=\"\(visit.link("messages", id.description, "live"))\"")>
+            <div id="live" class="stack"\(if: isLive, " data-events=\"\(visit.link("messages", id.description, "events"))\"")>
             \(MessageLive.fragment(visit, report, samples: try await MessageLive.samples(visit, report)))
             </div>
             <div class="columns">

@@ -38,7 +38,7 @@ struct SliceWorker: Sendable {
             await rest.settle(outcome, reason: reason)
         case .send(let access, let terms, let provider):
             guard try await !isSorted(opening, slice, terms.life) else { return }
-            let isRated = slice.lane == .bulk && opening.work.job.options.ratePerSecond != nil
+            let isRated = slice.lane == .bulk && !slice.isProbe && opening.work.job.options.ratePerSecond != nil
             guard !isRated || context.rates.enter(slice.id.message) else {
                 let spread = Int64(context.randomness.next() % 4000)
                 return await release(slice, readyAt: context.time.now + .milliseconds(2000 + spread))
@@ -53,7 +53,8 @@ struct SliceWorker: Sendable {
 
     /// Replaces a key range by lists where some of its devices must wait.
     private func isSorted(_ opening: SliceOpening, _ slice: Slice, _ life: PlatformLife) async throws -> Bool {
-        guard slice.keys == nil, !slice.id.holdsAddresses, slice.lane == .bulk,
+        // A probe needs answers: its page goes through the gate alone.
+        guard slice.keys == nil, !slice.id.holdsAddresses, slice.lane == .bulk, !slice.isProbe,
             try await context.gate.needs(of: opening.work.job, in: slice.id).sorting
         else { return false }
         return try await SortPass(

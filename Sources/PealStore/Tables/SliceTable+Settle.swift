@@ -169,8 +169,8 @@ extension StoreSession {
             let ended = try settleMessage(place, change, now: now)
             if let ended { results[change.lastIndex].messageState = ended }
         }
-        try addStatistics(
-            zip(settlements, results).filter(\.1.isApplied).compactMap { Self.counted($0.0, now: now) })
+        // What an earlier write applied was counted with it.
+        try addStatistics(zip(settlements, isNew).filter(\.1).compactMap { Self.counted($0.0, now: now) })
         return results
     }
 
