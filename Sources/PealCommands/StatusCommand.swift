@@ -29,7 +29,7 @@ struct StatusCommand: AsyncParsableCommand {
         if document["paused"]?.boolValue == true { rows[0][1] += ", paused: nothing is sent" }
         add("version", document["version"])
         add("started", document["started_at"])
-        for (name, state) in document["subsystems"]?.objectValue?.pairs ?? [] {
+        for (name, state) in document["subsystems"]?.objectValue?.pairs ?? JSON.Members().pairs {
             let reason = document["failures"]?[name]?.stringValue.map { ": \($0)" } ?? ""
             rows.append([name, (state.stringValue ?? "") + reason])
         }
