@@ -140,7 +140,6 @@ extension Word {
     static let oldest = Word("Oldest waiting", "Älteste wartende")
     static let onlyPlatforms = Word("Only these platforms", "Nur diese Plattformen")
     static let opened = Word("Opened", "Geöffnet")
-    static let contentOpened = Word("Content opened", "Inhalt geöffnet")
     static let operations = Word("Operations", "Betrieb")
     static let origin = Word("Origin", "Herkunft")
     static let osVersion = Word("System version", "Systemversion")
