@@ -54,7 +54,7 @@ package final class PostgresPair: Sendable {
             ["\(programs)/pg_basebackup", "-D", "\(directory)/b", "-R", "-X", "stream", "-c", "fast", "--no-sync"]
                 + ["-h", "\(directory)/a", "-U", "peal"])
         servers = [primary, try start("b")]
-        // Not before there is a standby, and only on the primary: a commit would wait for one for ever.
+        // Not before there is a standby, and only on the primary: a commit would wait for one forever.
         try PostgresServer.execute("ALTER SYSTEM SET synchronous_standby_names = '*'", on: first)
         try PostgresServer.execute("SELECT pg_reload_conf()", on: first)
     }
