@@ -1,11 +1,11 @@
 import Foundation
 import PealCore
-import PealDevice
 import PealTesting
 import PealWire
 import Synchronization
 import Testing
 
+@testable import PealDevice
 @testable import PealSDK
 
 /// The real SDK over real HTTP against a real server and simulator; only sensors and notification centre are simulated.
