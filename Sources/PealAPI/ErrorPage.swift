@@ -2,8 +2,8 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// `GET /docs/errors`: what each error code means and what to do, for people who follow a `doc_url`. The texts are those
-/// of `docs/errors.md`.
+/// `GET /docs/errors`: what each error code means and what to do, for people who follow a `doc_url`. The texts are
+/// those of `docs/errors.md`.
 enum ErrorPage {
     static let path = "/docs/errors"
 

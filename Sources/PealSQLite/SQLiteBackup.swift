@@ -4,8 +4,8 @@ internal import PealStore
 
 /// Copies a database, also while a server uses it.
 package enum SQLiteBackup {
-    /// Writes a consistent copy of the database at `path` to `target`, which must not exist. The copy has no write-ahead
-    /// log.
+    /// Writes a consistent copy of the database at `path` to `target`, which must not exist. The copy has no
+    /// write-ahead log.
     /// - Throws: `StoreStartFailure`.
     package static func write(_ path: String, to target: String) throws {
         do {

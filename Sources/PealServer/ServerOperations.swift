@@ -86,8 +86,8 @@ struct ServerOperations: Operations {
 }
 
 extension ServerOperations {
-    /// What the store knows; nil when it does not respond. Anybody may request metrics and health as often as they like,
-    /// so the facts are used again for half a second.
+    /// What the store knows; nil when it does not respond. Anybody may request metrics and health as often as they
+    /// like, so the facts are used again for half a second.
     private func facts() async -> StoreFacts? {
         let now = time.uptime
         if let known = recent.facts(at: now) { return known }

@@ -7,7 +7,8 @@ package import PealCore
 /// valid values, and stores what was read. `Rule`s are conditions on several members.
 ///
 /// ```swift
-/// static let options = ObjectShape("NativeOptions", PlatformOptions(), rules: [.notBoth("expires_at", "ttl_seconds")]) {
+/// static let options = ObjectShape("NativeOptions", PlatformOptions(), rules: [.notBoth("expires_at", "ttl_seconds")])
+/// {
 ///     Entry("priority", .words("NativePriority")) { $0.priority = $1 }
 ///     Entry("expires_at", .time) { if let end = $1 { $0.life = .until(end) } }
 ///     Entry("ttl_seconds", .integer(0...Limits.ttlSecondsMax)) { if let seconds = $1 { $0.life = .seconds(seconds) } }

@@ -1,6 +1,6 @@
 /// A push network as the simulator plays it. Each has a folder with the same files (`Simulated…` with its service,
-/// `…Judge` with its refusals) and one line in `SimulatedNetworks.all`. Elsewhere only the command line's port options name
-/// one; the listeners of a network without options take free ports.
+/// `…Judge` with its refusals) and one line in `SimulatedNetworks.all`. Elsewhere only the command line's port options
+/// name one; the listeners of a network without options take free ports.
 protocol SimulatedNetwork: Sendable {
     /// Its name in fault scripts, in the inbox and in `simulator.json`.
     static var name: String { get }

@@ -25,8 +25,9 @@ package final class Simulator: Sendable {
         self.connections = connections
     }
 
-    /// Makes certificates and keys, or takes those of an earlier run in the same directory, opens the listeners, and writes `simulator.json` last. Throws when the directory
-    /// cannot be written, a port is taken, or the script is invalid; nothing is left running then.
+    /// Makes certificates and keys, or takes those of an earlier run in the same directory, opens the listeners, and
+    /// writes `simulator.json` last. Throws when the directory cannot be written, a port is taken, or the script is
+    /// invalid; nothing is left running then.
     package static func start(_ options: SimulatorOptions) async throws -> Simulator {
         let kept = CertificateAuthority(
             keptCertificate: SimulatorFolder.kept(.authority, in: options.directory),

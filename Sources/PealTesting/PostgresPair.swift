@@ -53,6 +53,8 @@ package final class PostgresPair: Sendable {
         try run(
             ["\(programs)/pg_basebackup", "-D", "\(directory)/b", "-R", "-X", "stream", "-c", "fast", "--no-sync"]
                 + ["-h", "\(directory)/a", "-U", "peal"])
+        // The lock of the primary's socket, which is in its data directory, was copied too.
+        try FileManager.default.removeItem(atPath: "\(directory)/b/.s.PGSQL.5432.lock")
         servers = [primary, try start("b")]
         // Not before there is a standby, and only on the primary: a commit would wait for one forever.
         try PostgresServer.execute("ALTER SYSTEM SET synchronous_standby_names = '*'", on: first)

@@ -110,7 +110,8 @@ struct PivotalAnalyticsTests {
             }
             #expect(count == 1)
             let shown = try await fixture.admin(.get, "…/messages/\(message)")
-            #expect(shown["receipts"] == ["received": 0, "opened": 0, "content_opened": 1])
+            #expect(shown["receipts"]?["content_opened"] == 1)
+            #expect(shown["receipts"]?["opened"] == 0)
             let trail = try await fixture.admin(.get, "…/messages/\(message)/deliveries?device=\(Self.device)")
             #expect(trail["items"]?.arrayValue?.last?["event"] == "content_opened", "\(trail.text)")
         }

@@ -76,7 +76,8 @@ struct PreviewBytesTests {
         Case(
             testDescription: "in a window of an experiment, on iOS",
             audience: ["users": ["ios"], "platforms": ["ios"]],
-            schedule: ["window": ["until": instant(2 * day)]], method: "ab_test", wait: .seconds(2 * day)),
+            // The user is in the traditional arm, whose notification ends with the window.
+            schedule: ["window": ["until": instant(2 * day)]], method: "ab_test", wait: .seconds(day)),
         Case(
             testDescription: "to a channel", audience: ["channel": ["id": "dHN0LXNyY2gtY2hubA=="]],
             content: ["ios": ["payload": ["aps": ["event": "update", "timestamp": 1, "content-state": ["a": 1]]]]],

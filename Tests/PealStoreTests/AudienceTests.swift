@@ -56,7 +56,8 @@ struct AudienceTests {
             return try await reached(fixture, audience)
         }
         #expect(try await reach(.init(.idfa, "A")) == [.apnsProduction: [1]])
-        #expect(try await reach(.init(.idfa, "a"), .init(.idfv, "A")) == [:])
+        #expect(try await reach(.init(.idfv, "A")) == [:])
+        #expect(try await reach(.init(.idfa, "a")) == [.apnsProduction: [1]], "case is insignificant")
         #expect(
             try await reach(.init(.idfa, "A"), .init(.idfv, "V"), .init(.advertisingID, "B"))
                 == [.apnsProduction: [1], .fcm: [3]])

@@ -41,6 +41,13 @@ struct PruningTests {
         "rate_bucket": "one row for each app and message with a rate; goes with its message",
         "route_gate": "one row for each route of an app that was ever closed",
         "remainder": "deleted when its change is complete",
+        "key_grant": "created by administrators; goes with its key or app",
+        "live_server": "one row for each server; pruned when it is gone",
+        "provider_token": "one row for each signing key",
+        "installation": "one row for each device that registered itself; goes with it",
+        "device_event": "pruned after Limits.deviceEventMemorySeconds; goes with its device",
+        "context_sample": "pruned after Limits.contextSampleSeconds",
+        "open_hour": "at most 24 rows for each device; goes with it",
         "statistics": "summed up after Limits.statisticsMinutesLifeSeconds, deleted after statisticsDaysLifeSeconds",
     ]
 

@@ -48,6 +48,9 @@ extension LineRule {
                     "a page is accepted at once and sent later; close() awaits the task",
                 "Sources/PealProviders/OAuth/AccessTokens.swift":
                     "callers share one token request, and event loops that start one cannot await it",
+                "Sources/PealProviders/APNs/ProviderTokens.swift":
+                    "event loops that start an agreement cannot await it",
+                "Sources/PealServer/Reload.swift": "a reload does not wait for what is on the wire",
                 "SDK/Sources/PealExtension/PealNotificationService.swift":
                     "the system calls the extension without awaiting it",
                 "Sources/PealTesting/TestStore.swift": "all tests of a process wait for one template",

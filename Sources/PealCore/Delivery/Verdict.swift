@@ -1,4 +1,5 @@
-/// A provider's answer, reduced to what the engine must do. A missing answer is not a verdict but `ProviderAnswer.Result.lost`.
+/// A provider's answer, reduced to what the engine must do. A missing answer is not a verdict but
+/// `ProviderAnswer.Result.lost`.
 package enum Verdict: Sendable, Hashable {
     /// The provider accepted the notification, which does not mean that it was delivered.
     case accepted

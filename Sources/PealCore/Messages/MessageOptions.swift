@@ -13,8 +13,8 @@ package struct MessageOptions: Sendable, Hashable {
     package var isTransactional = false
     /// Notifications in a second; nil for as many as possible.
     package var ratePerSecond: Int64?
-    /// What clocks show where a recipient is when it gets the message, written as if it were UTC; nil for a message that
-    /// starts everywhere at once.
+    /// What clocks show where a recipient is when it gets the message, written as if it were UTC; nil for a message
+    /// that starts everywhere at once.
     package var recipientsTime: Timestamp?
 
     package init() {}

@@ -237,7 +237,8 @@ struct MessageTrail {
         }
     }
 
-    /// - Parameter isSent: whether a request was made; what Peal refuses or holds back itself has no attempt of its own.
+    /// - Parameter isSent: whether a request was made; what Peal refuses or holds back itself has no attempt of its
+    /// own.
     private func events(
         _ recipient: Recipient, _ stored: StoredLogRow, _ entry: DeliveryLogEntry, isSent: Bool
     ) -> [Event] {

@@ -1,8 +1,8 @@
 internal import PealCore
 internal import Synchronization
 
-/// Spreads the work on messages with a rate: who must wait gets a turn, so that few ask at once, and only some slices of
-/// such a message are worked on, so that workers remain for others.
+/// Spreads the work on messages with a rate: who must wait gets a turn, so that few ask at once, and only some slices
+/// of such a message are worked on, so that workers remain for others.
 final class RateBoard: Sendable {
     /// Two, so that one goes on while another begins.
     private static let slicesPerMessageMax = 2

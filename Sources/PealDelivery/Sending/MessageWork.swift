@@ -3,26 +3,26 @@ internal import Synchronization
 
 /// What this process keeps of one message while it works on its slices.
 final class MessageWork: Sendable {
-    private struct Key: Hashable {
-        let route: Route
-        let fingerprint: String
+    /// By route and credential. Shared by everything that was read of the message: its content never changes while it
+    /// is sent.
+    private final class Renderings: Sendable {
+        struct Key: Hashable {
+            let route: Route
+            let fingerprint: String
+        }
+
+        let byKey = Mutex<[Key: Variants]>([:])
     }
 
     let job: DeliveryJob
     let readAt: Duration
-    private let variants: Mutex<[Key: Variants]>
+    private let renderings: Renderings
 
-    init(job: DeliveryJob, readAt: Duration) {
+    /// - Parameter earlier: the same message as it was read before.
+    init(job: DeliveryJob, readAt: Duration, after earlier: MessageWork? = nil) {
         self.job = job
         self.readAt = readAt
-        variants = Mutex([:])
-    }
-
-    /// The same message, read again. Its content never changes while it is sent, so its renderings are kept.
-    init(job: DeliveryJob, readAt: Duration, keepingVariantsOf earlier: MessageWork) {
-        self.job = job
-        self.readAt = readAt
-        variants = Mutex(earlier.variants.withLock { $0 })
+        renderings = earlier?.renderings ?? Renderings()
     }
 
     func options(on route: Route) -> MessageOptions { job.options(on: route.platform) }
@@ -34,8 +34,8 @@ final class MessageWork: Sendable {
     func variants(
         route: Route, access: RouteAccess, provider: any Provider, now: Timestamp
     ) -> Variants {
-        variants.withLock { known in
-            let key = Key(route: route, fingerprint: access.fingerprint)
+        renderings.byKey.withLock { known in
+            let key = Renderings.Key(route: route, fingerprint: access.fingerprint)
             if let found = known[key], route.namesExpiry || found.isFresh(at: now) { return found }
             let order = RenderOrder(job, route: route, providerAppID: access.providerAppID, now: now)
             let made = Variants(order: order, provider: provider)
@@ -72,13 +72,18 @@ final class MessageCache: Sendable {
     var interruptions: Int { state.withLock { $0.interruptions } }
 
     /// Keeps what was read when `interruptions` was as given, unless there was one since.
-    func keep(_ work: MessageWork, readAfter interruptions: Int) {
+    func keep(_ job: DeliveryJob, readAt: Duration, readAfter interruptions: Int) -> MessageWork {
         state.withLock { state in
-            guard state.interruptions == interruptions else { return }
+            let work = MessageWork(job: job, readAt: readAt, after: state.works[job.message.id]?.work)
+            guard state.interruptions == interruptions else { return work }
             state.uses += 1
-            state.works[work.job.message.id] = (work, state.uses)
-            guard state.works.count > Limits.messagesCachedMax else { return }
-            if let oldest = state.works.min(by: { $0.value.usedAt < $1.value.usedAt }) { state.works[oldest.key] = nil }
+            state.works[job.message.id] = (work, state.uses)
+            if state.works.count > Limits.messagesCachedMax,
+                let oldest = state.works.min(by: { $0.value.usedAt < $1.value.usedAt })
+            {
+                state.works[oldest.key] = nil
+            }
+            return work
         }
     }
 

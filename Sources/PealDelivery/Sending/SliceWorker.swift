@@ -123,7 +123,7 @@ extension DeliveryContext {
         }
         guard let job = found.job else { return nil }
         if let key, knownAccess == nil { access.keep(found.access, for: key, version: version, now: uptime) }
-        let work = known ?? keep(job, readAt: uptime, readAfter: interruptions)
+        let work = known ?? messages.keep(job, readAt: uptime, readAfter: interruptions)
         return SliceOpening(
             work: work, candidates: found.candidates,
             course: course(slice, work, found.access, key: key, version: version))
@@ -133,15 +133,6 @@ extension DeliveryContext {
     private func accessKey(_ slice: Slice) -> AccessCache.Key? {
         guard let provider = slice.id.route.provider, providers[provider] != nil else { return nil }
         return AccessCache.Key(app: slice.id.app, provider: provider, environment: slice.id.route.environment)
-    }
-
-    private func keep(_ job: DeliveryJob, readAt: Duration, readAfter interruptions: Int) -> MessageWork {
-        let earlier = messages.work(job.message.id, notBefore: nil)
-        let work =
-            earlier.map { MessageWork(job: job, readAt: readAt, keepingVariantsOf: $0) }
-            ?? MessageWork(job: job, readAt: readAt)
-        messages.keep(work, readAfter: interruptions)
-        return work
     }
 
     private func course(

@@ -1,6 +1,7 @@
 internal import PealCore
 
-/// Evaluates a condition over a range of keys. It holds as many bitmaps as conditions are nested, and one row at a time.
+/// Evaluates a condition over a range of keys. It holds as many bitmaps as conditions are nested, and one row at a
+/// time.
 struct ConditionScan {
     let session: StoreSession
     let app: AppKey

@@ -1,7 +1,8 @@
 internal import PealCore
 
 /// A table whose rows are deleted in pieces, with its primary key. The keys of a piece are read first and then deleted
-/// one by one: SQLite may evaluate `(a, b) IN (SELECT …)` column by column, through an index that matches far more rows.
+/// one by one: SQLite may evaluate `(a, b) IN (SELECT …)` column by column, through an index that matches far more
+/// rows.
 struct TablePiece: Sendable {
     let table: String
     /// The columns of the primary key.

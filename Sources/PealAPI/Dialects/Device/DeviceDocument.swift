@@ -12,16 +12,16 @@ enum DeviceDocument {
                 .path("topic", NativeDocument.name, "The topic's name."), .path("id", .uuid, "The message's id."),
             ],
             operations: registration + moments + files,
-            schemas: [("DeviceEvent", event)])
+            schemas: eventSchemas)
     }
 
     private static let base = DeviceRoutes.base
     private static let strict = Describing(policy: .strict, now: Timestamp(milliseconds: 0))
 
-    private static let event: Schema = {
-        let schema = DeviceShapes.event.schema(strict)
-        return schema.components["DeviceEvent"] ?? schema
-    }()
+    /// An event and what it refers to. No request refers to it, because an invalid one is refused alone.
+    private static let eventSchemas = DeviceShapes.event.schema(strict).components.sorted { $0.key < $1.key }.map {
+        (name: $0.key, schema: $0.value)
+    }
 
     private static let registered = Schema.component(
         "DeviceRegistered",

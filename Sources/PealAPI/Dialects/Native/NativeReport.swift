@@ -52,8 +52,8 @@ extension MessageReport {
 }
 
 extension MessageReport {
-    /// How many devices reported that the message arrived, was displayed, opened and dismissed, and that its content was
-    /// opened.
+    /// How many devices reported that the message arrived, was displayed, opened and dismissed, and that its content
+    /// was opened.
     private var receiptsJSON: JSON {
         let kinds: [(String, Receipt.Kind)] = [
             ("received", .received), ("shown", .shown), ("opened", .opened), ("dismissed", .dismissed),

@@ -1,0 +1,138 @@
+/// Who acts: the chained audit log, named admins, and what is known of keys.
+enum SchemaTrust {
+    /// Entries from before the chain wait for their places in it.
+    static let audit = [
+        """
+        CREATE TABLE audit_pending (
+            number BIGINT PRIMARY KEY, at BIGINT NOT NULL, app_id {bytes}, actor {text} NOT NULL, actor_name {text},
+            address {text}, request_id {text}, action {text} NOT NULL, object {text} NOT NULL,
+            outcome {text} NOT NULL)
+        """,
+        """
+        INSERT INTO audit_pending (number, at, app_id, actor, action, object, outcome)
+        SELECT number, at, (SELECT id FROM app WHERE app.app = audit.app), actor, action, object, 'ok' FROM audit
+        """,
+        "DROP TABLE audit",
+        """
+        CREATE TABLE audit (
+            number BIGINT PRIMARY KEY, hash {bytes} NOT NULL, at BIGINT NOT NULL, app_id {bytes},
+            actor {text} NOT NULL, actor_name {text}, address {text}, request_id {text}, action {text} NOT NULL,
+            object {text} NOT NULL, outcome {text} NOT NULL)
+        """,
+        "CREATE INDEX audit_of_app ON audit (app_id, number) WHERE app_id IS NOT NULL",
+        """
+        CREATE TABLE audit_mark (
+            name {text} PRIMARY KEY, number BIGINT NOT NULL, hash {text} NOT NULL, proof {bytes} NOT NULL)
+        """,
+    ]
+
+    static let admins = [
+        """
+        CREATE TABLE admin (
+            id {bytes} PRIMARY KEY, name {text} NOT NULL, created_by {text} NOT NULL, created_at BIGINT NOT NULL,
+            last_used_at BIGINT, public_half {text} NOT NULL UNIQUE, secret_hash {bytes} NOT NULL)
+        """,
+        "ALTER TABLE api_key ADD COLUMN name {text}",
+        "ALTER TABLE api_key ADD COLUMN created_by {text}",
+        "ALTER TABLE api_key ADD COLUMN last_used_at BIGINT",
+    ]
+}
+
+/// Named conditions for audiences.
+enum SchemaSegments {
+    static let statements = [
+        """
+        CREATE TABLE segment (
+            app BIGINT NOT NULL, name {text} NOT NULL, condition {bytes} NOT NULL, created_at BIGINT NOT NULL,
+            changed_at BIGINT NOT NULL, PRIMARY KEY (app, name))
+        """
+    ]
+}
+
+/// What the servers on one database know of each other.
+enum SchemaServers {
+    /// `sealed` is a token for a push network under the master key.
+    static let statements = [
+        """
+        CREATE TABLE live_server (name {text} NOT NULL, seen_at BIGINT NOT NULL, PRIMARY KEY (name)) {updated}
+        """,
+        """
+        CREATE TABLE provider_token (
+            name {text} NOT NULL, issued_at BIGINT NOT NULL, sealed {bytes} NOT NULL, PRIMARY KEY (name)) {updated}
+        """,
+    ]
+}
+
+/// What devices got lately, for frequency caps, and how far rates are used.
+enum SchemaRules {
+    static let statements = [
+        """
+        CREATE TABLE frequency (
+            app BIGINT NOT NULL, seq BIGINT NOT NULL, message {bytes} NOT NULL, at BIGINT NOT NULL,
+            PRIMARY KEY (app, seq, at, message)) {clustered}
+        """,
+        "CREATE INDEX frequency_at ON frequency (at)",
+        """
+        CREATE TABLE rate_bucket (
+            app BIGINT NOT NULL, message {bytes} NOT NULL, busy_until BIGINT NOT NULL, PRIMARY KEY (app, message))
+            {clustered} {updated}
+        """,
+    ]
+}
+
+/// Keys that serve several apps, repetitions of a moment's request, alerts to all devices of a user, and identifiers
+/// whose letter case is insignificant.
+enum SchemaDialects {
+    /// `waiting` has the devices whose alerts have not ended.
+    static let statements = [
+        """
+        CREATE TABLE key_grant (
+            app BIGINT NOT NULL, id {bytes} NOT NULL, PRIMARY KEY (app, id)) {clustered}
+        """,
+        "CREATE INDEX key_grant_key ON key_grant (id)",
+        "ALTER TABLE moment ADD COLUMN request_digest {bytes}",
+        "ALTER TABLE moment ADD COLUMN requested_at BIGINT",
+        "ALTER TABLE moment ADD COLUMN waiting {bytes}",
+        """
+        UPDATE device_identifier SET value = LOWER(value)
+        WHERE kind IN ('idfa', 'idfv', 'advertising_id', 'android_id')
+        """,
+    ]
+}
+
+/// Apps that register their own devices, and what they report.
+enum SchemaDevices {
+    /// `wake_at` is null while no message needs the device. Ids of events are remembered so that a repeated report
+    /// changes nothing; `context_sample` has what people agreed to share, without their ids. `open_hour` counts a
+    /// user's opens by hour of the day (UTC); the user without a name is the sum of all.
+    static let statements = [
+        "ALTER TABLE moment ADD COLUMN score BIGINT",
+        """
+        CREATE TABLE installation (
+            app BIGINT NOT NULL, seq BIGINT NOT NULL, token_hash {bytes} NOT NULL, api_key {bytes} NOT NULL,
+            capabilities BIGINT NOT NULL, sdk_version {text}, seen_at BIGINT NOT NULL, wake_no BIGINT NOT NULL,
+            woken_at BIGINT, woken_before BIGINT, wake_asked BIGINT NOT NULL, counted_to BIGINT NOT NULL,
+            wake_at BIGINT, hits BIGINT NOT NULL, misses BIGINT NOT NULL, reach_at BIGINT, class {text} NOT NULL,
+            PRIMARY KEY (app, seq)) {clustered} {updated}
+        """,
+        "CREATE UNIQUE INDEX installation_token ON installation (token_hash)",
+        "CREATE INDEX installation_wake ON installation (wake_at) WHERE wake_at IS NOT NULL",
+        """
+        CREATE TABLE device_event (
+            app BIGINT NOT NULL, seq BIGINT NOT NULL, id {bytes} NOT NULL, kind BIGINT NOT NULL, message {bytes},
+            at BIGINT NOT NULL, stored_at BIGINT NOT NULL, detail {bytes}, PRIMARY KEY (app, seq, id)) {clustered}
+        """,
+        "CREATE INDEX device_event_stored ON device_event (stored_at)",
+        """
+        CREATE TABLE context_sample (
+            app BIGINT NOT NULL, seq BIGINT NOT NULL, id {bytes} NOT NULL, message {bytes}, at BIGINT NOT NULL,
+            snapshot {bytes}, trace {bytes}, hour BIGINT, PRIMARY KEY (app, seq, id)) {clustered}
+        """,
+        "CREATE INDEX context_sample_at ON context_sample (at)",
+        """
+        CREATE TABLE open_hour (
+            app BIGINT NOT NULL, user_id {text} NOT NULL, hour BIGINT NOT NULL, n BIGINT NOT NULL,
+            PRIMARY KEY (app, user_id, hour)) {clustered}
+        """,
+    ]
+}

@@ -1,0 +1,57 @@
+internal import PealCore
+
+// What doctor, metrics and explanations read of slices.
+
+extension StoreSession {
+    func quarantinedSlices(limit: Int) throws -> [QuarantinedSlice] {
+        let slices = try connection.all(
+            """
+            SELECT app, message, route, counts, estimate, fault FROM slice
+            WHERE state = \(code: Slice.State.quarantined) ORDER BY app, message LIMIT \(limit)
+            """
+        ) { row in
+            let (app, message, route): (AppKey, MessageID, Route) = (try row.next(), try row.next(), try row.next())
+            let counts = try? CountsCoding.decode(row.next())
+            let estimate: Int = try row.next()
+            return (
+                app: app, message: message, route: route, devices: max(0, estimate - (counts?.settled ?? 0)),
+                reason: try row.next(String?.self) ?? ""
+            )
+        }
+        return try slices.compactMap { slice in
+            try app(key: slice.app).map {
+                QuarantinedSlice(
+                    app: $0.id, message: slice.message, route: slice.route, devices: slice.devices,
+                    reason: slice.reason)
+            }
+        }
+    }
+
+    func census() throws -> StoreCensus {
+        func slices(_ state: Slice.State) throws -> Int { try connection.count(SliceTable.census(state)) }
+        var census = StoreCensus()
+        census.messagesUnfinished = try connection.count(MessageTable.census(scheduled: false))
+        census.messagesScheduled = try connection.count(MessageTable.census(scheduled: true))
+        census.oldestPendingAt = try connection.value(MessageTable.oldestPending())
+        census.slicesParked = try parkedCount()
+        census.slicesReady = max(0, try slices(.ready) - census.slicesParked)
+        census.slicesEnding = try slices(.ending)
+        census.slicesWaiting = try slices(.waiting)
+        census.slicesLeased = try slices(.leased)
+        census.slicesQuarantined = try slices(.quarantined)
+        census.appsStopped = try connection.count(
+            """
+            SELECT COUNT(DISTINCT app) FROM credential WHERE health = \(code: CredentialTable.HealthCode.stopped)
+            """)
+        return census
+    }
+}
+
+extension StoreSession {
+    func dueAt(app: AppKey, message: MessageID, route: Route, key: DeviceKey) throws -> Timestamp? {
+        try connection.all(SliceTable.waiting(for: key, app: app, message: message, route: route)) { row in
+            (readyAt: try row.next(Timestamp.self), keys: try KeyListCoding.decode(row.next()))
+        }
+        .first { $0.keys.contains(key) }?.readyAt
+    }
+}
