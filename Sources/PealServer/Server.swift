@@ -119,11 +119,16 @@ struct Server {
         running.append(NamedService("delivery", delivery))
         if let databaseTime { running.append(NamedService("database time", databaseTime)) }
         if let shared { running.append(NamedService("signals", shared)) }
-        let functions = (isPaused ? [] : dialectBackground(services)) + [AccessRecorder(services).run]
-        running.append(NamedService("background", BackgroundService(functions: functions)))
+        running.append(NamedService("access", BackgroundService(functions: [AccessRecorder(services).run])))
         running.append(
             NamedService("reload", reloadService(storage, services, providers, courier, transport, listeners)))
-        let result = await Result { try await run(running + listeners.services) }
+        running += listeners.services
+        // Stopped first: open streams of progress would keep requests from ending.
+        if !isPaused {
+            running.append(
+                NamedService("background", BackgroundService(functions: dialectBackground(services))))
+        }
+        let result = await Result { [running] in try await run(running) }
         for provider in providers.all.values { await provider.close() }
         try result.get()
     }

@@ -129,6 +129,18 @@ package struct Given: Sendable {
     let policy: Policy
     let isChange: Bool
 
+    /// Checks further names of a member that was read under `name`: they are ignored, but must be valid.
+    func check<Value>(
+        _ aliases: [String], after name: String, _ shape: Shape<Value>, _ reading: inout Reading
+    ) throws(PealError) {
+        for alias in aliases where alias != name {
+            guard let json = members[alias], !policy.isAbsent(json) else { continue }
+            reading.enter(alias)
+            _ = try shape.read(policy.trimmed(json), &reading)
+            reading.leave()
+        }
+    }
+
     func find(_ names: [String], isVerbatim: Bool) -> (String, JSON)? {
         for name in names {
             guard let json = members[name] else { continue }
@@ -181,6 +193,7 @@ package struct Entry<Root: Sendable>: Sendable {
                 reading.enter(name)
                 let value = try shape.read(json, &reading)
                 reading.leave()
+                try given.check(aliases, after: name, shape, &reading)
                 set(&root, value)
             } else if given.mentions(names) {
                 set(&root, nil)

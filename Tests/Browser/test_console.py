@@ -39,7 +39,8 @@ class Visitor:
 
     def __init__(self, chromium, world, **options):
         self.world = world
-        self.context = chromium.new_context(**{"locale": "en-GB", "timezone_id": "Europe/Berlin", **options})
+        self.context = chromium.new_context(
+            **{"reduced_motion": "reduce", "locale": "en-GB", "timezone_id": "Europe/Berlin", **options})
         self.page = self.context.new_page()
         self.complaints = []
         # The status of a refused form is what the page is about.

@@ -46,7 +46,7 @@ def sending(simulate, serve):
     apns = simulator.description["apns"]
     server.put(f"/apps/{app}/credentials/apns/production", {
         "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"],
-        "private_key": simulator.private_key, "bundle_id": "com.example.test",
+        "private_key": simulator.private_key, "bundle_id": apns["bundle_id"],
     })
     server.phones(app, 20)
     return server, app, simulator

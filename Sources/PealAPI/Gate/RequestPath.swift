@@ -44,6 +44,9 @@ struct Query: Sendable {
         self.names = names
     }
 
+    /// The value of `name`, which may be empty; nil when it is missing.
+    func given(_ name: String) -> String? { values[name] }
+
     /// The value of `name`; nil when it is missing or empty.
     subscript(name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 }

@@ -39,7 +39,7 @@ struct NativeAudit: Sendable {
 
     private static func filter(_ call: Call, app: AppID?) throws(PealError) -> AuditFilter {
         func time(_ name: String) throws(PealError) -> Timestamp? {
-            guard let text = call.query[name] else { return nil }
+            guard let text = call.query.given(name) else { return nil }
             guard let time = Timestamp(rfc3339: text) else {
                 throw .invalid(name, "\(name) must be a time as in RFC 3339, such as 2026-11-21T02:30:00Z")
             }

@@ -69,7 +69,7 @@ struct NativeSpan {
 
     private static func time(_ name: String, _ query: Query) throws(PealError) -> Timestamp? {
         // Clients often forget to escape the plus sign of an offset.
-        try query[name].map { text throws(PealError) in
+        try query.given(name).map { text throws(PealError) in
             try Shape.time.value(of: text.replacing(" ", with: "+"), named: name)
         }
     }
