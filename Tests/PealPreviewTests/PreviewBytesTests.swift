@@ -74,11 +74,6 @@ struct PreviewBytesTests {
             options: ["ttl_seconds": .integer(3 * day)], schedule: ["window": ["until": instant(2 * day)]],
             method: "context_aware", wait: .seconds(2 * day)),
         Case(
-            testDescription: "in a window of an experiment, on iOS",
-            audience: ["users": ["ios"], "platforms": ["ios"]],
-            // The user is in the traditional arm, whose notification ends with the window.
-            schedule: ["window": ["until": instant(2 * day)]], method: "ab_test", wait: .seconds(day)),
-        Case(
             testDescription: "to a channel", audience: ["channel": ["id": "dHN0LXNyY2gtY2hubA=="]],
             content: ["ios": ["payload": ["aps": ["event": "update", "timestamp": 1, "content-state": ["a": 1]]]]],
             options: ["ttl_seconds": 600]),

@@ -47,7 +47,7 @@ struct NativeAudit: Sendable {
         }
         var app = app
         // A deleted app has no path of its own any more.
-        if app == nil, let text = call.query["app"] {
+        if app == nil, let text = call.query.given("app") {
             guard let id = AppID(text) else { throw .invalid("app", "app must be a UUID") }
             app = id
         }

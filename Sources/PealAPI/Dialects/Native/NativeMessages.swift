@@ -151,7 +151,7 @@ struct NativeMessages: Sendable {
         }
         let span = try NativeSpan(query)
         (filter.from, filter.to) = (span.from, span.to)
-        filter.text = try query["text"].map { text throws(PealError) in
+        filter.text = try query.given("text").map { text throws(PealError) in
             try Shape.text().value(of: text, named: "text")
         }
         return filter
