@@ -17,7 +17,7 @@ sys.path.append(str(ROOT / "Tests" / "Clients"))
 from peal_server import PROGRAM, Peal  # noqa: E402
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-SECONDS_MAX = 15
+SECONDS_MAX = 30
 
 # Headless Chromium has no push service, so the page gets a subscription that only looks like one. Pushes arrive through
 # the DevTools protocol, which hands them to the worker as the push service would.
@@ -36,7 +36,8 @@ P256DH = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8
 AUTH = "BTBZMqHH6r4Tts7J_aSIgg"
 
 
-@pytest.fixture(scope="session")
+# A browser for each file: one that has shown many pages may drop notifications.
+@pytest.fixture(scope="module")
 def chromium():
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed")
