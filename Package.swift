@@ -103,7 +103,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "PealWebFiles", resources: [.embedInCode("peal.js"), .embedInCode("peal-worker.js")],
+            name: "PealWebFiles",
+            resources: [.embedInCode("errors.txt"), .embedInCode("peal.js"), .embedInCode("peal-worker.js")],
             swiftSettings: settings),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
