@@ -65,8 +65,8 @@ struct FCMProviderTests {
     func requests() async throws {
         let (fcm, tokens) = (try ScriptedFCM(), try TokenServer())
         let provider = try provider(fcm, tokens, prefix: "/fcm")
-        #expect(try await send(150, provider, credential(tokens)).tally == ["accepted": 150])
-        #expect(try await send(1, provider, credential(tokens)).tally == ["accepted": 1])
+        try await expectTally(send(150, provider, credential(tokens)).tally, ["accepted": 150])
+        try await expectTally(send(1, provider, credential(tokens)).tally, ["accepted": 1])
         await provider.close()
         let requests = fcm.requests
         #expect(tokens.requests.count == 1)
@@ -127,7 +127,7 @@ struct FCMProviderTests {
         let fcm = try ScriptedFCM()
         let tokens = try TokenServer([(503, "")])
         let provider = try provider(fcm, tokens)
-        #expect(try await send(3, provider, credential(tokens)).tally == ["unsent Status503": 3])
+        try await expectTally(send(3, provider, credential(tokens)).tally, ["unsent Status503": 3])
         await provider.close()
     }
 
@@ -141,7 +141,7 @@ struct FCMProviderTests {
         let first = try await send(20, provider, credential(tokens))
         #expect(first.exceptions.values.allSatisfy { $0.result == .verdict(.refreshCredential) })
         #expect(first.exceptions.count == 20)
-        #expect(try await send(200, provider, credential(tokens)).tally == ["accepted": 200])
+        try await expectTally(send(200, provider, credential(tokens)).tally, ["accepted": 200])
         await provider.close()
         #expect(tokens.requests.count == 2)
     }
@@ -153,7 +153,7 @@ struct FCMProviderTests {
         }
         let tokens = try TokenServer()
         let provider = try provider(fcm, tokens)
-        #expect(try await send(1, provider, credential(tokens)).tally == ["verdict UNAUTHENTICATED": 1])
+        try await expectTally(send(1, provider, credential(tokens)).tally, ["verdict UNAUTHENTICATED": 1])
         let second = try await send(1, provider, credential(tokens)).exceptions[0]
         #expect(second == ProviderAnswer(.verdict(.stopApp), reason: "UNAUTHENTICATED", status: 401))
         let third = try await send(1, provider, credential(tokens)).exceptions[0]
@@ -185,7 +185,7 @@ struct FCMProviderTests {
         // Another project goes on.
         let other = try order(1, provider, credential(tokens, project: "other"), fingerprint: "other")
         provider.send(other)
-        #expect(await other.flight.completed().tally == ["verdict QUOTA_EXCEEDED": 1])
+        await expectTally(other.flight.completed().tally, ["verdict QUOTA_EXCEEDED": 1])
         await provider.close()
         #expect(fcm.requests.count == 2)
     }
@@ -195,7 +195,7 @@ struct FCMProviderTests {
         let (fcm, tokens) = (try ScriptedFCM(), try TokenServer())
         let provider = try provider(fcm, tokens, rate: 400, startRate: 400)
         let begin = time.uptime
-        #expect(try await send(200, provider, credential(tokens)).tally == ["accepted": 200])
+        try await expectTally(send(200, provider, credential(tokens)).tally, ["accepted": 200])
         // 20 at once, the others at 400 a second.
         #expect(time.uptime - begin >= .milliseconds(440))
         await provider.close()
@@ -206,12 +206,12 @@ struct FCMProviderTests {
     func drain() async throws {
         let (fcm, tokens) = (try ScriptedFCM(), try TokenServer())
         let provider = try provider(fcm, tokens)
-        #expect(try await send(5, provider, credential(tokens)).tally == ["accepted": 5])
+        try await expectTally(send(5, provider, credential(tokens)).tally, ["accepted": 5])
         provider.drain(fingerprint: "f")
-        #expect(try await send(5, provider, credential(tokens)).tally == ["accepted": 5])
+        try await expectTally(send(5, provider, credential(tokens)).tally, ["accepted": 5])
         await provider.close()
         #expect(tokens.requests.count == 2)
-        #expect(try await send(5, provider, credential(tokens)).tally == ["unsent Draining": 5])
+        try await expectTally(send(5, provider, credential(tokens)).tally, ["unsent Draining": 5])
     }
 
     @Test("a credential of another kind, or with a token endpoint elsewhere, cannot be used")
@@ -220,8 +220,8 @@ struct FCMProviderTests {
         let provider = try provider(fcm, tokens)
         var account = testServiceAccount
         account.tokenURI = "https://localhost:1/token"
-        #expect(try await send(1, provider, .fcm(account)).tally == ["unsent NoCredential": 1])
-        #expect(try await send(1, provider, .apnsToken(testCredential)).tally == ["unsent NoCredential": 1])
+        try await expectTally(send(1, provider, .fcm(account)).tally, ["unsent NoCredential": 1])
+        try await expectTally(send(1, provider, .apnsToken(testCredential)).tally, ["unsent NoCredential": 1])
         #expect(throws: PealError.unsupported("kind")) {
             try provider.examine(.apnsToken(testCredential), now: time.now)
         }

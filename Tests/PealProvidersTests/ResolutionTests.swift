@@ -54,7 +54,7 @@ struct ResolutionTests {
             randomness: SeededRandomness(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let order = testOrder(count: 100)
         pool.submit(order)
-        #expect(await order.flight.completed().tally == ["accepted": 100])
+        await expectTally(order.flight.completed().tally, ["accepted": 100])
         await pool.close()
         #expect(server.connectionCount >= 10)
         #expect(asked.withLock { $0 } == Array(repeating: "localhost", count: server.connectionCount))

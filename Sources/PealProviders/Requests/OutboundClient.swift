@@ -76,6 +76,8 @@ package final class OutboundClient: OutboundSender {
             tasks.addTask { [client] in try await client.execute(request, deadline: .distantFuture) }
             tasks.addTask {
                 await self.alarm(after: timeout)
+                // The alarm also ends on cancellation, which is no timeout.
+                try Task.checkCancellation()
                 return nil
             }
             defer { tasks.cancelAll() }

@@ -1,5 +1,6 @@
 import Crypto
 import PealCore
+import Testing
 
 @testable import PealProviders
 
@@ -75,4 +76,11 @@ extension PageFlight.Snapshot {
         }
         return tally
     }
+}
+
+/// Expects a tally of answers. A failure shows both, which `#expect` does not for a tally that is awaited.
+func expectTally(
+    _ found: [String: Int], _ expected: [String: Int], sourceLocation: SourceLocation = #_sourceLocation
+) {
+    #expect(found == expected, sourceLocation: sourceLocation)
 }

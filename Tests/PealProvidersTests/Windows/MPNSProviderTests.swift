@@ -63,7 +63,7 @@ struct MPNSProviderTests {
             [peer.url + "/a"], notifications: [try notification()], route: .mpns,
             credential: .mpns(.init(identity: try own.identity())))
         provider.send(order)
-        #expect(await order.flight.completed().tally == ["accepted": 1])
+        await expectTally(order.flight.completed().tally, ["accepted": 1])
         await provider.close()
     }
 

@@ -47,7 +47,7 @@ struct WNSProviderTests {
             (0..<20).map { "\(peer.url)/?token=AQ%2f\($0)" }, notifications: [try notification()],
             credential: credential)
         provider.send(order)
-        #expect(await order.flight.completed().tally == ["accepted": 20])
+        await expectTally(order.flight.completed().tally, ["accepted": 20])
         let asked = peer.requests.filter(Self.isToken)
         #expect(asked.count == 1)
         let form = String(decoding: try #require(asked.first).body, as: UTF8.self)
@@ -186,7 +186,7 @@ struct WNSProviderTests {
             credential: Self.tenant, fingerprint: "quick")
         provider.send(slow)
         provider.send(quick)
-        #expect(await quick.flight.completed().tally == ["accepted": 200])
+        await expectTally(quick.flight.completed().tally, ["accepted": 200])
         #expect(!slow.flight.snapshot.isAnswered.contains(true))
         await provider.close()
         #expect(slow.flight.snapshot.isComplete)
