@@ -34,6 +34,7 @@ package final class ChildProgram: Sendable {
             posix_spawn_file_actions_addopen(
                 &actions, descriptor, file ?? "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         }
+        Self.closeInherited(&actions)
         // A test's thread blocks every signal, and a child inherits that: without this, SIGTERM would not reach it.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -49,6 +50,15 @@ package final class ChildProgram: Sendable {
         }
         guard result == 0 else { throw Failure(description: "\(path): \(String(cString: strerror(result)))") }
         processID = child
+    }
+
+    /// Makes the child close every descriptor from 3 on. SwiftNIO's sockets are not close-on-exec: without this, a child
+    /// would keep the sockets of other tests open, and even listen on their ports.
+    private static func closeInherited(_ actions: inout posix_spawn_file_actions_t) {
+        typealias AddCloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+        // glibc 2.34 and later has it; Swift's module of the C library does not show it.
+        guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return }
+        _ = unsafeBitCast(symbol, to: AddCloseFrom.self)(&actions, 3)
     }
 
     deinit {
