@@ -75,7 +75,20 @@ struct TortureLedgerTests {
     func lost() {
         let verdict = ledger(missing: 1).verdict(pagesInFlight: 1)
         #expect(verdict.lost == 1)
-        #expect(verdict.violations == ["1 notifications were lost"])
+        #expect(
+            verdict.violations == [
+                "message 0 was lost for 1 of \(living.count) devices", "1 notifications were lost",
+            ])
+    }
+
+    @Test("counts everybody as expired when a message ended before its audience was determined")
+    func unplanned() {
+        let verdict = ledger(missing: living.count) {
+            $0 = .init()
+            $0.isFinal = true
+            $0.isExpiredUnplanned = true
+        }.verdict(pagesInFlight: 1)
+        #expect(verdict.violations == [] && verdict.lost == 0 && verdict.expired == living.count)
     }
 
     @Test("finds a message that did not end, counts that do not add up, and acceptances that nobody saw")

@@ -10,6 +10,8 @@ package struct TortureLedger: Sendable {
         package var suppressed = 0
         package var pending = 0
         package var isFinal = false
+        /// Whether the message expired before its audience was determined, so that nobody is counted.
+        package var isExpiredUnplanned = false
 
         package init() {}
 
@@ -103,12 +105,13 @@ package struct TortureLedger: Sendable {
             return taken
         }
         verdict.rejected += take(counts.rejected)
-        verdict.expired += take(counts.expired)
+        verdict.expired += take(counts.isExpiredUnplanned ? left : counts.expired)
         verdict.suppressed += take(counts.suppressed)
         verdict.lost += left
         verdict.duplicates += received.values.reduce(0) { $0 + $1.count - 1 }
 
         var faults: [String] = []
+        if left > 0 { faults.append("was lost for \(left) of \(living) devices") }
         if !counts.isFinal { faults.append("did not end") }
         if counts.sum != counts.devices { faults.append("has counts of \(counts.sum) for \(counts.devices) devices") }
         if counts.accepted > delivered {
