@@ -81,14 +81,17 @@ struct TortureLedgerTests {
             ])
     }
 
-    @Test("counts everybody as expired when a message ended before its audience was determined")
-    func unplanned() {
+    @Test(
+        "counts everybody when a message expired or was cancelled before its audience was determined",
+        arguments: [TortureLedger.UnplannedEnd.expired, .cancelled])
+    func unplanned(end: TortureLedger.UnplannedEnd) {
         let verdict = ledger(missing: living.count) {
             $0 = .init()
             $0.isFinal = true
-            $0.isExpiredUnplanned = true
+            $0.endUnplanned = end
         }.verdict(pagesInFlight: 1)
-        #expect(verdict.violations == [] && verdict.lost == 0 && verdict.expired == living.count)
+        #expect(verdict.violations == [] && verdict.lost == 0)
+        #expect((end == .expired ? verdict.expired : verdict.suppressed) == living.count)
     }
 
     @Test("finds a message that did not end, counts that do not add up, and acceptances that nobody saw")

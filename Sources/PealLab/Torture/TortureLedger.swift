@@ -10,12 +10,17 @@ package struct TortureLedger: Sendable {
         package var suppressed = 0
         package var pending = 0
         package var isFinal = false
-        /// Whether the message expired before its audience was determined, so that nobody is counted.
-        package var isExpiredUnplanned = false
+        /// How the message ended before its audience was determined, so that nobody is counted.
+        package var endUnplanned: UnplannedEnd?
 
         package init() {}
 
         package var sum: Int { accepted + rejected + retired + expired + suppressed + pending }
+    }
+
+    /// Expired, or cancelled by its author.
+    package enum UnplannedEnd: String, Sendable, Hashable {
+        case expired, cancelled
     }
 
     private struct Pair {
@@ -105,8 +110,8 @@ package struct TortureLedger: Sendable {
             return taken
         }
         verdict.rejected += take(counts.rejected)
-        verdict.expired += take(counts.isExpiredUnplanned ? left : counts.expired)
-        verdict.suppressed += take(counts.suppressed)
+        verdict.expired += take(counts.endUnplanned == .expired ? left : counts.expired)
+        verdict.suppressed += take(counts.endUnplanned == .cancelled ? left : counts.suppressed)
         verdict.lost += left
         verdict.duplicates += received.values.reduce(0) { $0 + $1.count - 1 }
 
