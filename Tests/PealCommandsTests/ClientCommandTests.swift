@@ -52,6 +52,14 @@ import Testing
                 ["key", "create", "native", "--scope", "send", "--scope", "read"], "POST", "apps/APP/keys",
                 #"{"dialect":"native","scopes":["send","read"]}"#
             ),
+            (
+                [
+                    "key", "create", "contextpush", "--also-app", "0199B2C0-0000-7000-8000-000000000002", "--also-app",
+                    "0199b2c0-0000-7000-8000-000000000003",
+                ], "POST", "apps/APP/keys",
+                #"{"dialect":"contextpush","apps":["0199b2c0-0000-7000-8000-000000000002","#
+                    + #""0199b2c0-0000-7000-8000-000000000003"]}"#
+            ),
             (["key", "list", "--limit", "5"], "GET", "apps/APP/keys?limit=5", ""),
             (["key", "delete", "k/1"], "DELETE", "apps/APP/keys/k%2F1", ""),
             (
