@@ -225,6 +225,26 @@ struct ClusterTests {
         try await cluster.end(servers)
     }
 
+    @Test("a key that is revoked on one server is refused on the other within two seconds")
+    func revokedKey() async throws {
+        let cluster = try await Cluster()
+        let servers = [try await cluster.start(), try await cluster.start()]
+        let app = try await cluster.fixture.makeApp(servers[0])
+        let key = try await servers[0].call("POST", "\(app)/keys", ["dialect": "native"], expect: 201)
+        let (id, token) = (key["id"]?.stringValue ?? "", key["token"]?.stringValue ?? "")
+        func status() async throws -> Int {
+            try await RunningServer.request(
+                "GET", servers[1].address + app, nil, headers: [("Authorization", "Bearer \(token)")]
+            ).0
+        }
+        #expect(try await status() == 200)
+        _ = try await servers[0].call("DELETE", "\(app)/keys/\(id)", expect: 204)
+        let revoked = ContinuousClock.now
+        try await Polling.wait(for: "the refusal") { try await status() == 401 }
+        #expect(ContinuousClock.now - revoked < .seconds(2))
+        try await cluster.end(servers)
+    }
+
     @Test("a server on SQLite moves to PostgreSQL with its devices, keys and credentials, and back")
     func move() async throws {
         let fixture = try await ServerFixture()

@@ -21,7 +21,7 @@ struct SharedLimitTests {
         let app = fixture.app
         // Every message goes to half of the devices, and every device is in four of the eight messages.
         let messages = (0..<8).map { MessageID(high: 1, low: UInt64($0)) }
-        let passed = try await withThrowingTaskGroup(of: [DeviceKey].self) { group in
+        let passed: [DeviceKey: Int] = try await withThrowingTaskGroup(of: [DeviceKey].self) { group in
             for (index, message) in messages.enumerated() {
                 let keys = (1...40 as ClosedRange<DeviceKey>).filter { Int($0) % 8 / 4 == index % 2 }
                 // In several pages, as slices are read.
@@ -36,9 +36,11 @@ struct SharedLimitTests {
                     }
                 }
             }
-            return try await group.reduce(into: [:]) { counts, keys in
+            var counts: [DeviceKey: Int] = [:]
+            for try await keys in group {
                 for key in keys { counts[key, default: 0] += 1 }
             }
+            return counts
         }
         #expect(passed.count == 40)
         #expect(passed.values.allSatisfy { $0 == 2 }, "\(passed)")
