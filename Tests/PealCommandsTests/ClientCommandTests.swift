@@ -513,7 +513,10 @@ import Testing
     @Test(
         "list the audit log of the app or, as an admin, of all apps",
         arguments: [
-            (["audit", "list", "--actor", "ann", "--action", "key.create"], "apps/APP/audit?actor=ann&action=key.create"),
+            (
+                ["audit", "list", "--actor", "ann", "--action", "key.create"],
+                "apps/APP/audit?actor=ann&action=key.create"
+            ),
             (
                 ["audit", "list", "--all", "--from", "2026-11-01T00:00:00Z", "--to", "2026-11-02T00:00:00Z"],
                 "audit?from=2026-11-01T00%3A00%3A00Z&to=2026-11-02T00%3A00%3A00Z"
@@ -529,7 +532,8 @@ import Testing
     @Test("say whether the audit log is as it was written, by the server's word or from an export")
     func auditVerify() async throws {
         let good = try await run(["audit", "verify"], body: #"{"ok":true,"rows":7}"#)
-        #expect(good.code == 0 && good.terminal.output.contains("7 rows") && good.seen[0].uri == "/peal/v1/audit:verify")
+        #expect(
+            good.code == 0 && good.terminal.output.contains("7 rows") && good.seen[0].uri == "/peal/v1/audit:verify")
         let bad = try await run(["audit", "verify"], body: #"{"ok":false,"id":"r9","reason":"the row was changed"}"#)
         #expect(bad.code == 1 && bad.terminal.errors.contains("row r9: the row was changed"))
         let (first, second) = (#"{"id":"a","hash":"00"}"#, #"{"id":"b","hash":"11"}"#)
