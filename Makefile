@@ -1,11 +1,11 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup build release test demo bench fuzz attack torture failover sbom package format lint clean
+.PHONY: help setup build release test test-release demo bench fuzz attack memory torture failover sbom package format lint clean
 
 SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard SDK)
 
 help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: ## Install missing Debian packages.
 	@Scripts/setup.sh test
@@ -21,6 +21,9 @@ release: ## Build the optimized server for production: .build/release/peal.
 
 test: setup ## Build everything and run all tests.
 	@Scripts/test.sh
+
+test-release: setup ## Build everything optimized and run all tests against it, browser tests included.
+	@PEAL_TEST_CONFIGURATION=release Scripts/test.sh
 
 demo: build ## Run a demo with simulated devices and keep the server running (DEMO_EXIT=1: exit afterwards).
 	@exec python3 Scripts/demo.py
@@ -46,6 +49,16 @@ attack: setup ## Attack a release build for two minutes and print what held (ATT
 	@[ -x .venv/bin/python ] || python3 -m venv .venv
 	@.venv/bin/python -m pip install --quiet --requirement Tests/Clients/requirements.txt
 	@exec .venv/bin/python Tests/Clients/attack.py --seconds $(ATTACK_SECONDS) $(ATTACK_OPTIONS)
+
+MEMORY_SECONDS ?= 3600
+MEMORY_SEED ?= $(shell date +%s)
+
+memory: setup ## Send random requests to a release build for an hour, or for MEMORY_SECONDS, and print its memory.
+	$(SWIFT_BUILD) -c release --product peal
+	$(SWIFT_BUILD) -c release --product peal-sim
+	@[ -x .venv/bin/python ] || python3 -m venv .venv
+	@.venv/bin/python -m pip install --quiet --requirement Tests/Clients/requirements.txt
+	@exec .venv/bin/python Tests/Clients/fuzz_memory.py --seconds $(MEMORY_SECONDS) --seed $(MEMORY_SEED)
 
 TORTURE_RUNS ?= 20
 TORTURE_SEED ?= $(shell date +%s)

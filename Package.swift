@@ -217,7 +217,7 @@ let package = Package(
             name: "PealSimulatorTests",
             dependencies: ["PealSimulator", crypto, cryptoExtras, nioCore, nioPosix, nioSSL],
             swiftSettings: settings),
-        .testTarget(name: "PealLabTests", dependencies: ["PealLab"], swiftSettings: settings),
+        .testTarget(name: "PealLabTests", dependencies: ["PealLab", "PealTesting"], swiftSettings: settings),
         .testTarget(
             name: "PealServerTests",
             dependencies: [

@@ -4,7 +4,8 @@
 set -euo pipefail
 
 build=(ca-certificates git libpq-dev libsqlite3-dev pkg-config python3 zlib1g-dev)
-test=(chromium curl jq nghttp2-client nghttp2-server nginx openssl postgresql python3-venv)
+test=(chromium curl default-jre-headless golang-go jq nghttp2-client nghttp2-server nginx node-typescript nodejs openssl
+    postgresql python3-venv)
 
 packages=("${build[@]}")
 if [ "${1:-test}" = test ]; then packages+=("${test[@]}"); fi

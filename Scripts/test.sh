@@ -1,7 +1,15 @@
 #!/usr/bin/env bash
 # Builds everything, runs every test and ends with a summary of each test runner. Exits with 1 when anything failed.
+# PEAL_TEST_CONFIGURATION=release builds and tests optimized programs: a trap may happen only in these.
 set -uo pipefail
 cd "$(dirname "$0")/.."
+
+configuration=${PEAL_TEST_CONFIGURATION:-debug}
+# Tests import internal symbols, also from optimized modules.
+options=(--configuration "$configuration")
+if [ "$configuration" = release ]; then options+=(-Xswiftc -enable-testing); fi
+# For the Python tests.
+export PEAL="$PWD/.build/$configuration/peal" PEAL_SIM="$PWD/.build/$configuration/peal-sim"
 
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
@@ -40,13 +48,13 @@ browser() {
 # Run eight tests at a time: with more, tests that use real sockets and programs starve, and it is no faster.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 
-if step build swift build --build-tests --explicit-target-dependency-import-check error; then
+if step build swift build --build-tests "${options[@]}" --explicit-target-dependency-import-check error; then
     step dependencies Scripts/check_dependencies.py
-    step swift-test swift test --skip-build --disable-xctest
+    step swift-test swift test --skip-build "${options[@]}" --disable-xctest
     # The store's own suites run on both engines; these on one at a time.
-    step postgres-test env PEAL_TEST_STORE=postgres swift test --skip-build --disable-xctest \
+    step postgres-test env PEAL_TEST_STORE=postgres swift test --skip-build "${options[@]}" --disable-xctest \
         --filter 'PealDeliveryTests|PealReportsTests|PealServerTests.(FanOutTests|PushTests)'
-    if [ -f SDK/Package.swift ]; then step sdk-test swift test --package-path SDK --disable-xctest; fi
+    if [ -f SDK/Package.swift ]; then step sdk-test swift test --package-path SDK "${options[@]}" --disable-xctest; fi
     step pytest clients
     step browser browser
 fi

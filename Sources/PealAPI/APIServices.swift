@@ -110,6 +110,9 @@ package struct APIServices: Sendable {
         try await store.read { try $0.hasKey(app: app.key, dialect: .device) }
     }
 
+    /// Ends the streams of progress, which would otherwise keep a stopping server waiting for their requests.
+    package func endStreams() { progressStreams.close() }
+
     func newDeviceID() -> DeviceID { randomness.identifier() }
     func newMessageID(at now: Timestamp) -> MessageID { randomness.timeOrderedIdentifier(at: now) }
 }

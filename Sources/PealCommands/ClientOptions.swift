@@ -112,7 +112,13 @@ struct AppOptions: ParsableArguments {
     func id() throws(CommandFailure) -> String {
         let named = app ?? Surroundings.current.environment["PEAL_APP"].flatMap { $0.isEmpty ? nil : $0 }
         guard let named else { throw .usage("no app: give --app, or set PEAL_APP") }
-        guard let id = AppID(named) else { throw .usage("\(named) is not a valid app id") }
+        return try Self.id(named)
+    }
+
+    /// An app's id in its usual spelling.
+    /// - Throws: `CommandFailure.usage` when it is not an id.
+    static func id(_ text: String) throws(CommandFailure) -> String {
+        guard let id = AppID(text) else { throw .usage("\(text) is not a valid app id") }
         return id.description
     }
 

@@ -62,6 +62,10 @@ struct KeyCreateCommand: AsyncParsableCommand {
     @Option(help: "Environment of a pivotal-platform key: production or sandbox.")
     var environment: String?
 
+    @Option(
+        help: "Id of a further app that the key is for (repeatable): contextpush, richie and devtodev. Admins only.")
+    var alsoApp: [String] = []
+
     @Option(help: "Time (RFC 3339) when the key expires.")
     var expiresAt: String?
 
@@ -76,8 +80,8 @@ struct KeyCreateCommand: AsyncParsableCommand {
         let path = try app.path(["keys"])
         let document = try body.body([
             ("dialect", .text(dialect)), ("name", .text(name)), ("scopes", .texts(scopes)),
-            ("platform", .text(platform)),
-            ("environment", .text(environment)), ("expires_at", .text(expiresAt)),
+            ("platform", .text(platform)), ("environment", .text(environment)),
+            ("apps", .texts(try alsoApp.map(AppOptions.id))), ("expires_at", .text(expiresAt)),
         ])
         let client = try options.client()
         options.show(try await client.send(.post, path, body: document, idempotencyKey: idempotencyKey))
@@ -88,7 +92,8 @@ struct KeyCreateCommand: AsyncParsableCommand {
 enum KeyResource: ListedResource, DeletedResource {
     static let listAbstract = "List API keys, without their secrets."
     static let columns = [
-        "id", "name", "dialect", "scopes", "platform", "environment", "created_at", "last_used_at", "expires_at",
+        "id", "name", "dialect", "scopes", "platform", "environment", "apps", "created_at", "last_used_at",
+        "expires_at",
     ]
     static let deleteAbstract = "Revoke an API key immediately."
 

@@ -101,6 +101,7 @@ package enum Limits {
     package static let progressStreamsMax = 256
     package static let progressStreamsPerAppMax = 32
     package static let progressMilliseconds: Int64 = 500
+    package static let progressClosingMilliseconds: Int64 = 50
     package static let progressPingSeconds: Int64 = 5
     package static let progressStreamSeconds: Int64 = 3600
 
@@ -227,6 +228,7 @@ extension Limits {
     package static let accessTokenBytesMax = 8192
     package static let outboundRequestsInFlightMax = 128
     package static let outboundOriginsHeldMax = 1024
+    package static let outboundOriginsMax = 1024
     package static let outboundIdleSeconds: Int64 = 30
     package static let outboundReplyMemorySeconds: Int64 = 30
 }
@@ -279,6 +281,7 @@ extension Limits {
     package static let webhookReplyBytesMax = 64 * 1024
     package static let webhookRequestsInFlightMax = 8
     package static let webhooksServedMax = 128
+    package static let webhooksFailingMax = 10_000
     package static let webhookRoundsMax = 64
     package static let webhookLeaseSeconds: Int64 = 60
     package static let webhookRetrySecondsMin: Int64 = 5

@@ -18,6 +18,9 @@ final class PostgresNumbers: Sendable {
         init(_ connection: PostgresConnection) { self.connection = connection }
     }
 
+    /// Every app has two series.
+    private static let blocksMax = 20_000
+
     private let settings: PostgresSettings
     private let state = Mutex(State())
 
@@ -31,6 +34,8 @@ final class PostgresNumbers: Sendable {
             state.connection = box
             do {
                 guard let last = try Self.raise(series, box.connection) else { return nil }
+                // What is left of the blocks of deleted apps.
+                if state.blocks.count >= Self.blocksMax { state.blocks = [:] }
                 state.blocks[series.name] = (last - series.blockSize + 1)...last
             } catch let failure as PostgresFailure {
                 box.connection.rollback()

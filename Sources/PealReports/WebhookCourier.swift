@@ -163,6 +163,8 @@ final class CourierContext: Sendable {
 
     func note(_ place: WebhookReference, isFailing: Bool) {
         failing.withLock { places in
+            // Deleted webhooks stay until it is full; then all others are found failing again.
+            if isFailing, places.count >= Limits.webhooksFailingMax { places = [] }
             if isFailing { places.insert(place) } else { places.remove(place) }
         }
     }

@@ -123,11 +123,12 @@ struct Server {
         running.append(
             NamedService("reload", reloadService(storage, services, providers, courier, transport, listeners)))
         running += listeners.services
-        // Stopped first: open streams of progress would keep requests from ending.
         if !isPaused {
             running.append(
                 NamedService("background", BackgroundService(functions: dialectBackground(services))))
         }
+        // Stopped first, whatever else takes its time: open streams would keep requests from ending.
+        running.append(NamedService("streams", StreamClosing(services)))
         let result = await Result { [running] in try await run(running) }
         for provider in providers.all.values { await provider.close() }
         try result.get()
@@ -275,6 +276,18 @@ package let servedKeyKinds: [String] = keyKindNames
 
 /// The kinds of webhooks that the server can send to, for help texts.
 package let servedWebhookKinds: [String] = reportComposers.all.map(\.form.kind.rawValue)
+
+/// Ends open streams as soon as the server stops.
+private struct StreamClosing: Service {
+    let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        services.endStreams()
+    }
+}
 
 /// Runs what the dialects do without being asked, until the server stops.
 struct BackgroundService: Service {

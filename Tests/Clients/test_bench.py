@@ -1,11 +1,12 @@
-"""The benchmarks run: with few requests, on debug builds, without judging their figures."""
+"""The benchmarks run: with few requests, on the programs that are tested, without judging their figures."""
 
 import json
+import pathlib
 import subprocess
 import sys
 
 import pytest
-from peal_server import ROOT
+from peal_server import PROGRAM, ROOT
 
 sys.path.insert(0, str(ROOT / "Benchmarks"))
 import bench  # noqa: E402
@@ -15,7 +16,7 @@ import bench  # noqa: E402
 def test_measures_every_row(row, tmp_path):
     output = tmp_path / "bench.json"
     command = [sys.executable, str(ROOT / "Benchmarks" / "bench.py"), "--smoke", "--rows", row,
-               "--binaries", str(ROOT / ".build" / "debug"), "--output", str(output)]
+               "--binaries", str(pathlib.Path(PROGRAM).parent), "--output", str(output)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stdout + result.stderr
     figures = json.loads(output.read_text())["rows"][row]

@@ -229,8 +229,17 @@ def test_one_of_several_devices_is_reached_and_a_dead_one_hands_on(contextpush, 
     items = contextpush.inbox(older)
     assert len(items) == 1
     # The device that failed is not reported, because the message was delivered on another one.
-    (item,) = items_of(receiver, 1)
+    pending, item = items_of(receiver, 2)
+    assert (pending["delivery_status"], pending["device_token"]) == ("pending", newer)
     assert (item["delivery_status"], item["device_token"]) == ("delivered", older)
+    # What became of the device that failed is in its trail.
+    (message,) = contextpush.peal.get(f"/apps/{contextpush.app}/messages")["items"]
+    trail = contextpush.peal.deliveries(contextpush.app, message["id"], user=USER)
+    assert {"retired", "accepted"} <= {event["event"] for event in trail}
+    failed = next(event for event in trail if event["event"] == "retired")
+    assert failed["detail"] == "Unregistered"
+    timeline = contextpush.peal.get(f"/apps/{contextpush.app}/devices/{failed['device']}/deliveries")["items"]
+    assert "retired" in {event["event"] for event in timeline}
     headers = receiver.requests[0][0]
     assert headers["X-CTX-Secret"] == "s3cret"
     assert headers["X-CTX-Event-Type"] == "message_status"
@@ -252,7 +261,7 @@ def test_a_message_fails_once_all_devices_of_the_user_failed(contextpush, receiv
         assert contextpush.simulator.control("PUT", f"/faults/devices/{phone}", fault)[0] == 200
     body = seed("schedule_context_aware", delivery_method="traditional", idempotency_key="k")
     contextpush.schedule(body)
-    items = items_of(receiver, 2)
+    items = [item for item in items_of(receiver, 3) if item["delivery_status"] != "pending"]
     assert {item["device_token"] for item in items} == set(phones)
     assert {item["delivery_status"] for item in items} == {"failed"}
     assert contextpush.schedule(body)["status"] == "failed"
@@ -271,10 +280,11 @@ def test_an_app_may_alert_all_devices_of_a_user(contextpush):
 def test_webhooks_tell_of_cancellation_without_a_device(contextpush, receive):  # noqa: F811
     receiver = receive()
     contextpush.webhook(receiver)
-    contextpush.phone()
+    phone = contextpush.phone()
     contextpush.schedule(seed("schedule_context_aware", idempotency_key="k"))
     contextpush.call(CANCEL, seed("cancel", idempotency_key="k"))
-    (item,) = items_of(receiver, 1)
+    pending, item = items_of(receiver, 2)
+    assert (pending["delivery_status"], pending["device_token"]) == ("pending", phone)
     assert item["delivery_status"] == item["delivery_method"] == "cancelled"
     assert item["planned_delivery_method"] == "context_aware"
     assert "device_token" not in item

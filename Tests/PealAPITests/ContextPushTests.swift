@@ -218,9 +218,10 @@ struct ContextPushTests {
                 #expect(reply.status == 200 && reply["status"] == "cancelled")
             }
             #expect(try await call(Self.schedule, named)["status"] == "scheduled")
-            let item = try await Self.items(fixture)
-            #expect(item.count == 1 && item[0]["delivery_status"] == "cancelled" && item[0]["device_token"] == nil)
-            #expect(item[0]["content"] == ["title": "T", "body": "B"])
+            let items = try await Self.items(fixture)
+            let statuses = items.compactMap { $0["delivery_status"]?.stringValue }
+            #expect(statuses.sorted() == ["cancelled", "pending", "pending"])
+            #expect(items.allSatisfy { $0["device_token"] == nil && $0["content"] == ["title": "T", "body": "B"] })
         }
     }
 
@@ -257,10 +258,13 @@ struct ContextPushTests {
                 }
             }
             let items = try await Self.items(fixture)
-            #expect(Set(items.compactMap { $0["delivery_status"]?.stringValue }) == ["pending", "delivered", "opened"])
+            let statuses = items.compactMap { $0["delivery_status"]?.stringValue }
+            #expect(statuses.sorted() == ["delivered", "opened", "pending", "pending"])
+            // Pending first when it was scheduled, then when the phone claimed it.
+            #expect(items.count { $0["delivery_method"] == "context_aware" } == 3)
             for item in items {
                 #expect(item["device_token"]?.stringValue == Fixture.deviceToken.uppercased())
-                #expect(item["delivery_method"] == "context_aware")
+                #expect(item["planned_delivery_method"] == "context_aware")
                 #expect(item["timestamp"] == "2026-11-21T00:00:00.000Z")
             }
             #expect(try await call(Self.cancel, named)["error.state"] == "shown")
@@ -271,6 +275,46 @@ struct ContextPushTests {
             let transition = try await Self.items(fixture).first { $0["classification"] != nil }
             #expect(transition?["classification"] == "available")
             #expect(transition?["previous_classification"] == "unknown")
+        }
+    }
+
+    @Test(
+        "a scheduled message is reported as pending with the device that it would reach now, each replacement again",
+        arguments: ["context_aware", "traditional"])
+    func pending(method: String) async throws {
+        try await Self.open { fixture, call in
+            let device = try await fixture.admin(
+                .put, "…/devices/10000000-0000-4000-8000-000000000001",
+                ["platform": "ios", "address": .string(Fixture.deviceToken), "user_id": "Ann"])
+            #expect(device.status == 201)
+            let changes: [(String, JSON)] = [("idempotency_key", "k"), ("delivery_method", .string(method))]
+            _ = try await call(Self.schedule, Self.request(changes))
+            _ = try await call(Self.schedule, Self.request(changes, content: ["title": "New", "body": "B"]))
+            let nobody = Self.request([("user_id", "Ben"), ("delivery_method", .string(method))])
+            _ = try await call(Self.schedule, nobody)
+            let items = try await Self.items(fixture)
+            #expect(items.allSatisfy { $0["delivery_status"] == "pending" && $0["delivery_method"] == "traditional" })
+            #expect(items.allSatisfy { $0["planned_delivery_method"]?.stringValue == method })
+            let anns = items.filter { $0["user_id"] == "Ann" }
+            #expect(anns.allSatisfy { $0["device_token"]?.stringValue == Fixture.deviceToken })
+            #expect(Set(anns.compactMap { $0["content"]?["title"]?.stringValue }) == ["T", "New"] && anns.count == 2)
+            let bens = items.filter { $0["user_id"] == "Ben" }
+            #expect(bens.count == 1 && bens.allSatisfy { $0["device_token"] == nil })
+        }
+    }
+
+    @Test("messages of the native API with a window are not reported to ContextPush's webhooks")
+    func nativeIsSilent() async throws {
+        try await Self.open { fixture, _ in
+            let until = fixture.clock.now + .seconds(3600)
+            let reply = try await fixture.admin(
+                .post, "…/messages",
+                [
+                    "audience": ["users": ["Ann"]], "content": ["body": "B"],
+                    "schedule": ["window": ["until": .string("\(until)")]],
+                ])
+            #expect(reply.status == 202, "\(reply.text)")
+            #expect(try await Self.items(fixture).isEmpty)
         }
     }
 

@@ -52,6 +52,14 @@ import Testing
                 ["key", "create", "native", "--scope", "send", "--scope", "read"], "POST", "apps/APP/keys",
                 #"{"dialect":"native","scopes":["send","read"]}"#
             ),
+            (
+                [
+                    "key", "create", "contextpush", "--also-app", "0199B2C0-0000-7000-8000-000000000002", "--also-app",
+                    "0199b2c0-0000-7000-8000-000000000003",
+                ], "POST", "apps/APP/keys",
+                #"{"dialect":"contextpush","apps":["0199b2c0-0000-7000-8000-000000000002","#
+                    + #""0199b2c0-0000-7000-8000-000000000003"]}"#
+            ),
             (["key", "list", "--limit", "5"], "GET", "apps/APP/keys?limit=5", ""),
             (["key", "delete", "k/1"], "DELETE", "apps/APP/keys/k%2F1", ""),
             (
@@ -500,6 +508,40 @@ import Testing
         #expect(code == (arguments == ["app"] ? 0 : 2), "\(terminal.errors)")
         #expect(seen.isEmpty)
         #expect(arguments == ["app"] || !terminal.errors.isEmpty)
+    }
+
+    @Test(
+        "list the audit log of the app or, as an admin, of all apps",
+        arguments: [
+            (
+                ["audit", "list", "--actor", "ann", "--action", "key.create"],
+                "apps/APP/audit?actor=ann&action=key.create"
+            ),
+            (
+                ["audit", "list", "--all", "--from", "2026-11-01T00:00:00Z", "--to", "2026-11-02T00:00:00Z"],
+                "audit?from=2026-11-01T00%3A00%3A00Z&to=2026-11-02T00%3A00%3A00Z"
+            ),
+        ])
+    func audit(arguments: [String], path: String) async throws {
+        let (code, terminal, seen) = try await run(arguments, body: #"{"items":[],"next_cursor":null}"#)
+        #expect(code == 0, "\(terminal.errors)")
+        let expected = "/peal/v1/" + path.replacing("APP", with: Self.app) + "&limit=200"
+        #expect(seen.map(\.uri) == [expected])
+    }
+
+    @Test("say whether the audit log is as it was written, by the server's word or from an export")
+    func auditVerify() async throws {
+        let good = try await run(["audit", "verify"], body: #"{"ok":true,"rows":7}"#)
+        #expect(
+            good.code == 0 && good.terminal.output.contains("7 rows") && good.seen[0].uri == "/peal/v1/audit:verify")
+        let bad = try await run(["audit", "verify"], body: #"{"ok":false,"id":"r9","reason":"the row was changed"}"#)
+        #expect(bad.code == 1 && bad.terminal.errors.contains("row r9: the row was changed"))
+        let (first, second) = (#"{"id":"a","hash":"00"}"#, #"{"id":"b","hash":"11"}"#)
+        let files = ["one.jsonl": first + "\n", "two.jsonl": "\(first)\n\(second)\n", "text.jsonl": "hello\n"]
+        for (file, expected) in [("one.jsonl", 0), ("two.jsonl", 1), ("text.jsonl", 1)] as [(String, Int32)] {
+            let (code, terminal, seen) = try await run(["audit", "verify", "--file", file], files: files)
+            #expect(code == expected && seen.isEmpty, "\(file): \(terminal.errors)")
+        }
     }
 
     @Test("need a key and an app from somewhere")

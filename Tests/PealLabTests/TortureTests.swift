@@ -1,5 +1,6 @@
 import Foundation
 import PealLab
+import PealTesting
 import Testing
 
 @Suite("The schedule of a torture run")
@@ -136,9 +137,7 @@ struct TortureRunTests {
         (plan.seconds, plan.messages, plan.devices, plan.kills) = (6, 20, 300, 2)
         plan.faults = [.pause, .connections, .answers]
         plan.nodes = nodes
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent(".build/debug").path
-        var setting = TortureSetting(binaries: folder)
+        var setting = TortureSetting(binaries: BuiltPrograms.folder)
         setting.pagesInFlight = 1
         setting.store = store
         let result = try await TortureRun(TortureSchedule(plan), setting).run()

@@ -145,6 +145,106 @@ struct ClusterTests {
         try await cluster.end(servers)
     }
 
+    /// When the simulator's devices received what they received, in milliseconds.
+    private static func arrivals(_ cluster: Cluster) async throws -> [Int64] {
+        let items = try await cluster.fixture.inbox()
+        return items.compactMap { $0["at"]?.integerValue }.sorted()
+    }
+
+    @Test(
+        "two servers share the rate of a message and that of an app",
+        arguments: [(rule: nil, option: 40, perSecond: 80), (rule: 50, option: nil, perSecond: 50)]
+            as [(rule: Int64?, option: Int64?, perSecond: Int)])
+    func rate(rule: Int64?, option: Int64?, perSecond: Int) async throws {
+        let cluster = try await Cluster(mode: "strict")
+        let servers = [try await cluster.start(), try await cluster.start()]
+        let app = try await cluster.fixture.makeApp(servers[0])
+        if let rule {
+            _ = try await servers[0].call(
+                "PATCH", app, ["settings": ["rate_per_second": .integer(rule)]], expect: 200)
+        }
+        try await cluster.fixture.registerDevices(servers[0], app: app, count: 150, topic: "all")
+        var messages: [String] = []
+        for server in servers {
+            var body: JSON.Members = .init([("audience", ["all": true]), ("content", ["body": "slowly"])])
+            if let option { body["options"] = ["rate_per_second": .integer(option)] }
+            let message = try await server.call("POST", "\(app)/messages", .object(body), expect: 202)
+            messages.append(try #require(message["id"]?.stringValue))
+        }
+        for id in messages {
+            let ended = try await servers[1].waitForEnd("\(app)/messages/\(id)")
+            #expect(ended["counts"]?["accepted"]?.integerValue == 150)
+        }
+        let arrivals = try await Self.arrivals(cluster)
+        #expect(arrivals.count == 300)
+        // Two blocks of 100 ms for each rate; and what a loaded machine delivers late arrives with the next second's.
+        let most = perSecond + 2 * perSecond / 10 + perSecond / 4
+        for (index, first) in arrivals.enumerated() {
+            let count = arrivals[index...].prefix { $0 < first + 1000 }.count
+            #expect(count <= most, "\(count) in the second after \(first)")
+        }
+        let lasted = (arrivals.last ?? 0) - (arrivals.first ?? 0)
+        #expect(lasted >= Int64(300 * 1000 / perSecond - 1000), "\(lasted) ms")
+        try await cluster.end(servers)
+    }
+
+    @Test("no device gets more than the frequency cap of its app from two servers that send at once")
+    func frequencyCap() async throws {
+        let cluster = try await Cluster(mode: "strict")
+        let servers = [try await cluster.start(), try await cluster.start()]
+        let app = try await cluster.fixture.makeApp(servers[0])
+        _ = try await servers[0].call(
+            "PATCH", app, ["settings": ["frequency_cap": ["messages": 2, "hours": 24]]], expect: 200)
+        try await cluster.fixture.registerDevices(servers[0], app: app, count: 200, topic: "all")
+        let messages = try await withThrowingTaskGroup(of: String.self) { group in
+            for number in 0..<6 {
+                group.addTask {
+                    let message = try await servers[number % 2].call(
+                        "POST", "\(app)/messages", ["audience": ["all": true], "content": ["body": "capped"]],
+                        expect: 202)
+                    return message["id"]?.stringValue ?? ""
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        /// How many devices got a message, and how many wait.
+        func sums() async throws -> (accepted: Int64, pending: Int64) {
+            var sums: (accepted: Int64, pending: Int64) = (0, 0)
+            for id in messages {
+                let counts = try await servers[0].call("GET", "\(app)/messages/\(id)", expect: 200)["counts"]
+                sums.accepted += counts?["accepted"]?.integerValue ?? 0
+                sums.pending += counts?["pending"]?.integerValue ?? 0
+            }
+            return sums
+        }
+        try await Polling.wait(for: "two messages on every device") { try await sums() == (400, 800) }
+        let summary = try await cluster.fixture.inboxSummary()
+        #expect(summary["received"]?.integerValue == 400)
+        let devices = Dictionary(grouping: try await cluster.fixture.inbox()) { $0["device"]?.stringValue ?? "" }
+        #expect(devices.count == 200 && devices.values.allSatisfy { $0.count == 2 })
+        try await cluster.end(servers)
+    }
+
+    @Test("a key that is revoked on one server is refused on the other within two seconds")
+    func revokedKey() async throws {
+        let cluster = try await Cluster()
+        let servers = [try await cluster.start(), try await cluster.start()]
+        let app = try await cluster.fixture.makeApp(servers[0])
+        let key = try await servers[0].call("POST", "\(app)/keys", ["dialect": "native"], expect: 201)
+        let (id, token) = (key["id"]?.stringValue ?? "", key["token"]?.stringValue ?? "")
+        func status() async throws -> Int {
+            try await RunningServer.request(
+                "GET", servers[1].address + app, nil, headers: [("Authorization", "Bearer \(token)")]
+            ).0
+        }
+        #expect(try await status() == 200)
+        _ = try await servers[0].call("DELETE", "\(app)/keys/\(id)", expect: 204)
+        let revoked = ContinuousClock.now
+        try await Polling.wait(for: "the refusal") { try await status() == 401 }
+        #expect(ContinuousClock.now - revoked < .seconds(2))
+        try await cluster.end(servers)
+    }
+
     @Test("a server on SQLite moves to PostgreSQL with its devices, keys and credentials, and back")
     func move() async throws {
         let fixture = try await ServerFixture()

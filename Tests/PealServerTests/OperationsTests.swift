@@ -39,10 +39,8 @@ struct OperationsTests {
         /// Runs a line of the page.
         func run(_ command: String, _ exported: [String: String]) async throws {
             let log = "\(folder)/command.log"
-            let debug = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent().appendingPathComponent(".build/debug").path
             var environment = try fixture.variables(exported)
-            environment["PATH"] = "\(debug):\(try PostgresServer.programs()):/usr/bin:/bin"
+            environment["PATH"] = "\(BuiltPrograms.folder):\(try PostgresServer.programs()):/usr/bin:/bin"
             environment["PGHOST"] = server.host
             environment["PGUSER"] = "peal"
             let shell = try ChildProgram(

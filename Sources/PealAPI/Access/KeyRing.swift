@@ -78,6 +78,7 @@ final class KeyRing: Sendable {
             if let found {
                 memory.withLock { memory in
                     guard memory.age == age else { return }
+                    if memory.admins.count >= Self.entriesMax { memory.admins.removeAll() }
                     memory.admins[publicHalf] = (found.admin, found.secretHash, uptime + Self.lasts)
                 }
             }

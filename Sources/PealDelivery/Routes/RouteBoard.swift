@@ -11,14 +11,30 @@ final class RouteBoard: Sendable {
         var resets: Set<ActiveRoute> = []
         /// The number of the last change that was read or written.
         var change: Int64 = 0
+        /// When to forget open routes.
+        var breakersMax: Int
+
+        /// Forgets routes without trouble, which start again as new ones: deleted apps leave theirs behind.
+        mutating func makeRoom() {
+            guard breakers.count >= breakersMax else { return }
+            breakers = breakers.filter { !$0.value.isLikeNew || unsaved.contains($0.key) }
+            breakersMax = max(breakersMax, breakers.count * 2)
+        }
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    /// - Parameter breakersMax: how many routes are remembered, unless more of them have trouble.
+    init(breakersMax: Int = 10_000) { state = Mutex(State(breakersMax: breakersMax)) }
+
+    /// How many routes are remembered, for tests.
+    var breakerCount: Int { state.withLock(\.breakers.count) }
 
     /// Runs `body` on the route's breaker.
     @discardableResult
     func change<Result>(_ route: ActiveRoute, _ body: (inout RouteBreaker) -> Result) -> Result {
         state.withLock { state in
+            if state.breakers[route] == nil { state.makeRoom() }
             var breaker = state.breakers[route] ?? RouteBreaker(hasManyHosts: route.route.hasManyHosts)
             let before = breaker.memory
             let result = body(&breaker)

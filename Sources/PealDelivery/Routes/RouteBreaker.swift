@@ -103,6 +103,8 @@ struct RouteBreaker: Sendable {
     /// nil while the route is open.
     var closedUntil: Duration? { memory.until }
     var isStopped: Bool { memory.until != nil && memory.isStop }
+    /// Whether nothing is lost but the tally of recent answers if it is forgotten.
+    var isLikeNew: Bool { memory == Memory() && probes.isEmpty && refused.isEmpty }
 
     /// Takes over what another process, or an earlier run, stored.
     mutating func adopt(_ memory: Memory) {

@@ -147,6 +147,11 @@ package final class FCMProvider: Provider {
 
     private func pace(_ projectID: String, _ state: inout State) -> Pace {
         if let pace = state.paces[projectID] { return pace }
+        // A project that no credential names any more was learned in vain.
+        if state.paces.count >= Limits.outboundOriginsMax {
+            let used = state.accounts.values.map { ObjectIdentifier($0.pace) }
+            state.paces = state.paces.filter { used.contains(ObjectIdentifier($0.value)) }
+        }
         let pace = Pace(rates)
         pace.share(among: state.servers)
         state.paces[projectID] = pace

@@ -5,6 +5,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import PealCore
+import Synchronization
 
 /// Sends single requests over kept connections and returns their replies. Trusts the system's roots and the configured
 /// ones, follows no redirects, and reads replies up to a limit.
@@ -24,13 +25,38 @@ package final class OutboundClient: OutboundSender {
         var connectTimeout = Duration.seconds(Limits.connectTimeoutSeconds)
     }
 
-    private let client: HTTPClient
+    /// A client of the library. It is shut down when nobody uses it any more, as the library requires.
+    private final class Generation: Sendable {
+        let client: HTTPClient
+
+        init(_ configuration: HTTPClient.Configuration, group: any EventLoopGroup) {
+            client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
+        }
+
+        deinit { client.shutdown { _ in } }
+    }
+
+    private struct State {
+        var generation: Generation
+        /// Hosts that the present generation was used for.
+        var origins: Set<String> = []
+        var isClosed = false
+    }
+
+    private let configuration: HTTPClient.Configuration
+    private let originsMax: Int
+    private let state: Mutex<State>
     private let group: any EventLoopGroup
     private let time: any TimeSource
 
-    /// - Parameter time: tells how long this process could not run, which counts towards no timeout.
+    /// - Parameters:
+    ///   - time: tells how long this process could not run, which counts towards no timeout.
+    ///   - originsMax: how many hosts are remembered.
     /// - Throws: if the CA file or the identity cannot be read.
-    init(_ options: Options, group: any EventLoopGroup, time: any TimeSource) throws {
+    init(
+        _ options: Options, group: any EventLoopGroup, time: any TimeSource,
+        originsMax: Int = Limits.outboundOriginsMax
+    ) throws {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         if let caFile = options.caFile { tls.additionalTrustRoots = [.file(caFile)] }
@@ -48,7 +74,33 @@ package final class OutboundClient: OutboundSender {
         configuration.connectionPool.idleTimeout = .seconds(Limits.outboundIdleSeconds)
         self.group = group
         self.time = time
-        client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
+        self.configuration = configuration
+        self.originsMax = originsMax
+        state = Mutex(State(generation: Generation(configuration, group: group)))
+    }
+
+    /// How many hosts the library remembers now, for tests.
+    var originCount: Int { state.withLock(\.origins.count) }
+
+    /// The library keeps a pool for every host that it was ever used for, and addresses of devices name hosts. After
+    /// `originsMax` of them a new client takes over; requests in flight end on the earlier one.
+    private func generation(for url: String) -> Generation {
+        let origin = Self.origin(of: url)
+        return state.withLock { state in
+            if state.origins.contains(origin) { return state.generation }
+            if state.origins.count >= originsMax, !state.isClosed {
+                state.generation = Generation(configuration, group: group)
+                state.origins = []
+            }
+            state.origins.insert(origin)
+            return state.generation
+        }
+    }
+
+    /// The part of a URL before its path.
+    private static func origin(of url: String) -> String {
+        guard let start = url.range(of: "://")?.upperBound else { return url }
+        return String(url[..<(url[start...].firstIndex { "/?#".contains($0) } ?? url.endIndex)])
     }
 
     /// - Throws: `OutboundFailure` if there was no reply.
@@ -57,8 +109,10 @@ package final class OutboundClient: OutboundSender {
         outgoing.method = request.method
         outgoing.headers = request.headers
         if !request.body.isEmpty || request.method == .POST { outgoing.body = .bytes(request.body) }
+        let generation = generation(for: request.url)
+        defer { withExtendedLifetime(generation) {} }
         do {
-            let response = try await answer(to: outgoing, within: request.timeout)
+            let response = try await answer(to: outgoing, from: generation.client, within: request.timeout)
             let isEmpty = response.headers.first(name: "content-length") == "0"
             let body = isEmpty ? [] : await body(of: response, bytesMax: request.replyBytesMax, within: request.timeout)
             return OutboundReply(status: Int(response.status.code), headers: response.headers, body: body)
@@ -70,10 +124,10 @@ package final class OutboundClient: OutboundSender {
     /// The head of the answer.
     /// - Throws: `HTTPClientError.deadlineExceeded` when it did not come in time.
     private func answer(
-        to request: HTTPClientRequest, within timeout: Duration
+        to request: HTTPClientRequest, from client: HTTPClient, within timeout: Duration
     ) async throws -> HTTPClientResponse {
         try await withThrowingTaskGroup(of: HTTPClientResponse?.self) { tasks in
-            tasks.addTask { [client] in try await client.execute(request, deadline: .distantFuture) }
+            tasks.addTask { try await client.execute(request, deadline: .distantFuture) }
             tasks.addTask {
                 await self.alarm(after: timeout)
                 // The alarm also ends on cancellation, which is no timeout.
@@ -131,11 +185,14 @@ package final class OutboundClient: OutboundSender {
         return body
     }
 
-    /// The library requires every client to be shut down, including one that was not closed.
-    deinit { client.shutdown { _ in } }
-
     /// Closes every connection.
-    func close() async { try? await client.shutdown() }
+    func close() async {
+        let generation = state.withLock { state in
+            state.isClosed = true
+            return state.generation
+        }
+        try? await generation.client.shutdown()
+    }
 
     /// Separates requests that provably never left from those that may have arrived.
     private static func failure(_ error: any Error) -> OutboundFailure {

@@ -249,8 +249,9 @@ extension StoreSession {
 
     /// The same notice has the same id wherever it is written.
     private static func noticeID(_ moment: Moment, _ notice: MomentStep.Notice) -> OutboxEventID {
-        let text =
-            "\(moment.message) \(notice.status.rawValue) \(notice.device ?? 0) \(moment.state.name) \(moment.userID)"
+        // A replacement is pending again.
+        let state = moment.state == .open ? "open \(moment.rev)" : moment.state.name
+        let text = "\(moment.message) \(notice.status.rawValue) \(notice.device ?? 0) \(state) \(moment.userID)"
         let bytes = Array(SHA256.hash(data: Array(text.utf8)).prefix(16))
         return OutboxEventID(bytes: bytes) ?? OutboxEventID(high: moment.message.high, low: moment.message.low)
     }

@@ -316,6 +316,7 @@ extension StoreSession {
             request: window.request)
         moment.rev = rev
         try connection.post(MomentTable.insert(moment, nameKey: window.name.map(MomentTable.nameKey)))
+        try report(.init(status: .pending, device: target?.device), of: moment, now: now)
         if moment.isClaimable { try requestWakes(app: draft.app, userID: user, now: now) }
     }
 
@@ -338,13 +339,16 @@ extension StoreSession {
         var users = Set(draft.audience.users.map(ExactText.init))
         let count = users.count
         let moments = try moments(app: draft.app, message: draft.id)
+        let routes = ResolvedAudience.routes(draft.audience, draft.options.audienceEnvironment(in: draft.content))
         let rev = (moments.map(\.rev).max() ?? 0) + 1
         for moment in moments {
             if users.remove(ExactText(moment.userID)) != nil {
                 let terms = try terms(of: moment.userID, in: draft, window, now: now)
-                guard try apply(.supersede(terms, request: window.request), to: moment, now: now) != nil else {
+                guard let step = try apply(.supersede(terms, request: window.request), to: moment, now: now) else {
                     throw Self.overtaken
                 }
+                let target = try target(app: draft.app, userID: moment.userID, routes: routes)
+                try report(.init(status: .pending, device: target?.device), of: step.moment, now: now)
                 if terms.isClaimable { try requestWakes(app: draft.app, userID: moment.userID, now: now) }
             } else {
                 guard try connection.execute(MomentTable.deleteOpen(moment.place)) == 1 else {

@@ -87,6 +87,28 @@ struct OutboundClientTests {
         await client.close()
     }
 
+    @Test("hosts without number keep no more than a bounded number of pools, and a request in flight ends as it began")
+    func manyHosts() async throws {
+        let peer = try HTTPPeer { $0.target == "/wait" ? .hold : .reply(200) }
+        let hosts = (0..<20).map { "host\($0).test" }
+        let client = try testClient(originsMax: 4) { options in
+            options.addresses = Dictionary(uniqueKeysWithValues: hosts.map { ($0, "127.0.0.1") })
+        }
+        async let held = client.send(
+            .init(url: "http://\(hosts[0]):\(peer.port)/wait", timeout: .seconds(600)))
+        while peer.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        for round in 0..<2 {
+            for (index, host) in hosts.enumerated() {
+                let reply = try await client.send(.init(url: "http://\(host):\(peer.port)/\(round)/\(index)"))
+                #expect(reply.status == 200)
+                #expect(client.originCount <= 4)
+            }
+        }
+        peer.release()
+        #expect(try await held.status == 200)
+        await client.close()
+    }
+
     @Test("what cannot be connected to, and a name without an address, leave the request unsent")
     func unsent() async throws {
         // Nobody listens on tcpmux.

@@ -57,12 +57,14 @@ func requestOrder(
 
 /// A client for tests, with short patience.
 func testClient(
-    time: any TimeSource = ManualTime(), _ change: (inout OutboundClient.Options) -> Void = { _ in }
+    time: any TimeSource = ManualTime(), originsMax: Int = Limits.outboundOriginsMax,
+    _ change: (inout OutboundClient.Options) -> Void = { _ in }
 ) throws -> OutboundClient {
     var options = OutboundClient.Options()
     options.connectTimeout = .seconds(5)
     change(&options)
-    return try OutboundClient(options, group: MultiThreadedEventLoopGroup.singleton, time: time)
+    return try OutboundClient(
+        options, group: MultiThreadedEventLoopGroup.singleton, time: time, originsMax: originsMax)
 }
 
 extension PageFlight.Snapshot {

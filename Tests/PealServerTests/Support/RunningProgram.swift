@@ -5,7 +5,7 @@ import PealTesting
 final class RunningProgram: Sendable {
     private let child: ChildProgram
 
-    /// Starts `.build/debug/NAME` (the directory of this test's own build).
+    /// Starts `NAME` from the directory of this test's own build.
     init(_ name: String, arguments: [String], environment: [String: String] = [:], log: URL? = nil) throws {
         let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("PEAL_") }
         child = try ChildProgram(
@@ -38,8 +38,5 @@ final class RunningProgram: Sendable {
         return (line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Double($0) } ?? 0) / 1024
     }
 
-    private static var folder: URL {
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent(".build/debug")
-    }
+    private static var folder: URL { URL(fileURLWithPath: BuiltPrograms.folder) }
 }

@@ -120,6 +120,11 @@ final class ServerFixture: Sendable {
         try await RunningServer.request("GET", "\(controlURL)/inbox?device=\(device)", nil).1["items"]?.arrayValue ?? []
     }
 
+    /// Everything that the simulator's devices received, oldest first; at most 10,000.
+    func inbox() async throws -> [JSON] {
+        try await RunningServer.request("GET", "\(controlURL)/inbox?limit=10000", nil).1["items"]?.arrayValue ?? []
+    }
+
     private static func eightDigits(_ number: Int) -> String {
         let text = String(number, radix: 16)
         return String(repeating: "0", count: 8 - text.count) + text

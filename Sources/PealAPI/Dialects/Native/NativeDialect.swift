@@ -12,10 +12,6 @@ struct NativeDialect: Dialect {
     let mediaTypes = MediaType.Tolerance.none
     let takesIdempotencyKey = true
 
-    func background(_ services: APIServices) -> [@Sendable () async -> Void] {
-        [{ await services.progressStreams.closeWhenStopped(services.time) }]
-    }
-
     func endpoints(_ services: APIServices) -> [Endpoint] { NativeRoutes(services).all }
 
     func spelling(of field: MessageField) -> String { NativeSpelling.path(of: field) }

@@ -21,7 +21,7 @@ struct NativeProgress: Sendable {
 
 extension APIServices {
     /// The stream of a message's progress. The caller has been admitted.
-    /// - Throws: `not_found`; `rate_limited` when too many streams are open.
+    /// - Throws: `not_found`; `rate_limited` when too many streams are open; `unavailable` when the server stops.
     func progressAnswer(app: AppKey, id: MessageID) async throws -> Answer {
         guard try await store.read({ try $0.message(app: app, id: id) }) != nil else {
             throw PealError.notFound("message")
@@ -59,8 +59,9 @@ final class ProgressStreams: Sendable {
 
     var isClosed: Bool { state.withLock(\.isClosed) }
 
-    /// - Throws: `rate_limited` when too many are open.
+    /// - Throws: `rate_limited` when too many are open; `unavailable` when the server stops.
     func take(app: AppKey) throws(PealError) -> Seat {
+        guard !isClosed else { throw PealError(.unavailable, "the server is stopping", retryAfterSeconds: 5) }
         let hasRoom = state.withLock { state in
             guard state.all < Limits.progressStreamsMax,
                 state.byApp[app, default: 0] < Limits.progressStreamsPerAppMax
@@ -81,10 +82,16 @@ final class ProgressStreams: Sendable {
         }
     }
 
-    /// Ends all streams when the server stops.
-    func closeWhenStopped(_ time: any TimeSource) async {
-        while !Task.isCancelled { try? await time.sleep(for: .seconds(3600)) }
-        state.withLock { $0.isClosed = true }
+    /// Ends all streams, and refuses others: the server stops.
+    func close() { state.withLock { $0.isClosed = true } }
+
+    /// Waits, but no longer than until the streams close.
+    /// - Throws: `CancellationError`.
+    func pause(for duration: Duration, _ time: any TimeSource) async throws {
+        let end = time.uptime + duration
+        while !isClosed, time.uptime < end {
+            try await time.sleep(for: min(.milliseconds(Limits.progressClosingMilliseconds), end - time.uptime))
+        }
     }
 }
 
@@ -118,7 +125,7 @@ private struct ProgressStream {
             }
             // A message that is slow to count is read less often.
             let pause = max(.milliseconds(Limits.progressMilliseconds), (time.uptime - readAt) * 10)
-            try await time.sleep(for: pause)
+            try await streams.pause(for: pause, time)
         }
     }
 
@@ -129,7 +136,7 @@ private struct ProgressStream {
                 return try await store.read(.heavy) { [app, id] in try $0.report(app: app, id: id) }
             } catch let error as PealError where error.code == .rateLimited || error.code == .unavailable {
                 // The store has more to do than to count.
-                try await time.sleep(for: .milliseconds(Limits.progressMilliseconds))
+                try await streams.pause(for: .milliseconds(Limits.progressMilliseconds), time)
                 if streams.isClosed { return nil }
             }
         }

@@ -13,7 +13,7 @@ enum NativeShapes {
 
     /// A device token, a channel URI or a Web Push subscription. `AddressRules` reads it once the platform is known.
     static let address = Shape.anything.described { _ in
-        .any(of: [.text(1...Limits.addressBytesMax, pattern: #"[!#-\[\]-~]+"#), subscription])
+        .one(of: [.text(1...Limits.addressBytesMax, pattern: #"[!#-\[\]-~]+"#), subscription])
     }
 
     /// A browser's subscription (RFC 8030, RFC 8291).

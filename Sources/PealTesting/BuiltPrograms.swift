@@ -1,0 +1,15 @@
+internal import Foundation
+
+/// Where the programs of this test's own build are.
+package enum BuiltPrograms {
+    /// `.build/debug`, or `.build/release` for optimized tests.
+    package static var folder: String {
+        #if DEBUG
+            let configuration = "debug"
+        #else
+            let configuration = "release"
+        #endif
+        return URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent(".build/\(configuration)").path
+    }
+}

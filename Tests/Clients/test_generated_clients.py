@@ -1,0 +1,133 @@
+"""Clients in TypeScript and Go that OpenAPI Generator makes from the running server's document. Each is compiled as it
+is, and a program of a page creates an app, registers a device and sends with it."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+from openapi_world import World
+
+PROGRAMS = pathlib.Path(__file__).parent / "generated"
+GENERATOR = pathlib.Path(sys.executable).parent / "openapi-generator-cli"
+# The generated code needs this package of other authors, which Debian does not have. It checks patterns when an answer
+# may be one of several types, and the server is the one that is trusted here.
+VALIDATOR = "package validator\n\n// Validate accepts everything.\nfunc Validate(v interface{}) error { return nil }\n"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    world = World(tmp_path_factory.mktemp("clients"))
+    yield world
+    world.stop()
+
+
+def referenced(part, names):
+    """Adds to `names` what `part` refers to."""
+    if isinstance(part, dict):
+        names |= {part["$ref"]} if isinstance(part.get("$ref"), str) else set()
+        part = list(part.values())
+    if isinstance(part, list):
+        for inner in part:
+            referenced(inner, names)
+
+
+def only(document, tag):
+    """The document of one API, with the components that it refers to."""
+    paths = {
+        path: {method: operation for method, operation in item.items() if tag in operation["tags"]}
+        for path, item in document["paths"].items()
+    }
+    names, before = set(), None
+    referenced(paths, names)
+    while before != names:
+        before = set(names)
+        for name in before:
+            kind, component = name.split("/")[2:]
+            referenced(document["components"][kind][component], names)
+    components = {
+        kind: {
+            name: component
+            for name, component in items.items()
+            if kind == "securitySchemes" or f"#/components/{kind}/{name}" in names
+        }
+        for kind, items in document["components"].items()
+    }
+    rest = {name: value for name, value in document.items() if name != "webhooks"}
+    return {**rest, "paths": {path: item for path, item in paths.items() if item}, "components": components}
+
+
+def run(*command, cwd, environment=None):
+    result = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env={**os.environ, **(environment or {})}, capture_output=True,
+        text=True, timeout=600,
+    )
+    assert result.returncode == 0, f"{command}:\n{(result.stdout + result.stderr)[-4000:]}"
+    return result.stdout
+
+
+def generate(world, directory, generator, **properties):
+    """Generates a client of the native API into `directory`."""
+    document = directory / "native.json"
+    document.write_text(json.dumps(only(world.document(), "Native")))
+    text = ",".join(f"{name}={value}" for name, value in properties.items())
+    command = [GENERATOR, "generate", "-i", document, "-g", generator, "-o", directory / "client"]
+    run(*command, "--additional-properties", text, cwd=directory)
+    return directory / "client"
+
+
+def environment(world):
+    apns = world.urls["apns"]
+    return {
+        "PEAL_URL": world.peal.url, "PEAL_TOKEN": world.peal.admin_token, "BUNDLE_ID": apns["bundle_id"],
+        "KEY_ID": apns["key_id"], "TEAM_ID": apns["team_id"], "PRIVATE_KEY": world.simulator.private_key,
+    }
+
+
+def check(world, printed, address):
+    facts = json.loads(printed)
+    assert facts["kind"] == "token" and facts["device"]
+    assert (facts["user"], facts["topics"], facts["accepted"]) == ("ann", ["news"], 1)
+    (item,) = world.simulator.inbox(f"?device={address}")
+    assert item["payload"]["aps"]["alert"]["title"] == "Hello"
+
+
+def test_typescript(world, tmp_path):
+    client = generate(world, tmp_path, "typescript-fetch", supportsES6="true", importFileExtension=".js")
+    shutil.copy(PROGRAMS / "main.ts", client)
+    # TypeScript 4.8, Debian's, does not narrow `name in value`, which 4.9 does: hence the last option.
+    options = "--strict --target es2020 --module es2020 --moduleResolution node --lib es2020,dom".split()
+    run("tsc", *options, "--suppressImplicitAnyIndexErrors", "--outDir", tmp_path / "built", "main.ts", cwd=client)
+    (tmp_path / "built" / "package.json").write_text('{"type": "module"}')
+    check(world, run("node", "main.js", cwd=tmp_path / "built", environment=environment(world)), "cd" * 32)
+
+
+def test_go(world, tmp_path):
+    # Unless it is told otherwise, the generator refuses answers with members that the document does not name.
+    client = generate(
+        world, tmp_path, "go", packageName="peal", enumClassPrefix="true",
+        disallowAdditionalPropertiesIfNotPresent="false",
+    )
+    # Without a module proxy, the checksums of modules are of no use.
+    shutil.rmtree(client / "test", ignore_errors=True)
+    (client / "go.sum").unlink(missing_ok=True)
+    (client / "go.mod").write_text("module peal.example/peal\n\ngo 1.19\n")
+    for name, files in {
+        "validator": {"go.mod": "module gopkg.in/validator.v2\n\ngo 1.19\n", "validator.go": VALIDATOR},
+        "program": {
+            "go.mod": "module peal.example/program\n\ngo 1.19\n",
+            "main.go": (PROGRAMS / "main.go.txt").read_text(),
+        },
+    }.items():
+        (tmp_path / name).mkdir()
+        for file, text in files.items():
+            (tmp_path / name / file).write_text(text)
+    (tmp_path / "go.work").write_text("go 1.19\n\nuse (\n\t./client\n\t./program\n\t./validator\n)\n")
+    offline = {"GOPROXY": "off", "GOFLAGS": "", "GOCACHE": str(tmp_path / "cache"), "GOPATH": str(tmp_path / "go")}
+    offline["GOWORK"] = str(tmp_path / "go.work")
+    run("go", "vet", ".", cwd=client, environment=offline)
+    run("go", "build", "-o", tmp_path / "sends", ".", cwd=tmp_path / "program", environment=offline)
+    check(world, run(tmp_path / "sends", cwd=tmp_path, environment=environment(world)), "ce" * 32)

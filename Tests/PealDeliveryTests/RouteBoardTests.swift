@@ -1,0 +1,34 @@
+import PealCore
+@testable import PealDelivery
+import Testing
+
+@Suite("The board of routes")
+struct RouteBoardTests {
+    private static func route(_ app: Int64) -> ActiveRoute { ActiveRoute(app: AppKey(app), route: .apnsProduction) }
+
+    @Test("forgets routes of apps that are gone, and none that is closed or not written yet")
+    func bounded() {
+        let board = RouteBoard(breakersMax: 100)
+        board.change(Self.route(1)) { $0.backOff(reason: "NoConnection", isProbe: false, now: .zero) }
+        board.change(Self.route(2)) { $0.backOff(reason: "NoConnection", isProbe: false, now: .zero) }
+        _ = board.takeUnsaved(Self.route(1))
+        for app in 3..<5000 as Range<Int64> {
+            board.change(Self.route(app)) { _ = $0.enter(nil, now: .zero) }
+            #expect(board.breakerCount <= 100)
+        }
+        #expect(board.takeUnsaved().map(\.route) == [Self.route(2)])
+        for app in [1, 2] as [Int64] {
+            #expect(board.change(Self.route(app)) { $0.closedUntil } != nil)
+        }
+    }
+
+    @Test("remembers more routes than that if all of them are closed")
+    func closed() {
+        let board = RouteBoard(breakersMax: 10)
+        for app in 0..<50 as Range<Int64> {
+            board.change(Self.route(app)) { $0.backOff(reason: "NoConnection", isProbe: false, now: .zero) }
+        }
+        #expect(board.breakerCount == 50)
+        #expect(board.takeUnsaved().count == 50)
+    }
+}
