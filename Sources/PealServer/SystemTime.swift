@@ -66,7 +66,8 @@ struct LagService: Service {
     }
 }
 
-/// The system's clocks, with the wall clock corrected to that of a database: leases are compared by all servers on it.
+/// The wall clock of a database, which all servers on it share, because they compare leases by it. Between two
+/// measurements it advances with this machine's uptime, so that setting the machine's clock does not move it.
 final class DatabaseTime: TimeSource, Service {
     /// Between two measurements.
     private static let interval: Duration = .seconds(60)
@@ -76,25 +77,29 @@ final class DatabaseTime: TimeSource, Service {
     private let system = SystemTime()
     private let database: PostgresEngine
     private let logger: Logger
-    private let offsetMilliseconds = Atomic<Int64>(0)
+    /// What the database's clock showed at an uptime; nil before the first measurement.
+    private let anchor = Mutex<(time: Timestamp, uptime: Duration)?>(nil)
 
     init(_ database: PostgresEngine, logger: Logger) {
         self.database = database
         self.logger = logger
     }
 
-    var now: Timestamp { system.now + .milliseconds(offsetMilliseconds.load(ordering: .relaxed)) }
+    var now: Timestamp {
+        anchor.withLock { $0 }.map { $0.time + (system.uptime - $0.uptime) } ?? system.now
+    }
     var uptime: Duration { system.uptime }
     var lag: Duration { system.lag }
     func sleep(for duration: Duration) async throws { try await system.sleep(for: duration) }
 
-    /// Measures the offset. What the answer took is halved.
+    /// Reads the database's clock, which is as of half of the time that the answer took.
     func measure() async {
-        let (asked, start) = (system.now, system.uptime)
+        let start = system.uptime
         guard let answer = try? await database.serverTime() else { return }
-        let half = Int64((system.uptime - start) / .milliseconds(2))
-        let offset = answer.milliseconds - asked.milliseconds - half
-        offsetMilliseconds.store(offset, ordering: .relaxed)
+        let uptime = system.uptime
+        let time = answer + (uptime - start) / 2
+        anchor.withLock { $0 = (time, uptime) }
+        let offset = time.milliseconds - system.now.milliseconds
         guard abs(offset) > Self.toleranceMilliseconds else { return }
         logger.warning(
             "the clock differs from the database's", metadata: ["offset_ms": "\(offset)", "followed": "the database's"])

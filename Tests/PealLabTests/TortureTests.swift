@@ -78,7 +78,7 @@ struct TortureLedgerTests {
         #expect(verdict.lost == 1)
         #expect(
             verdict.violations == [
-                "message 0 was lost for 1 of \(living.count) devices", "1 notifications were lost",
+                "message 0 was lost for 1 of \(living.count) devices: , 99 devices, 0 accepted, 0 retired", "1 notifications were lost",
             ])
     }
 

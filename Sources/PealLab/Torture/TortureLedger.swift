@@ -10,10 +10,14 @@ package struct TortureLedger: Sendable {
         package var suppressed = 0
         package var pending = 0
         package var isFinal = false
+        /// The message's state, as the API names it.
+        package var state = ""
         /// How the message ended before its audience was determined, so that nobody is counted.
         package var endUnplanned: UnplannedEnd?
 
         package init() {}
+
+        var summary: String { "\(state), \(devices) devices, \(accepted) accepted, \(retired) retired" }
 
         package var sum: Int { accepted + rejected + retired + expired + suppressed + pending }
     }
@@ -116,7 +120,7 @@ package struct TortureLedger: Sendable {
         verdict.duplicates += received.values.reduce(0) { $0 + $1.count - 1 }
 
         var faults: [String] = []
-        if left > 0 { faults.append("was lost for \(left) of \(living) devices") }
+        if left > 0 { faults.append("was lost for \(left) of \(living) devices: \(counts.summary)") }
         if !counts.isFinal { faults.append("did not end") }
         if counts.sum != counts.devices { faults.append("has counts of \(counts.sum) for \(counts.devices) devices") }
         if counts.accepted > delivered {

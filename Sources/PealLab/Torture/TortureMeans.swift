@@ -65,31 +65,38 @@ struct FullDisk: Sendable {
     }
 }
 
-/// A clock of the servers that jumps: `Tests/Clients/moved_clock.c`, preloaded.
+/// The clocks of the servers, one for each, which jump: `Tests/Clients/moved_clock.c`, preloaded.
 struct TortureClock: Sendable {
-    private let file: String
-    let environment: [String: String]
+    private let folder: String
+    private let library: String
 
     /// - Returns: nil without the source of the library or a C compiler.
-    static func make(_ folder: String) async -> TortureClock? {
+    static func make(_ folder: String, nodes: Int) async -> TortureClock? {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let source = root.appendingPathComponent("Tests/Clients/moved_clock.c").path
-        let (library, file) = ("\(folder)/moved_clock.so", "\(folder)/clock-offset")
+        let library = "\(folder)/moved_clock.so"
         guard FileManager.default.fileExists(atPath: source) else { return nil }
         let arguments = ["-O1", "-shared", "-fPIC", "-o", library, source]
         guard await TortureProgram.run("/usr/bin/cc", arguments) == 0 else { return nil }
-        let clock = TortureClock(
-            file: file, environment: ["LD_PRELOAD": library, "CLOCK_OFFSET_FILE": file])
-        _ = FileManager.default.createFile(atPath: file, contents: nil)
-        clock.set(0)
+        let clock = TortureClock(folder: folder, library: library)
+        for node in 0..<nodes {
+            _ = FileManager.default.createFile(atPath: clock.file(node), contents: nil)
+            clock.set(0, of: node)
+        }
         return clock
     }
 
-    /// Sets how many seconds the servers are ahead. In place, because they have mapped the file.
-    func set(_ seconds: Int) {
-        guard let handle = FileHandle(forUpdatingAtPath: file) else { return }
+    func environment(of node: Int) -> [String: String] {
+        ["LD_PRELOAD": library, "CLOCK_OFFSET_FILE": file(node)]
+    }
+
+    /// Sets how many seconds a server is ahead. In place, because it has mapped the file.
+    func set(_ seconds: Int, of node: Int) {
+        guard let handle = FileHandle(forUpdatingAtPath: file(node)) else { return }
         handle.write(withUnsafeBytes(of: Int64(seconds)) { Data($0) })
         try? handle.close()
     }
+
+    private func file(_ node: Int) -> String { "\(folder)/clock-offset-\(node)" }
 }

@@ -166,6 +166,7 @@ actor TortureRecord {
         counts.pending = count("pending")
         if let again = json["counts"]?["resent"]?.wholeNumber { resent = (resent ?? 0) + again }
         let state = json["state"]?.stringValue ?? ""
+        counts.state = state
         if counts.devices == 0 { counts.endUnplanned = .init(rawValue: state) }
         counts.isFinal = ["sent", "expired", "cancelled", "failed"].contains(state) && counts.pending == 0
         ledger.reported(message, counts)

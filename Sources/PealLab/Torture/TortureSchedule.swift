@@ -14,7 +14,7 @@ package enum TortureFault: String, CaseIterable, Sendable, Hashable {
     case queues
     /// The file system of the database is full.
     case disk
-    /// The clock of the servers jumps ahead, and back when they are started again.
+    /// The clock of a server jumps ahead, and back when it is started again.
     case clock
 }
 

@@ -87,8 +87,7 @@ struct TortureTroubles: Sendable {
             await world.freeDisk()
         case .clock:
             guard world.clock != nil else { return }
-            let now = await world.clockSeconds
-            await world.setClock(min(TortureSchedule.clockSecondsMax, now + 1 + event.form % 20))
+            await world.advanceClock(by: 1 + event.form % 20, of: event.node)
         }
     }
 

@@ -36,7 +36,8 @@ actor TortureWorld {
     private var servers: [TortureProgram] = []
     private var addresses: [String] = []
     private var turn = 0
-    private(set) var clockSeconds = 0
+    /// How far each server's clock is ahead.
+    private var clockSeconds: [Int]
 
     /// Starts the simulator and `plan.nodes` servers.
     init(_ setting: TortureSetting, _ plan: TortureSchedule.Plan) async throws {
@@ -50,7 +51,8 @@ actor TortureWorld {
         store = own ?? setting.store ?? "sqlite:\(folder)/store/peal.db"
         let usesFile = setting.store == nil
         disk = plan.faults.contains(.disk) && usesFile ? await FullDisk.make("\(folder)/store") : nil
-        clock = plan.faults.contains(.clock) ? await TortureClock.make(folder) : nil
+        clock = plan.faults.contains(.clock) ? await TortureClock.make(folder, nodes: plan.nodes) : nil
+        clockSeconds = Array(repeating: 0, count: plan.nodes)
         var random = WorldRandom(seed: Int(truncatingIfNeeded: plan.seed), stream: 3)
         masterKey = Data((0..<32).map { _ in UInt8(random.below(256)) }).base64EncodedString()
         simulator = try TortureProgram(
@@ -103,7 +105,7 @@ extension TortureWorld {
         let plain = (path: "\(setting.binaries)/peal", arguments: ["serve"])
         let command = disk?.command(plain.path, plain.arguments) ?? plain
         return try TortureProgram(
-            command.path, command.arguments, environment: own.merging(clock?.environment ?? [:]) { $1 },
+            command.path, command.arguments, environment: own.merging(clock?.environment(of: node) ?? [:]) { $1 },
             log: "\(folder)/peal-\(node).log")
     }
 
@@ -121,7 +123,7 @@ extension TortureWorld {
     /// Kills a server and starts it again, with the clock somewhere else.
     func restart(_ node: Int, clockSeconds: Int?) async throws {
         await servers[node].end()
-        if let clockSeconds { setClock(clockSeconds) }
+        if let clockSeconds { setClock(clockSeconds, of: node) }
         servers[node] = try startProgram(node)
         addresses[node] = try await address(node)
     }
@@ -140,9 +142,14 @@ extension TortureWorld {
     func send(_ signal: Int32, toServer node: Int) { servers[node].send(signal) }
     func sendToSimulator(_ signal: Int32) { simulator.send(signal) }
 
-    func setClock(_ seconds: Int) {
-        clockSeconds = seconds
-        clock?.set(seconds)
+    /// Lets a running server's clock jump ahead.
+    func advanceClock(by seconds: Int, of node: Int) {
+        setClock(min(TortureSchedule.clockSecondsMax, clockSeconds[node] + seconds), of: node)
+    }
+
+    private func setClock(_ seconds: Int, of node: Int) {
+        clockSeconds[node] = seconds
+        clock?.set(seconds, of: node)
     }
 
     func fillDisk() async { await disk?.fill(for: servers) }
