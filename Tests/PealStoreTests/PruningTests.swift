@@ -10,7 +10,7 @@ struct PruningTests {
     /// Every table of the schema, and what keeps it small. A table that is missing here fails the test.
     private static let reasons: KeyValuePairs<String, String> = [
         "app": "one row for each app, which administrators create", "migration": "one row for each migration",
-        "counter": "one row for each series", "setting": "a fixed set of names",
+        "counter": "one row for each series", "setting": "a fixed set of names; others are pruned when they expire",
         "word": "one row for each locale and time zone in use, whose forms are checked",
         "api_key": "created by administrators; goes with its app",
         "credential": "one row for each network and environment of an app; goes with its app",
@@ -36,7 +36,8 @@ struct PruningTests {
         "location": "Limits.locationsPerAppMax", "location_group": "Limits.locationGroupsPerAppMax",
         "location_group_place": "Limits.locationGroupLocationsMax for each group",
         "geofence_trigger": "pruned after PEAL_RETENTION_MESSAGES_DAYS",
-        "segment": "Limits.segmentsPerAppMax",
+        "segment": "Limits.segmentsPerAppMax", "saved_message": "Limits.savedMessagesPerAppMax of each kind",
+        "starred_device": "Limits.starredDevicesMax; goes with its device",
         "frequency": "pruned after Limits.frequencyHoursMax; goes with its device",
         "rate_bucket": "one row for each app and message with a rate; goes with its message",
         "route_gate": "one row for each route of an app that was ever closed",
