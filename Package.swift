@@ -111,7 +111,7 @@ let package = Package(
             name: "PealConsole",
             dependencies: [
                 "PealCore", "PealExperiments", httpTypes, hummingbird, hummingbirdCore, logging, nioCore,
-                serviceLifecycle,
+                pealMomentTraining, serviceLifecycle,
             ],
             resources: [.embedInCode("Assets")], swiftSettings: settings),
         .target(name: "PealCore", dependencies: [], swiftSettings: settings),

@@ -83,7 +83,7 @@ struct ComposeFields: Sendable {
             <fieldset class="rows" id="rows"><legend>\(texts[.rowsLegend])</legend><p class="hint">\(texts[.rowsHint])</p>
             \(HTML.each(1...count) { row($0, $0 <= filled.count ? filled[$0 - 1] : ComposeRows.Row()) })
             <input type="hidden" name="rows" value="\(count)">
-            \(HTML.when(count < ComposeRows.rowsMax, "<button class=\"small\" name=\"step\" value=\"rows\" formnovalidate>\(texts[.addRow])</button>"))
+            \(HTML.when(count < ComposeRows.rowsMax, "<button class=\"small\" name=\"step\" value=\"rows\" formaction=\"\(visit.link("compose"))#rows\" formnovalidate>\(texts[.addRow])</button>"))
             </fieldset>
             """
     }

@@ -68,7 +68,8 @@ enum ComposePages {
         page.body = """
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
             <form method="post" action="\(visit.link("compose"))" class="compose" id="compose" \
-            data-check="\(visit.link("compose", "check"))">\(visit.formStart)
+            data-check="\(visit.link("compose", "check"))">\(visit.formStart)\
+            <button class="hidden" name="step" value="review" tabindex="-1" aria-hidden="true">\(texts[.review])</button>
             <div class="stack">
             \(ComposeFields(visit: visit, form: form, topics: topics, segments: segments, error: error).html)
             \(SavedMessagePages.saveFields(visit, form, error))
