@@ -207,8 +207,8 @@ let package = Package(
         .testTarget(
             name: "PealConsoleTests",
             dependencies: [
-                "PealConsole", "PealCore", "PealStore", "PealTesting", httpTypes, hummingbird, hummingbirdTesting,
-                logging, nioCore,
+                "PealConsole", "PealCore", "PealExperiments", "PealStore", "PealTesting", httpTypes, hummingbird,
+                hummingbirdTesting, logging, nioCore, pealMomentTraining,
             ],
             swiftSettings: settings),
         .testTarget(

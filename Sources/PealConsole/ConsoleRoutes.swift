@@ -65,7 +65,7 @@ struct ConsoleRoutes: Sendable {
             + ComposePages.routes + DevicePages.routes + BrowserPages.routes + Stars.routes + TopicPages.routes
             + SegmentPages.routes + SavedMessagePages.routes + CampaignPages.routes + KeyPages.routes
             + CredentialPages.routes + WebhookPages.routes + AuditPage.routes + OperationsPage.routes
-            + ImportPages.routes)
+            + ImportPages.routes + ExportPages.routes)
 
     /// Literal segments come first in the list where a parameter would match them too.
     /// - Throws: `not_found`; `method_not_allowed`.

@@ -173,6 +173,7 @@ extension Limits {
     package static let consoleFormBytesMax = 4 * 1024 * 1024
     /// How long a link for signing in works.
     package static let signInLinkSeconds: Int64 = 300
+    package static let growthDaysMax = 366
     /// Devices of an app that test messages go to.
     package static let starredDevicesMax = 20
 

@@ -218,7 +218,7 @@ struct LiftChart: Sendable {
             caption: texts[.liftOverTime], columns: [texts[.at], texts[.lift], texts[.from], texts[.to]],
             numbers: [1, 2, 3])
         table.rows = points.reversed().map {
-            [visit.time($0.at), "\(texts.change($0.value))", "\(texts.change($0.low))", "\(texts.change($0.high))"]
+            [visit.day($0.at), "\(texts.change($0.value))", "\(texts.change($0.low))", "\(texts.change($0.high))"]
         }
         return """
             <figure class="chart"><div class="plot"><ol class="scale" aria-hidden="true"><li>\(texts.change(top))</li>\
@@ -227,8 +227,8 @@ struct LiftChart: Sendable {
             <polygon class="band" points="\((upper + lower).joined(separator: " "))"/>\
             <line class="zero" x1="0" y1="80" x2="600" y2="80"/>\
             <polyline class="line" points="\((points.count == 1 ? ["0,\(line[0].split(separator: ",")[1])", "600,\(line[0].split(separator: ",")[1])"] : line).joined(separator: " "))"/></svg></div>
-            <figcaption class="row hint"><span>\(HTML.with(points.first) { visit.time($0.at) })</span>\
-            <span>\(visit.time(last.at))</span></figcaption>
+            <figcaption class="row hint"><span>\(HTML.with(points.first) { visit.day($0.at) })</span>\
+            <span>\(visit.day(last.at))</span></figcaption>
             <p class="hint">\(texts[.bandHint])</p>
             <details><summary>\(texts[.asTable])</summary>\(table.html)</details></figure>
             """

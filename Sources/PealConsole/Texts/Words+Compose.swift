@@ -70,3 +70,28 @@ extension Word {
     static let versionFrom = Word("App version from", "App-Version ab")
     static let windowSummary = Word("Delivery window", "Zeitfenster")
 }
+
+/// Topics, webhooks, export.
+extension Word {
+    static let delivered = Word("Delivered", "Zugestellt")
+    static let doneTestQueued = Word(
+        "The test event will be sent now. Reload the page to see what became of it.",
+        "Das Testereignis wird jetzt gesendet. Nach dem Neuladen der Seite zeigt sich das Ergebnis.")
+    static let downloadDevices = Word("Download devices", "Geräte herunterladen")
+    static let exportHint = Word(
+        "One JSON object per line, as the import takes them. The file has the devices' addresses: keep it safe.",
+        "Ein JSON-Objekt je Zeile, wie der Import sie annimmt. Die Datei enthält die Adressen der Geräte und muss "
+            + "geschützt werden.")
+    static let exportProgress = Word("{} of {} devices", "{} von {} Geräten")
+    static let exporting = Word("Export", "Export")
+    static let growth = Word("Growth, last 30 days", "Wachstum, letzte 30 Tage")
+    static let growthHint = Word(
+        "Present subscribers by the day on which they joined (UTC). Who left is not counted.",
+        "Heutige Abonnenten nach dem Tag, an dem sie dazukamen (UTC). Wer gegangen ist, zählt nicht.")
+    static let growthLabel = Word("From {} to {} subscribers.", "Von {} auf {} Abonnenten.")
+    static let items = Word("Events", "Ereignisse")
+    static let joined = Word("Joined", "Dazugekommen")
+    static let joinedLately = Word("Joined in 30 days", "Dazugekommen in 30 Tagen")
+    static let nextAttempt = Word("Next attempt", "Nächster Versuch")
+    static let sendTestEvent = Word("Send test event", "Testereignis senden")
+}

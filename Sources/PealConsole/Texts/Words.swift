@@ -14,7 +14,7 @@ struct Word: Sendable, Hashable {
     private static let notices: [String: Word] = [
         "app-made": .doneAppMade, "saved": .doneSaved, "deleted": .doneDeleted, "erased": .doneErased,
         "revoked": .doneRevoked, "retried": .doneRetried, "paused": .donePaused, "resumed": .doneResumed,
-        "cancelled": .doneCancelled, "sent": .doneSent,
+        "cancelled": .doneCancelled, "sent": .doneSent, "test-queued": .doneTestQueued,
     ]
 }
 

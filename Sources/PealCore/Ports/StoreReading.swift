@@ -46,6 +46,8 @@ package protocol StoreReading {
     /// Topics that have not expired, ordered by name.
     func topics(app: AppKey, _ search: TopicSearch, _ page: PageNumber, now: Timestamp) throws
         -> ResultPage<TopicEntry>
+    /// How the topic grew in the last `days` days; nil for an unknown or expired one. Reads all its subscriptions.
+    func growth(app: AppKey, topic: String, days: Int, now: Timestamp) throws -> TopicGrowth?
     /// The topic with that number, unless it has expired.
     func topicEntry(app: AppKey, number: Int64, now: Timestamp) throws -> TopicEntry?
     /// The number of active devices in the topic on those routes; 0 when the topic has expired.

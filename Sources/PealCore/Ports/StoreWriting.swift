@@ -199,6 +199,8 @@ package protocol StoreWriting: StoreReading {
     /// - Throws: `internal` when the payload is larger than `Limits.webhookPayloadBytesMax`.
     @discardableResult
     func enqueue(_ event: OutboxEvent, for kinds: [Webhook.Kind]) throws -> Int
+    /// Queues an event for one webhook.
+    func enqueue(_ event: OutboxEvent, to place: WebhookReference) throws
     /// Takes events out of the queue and makes them a delivery; a pending one is leased to `owner`.
     /// - Parameter body: nil for a delivery that failed before its request was written.
     /// - Returns: nil when another process took one of the events: the caller must undo its transaction.
