@@ -99,7 +99,7 @@ let package = Package(
             name: "PealAPI",
             dependencies: [
                 "CZlib", "PealCore", "PealExperiments", "PealShapes", "PealWebFiles", crypto, httpTypes, hummingbird,
-                logging, nioCore, pealWire,
+                logging, nioCore, pealMomentTraining, pealWire,
             ],
             swiftSettings: settings),
         .target(

@@ -1,6 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 internal import PealExperiments
+internal import PealMomentTraining
 internal import PealShapes
 
 /// `GET …/campaigns` and `GET …/campaigns/{id}`: the totals of each campaign's messages.
