@@ -16,7 +16,8 @@ OPENED, RECEIVED = 2, 1
 CONTEXT_AWARE = 1
 MESSAGE_SENT, MOMENT_SENDING, MOMENT_SENT = 5, 3, 5
 TITLES = ["Your course is waiting", "Five minutes of Italian", "New words for today", "Keep your streak"]
-LOCALES = [("de-AT", "Europe/Vienna"), ("en-GB", "Europe/London"), ("it-IT", "Europe/Rome"), ("en-US", "America/Denver")]
+LOCALES = [
+    ("de-AT", "Europe/Vienna"), ("en-GB", "Europe/London"), ("it-IT", "Europe/Rome"), ("en-US", "America/Denver")]
 
 
 class History:
@@ -86,7 +87,7 @@ class History:
         now = int(time.time() * 1000)
         for seq, in connection.execute(
                 "SELECT seq FROM device WHERE app = ? AND user_id LIKE 'person-%'", (app,)).fetchall():
-            kind = self.random.choices(["available", "unknown", "unavailable", None], [45, 20, 20, 15])[0]
+            kind = self.random.choices(["available", "unknown", "unavailable", None], [55, 15, 15, 15])[0]
             if kind:
                 connection.execute(
                     """INSERT INTO installation (app, seq, token_hash, api_key, capabilities, sdk_version, seen_at,
@@ -98,8 +99,8 @@ class History:
         """Moves a message into the past and lets its users open it."""
         place = (app, message)
         connection.execute(
-            """UPDATE message SET created_at = created_at - ?1, expires_at = expires_at - ?1, state = ?4, slices_open = 0,
-                window_until = window_until - ?1, cutoff_at = COALESCE(cutoff_at, created_at) - ?1,
+            """UPDATE message SET created_at = created_at - ?1, expires_at = expires_at - ?1, state = ?4,
+                slices_open = 0, window_until = window_until - ?1, cutoff_at = COALESCE(cutoff_at, created_at) - ?1,
                 first_sent_at = COALESCE(first_sent_at, created_at) - ?1, ended_at = window_until - ?1
             WHERE app = ?2 AND message = ?3""", (shift, *place, MESSAGE_SENT))
         connection.execute(
@@ -123,7 +124,7 @@ class History:
                      *place, user))
             # The same person is about as eager every day.
             eagerness = random.Random(user).lognormvariate(0, 0.6)
-            rate = (0.19 if is_chosen else 0.11) * eagerness
+            rate = (0.21 if is_chosen else 0.11) * eagerness
             late = self.random.uniform(0.2, 5.5) * HOUR if is_chosen else (6 * HOUR if arm == CONTEXT_AWARE else 0)
             reports = [(RECEIVED, late + 1000)]
             if self.random.random() < rate:

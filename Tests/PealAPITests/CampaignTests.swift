@@ -99,7 +99,8 @@ struct CampaignTests {
             }
             #expect(counted.reduce(0, +) == 40, "\(reply.text)")
             let delays = reply["experiment.delays"]?.arrayValue ?? []
-            #expect(delays.count == ExperimentFacts.delayLimits.count + 1 && delays.last?["minutes_max"]?.isNull == true)
+            #expect(
+                delays.count == ExperimentFacts.delayLimits.count + 1 && delays.last?["minutes_max"]?.isNull == true)
             let opens = delays.compactMap { $0["context_aware"]?.integerValue }.reduce(0, +)
             #expect(Int(opens) == arms["context_aware"]?.opens)
             #expect(reply["experiment.verdict"] == "undecided" && reply["experiment.share"] == .number("0.5"))

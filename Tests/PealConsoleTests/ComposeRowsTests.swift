@@ -10,7 +10,9 @@ import Testing
     }
 
     /// The condition of the draft that Compose saves.
-    private static func saved(_ fields: [String: String]) async throws -> (status: Int, condition: String?, page: String) {
+    private static func saved(_ fields: [String: String]) async throws -> (
+        status: Int, condition: String?, page: String
+    ) {
         var result: (Int, String?, String) = (0, nil, "")
         let box = Box()
         try await ConsoleFixture.open { fixture in
@@ -53,8 +55,10 @@ import Testing
             (["row1_kind": "attribute", "row1_value": "plan=pro"], #"{"attribute":{"name":"plan","is":"pro"}}"#),
             // An empty row in between does not matter.
             (["row1_value": "", "row3_join": "or", "row3_kind": "topic", "row3_value": "b"], #"{"topic":"b"}"#),
-            (["segments": "x, y", "row1_kind": "topic", "row1_value": "a"],
-                #"{"and":[{"or":[{"segment":"x"},{"segment":"y"}]},{"topic":"a"}]}"#),
+            (
+                ["segments": "x, y", "row1_kind": "topic", "row1_value": "a"],
+                #"{"and":[{"or":[{"segment":"x"},{"segment":"y"}]},{"topic":"a"}]}"#
+            ),
         ] as [([String: String], String)])
     func conditions(_ fields: [String: String], _ condition: String) async throws {
         let saved = try await Self.saved(fields)
@@ -73,10 +77,12 @@ import Testing
         ] { #expect(saved.page.contains(part), "\(part)") }
     }
 
-    @Test("refuse what they cannot mean, at the row", arguments: [
-        ("seen", "soon"), ("seen", "0"), ("platform", "toaster"), ("device", "x"), ("attribute", "plan"),
-        ("topic", "a\u{7}"),
-    ])
+    @Test(
+        "refuse what they cannot mean, at the row",
+        arguments: [
+            ("seen", "soon"), ("seen", "0"), ("platform", "toaster"), ("device", "x"), ("attribute", "plan"),
+            ("topic", "a\u{7}"),
+        ])
     func refused(_ kind: String, _ value: String) async throws {
         try await ConsoleFixture.open { fixture in
             let cookie = try await fixture.signIn([.send])
@@ -152,7 +158,8 @@ import Testing
                 fixture.page("compose"), ["csrf": secret, "step": "save_template", "title": "T", "save_name": "a/b"],
                 cookie: cookie)
             #expect(saved.status == 303)
-            #expect(try await fixture.get(fixture.page("compose?template=a%2Fb"), cookie: cookie).text.contains("\"T\""))
+            #expect(
+                try await fixture.get(fixture.page("compose?template=a%2Fb"), cookie: cookie).text.contains("\"T\""))
             let deleted = try await fixture.post(
                 fixture.page("drafts/delete"), ["csrf": secret, "kind": "template", "name": "a/b"], cookie: cookie)
             #expect(deleted.status == 303)

@@ -46,7 +46,9 @@ import Testing
                 _ = try store.putSavedMessage(
                     SavedMessage(
                         kind: .draft, name: text,
-                        request: ["content": ["title": .string(text)], "audience": ["where": ["topic": .string(text)]]],
+                        request: [
+                            "content": ["title": .string(text)], "audience": ["where": ["topic": .string(text)]],
+                        ],
                         createdAt: now, changedAt: now), app: app.key)
                 try store.audit(
                     AuditEntry(
@@ -59,7 +61,8 @@ import Testing
             let pages = [
                 "", "messages", "messages/\(message)", "devices", "devices/\(device)", "users/\(query)", "topics",
                 "campaigns", "campaigns/\(query)", "calendar", "drafts",
-                "compose?draft=\(query)", "messages/\(message)?device=\(query)", "messages/\(message)?device=\(device)", "audit", "compose?from=\(message)",
+                "compose?draft=\(query)", "messages/\(message)?device=\(query)", "messages/\(message)?device=\(device)",
+                "audit", "compose?from=\(message)",
                 "devices?search=\(query)z", "messages?campaign_id=\(query)&state=\(query)", "topics?search=\(query)",
                 "compose?title=\(query)&topics=\(query)&data=\(query)&at=\(query)&locale_2=\(query)",
             ]

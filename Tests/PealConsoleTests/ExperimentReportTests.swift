@@ -62,7 +62,9 @@ import Testing
                 }
             })
         #expect(unopened.comparison != nil && unopened.lift == nil && unopened.messagesNeeded == nil)
-        let one = Self.report([ExperimentFacts.User(arm: .contextAware, days: [.init(number: 1, messages: 1, opens: 1)])])
+        let one = Self.report([
+            ExperimentFacts.User(arm: .contextAware, days: [.init(number: 1, messages: 1, opens: 1)])
+        ])
         #expect(one.looks.isEmpty && one.alarm.contextAware == 1)
     }
 

@@ -57,7 +57,7 @@ struct ComposeFields: Sendable {
         \(field("recipient_time", .recipientsTime, .check, hint: .recipientsTimeHint))
         \(field("transactional", .transactional, .check, hint: .transactionalHint))
         \(field("rate_per_second", .rateLimit, hint: .rateLimitHint, more: " inputmode=\"numeric\""))
-        <details\(if: isOpen(["window_until", "method", "unreachable"]), " open")><summary>\(texts[.windowSummary])</summary>
+        <details\(if: isOpen(["window_until"]), " open")><summary>\(texts[.windowSummary])</summary>
         \(field("window_until", .windowEnd, .moment, hint: .windowHint))
         \(field("method", .windowMethod, .choice([("ab_test", texts[.methodExperiment]), ("context_aware", texts[.methodAware]), ("traditional", texts[.methodTraditional])])))
         \(field("unreachable", .unreachable, .choice([("deadline", texts[.unreachableDeadline]), ("best_hour", texts[.unreachableBestHour]), ("now", texts[.unreachableNow])]), hint: .unreachableHint))

@@ -24,7 +24,8 @@ struct ComposeForm: Sendable {
     var forTest: ComposeForm {
         ComposeForm(
             form.keeping { name in
-                !["topics", "users", "devices", "not_topics", "segments", "where", "platforms", "at", "window_until",
+                ![
+                    "topics", "users", "devices", "not_topics", "segments", "where", "platforms", "at", "window_until",
                     "recipient_time", "rows",
                 ].contains(name) && !name.hasPrefix("row")
             }.with("all", "1"))

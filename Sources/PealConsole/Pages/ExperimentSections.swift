@@ -125,7 +125,7 @@ struct ExperimentSections {
         }
         let top = max(1, shares.max() ?? 1)
         return """
-            <table class="funnel"><caption class="hidden">\(texts[.openDelays])</caption>
+            <table class="funnel delays"><caption class="hidden">\(texts[.openDelays])</caption>
             <thead><tr><th scope="col">\(texts[.delay])</th>\(HTML.each(columns) { "<th scope=\"col\" colspan=\"2\">\(texts.arm($0.arm))</th>" })</tr></thead>
             <tbody>\(HTML.each(0...ExperimentFacts.delayLimits.count) { index in
                 """

@@ -66,7 +66,9 @@ enum ImportPages {
         let first = max(0, part ?? 0)
         let lines = visit.form.raw("devices").split(separator: "\n", omittingEmptySubsequences: false).enumerated()
             .map { (number: $0.offset + 1 + first, text: String($0.element).trimmed) }.filter { !$0.text.isEmpty }
-        guard part != nil || !lines.isEmpty else { return try await page(visit, nil, error: .missing("devices")).answer(400) }
+        guard part != nil || !lines.isEmpty else {
+            return try await page(visit, nil, error: .missing("devices")).answer(400)
+        }
         var outcome = Outcome()
         let app = try visit.app.key
         for start in stride(from: 0, to: lines.count, by: Limits.devicesPerBatchMax) {

@@ -57,7 +57,8 @@ enum TopicPages {
             let topic = item.topic
             let about = item.devices > exactMax ? "≈ " : ""
             return [
-                "<a class=\"title\" href=\"\(visit.link("topics", topic.name))\">\(topic.name)</a>", "\(about)\(visit.number(item.devices))" as HTML,
+                "<a class=\"title\" href=\"\(visit.link("topics", topic.name))\">\(topic.name)</a>",
+                "\(about)\(visit.number(item.devices))" as HTML,
                 visit.time(topic.expiresAt),
                 "<div class=\"row-actions\">\(HTML.when(visit.may(.send), writeLink(visit, topic)))\(HTML.when(visit.may(.devices), deleteForm(visit, topic)))</div>",
             ]

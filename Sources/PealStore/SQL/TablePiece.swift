@@ -117,7 +117,8 @@ extension TablePiece {
     static let ofApp: [TablePiece] = [
         slice, moment, message, outbox, webhookDelivery, webhook, keyGrant, apiKey, installation, credential, content,
         predicate, keys, address, logPage, receipt, receiptCount, deviceEvent, contextSample, member, subscription,
-        identifier, detail, frequency, starredDevice, device, topic, segment, savedMessage, trigger, geofencePlace, geofence, geofenceTombstone,
+        identifier, detail, frequency, starredDevice, device, topic, segment, savedMessage, trigger, geofencePlace,
+        geofence, geofenceTombstone,
         geofenceSeries, locationGroupPlace, locationGroup, location, experimentArm, experiment, openHour, routeGate,
         statistics, rate,
     ]

@@ -27,7 +27,9 @@ enum ExperimentTable {
 
     /// Opens by arm and class of delay.
     static func delays(_ campaign: String, app: AppKey) -> SQL {
-        let classes = ExperimentFacts.delayLimits.enumerated().map { "WHEN r.at - g.created_at < \($1 * 60_000) THEN \($0)" }
+        let classes = ExperimentFacts.delayLimits.enumerated().map {
+            "WHEN r.at - g.created_at < \($1 * 60_000) THEN \($0)"
+        }
         let number = SQL(
             text: "CASE \(classes.joined(separator: " ")) ELSE \(classes.count) END", values: [])
         return """

@@ -102,7 +102,8 @@ extension NativeDocument {
                 answers: [APIAnswer(200, "The topic.", topic)]),
             APIOperation(
                 id: "getTopicGrowth", method: .get, path: "\(app)/topics/:topic/growth",
-                summary: "Show how a topic grew", text: "Counts the present subscribers by the day on which they joined.",
+                summary: "Show how a topic grew",
+                text: "Counts the present subscribers by the day on which they joined.",
                 parameters: [
                     .query(
                         "days",
