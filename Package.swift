@@ -98,8 +98,8 @@ let package = Package(
         .target(
             name: "PealAPI",
             dependencies: [
-                "CZlib", "PealCore", "PealShapes", "PealWebFiles", crypto, httpTypes, hummingbird, logging, nioCore,
-                pealMomentTraining, pealWire,
+                "CZlib", "PealCore", "PealExperiments", "PealShapes", "PealWebFiles", crypto, httpTypes, hummingbird,
+                logging, nioCore, pealMomentTraining, pealWire,
             ],
             swiftSettings: settings),
         .target(
@@ -109,9 +109,14 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "PealConsole",
-            dependencies: ["PealCore", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, serviceLifecycle],
+            dependencies: [
+                "PealCore", "PealExperiments", httpTypes, hummingbird, hummingbirdCore, logging, nioCore,
+                pealMomentTraining, serviceLifecycle,
+            ],
             resources: [.embedInCode("Assets")], swiftSettings: settings),
         .target(name: "PealCore", dependencies: [], swiftSettings: settings),
+        .target(
+            name: "PealExperiments", dependencies: ["PealCore", pealMomentTraining], swiftSettings: settings),
         // A target of its own: within a module, optimized builds specialize every shape of every request.
         .target(name: "PealShapes", dependencies: ["PealCore"], swiftSettings: settings),
         .target(name: "PealNetwork", dependencies: ["PealCore", nioPosix], swiftSettings: settings),
@@ -202,8 +207,8 @@ let package = Package(
         .testTarget(
             name: "PealConsoleTests",
             dependencies: [
-                "PealConsole", "PealCore", "PealStore", "PealTesting", httpTypes, hummingbird, hummingbirdTesting,
-                logging, nioCore,
+                "PealConsole", "PealCore", "PealExperiments", "PealStore", "PealTesting", httpTypes, hummingbird,
+                hummingbirdTesting, logging, nioCore, pealMomentTraining,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -12,8 +12,10 @@ import secrets
 import sys
 import tempfile
 import time
+import urllib.parse
 
 from demo_programs import Programs, Problem
+from demo_history import History
 from demo_api import Devtodev, Native, Pivotal, Richie, request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -224,17 +226,43 @@ class Demonstration:
             print(f"  PROBLEM: {problem}")
 
 
+def furnish(stage, demonstration, database):
+    """Leaves something to look at in the console."""
+    native, app = demonstration.native, demonstration.app
+    stage.say("inventing a history for the console: an experiment of two weeks with 300 users")
+    History(native, app, database).write()
+    native.put(f"/apps/{app}/templates/weekly", {"request": {
+        "audience": {"topics": ["courses"]}, "campaign_id": "weekly",
+        "content": {"title": {"en": "This week", "de": "Diese Woche"}, "body": {
+            "en": "Three new courses.", "de": "Drei neue Kurse."}}}})
+    native.put(f"/apps/{app}/segments/german", {"where": {"and": [{"locale": "de"}, {"app_version": {"gte": "3.0"}}]}})
+    tomorrow = time.strftime("%Y-%m-%dT09:00:00Z", time.gmtime(time.time() + 86_400))
+    native.post(f"/apps/{app}/messages", {
+        "audience": {"topics": ["courses"]}, "content": {"title": "Good morning", "body": "A new course for today"},
+        "schedule": {"at": tomorrow, "in": "recipient_time_zone"}})
+
+
 def invite(demonstration, admin_token):
     """Prints how to continue by hand."""
     server, app = demonstration.native.server_url, demonstration.app
+    # Slow enough to be watched.
+    slow = demonstration.native.post(f"/apps/{app}/messages", {
+        "audience": {"where": {"not": {"topic": "offers"}}}, "campaign_id": "weekly",
+        "content": {"title": "Being sent now", "body": "One a second: change the rate on this page"},
+        "options": {"rate_per_second": 1}})["id"]
+    link = demonstration.native.post("/sign-in-links", {})["path"]
+    page = urllib.parse.quote(f"/console/apps/{app}/", safe="")
     account = ":".join(demonstration.pivotal.account)
     device = next(iter(demonstration.devices.values()))
     push = json.dumps({"message": {"body": "Hello again"}, "target": {"topics": [TOPIC]}})
     print(f"""
 Serving at {server}   (stop with Ctrl-C)
 
-The console, to see all of it in a browser:
-  {server}/console/apps/{app}/   (key: {admin_token})
+The console, to see all of it in a browser. This link signs in once, within five minutes:
+  {server}{link}&next={page}
+Later: {server}/console/   (key: {admin_token})
+  a message while it is sent:  {server}/console/apps/{app}/messages/{slow}
+  an experiment:               {server}/console/apps/{app}/campaigns/daily-reminder
 
 Push through the native API:
   curl -s {server}/peal/v1/apps/{app}/messages \\
@@ -264,6 +292,7 @@ def main():
         server_url = programs.start_server(simulator, admin_token)
         demonstration = Demonstration(stage, server_url, admin_token, simulator)
         demonstration.run()
+        furnish(stage, demonstration, pathlib.Path(folder) / "peal.db")
         if os.environ.get("DEMO_EXIT") == "1":
             stage.say("done" if not demonstration.problems else "failed")
             return 1 if demonstration.problems else 0

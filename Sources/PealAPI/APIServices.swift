@@ -88,6 +88,7 @@ package struct APIServices: Sendable {
     }
     package var topics: TopicVerbs { TopicVerbs(store: store) }
     package var segments: SegmentVerbs { SegmentVerbs(store: store) }
+    package var savedMessages: SavedMessageVerbs { SavedMessageVerbs(store: store) }
     var receipts: ReceiptVerbs { ReceiptVerbs(gatherer: receiptGatherer) }
     package var routes: RouteVerbs { RouteVerbs(store: store) }
     package var campaigns: CampaignVerbs { CampaignVerbs(store: store) }

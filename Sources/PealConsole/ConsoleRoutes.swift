@@ -63,11 +63,9 @@ struct ConsoleRoutes: Sendable {
     static let all = ConsoleRoutes(
         routes: SignInPages.routes + HomePage.routes + AppPage.routes + MessagePages.routes + MessageLive.routes
             + ComposePages.routes + DevicePages.routes + BrowserPages.routes + Stars.routes + TopicPages.routes
-            + SegmentPages.routes
-            + CampaignPages.routes
-            + KeyPages.routes
+            + SegmentPages.routes + SavedMessagePages.routes + CampaignPages.routes + KeyPages.routes
             + CredentialPages.routes + WebhookPages.routes + AuditPage.routes + OperationsPage.routes
-            + ImportPages.routes)
+            + ImportPages.routes + ExportPages.routes)
 
     /// Literal segments come first in the list where a parameter would match them too.
     /// - Throws: `not_found`; `method_not_allowed`.

@@ -172,6 +172,15 @@ extension Limits {
     package static let consoleIdleSeconds: Int64 = 3600
     package static let consoleSessionSeconds: Int64 = 12 * 3600
     package static let consoleFormBytesMax = 4 * 1024 * 1024
+    /// How long a link for signing in works.
+    package static let signInLinkSeconds: Int64 = 300
+    package static let growthDaysMax = 366
+    /// Devices of an app that test messages go to.
+    package static let starredDevicesMax = 20
+
+    // Drafts and templates, of each kind
+    package static let savedMessagesPerAppMax = 1000
+    package static let savedMessageBytesMax = 128 * 1024
 }
 
 extension Limits {

@@ -27,7 +27,7 @@ extension StoreSession {
         var count = try completeRemainders(now: now, limit: limit / 2)
         for step in [
             pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks,
-            pruneStatistics, pruneFrequency, pruneEvents,
+            pruneStatistics, pruneFrequency, pruneEvents, pruneSettings,
         ]
         where count < limit {
             count += try step(now, limit - count)
@@ -107,6 +107,11 @@ extension StoreSession {
                 connection)
     }
 
+    /// What the console keeps of sessions that ended and of links that were not used.
+    private func pruneSettings(_ now: Timestamp, _ limit: Int) throws -> Int {
+        try TablePiece.setting.delete(where: Pruning.settings(now), limit: limit, connection)
+    }
+
     /// Rows that no frequency cap counts.
     private func pruneFrequency(_ now: Timestamp, _ limit: Int) throws -> Int {
         try TablePiece.frequency.delete(
@@ -159,6 +164,10 @@ enum Pruning {
     }
 
     static func geofenceTombstones(_ now: Timestamp) -> SQL { "told_until <= \(now)" }
+
+    static func settings(_ now: Timestamp) -> SQL {
+        "expires_at <= \(now) AND expires_at IS NOT NULL ORDER BY expires_at"
+    }
 
     static func deviceEvents(_ earliest: Timestamp) -> SQL { "stored_at <= \(earliest) ORDER BY stored_at" }
 

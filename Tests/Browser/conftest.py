@@ -10,6 +10,8 @@ import time
 import uuid
 
 import pytest
+from console_server import World
+from console_visitor import Visitor
 from device_server import ROOT, DeviceAPI, site
 from playwright.sync_api import sync_playwright
 
@@ -59,6 +61,37 @@ def api():
     stub = DeviceAPI()
     yield stub
     stub.stop()
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory):
+    world = World(tmp_path_factory.mktemp("console"), {
+        "PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": "127.0.0.1:9", "PEAL_WEBHOOKS_ALLOWED_HOSTS": "127.0.0.1"})
+    yield world
+    world.stop()
+
+
+@pytest.fixture(scope="session")
+def cheese(world):
+    return world.app()
+
+
+@pytest.fixture
+def visit(chromium, world):
+    visitors = []
+
+    def begin(**options):
+        visitors.append(Visitor(chromium, world, **options))
+        return visitors[-1]
+
+    yield begin
+    for visitor in visitors:
+        visitor.close()
+
+
+@pytest.fixture
+def admin(visit):
+    return visit().sign_in()
 
 
 class RealServer:

@@ -87,6 +87,22 @@ struct CampaignTests {
                 #expect(arm?["users"] == .integer(expected.users) && arm?["messages"] == .integer(expected.users))
                 #expect(arm?["opens"] == .integer(expected.opens), "\(name): \(reply.text)")
             }
+            let aware = reply["experiment.arms.context_aware"]
+            #expect(aware?["shown_by_phone"] == .integer(arms["context_aware"]?.opens ?? 0), "\(reply.text)")
+            let ways = ExperimentFacts.Way.allCases.compactMap { aware?[$0.rawValue]?.integerValue }.reduce(0, +)
+            #expect(ways >= Int64(arms["context_aware"]?.users ?? 0))
+            #expect(reply["experiment.looks"]?.arrayValue?.count == 1)
+            #expect(reply["experiment.sample_ratio.sound"] == true)
+            #expect(reply["experiment.devices.without_sdk"] == 0)
+            let counted = ["unknown", "available", "unavailable"].compactMap {
+                reply["experiment.devices.\($0)"]?.integerValue
+            }
+            #expect(counted.reduce(0, +) == 40, "\(reply.text)")
+            let delays = reply["experiment.delays"]?.arrayValue ?? []
+            #expect(
+                delays.count == ExperimentFacts.delayLimits.count + 1 && delays.last?["minutes_max"]?.isNull == true)
+            let opens = delays.compactMap { $0["context_aware"]?.integerValue }.reduce(0, +)
+            #expect(Int(opens) == arms["context_aware"]?.opens)
             #expect(reply["experiment.verdict"] == "undecided" && reply["experiment.share"] == .number("0.5"))
             #expect(reply["experiment.interval"]?.arrayValue?.count == 2, "\(reply.text)")
         }

@@ -43,6 +43,13 @@ import Testing
                     MessageDraft(
                         id: message, app: app.key, dialect: "native", campaignID: text, audience: audience,
                         content: content, startAt: now + .seconds(60), createdAt: now, expiresAt: now + .seconds(600)))
+                _ = try store.putSavedMessage(
+                    SavedMessage(
+                        kind: .draft, name: text,
+                        request: [
+                            "content": ["title": .string(text)], "audience": ["where": ["topic": .string(text)]],
+                        ],
+                        createdAt: now, changedAt: now), app: app.key)
                 try store.audit(
                     AuditEntry(
                         at: now, actor: Actor(text, name: text), address: text, app: app.id, action: text, object: text)
@@ -53,7 +60,9 @@ import Testing
             let query = URLPath.encode(text)
             let pages = [
                 "", "messages", "messages/\(message)", "devices", "devices/\(device)", "users/\(query)", "topics",
-                "campaigns", "campaigns/\(query)", "calendar", "audit", "compose?from=\(message)",
+                "campaigns", "campaigns/\(query)", "calendar", "drafts",
+                "compose?draft=\(query)", "messages/\(message)?device=\(query)", "messages/\(message)?device=\(device)",
+                "audit", "compose?from=\(message)",
                 "devices?search=\(query)z", "messages?campaign_id=\(query)&state=\(query)", "topics?search=\(query)",
                 "compose?title=\(query)&topics=\(query)&data=\(query)&at=\(query)&locale_2=\(query)",
             ]

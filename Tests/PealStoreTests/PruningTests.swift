@@ -10,7 +10,7 @@ struct PruningTests {
     /// Every table of the schema, and what keeps it small. A table that is missing here fails the test.
     private static let reasons: KeyValuePairs<String, String> = [
         "app": "one row for each app, which administrators create", "migration": "one row for each migration",
-        "counter": "one row for each series", "setting": "a fixed set of names",
+        "counter": "one row for each series", "setting": "a fixed set of names; others are pruned when they expire",
         "word": "one row for each locale and time zone in use, whose forms are checked",
         "api_key": "created by administrators; goes with its app",
         "credential": "one row for each network and environment of an app; goes with its app",
@@ -36,7 +36,8 @@ struct PruningTests {
         "location": "Limits.locationsPerAppMax", "location_group": "Limits.locationGroupsPerAppMax",
         "location_group_place": "Limits.locationGroupLocationsMax for each group",
         "geofence_trigger": "pruned after PEAL_RETENTION_MESSAGES_DAYS",
-        "segment": "Limits.segmentsPerAppMax",
+        "segment": "Limits.segmentsPerAppMax", "saved_message": "Limits.savedMessagesPerAppMax of each kind",
+        "starred_device": "Limits.starredDevicesMax; goes with its device",
         "frequency": "pruned after Limits.frequencyHoursMax; goes with its device",
         "rate_bucket": "one row for each app and message with a rate; goes with its message",
         "route_gate": "one row for each route of an app that was ever closed",
@@ -134,6 +135,64 @@ struct PruningTests {
         #expect(try await Self.count("topic", app: app, fixture.test) == 1)
         #expect(try await Self.count("topic_member", app: app, fixture.test) == 5)
         #expect(try await Self.count("device_topic", app: app, fixture.test) == 5)
+    }
+
+    @Test("settings go when they expire, and others stay", arguments: StoreUnderTest.allCases)
+    func settings(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.store.write(.control) { [now = fixture.now] store in
+            for number in 1...3 { try store.setSetting("link \(number)", [1], until: now + .seconds(60)) }
+            try store.setSetting("stays", [2])
+            // A value that stays again outlives its former end.
+            try store.setSetting("link 3", [3], until: nil)
+        }
+        func settings() async throws -> [String] {
+            try await fixture.test.engine.read {
+                try $0.values("SELECT name FROM setting WHERE name LIKE 'link%' OR name = 'stays' ORDER BY name")
+            }
+        }
+        fixture.time.advance(by: .seconds(59))
+        try await fixture.pruneAll()
+        #expect(try await settings() == ["link 1", "link 2", "link 3", "stays"])
+        fixture.time.advance(by: .seconds(1))
+        try await fixture.pruneAll(limit: 2)
+        #expect(try await settings() == ["link 3", "stays"])
+    }
+
+    @Test("a setting is taken once, and not after its end", arguments: StoreUnderTest.allCases)
+    func takenOnce(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let start = fixture.now
+        try await fixture.store.write(.control) { store in
+            try store.setSetting("a", [1], until: start + .seconds(60))
+            try store.setSetting("b", [2], until: start + .seconds(60))
+        }
+        func take(_ name: String, _ seconds: Int64) async throws -> [UInt8]? {
+            try await fixture.store.write(.control) { try $0.takeSetting(name, now: start + .seconds(seconds)) }
+        }
+        #expect(try await take("a", 59) == [1])
+        #expect(try await take("a", 59) == nil)
+        #expect(try await take("b", 60) == nil)
+        #expect(try await take("c", 0) == nil)
+    }
+
+    @Test("a star goes with its device, and with its app", arguments: StoreUnderTest.allCases)
+    func stars(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.registerMany(1...3)
+        let (app, now) = (fixture.app, fixture.now)
+        try await fixture.store.write(.control) { store in
+            for key in 1...3 as ClosedRange<DeviceKey> { try store.star(app: app, device: key, now: now) }
+            try store.star(app: app, device: 1, now: now)
+            try store.unstar(app: app, device: 3)
+        }
+        func stars() async throws -> [DeviceKey] {
+            try await fixture.store.read { try $0.starredDevices(app: app).map(\.key) }
+        }
+        #expect(try await stars() == [1, 2])
+        try await fixture.store.write(.control) { _ = try $0.deleteDevice(app: app, id: Fixture.deviceID(1), now: now) }
+        #expect(try await stars() == [2])
+        #expect(try await Self.count("starred_device", app: app, fixture.test) == 1)
     }
 
     @Test("the audit log is pruned from its old end", arguments: StoreUnderTest.allCases)

@@ -46,7 +46,7 @@ if (live?.dataset.events) {
     events.close();
     show(event.data);
     // What can be done with it has changed.
-    for (const form of document.querySelectorAll(".top form")) form.remove();
+    for (const part of document.querySelectorAll(".top form, #rate")) part.remove();
   });
   addEventListener("pagehide", () => events.close());
   measure();

@@ -1,4 +1,5 @@
 internal import PealCore
+internal import PealExperiments
 
 /// Campaigns with the totals of their messages.
 enum CampaignPages {
@@ -39,11 +40,17 @@ enum CampaignPages {
     @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let id = visit.parameter("id")
-        let report = try await visit.services.campaigns.report(id, app: try visit.app.key)
+        let app = try visit.app
+        let report = try await visit.services.campaigns.report(id, app: app.key)
+        let facts = try await visit.services.store.read(.heavy) {
+            try $0.experiment(app: app.key, campaign: id, now: visit.now)
+        }
+        let experiment = facts.map { ExperimentReport($0, share: app.settings[.experimentShare]) }
         let messages = try await MessagePages.summaries(visit, MessageFilter(campaignID: id), before: nil, limit: 20)
         var page = Page(visit, id, .campaigns)
         page.trail = [(texts[.campaigns], visit.link("campaigns"))]
         page.body = """
+            \(ExperimentSections(visit: visit, campaign: id).html(experiment))
             <section class="card"><h2>\(texts[.funnel])</h2>\(funnel(visit, report))</section>
             <section class="card"><h2>\(texts[.reasons])</h2>\(visit.outcomes(report.total))\(reasons(visit, report))</section>
             <section><h2>\(texts[.messages])</h2>\(MessagePages.table(visit, messages))</section>

@@ -20,9 +20,23 @@ struct ComposeForm: Sendable {
         ((try? audience())?.isEmpty ?? true) ? ComposeForm(form.with("all", "1")) : self
     }
 
+    /// The form for a test: what it says of audience and time does not matter.
+    var forTest: ComposeForm {
+        ComposeForm(
+            form.keeping { name in
+                ![
+                    "topics", "users", "devices", "not_topics", "segments", "where", "platforms", "at", "window_until",
+                    "recipient_time", "rows",
+                ].contains(name) && !name.hasPrefix("row")
+            }.with("all", "1"))
+    }
+
+    /// The fields that are not part of the message.
+    static let steering: Set = ["csrf", "step", "once", "confirm", "from", "save_name", "rows", "draft", "template"]
+
     /// What makes two forms the same message.
     var identity: String {
-        form.pairs.filter { !["csrf", "step", "once", "confirm"].contains($0.name) }
+        form.pairs.filter { !Self.steering.contains($0.name) }
             .map { "\($0.name)=\($0.value)" }.sorted().joined(separator: "\n")
     }
 
@@ -46,13 +60,13 @@ struct ComposeForm: Sendable {
         return audience
     }
 
-    /// The segments, any of which is enough, and what else must hold.
+    /// What is joined by and: the segments, any of which is enough, the rows, and what else must hold.
     private func condition() throws(PealError) -> Condition? {
         let segments = try names("segments", max: 64, bytesMax: Limits.nameCharactersMax * 4).map(Condition.segment)
-        let chosen: Condition? = segments.count > 1 ? .or(segments) : segments.first
-        guard let text = form["where"] else { return chosen }
-        let own = try ConsoleCondition.read(text, named: "where")
-        return chosen.map { .and([$0, own]) } ?? own
+        var parts: [Condition] = segments.count > 1 ? [.or(segments)] : segments
+        if let rows = try ComposeRows(form).condition() { parts.append(rows) }
+        if let text = form["where"] { parts.append(try ConsoleCondition.read(text, named: "where")) }
+        return parts.count > 1 ? .and(parts) : parts.first
     }
 
     private func names(_ field: String, max: Int, bytesMax: Int) throws(PealError) -> [String] {
@@ -78,19 +92,33 @@ struct ComposeForm: Sendable {
         var draft = MessageDraft(
             id: id, app: app, dialect: dialect, campaignID: try campaign(), audience: audience, content: content,
             options: options, createdAt: now, expiresAt: now)
-        if let start = try instant("at"), start > now { draft.startAt = start }
-        if let until = try instant("window_until") {
-            draft.window = try window(until, audience, now: now)
-            draft.startAt = nil
-        }
+        try schedule(&draft, now: now)
         let start = draft.window == nil ? draft.startAt ?? now : now
+        // In recipients' time a lifetime counts from the start in the last zone.
+        let last = draft.options.recipientsTime.map { max(start, MessageLife.lastStart(of: $0)) } ?? start
         draft.expiresAt =
-            MessageLife(options, content, window: draft.window, start: start, secondsMax: lifeSecondsMax).end
+            MessageLife(options, content, window: draft.window, start: last, secondsMax: lifeSecondsMax).end
         guard draft.expiresAt > start else { throw .invalid("ttl_hours", "the message would expire before it is sent") }
+        draft.source = try request().bytes
         return draft
     }
 
-    private func campaign() throws(PealError) -> String? {
+    private func schedule(_ draft: inout MessageDraft, now: Timestamp) throws(PealError) {
+        if let until = try instant("window_until") {
+            draft.window = try window(until, draft.audience, now: now)
+            return
+        }
+        guard form.isSet("recipient_time") else {
+            if let start = try instant("at"), start > now { draft.startAt = start }
+            return
+        }
+        guard let reading = try wall("at") else { throw .invalid("at", "choose the time that clocks show then") }
+        draft.options.recipientsTime = reading
+        let first = MessageLife.firstStart(of: reading)
+        if first > now { draft.startAt = first }
+    }
+
+    func campaign() throws(PealError) -> String? {
         guard let name = form["campaign_id"] else { return nil }
         guard name.utf8.count <= Limits.campaignIDBytesMax else {
             throw .invalid("campaign_id", "campaign_id may have at most \(Limits.campaignIDBytesMax) bytes")
@@ -113,11 +141,14 @@ struct ComposeForm: Sendable {
         return DeliveryWindow(until: until, method: method)
     }
 
-    private func options(now: Timestamp) throws(PealError) -> MessageOptions {
+    func options(now: Timestamp) throws(PealError) -> MessageOptions {
         var options = MessageOptions()
         options.priority = form["priority"].flatMap { MessageOptions.Priority(rawValue: $0) }
         options.collapseKey = form["collapse_key"]
         options.environment = environment
+        options.isTransactional = form.isSet("transactional")
+        options.ratePerSecond = try rate()
+        options.unreachable = form["unreachable"].flatMap { MessageOptions.Unreachable(rawValue: $0) } ?? .deadline
         if let text = form["ttl_hours"] {
             guard let hours = Int64(text), (0...Limits.ttlSecondsMax / 3600).contains(hours) else {
                 throw .invalid("ttl_hours", "the lifetime must be a number of hours")
@@ -127,7 +158,16 @@ struct ComposeForm: Sendable {
         return options
     }
 
-    private func content() throws(PealError) -> Content {
+    /// Notifications in a second; nil for as many as possible.
+    func rate() throws(PealError) -> Int64? {
+        guard let text = form["rate_per_second"] else { return nil }
+        guard let rate = Int64(text), (1...Limits.ratePerSecondMax).contains(rate) else {
+            throw .invalid("rate_per_second", "the rate must be a number from 1 to \(Limits.ratePerSecondMax)")
+        }
+        return rate
+    }
+
+    func content() throws(PealError) -> Content {
         var content = Content()
         content.title = try text("title")
         content.subtitle = try text("subtitle")
@@ -178,14 +218,11 @@ struct ComposeForm: Sendable {
     }
 
     /// A local time in the form's time zone.
-    private func instant(_ name: String) throws(PealError) -> Timestamp? {
-        guard let text = form[name] else { return nil }
-        if let exact = Timestamp(rfc3339: text) { return exact }
+    func instant(_ name: String) throws(PealError) -> Timestamp? {
+        if let exact = form[name].flatMap({ Timestamp(rfc3339: $0) }) { return exact }
+        guard let wall = try wall(name) else { return nil }
         guard let zone = TimeZone(identifier: form["time_zone"] ?? "UTC") else {
             throw .invalid("time_zone", "\(form["time_zone"] ?? "") is not a time zone such as Europe/Berlin")
-        }
-        guard let wall = Timestamp(rfc3339: text.count == 16 ? text + ":00Z" : text + "Z") else {
-            throw .invalid(name, "\(text) is not a date and time")
         }
         // The offset that holds then: first as if the wall clock were UTC, then at the instant found.
         let first =
@@ -194,122 +231,12 @@ struct ComposeForm: Sendable {
         return wall - .seconds(offset)
     }
 
-    /// The fields of a message, for a duplicate of it.
-    static func form(of draft: MessageDraft) -> Form {
-        var form = Form()
-        func set(_ name: String, _ value: String?) {
-            if let value, !value.isEmpty { form = form.with(name, value) }
+    /// What a clock shows, as if it were UTC.
+    func wall(_ name: String) throws(PealError) -> Timestamp? {
+        guard let text = form[name] else { return nil }
+        guard let wall = Timestamp(rfc3339: text.count == 16 ? text + ":00Z" : "\(text.prefix(19))Z") else {
+            throw .invalid(name, "\(text) is not a date and time")
         }
-        let locales = draft.content.locales.sorted()
-        let own = draft.content.defaultLocale ?? locales.first
-        for (name, text) in [
-            ("title", draft.content.title), ("subtitle", draft.content.subtitle), ("body", draft.content.body),
-        ] {
-            set(name, text?.text(for: own, fallback: own))
-            for (index, locale) in locales.filter({ $0 != own }).prefix(translationsMax - 1).enumerated() {
-                set("locale_\(index + 2)", locale)
-                set("\(name)_\(index + 2)", text?.text(for: locale, fallback: nil))
-            }
-        }
-        set("default_locale", locales.isEmpty ? nil : own)
-        set("image_url", draft.content.imageURL)
-        if !draft.content.data.isEmpty { set("data", JSON.object(draft.content.data).text) }
-        set("topics", draft.audience.topics.joined(separator: ", "))
-        set("not_topics", draft.audience.excludedTopics.joined(separator: ", "))
-        set("users", draft.audience.users.joined(separator: "\n"))
-        set("devices", draft.audience.devices.map(\.description).joined(separator: "\n"))
-        set("all", draft.audience.includesAll ? "1" : nil)
-        set("where", draft.audience.condition?.json.text)
-        set("campaign_id", draft.campaignID)
-        set("priority", draft.options.priority?.rawValue)
-        set("collapse_key", draft.options.collapseKey)
-        return form
-    }
-}
-
-/// The inputs of Compose, in the order in which people think: who, what, when.
-struct ComposeFields: Sendable {
-    let visit: PageCall
-    let form: ComposeForm
-    let topics: [String]
-    let error: PealError?
-
-    private var texts: Texts { visit.texts }
-
-    private func field(
-        _ name: String, _ label: Word, _ kind: Field.Kind = .text, hint: Word? = nil, more: HTML = .empty
-    ) -> HTML {
-        Field(
-            name: name, label: texts[label], kind: kind, value: form.form.raw(name), hint: hint.map { texts[$0] },
-            error: error?.field == name ? error?.message : nil, more: more
-        ).html
-    }
-
-    var html: HTML {
-        """
-        <section class="card"><h2>\(texts[.audience])</h2>
-        \(field("topics", .topics, hint: .topicsHint, more: " list=\"topic-names\" autocomplete=\"off\" spellcheck=\"false\""))
-        <datalist id="topic-names">\(HTML.each(topics) { "<option value=\"\($0)\"></option>" })</datalist>
-        \(field("all", .everybodyBox, .check))
-        <details\(if: isOpen(["segments", "users", "devices", "not_topics", "where", "platforms"]), " open")>\
-        <summary>\(texts[.moreAudience])</summary>
-        \(field("segments", .segments, hint: .segmentsHint, more: " spellcheck=\"false\""))
-        \(field("users", .users, .area(rows: 2), hint: .usersHint, more: " spellcheck=\"false\""))
-        \(field("devices", .deviceIDs, .area(rows: 2), more: " spellcheck=\"false\""))
-        \(field("not_topics", .exceptTopics, more: " spellcheck=\"false\""))
-        \(field("where", .condition, .area(rows: 2), hint: .conditionHint, more: " spellcheck=\"false\" class=\"code\""))
-        \(platforms)
-        </details></section>
-        <section class="card"><h2>\(texts[.content])</h2>
-        \(field("title", .title, more: " maxlength=\"1000\""))
-        \(field("body", .body, .area(rows: 3)))
-        <details\(if: isOpen(["locale_2", "locale_3", "locale_4", "default_locale"]), " open")>\
-        <summary>\(texts[.translations])</summary>
-        \(field("default_locale", .defaultLocale, hint: .defaultLocaleHint))
-        \(HTML.each(2...ComposeForm.translationsMax, translation))
-        </details>
-        <details\(if: isOpen(["subtitle", "image_url", "data", "badge", "sound"]), " open")><summary>\(texts[.moreContent])</summary>
-        \(field("subtitle", .subtitle))
-        \(field("image_url", .image, hint: .imageHint))
-        \(field("data", .data, .area(rows: 3), hint: .dataHint, more: " spellcheck=\"false\" class=\"code\""))
-        \(field("badge", .badge, more: " inputmode=\"numeric\""))
-        \(field("sound", .sound))
-        </details></section>
-        <section class="card"><h2>\(texts[.delivery])</h2>
-        \(field("at", .sendAt, .moment, hint: .sendAtHint))
-        \(field("time_zone", .timeZone, more: " list=\"zones\" data-zone spellcheck=\"false\""))
-        <details\(if: isOpen(["campaign_id", "priority", "collapse_key", "ttl_hours", "window_until"]), " open")>\
-        <summary>\(texts[.moreDelivery])</summary>
-        \(field("campaign_id", .campaign, hint: .campaignHint))
-        \(field("priority", .priority, .choice([("", "–"), ("high", texts[.high]), ("normal", texts[.normal]), ("low", texts[.low])])))
-        \(field("ttl_hours", .lifetimeHours, more: " inputmode=\"numeric\""))
-        \(field("collapse_key", .collapseKey, hint: .collapseKeyHint))
-        \(field("window_until", .windowEnd, .moment, hint: .windowHint))
-        \(field("method", .windowMethod, .choice([("ab_test", texts[.methodExperiment]), ("context_aware", texts[.methodAware]), ("traditional", texts[.methodTraditional])])))
-        </details></section>
-        """
-    }
-
-    private func isOpen(_ names: [String]) -> Bool { names.contains { form.form[$0] != nil || error?.field == $0 } }
-
-    private var platforms: HTML {
-        let chosen = form.form.all("platforms")
-        return """
-            <fieldset class="field"><legend>\(texts[.onlyPlatforms])</legend><div class="boxes">\
-            \(HTML.each(Platform.addressable) { platform in
-                """
-                <label><input type="checkbox" name="platforms" value="\(platform.rawValue)"\
-                \(if: chosen.contains(platform.rawValue), " checked")> \(texts.platform(platform))</label>
-                """
-            })</div></fieldset>
-            """
-    }
-
-    private func translation(_ number: Int) -> HTML {
-        """
-        <fieldset class="translation"><legend>\(texts(.translation, String(number - 1)))</legend>
-        \(field("locale_\(number)", .locale))\(field("title_\(number)", .translatedTitle))\(field("body_\(number)", .translatedBody, .area(rows: 2)))
-        </fieldset>
-        """
+        return wall
     }
 }

@@ -13,8 +13,9 @@ enum ComposePages {
     /// Audiences from this size on are sent to only after their number was typed.
     static let typedCountMin = 10_000
 
-    /// The fields of a new message: empty, or those of the message to duplicate.
+    /// The fields of a new message: empty, or those of the draft, the template or the message to duplicate.
     private static func start(_ visit: PageCall) async throws -> Form {
+        if let form = try await SavedMessagePages.form(visit) { return form }
         guard let id = visit.query["from"].flatMap({ MessageID($0) }) else {
             return visit.query
         }
@@ -30,6 +31,9 @@ enum ComposePages {
             case "review": return try await review(visit, form).answer()
             case "send": return try await send(visit, form)
             case "test": return try await sendTest(visit, form)
+            case "save_draft": return try await SavedMessagePages.save(visit, form, .draft)
+            case "save_template": return try await SavedMessagePages.save(visit, form, .template)
+            case "rows": return try await editor(visit, ComposeForm(visit.form.withRowMore), error: nil).answer()
             default: return try await editor(visit, form, error: nil).answer()
             }
         } catch let error as PealError where error.field != nil || error.code == .payloadTooLarge {
@@ -49,20 +53,26 @@ enum ComposePages {
     private static func editor(_ visit: PageCall, _ form: ComposeForm, error: PealError?) async throws -> Page {
         let texts = visit.texts
         let app = try visit.app
-        let topics = try await visit.services.store.read { store in
-            try store.topics(
-                app: app.key, TopicSearch(), PageNumber(number: 1, size: Limits.pageItemsMax), now: visit.now
-            ).items.map(\.name)
+        let (topics, segments) = try await visit.services.store.read { store in
+            (
+                try store.topics(
+                    app: app.key, TopicSearch(), PageNumber(number: 1, size: Limits.pageItemsMax), now: visit.now
+                ).items.map(\.name),
+                try store.segments(app: app.key, after: nil, limit: 50).map(\.name)
+            )
         }
-        let stars = try await Stars(store: visit.services.store).devices(app: app.key).count
+        let stars = try await Stars.devices(visit).count
         var page = Page(visit, texts[.compose], .compose)
         page.scripts = ["compose.js"]
+        page.actions = "<a class=\"button\" href=\"\(visit.link("drafts"))\">\(texts[.draftsAndTemplates])</a>"
         page.body = """
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
             <form method="post" action="\(visit.link("compose"))" class="compose" id="compose" \
-            data-check="\(visit.link("compose", "check"))">\(visit.formStart)
+            data-check="\(visit.link("compose", "check"))">\(visit.formStart)\
+            <button class="hidden" name="step" value="review" tabindex="-1" aria-hidden="true">\(texts[.review])</button>
             <div class="stack">
-            \(ComposeFields(visit: visit, form: form, topics: topics, error: error).html)
+            \(ComposeFields(visit: visit, form: form, topics: topics, segments: segments, error: error).html)
+            \(SavedMessagePages.saveFields(visit, form, error))
             <div class="actions end">\(HTML.when(stars > 0, "<button name=\"step\" value=\"test\">\(texts(.sendTest, texts.devices(stars)))</button>"))\
             <button class="primary" name="step" value="review">\(texts[.review])</button></div>
             </div>
@@ -110,7 +120,15 @@ enum ComposePages {
         facts.add(texts[.title], texts.shown(draft.content.title))
         facts.add(texts[.body], texts.shown(draft.content.body))
         facts.add(texts[.starts], draft.startAt.map { visit.time($0) } ?? "\(texts[.atOnce])")
-        if let window = draft.window { facts.add(texts[.windowEnd], visit.time(window.until)) }
+        if draft.options.recipientsTime != nil { facts.add(texts[.timeZone], text: texts[.recipientsTime]) }
+        if let window = draft.window {
+            facts.add(texts[.windowEnd], visit.time(window.until))
+            facts.add(texts[.windowMethod], text: texts.method(window.method))
+        }
+        if let rate = draft.options.ratePerSecond {
+            facts.add(texts[.rateLimit], text: texts(.ratePerSecond, texts.number(Int(rate))))
+        }
+        if draft.options.isTransactional { facts.add(texts[.quietHours], text: texts[.transactionalShort]) }
         facts.add(texts[.campaign], text: draft.campaignID)
         let isLarge = count >= typedCountMin
         let typed = Field(
@@ -153,22 +171,36 @@ enum ComposePages {
         let reply = try await visit.services.messages.send(draft, visit.verb.with(request)) { accepted in
             Reply(status: 202, ["id": .string(accepted.id.description)])
         }
+        try await SavedMessagePages.end(visit)
         let id = (try? JSONParser.parse(reply.body))?["id"]?.stringValue ?? draft.id.description
         guard visit.may(.read) else { return ConsoleAnswer(redirect: visit.link("compose") + "?done=sent") }
         return ConsoleAnswer(redirect: visit.link("messages", id))
     }
 }
 
+extension Texts {
+    func method(_ method: DeliveryWindow.Method) -> String {
+        switch method {
+        case .experiment: self[.methodExperiment]
+        case .contextAware: self[.methodAware]
+        case .traditional: self[.methodTraditional]
+        }
+    }
+}
+
 extension ComposePages {
     /// Sends the message now to the starred devices only, kept out of campaigns and statistics.
     private static func sendTest(_ visit: PageCall, _ form: ComposeForm) async throws -> ConsoleAnswer {
-        let stars = try await Stars(store: visit.services.store).devices(app: try visit.app.key)
+        let stars = try await Stars.devices(visit)
         guard !stars.isEmpty else { throw PealError.invalid("devices", visit.texts[.noStars]) }
-        var draft = try draft(visit, form.withAnybody())
+        var draft = try draft(visit, form.forTest)
         draft.audience = Audience()
         draft.audience.devices = stars.map(\.id)
         draft.isTest = true
         draft.campaignID = nil
+        draft.source = nil
+        draft.options.recipientsTime = nil
+        draft.options.ratePerSecond = nil
         (draft.startAt, draft.window) = (nil, nil)
         draft.expiresAt = visit.now + .seconds(3600)
         draft.options.life = .seconds(3600)

@@ -75,7 +75,8 @@ enum DevicePages {
         }
     }
 
-    private static func addresses(_ text: String, _ rules: AddressRules) -> [Address] {
+    /// What an address may be, as people paste it.
+    static func addresses(_ text: String, _ rules: AddressRules) -> [Address] {
         Route.allCases.filter { !$0.isBroadcast }.compactMap { route in
             if route.addressForm == .subscription {
                 guard text.hasPrefix("https://") || text.hasPrefix("http://") else { return nil }
@@ -136,7 +137,7 @@ enum DevicePages {
         var page = Page(visit, name(device), .devices)
         page.trail = [(texts[.devices], visit.link("devices"))]
         if visit.may(.send) {
-            let isStarred = try await Stars(store: visit.services.store).devices(app: app).contains { $0.id == id }
+            let isStarred = try await Stars.devices(visit).contains { $0.id == id }
             page.actions = visit.button(
                 texts[isStarred ? .unstar : .star], to: visit.link("devices", id.description, "star"))
         }

@@ -3,7 +3,7 @@ internal import PealCore
 /// Import: devices as JSON lines, with the rows that were refused.
 enum ImportPages {
     static let routes: [ConsoleRoute] = [
-        .app(.get, "import", .manage) { visit in page(visit, nil).answer() },
+        .app(.get, "import", .manage) { visit in try await page(visit, nil).answer() },
         .app(.post, "import", .manage, run),
     ]
 
@@ -20,11 +20,13 @@ enum ImportPages {
         }
     }
 
-    private static func page(_ visit: PageCall, _ outcome: Outcome?, error: PealError? = nil) -> Page {
+    private static func page(
+        _ visit: PageCall, _ outcome: Outcome?, error: PealError? = nil
+    ) async throws -> Page {
         let texts = visit.texts
         var page = Page(visit, texts[.importing], .importing)
         page.lead = "\(texts[.importLead])"
-        page.scripts = ["import.js"]
+        page.scripts = ["import.js", "export.js"]
         let field = Field(
             name: "devices", label: texts[.importRows], kind: .area(rows: 10),
             value: outcome == nil ? visit.form.raw("devices") : "", hint: texts[.importHint], error: error?.message,
@@ -37,6 +39,7 @@ enum ImportPages {
             <p role="status" data-text="\(texts[.importResult])"></p>\
             \(ListTable(caption: texts[.refusedRows], columns: [texts[.line], texts[.reason]]).html)</section>
             <details><summary>\(texts[.importExample])</summary><pre>\(example)</pre></details>
+            \(try await ExportPages.section(visit))
             """
         return page
     }
@@ -63,7 +66,9 @@ enum ImportPages {
         let first = max(0, part ?? 0)
         let lines = visit.form.raw("devices").split(separator: "\n", omittingEmptySubsequences: false).enumerated()
             .map { (number: $0.offset + 1 + first, text: String($0.element).trimmed) }.filter { !$0.text.isEmpty }
-        guard part != nil || !lines.isEmpty else { return page(visit, nil, error: .missing("devices")).answer(400) }
+        guard part != nil || !lines.isEmpty else {
+            return try await page(visit, nil, error: .missing("devices")).answer(400)
+        }
         var outcome = Outcome()
         let app = try visit.app.key
         for start in stride(from: 0, to: lines.count, by: Limits.devicesPerBatchMax) {
@@ -94,7 +99,7 @@ enum ImportPages {
                 }
             }
         }
-        guard part != nil else { return page(visit, outcome).answer() }
+        guard part != nil else { return try await page(visit, outcome).answer() }
         return ConsoleAnswer(text: outcome.json.text, type: "application/json")
     }
 }
@@ -125,6 +130,16 @@ struct ImportedDevice: Sendable {
         registration.timeZone = try word(json, "time_zone", max: Limits.timeZoneCharactersMax)
         registration.detail.osVersion = try word(json, "os_version", max: Limits.nameCharactersMax)
         registration.detail.appVersion = try word(json, "app_version", max: Limits.nameCharactersMax)
+        registration.detail.alias = try word(json, "alias", max: Limits.nameCharactersMax)
+        registration.detail.model = try word(json, "model", max: Limits.nameCharactersMax)
+        registration.detail.manufacturer = try word(json, "manufacturer", max: Limits.nameCharactersMax)
+        registration.detail.vendorOS = try word(json, "vendor_os", max: Limits.nameCharactersMax)
+        if let attributes = json["attributes"]?.objectValue {
+            guard JSON.object(attributes).bytes.count <= Limits.attributesBytesMax else {
+                throw .invalid("attributes", "attributes may have at most \(Limits.attributesBytesMax) bytes")
+            }
+            registration.detail.attributes = attributes
+        }
         if let topics = json["topics"]?.arrayValue {
             guard topics.count <= Limits.topicsPerDeviceMax,
                 topics.allSatisfy({ isName($0.stringValue, max: Limits.topicBytesMax) })

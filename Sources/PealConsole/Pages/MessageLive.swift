@@ -21,7 +21,8 @@ enum MessageLive {
         return """
             <section class="card progress" data-settled="\(settled)" data-devices="\(total.devices)">
             <div class="row"><p>\(visit.badge(report.message.state))</p>\
-            <p class="figure"><strong>\(texts.number(settled))</strong> \(texts(.ofDevices, texts.number(total.devices)))</p></div>
+            <p class="figure"><strong>\(texts.number(settled))</strong> \(texts(.ofDevices, texts.number(total.devices)))\
+            \(HTML.with(remaining(visit, report)) { "<span class=\"remaining\">\($0)</span>" })</p></div>
             \(visit.outcomes(total))
             \(figures(visit, total, report))
             <svg class="rate" viewBox="0 0 300 40" preserveAspectRatio="none" role="img" aria-label="\(texts[.rate])" hidden></svg>
@@ -32,6 +33,17 @@ enum MessageLive {
             <section><h2>\(texts[.platforms])</h2>\(platforms(visit, report))</section>
             </div>
             """
+    }
+
+    /// How long the rest takes at the average pace so far; nil before anything is known.
+    private static func remaining(_ visit: PageCall, _ report: MessageReport) -> String? {
+        let (total, message) = (report.total, report.message)
+        guard message.state == .sending, message.windowUntil == nil, let first = message.firstSentAt,
+            total.settled > 0, total.pending > 0
+        else { return nil }
+        let now = max(visit.services.time.now, first + .milliseconds(1))
+        let seconds = Double((now - first).milliseconds) / 1000 * Double(total.pending) / Double(total.settled)
+        return visit.texts.remaining(seconds: seconds)
     }
 
     /// The devices to show for the report's reasons.
@@ -126,6 +138,13 @@ enum MessageLive {
 }
 
 extension Texts {
+    /// Rounded, so that it does not change with every look.
+    func remaining(seconds: Double) -> String {
+        if seconds < 60 { return self[.underAMinute] }
+        if seconds < 5400 { return count(Int((seconds / 60).rounded()), .minuteLeft, .minutesLeft) }
+        return count(Int(min(seconds / 3600, 9999).rounded()), .hourLeft, .hoursLeft)
+    }
+
     func receipt(_ kind: Receipt.Kind) -> String {
         switch kind {
         case .received: self[.received]

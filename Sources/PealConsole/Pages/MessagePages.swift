@@ -4,10 +4,11 @@ internal import PealCore
 enum MessagePages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "messages", .read, list),
-        .app(.get, "messages/:id", .read, show),
+        .app(.get, "messages/:id", .read) { try await page($0).answer() },
         .app(.post, "messages/:id/pause", .send) { try await move($0, "paused") { $0.pause } },
         .app(.post, "messages/:id/resume", .send) { try await move($0, "resumed") { $0.resume } },
         .app(.post, "messages/:id/cancel", .send) { try await move($0, "cancelled") { $0.cancel } },
+        .app(.post, "messages/:id/rate", .send, changeRate),
         .app(.get, "calendar", .read, calendar),
     ]
 
@@ -95,7 +96,7 @@ enum MessagePages {
         return table.html
     }
 
-    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
+    private static func page(_ visit: PageCall, error: PealError? = nil) async throws -> Page {
         let (app, id): (AppKey, MessageID) = (try visit.app.key, try visit.id("id", of: "message"))
         let (report, draft) = try await visit.services.store.read { store in
             (try store.report(app: app, id: id), try store.draft(app: app, id: id))
@@ -112,13 +113,14 @@ enum MessagePages {
             <div id="live" class="stack"\(if: isLive, " data-events=\"\(visit.link("messages", id.description, "events"))\"")>
             \(MessageLive.fragment(visit, report, samples: try await MessageLive.samples(visit, report)))
             </div>
+            \(rate(visit, report.message, draft, error))
             <div class="columns">
             <section><h2>\(texts[.content])</h2>\(draft.map { content(visit, $0) } ?? .empty)</section>
             <section><h2>\(texts[.details])</h2>\(details(visit, report, draft))</section>
             </div>
-            \(explain(visit, id))
+            \(try await MessageExplanation.section(visit, id))
             """
-        return page.answer()
+        return page
     }
 
     /// What can be done with the message in its state.
@@ -174,21 +176,58 @@ enum MessagePages {
         facts.add(texts[.expires], visit.time(message.expiresAt))
         if let first = message.firstSentAt { facts.add(texts[.firstSent], visit.time(first)) }
         if let ended = message.endedAt { facts.add(texts[.ended], visit.time(ended)) }
+        if let rate = draft?.options.ratePerSecond {
+            facts.add(texts[.rateLimit], text: texts(.ratePerSecond, texts.number(Int(rate))))
+        }
+        facts.add(texts[.averageRate], text: averageRate(texts, report))
+        if draft?.options.isTransactional == true { facts.add(texts[.quietHours], text: texts[.transactionalShort]) }
+        if draft?.options.recipientsTime != nil { facts.add(texts[.timeZone], text: texts[.recipientsTime]) }
         facts.add(texts[.failure], text: message.failure)
         return facts.html
     }
 
-    /// Finds the way of the message to one device.
-    private static func explain(_ visit: PageCall, _ id: MessageID) -> HTML {
+    /// Over the whole of a message that has been sent.
+    private static func averageRate(_ texts: Texts, _ report: MessageReport) -> String? {
+        guard let first = report.message.firstSentAt, let end = report.message.endedAt, end > first else { return nil }
+        let sent = report.total.settled - report.total.suppressed - report.total.expired
+        let rate = Int64(sent) * 1000 / max(1, (end - first).milliseconds)
+        return rate < 1 ? nil : texts(.ratePerSecond, texts.number(Int(rate)))
+    }
+
+    /// What limits how fast the message is sent, and a form to change it.
+    private static func rate(
+        _ visit: PageCall, _ message: Message, _ draft: MessageDraft?, _ error: PealError?
+    ) -> HTML {
         let texts = visit.texts
+        guard visit.may(.send), !message.state.isFinal, message.windowUntil == nil else { return .empty }
         let field = Field(
-            name: "search", label: texts[.explainLabel], hint: texts[.explainHint], isRequired: true,
-            more: " spellcheck=\"false\" autocomplete=\"off\"")
+            name: "rate_per_second", label: texts[.rateLimit],
+            value: visit.form["rate_per_second"] ?? draft?.options.ratePerSecond.map { String($0) } ?? "",
+            hint: texts[.rateLimitHint], error: error?.message,
+            more: " inputmode=\"numeric\" autocomplete=\"off\"")
         return """
-            <section class="card"><h2>\(texts[.explainTitle])</h2>
-            <form class="filter" method="get" action="\(visit.link("devices"))">\(field.html)\
-            <button>\(texts[.show])</button></form></section>
+            <section class="card" id="rate"><h2>\(texts[.pace])</h2>
+            <form class="filter" method="post" action="\(visit.link("messages", message.id.description, "rate"))">\
+            \(visit.formStart)\(field.html)<button>\(texts[.changeRate])</button></form></section>
             """
+    }
+
+    @Sendable private static func changeRate(_ visit: PageCall) async throws -> ConsoleAnswer {
+        let (app, id): (AppKey, MessageID) = (try visit.app.key, try visit.id("id", of: "message"))
+        let rate: Int64?
+        do throws(PealError) {
+            rate = try ComposeForm(visit.form).rate()
+        } catch {
+            guard visit.may(.read) else { throw error }
+            return try await page(visit, error: error).answer(400)
+        }
+        _ = try await visit.services.messages.change(
+            id, app: app, visit.verb, onlyRate: MessageVerbs.RateChange(perSecond: rate)
+        ) { draft throws(PealError) in
+            draft.options.ratePerSecond = rate
+            draft.source = draft.source.flatMap { ComposeForm.source($0, withRate: rate) }
+        }
+        return ConsoleAnswer(redirect: visit.link("messages", id.description) + "?done=saved")
     }
 
     private typealias Step =
@@ -290,11 +329,5 @@ extension Texts {
             text += " · " + platforms.map { platform($0) }.sorted().joined(separator: ", ")
         }
         return text
-    }
-
-    /// A segment by its name, anything else as it was written.
-    private func condition(_ condition: Condition) -> String {
-        if case .segment(let name) = condition { return self(.segmentNamed, name) }
-        return condition.json.text
     }
 }

@@ -11,22 +11,38 @@ enum SignInPages {
     ]
 
     @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
+        if let link = visit.query["link"] { return page(visit, next: visit.query["next"], link: link) }
         guard visit.session == nil else { return ConsoleAnswer(redirect: next(visit.query)) }
         return page(visit, next: visit.query["next"])
+    }
+
+    /// A link signs in by a form, so that programs which only look at links do not use it up.
+    private static func signIn(_ visit: PageCall, link: String) async throws -> ConsoleAnswer {
+        let services = visit.services
+        let links = SignInLinkVerbs(store: services.store, hasher: services.hasher, randomness: services.randomness)
+        guard let taken = try await links.take(link, now: visit.now),
+            let holder = try await visit.console.sessions.holder(of: taken, links, now: visit.now)
+        else { return page(visit, next: visit.form["next"], 401, error: visit.texts[.usedLink]) }
+        return await begin(visit, holder)
+    }
+
+    private static func begin(_ visit: PageCall, _ holder: Holder) async -> ConsoleAnswer {
+        let id = Hex.encode(visit.services.randomness.bytes(16))
+        var answer = ConsoleAnswer(redirect: next(visit.form))
+        answer.setCookie(visit.cookieHeader(await visit.console.sessions.begin(holder, id: id, now: visit.now)))
+        return answer
     }
 
     @Sendable private static func signIn(_ visit: PageCall) async throws -> ConsoleAnswer {
         // The session of an open sign-in page is replaced.
         let services = visit.services
+        if let link = visit.form["link"] { return try await signIn(visit, link: link) }
         guard let secret = visit.form["key"] else {
             return page(visit, next: visit.form["next"], 401, error: visit.texts[.wrongKey])
         }
         do {
             let holder = try await services.door.holder(of: secret, from: visit.client, now: visit.now)
-            let id = Hex.encode(services.randomness.bytes(16))
-            var answer = ConsoleAnswer(redirect: next(visit.form))
-            answer.setCookie(visit.cookieHeader(await visit.console.sessions.begin(holder, id: id, now: visit.now)))
-            return answer
+            return await begin(visit, holder)
         } catch let refusal as PealError {
             switch refusal.code {
             case .unauthorized, .forbidden:
@@ -61,9 +77,10 @@ enum SignInPages {
         return route
     }
 
-    private static func page(_ visit: PageCall, next: String?, _ status: Int = 200, error: String? = nil)
-        -> ConsoleAnswer
-    {
+    /// - Parameter link: instead of a key.
+    private static func page(
+        _ visit: PageCall, next: String?, _ status: Int = 200, error: String? = nil, link: String? = nil
+    ) -> ConsoleAnswer {
         let texts = visit.texts
         let field = Field(
             name: "key", label: texts[.key], kind: .secret, hint: texts[.keyHint], error: error, isRequired: true,
@@ -79,10 +96,11 @@ enum SignInPages {
                 <form method="post" action="/console/sign-in" class="card">
                 \(visit.formStart)
                 \(HTML.with(next) { "<input type=\"hidden\" name=\"next\" value=\"\($0)\">" })
-                \(field.html)
+                \(HTML.with(link) { "<input type=\"hidden\" name=\"link\" value=\"\($0)\"><p>\(texts[.linkText])</p>" })\
+                \(HTML.when(link == nil, field.html))
                 <button class="primary wide">\(texts[.signIn])</button>
                 </form>
-                <p class="hint">\(texts[.signInHelp])</p>
+                \(HTML.when(link == nil, "<p class=\"hint\">\(texts[.signInHelp])</p>"))
                 </main></div>
                 """))
     }

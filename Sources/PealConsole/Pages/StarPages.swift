@@ -1,46 +1,34 @@
 internal import PealCore
 
 /// Starred devices of an app: those that test messages go to.
-struct Stars: Sendable {
-    static let devicesMax = 20
-
-    let store: any Store
-
+enum Stars {
     static let routes: [ConsoleRoute] = [
         .app(.post, "devices/:id/star", .send) { visit in
             let id: DeviceID = try visit.id("id", of: "device")
-            try await Stars(store: visit.services.store).toggle(id, app: try visit.app.key)
+            try await toggle(visit, id)
             return ConsoleAnswer(redirect: visit.link("devices", id.description))
         }
     ]
 
-    /// Devices that exist, in the order in which they were starred.
-    func devices(app: AppKey) async throws -> [Device] {
-        try await store.read { store in
-            try Self.ids(try store.setting(Self.name(app))).compactMap { try store.device(app: app, id: $0) }
-        }
+    static func devices(_ visit: PageCall) async throws -> [Device] {
+        let app = try visit.app.key
+        return try await visit.services.store.read { try $0.starredDevices(app: app) }
     }
 
     /// Stars the device, or takes the star away.
-    /// - Throws: `not_found`; `conflict` beyond `devicesMax`.
-    private func toggle(_ id: DeviceID, app: AppKey) async throws {
-        try await store.write(.control) { store in
-            guard try store.device(app: app, id: id) != nil else { throw PealError.notFound("device") }
-            var ids = try Self.ids(try store.setting(Self.name(app))).filter {
-                try store.device(app: app, id: $0) != nil
+    /// - Throws: `not_found`; `conflict` beyond `Limits.starredDevicesMax`.
+    private static func toggle(_ visit: PageCall, _ id: DeviceID) async throws {
+        let (app, now) = (try visit.app.key, visit.now)
+        try await visit.services.store.write(.control) { store in
+            guard let device = try store.device(app: app, id: id) else { throw PealError.notFound("device") }
+            let starred = try store.starredDevices(app: app)
+            if starred.contains(where: { $0.key == device.key }) {
+                return try store.unstar(app: app, device: device.key)
             }
-            if let index = ids.firstIndex(of: id) { ids.remove(at: index) } else { ids.append(id) }
-            guard ids.count <= Self.devicesMax else {
-                throw PealError(.conflict, "at most \(Self.devicesMax) devices can be starred")
+            guard starred.count < Limits.starredDevicesMax else {
+                throw PealError(.conflict, "at most \(Limits.starredDevicesMax) devices can be starred")
             }
-            try store.setSetting(Self.name(app), JSON.array(ids.map { .string($0.description) }).bytes)
+            try store.star(app: app, device: device.key, now: now)
         }
-    }
-
-    private static func name(_ app: AppKey) -> String { "console.stars.\(app)" }
-
-    private static func ids(_ bytes: [UInt8]?) -> [DeviceID] {
-        let json = bytes.flatMap { try? JSONParser.parse($0) }
-        return json?.arrayValue?.compactMap { $0.stringValue.flatMap { DeviceID($0) } } ?? []
     }
 }

@@ -4,6 +4,7 @@ internal import PealCore
 enum TopicPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "topics", .read, list),
+        .app(.get, "topics/:name", .read, show),
         .app(.post, "topics/delete", .devices, delete),
     ]
 
@@ -56,12 +57,43 @@ enum TopicPages {
             let topic = item.topic
             let about = item.devices > exactMax ? "≈ " : ""
             return [
-                "<strong>\(topic.name)</strong>", "\(about)\(visit.number(item.devices))" as HTML,
+                "<a class=\"title\" href=\"\(visit.link("topics", topic.name))\">\(topic.name)</a>",
+                "\(about)\(visit.number(item.devices))" as HTML,
                 visit.time(topic.expiresAt),
                 "<div class=\"row-actions\">\(HTML.when(visit.may(.send), writeLink(visit, topic)))\(HTML.when(visit.may(.devices), deleteForm(visit, topic)))</div>",
             ]
         }
         return table.html
+    }
+
+    private static let daysShown = 30
+
+    /// One topic, and how it grew.
+    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
+        let texts = visit.texts
+        let (app, name) = (try visit.app.key, visit.parameter("name"))
+        let found = try await visit.services.store.read(.heavy) { store in
+            try store.growth(app: app, topic: name, days: daysShown, now: visit.now).map { growth in
+                (growth, try store.topic(app: app, name: name, now: visit.now))
+            }
+        }
+        guard let (growth, topic) = found else { throw PealError.notFound("topic") }
+        var page = Page(visit, name, .topics)
+        page.trail = [(texts[.topics], visit.link("topics"))]
+        if visit.may(.send) {
+            let link = "\(visit.link("compose"))?topics=\(URLPath.encode(name))"
+            page.actions = "<a class=\"button primary\" href=\"\(link)\">\(texts[.write])</a>"
+        }
+        var facts = FactList()
+        facts.add(texts[.devices], visit.number(growth.days.last?.devices ?? 0))
+        facts.add(texts[.joinedLately], visit.number(growth.days.reduce(0) { $0 + $1.joined }))
+        if let end = topic?.expiresAt { facts.add(texts[.expires], visit.time(end)) }
+        page.body = """
+            \(facts.html)
+            <section class="card"><h2>\(texts[.growth])</h2>\(GrowthChart(days: growth.days).html(visit))
+            <p class="hint">\(texts[.growthHint])</p></section>
+            """
+        return page.answer()
     }
 
     private static func writeLink(_ visit: PageCall, _ topic: TopicEntry) -> HTML {

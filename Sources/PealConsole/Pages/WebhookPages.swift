@@ -7,6 +7,7 @@ enum WebhookPages {
         .app(.post, "webhooks", .manage, put),
         .app(.get, "webhooks/:name", .manage, show),
         .app(.post, "webhooks/:name/delete", .manage, delete),
+        .app(.post, "webhooks/:name/test", .manage, test),
         .app(.post, "webhooks/:name/deliveries/:id/retry", .manage, retry),
     ]
 
@@ -118,8 +119,10 @@ enum WebhookPages {
         guard let (webhook, deliveries) = found else { throw PealError.notFound("webhook") }
         var page = Page(visit, webhook.name, .webhooks)
         page.trail = [(texts[.webhooks], visit.link("webhooks"))]
-        page.actions = visit.button(
+        let delete = visit.button(
             texts[.delete], to: visit.link("webhooks", name, "delete"), "danger", confirm: texts[.deleteWebhookConfirm])
+        let test = visit.button(texts[.sendTestEvent], to: visit.link("webhooks", name, "test"))
+        page.actions = "\(HTML.when(webhook.disabledAt == nil, test))\(delete)"
         var facts = FactList()
         facts.add(texts[.url], "<code class=\"long\">\(webhook.url)</code>")
         facts.add(texts[.kind], text: webhook.kind.rawValue)
@@ -140,14 +143,17 @@ enum WebhookPages {
         var table = ListTable(
             caption: texts[.deliveries],
             columns: [
-                texts[.kind], texts[.state], texts[.attempts], texts[.lastAnswer], texts[.made], texts[.actions],
+                texts[.kind], texts[.state], texts[.items], texts[.attempts], texts[.lastAnswer], texts[.nextAttempt],
+                texts[.made], texts[.actions],
             ],
-            numbers: [2])
+            numbers: [2, 3])
         table.rows = deliveries.map { delivery in
             let tone = delivery.state == .delivered ? "good" : delivery.state == .failed ? "bad" : "wait"
             return [
-                "\(delivery.type)", visit.badge(delivery.state.name, tone), visit.number(delivery.attempts),
-                "\(delivery.lastStatus.map(String.init) ?? delivery.lastError ?? "–")", visit.time(delivery.createdAt),
+                "\(delivery.type)", visit.badge(texts.delivery(delivery.state), tone),
+                visit.number(delivery.itemCount), visit.number(delivery.attempts),
+                "\(delivery.lastStatus.map(String.init) ?? delivery.lastError ?? "–")",
+                visit.time(delivery.state == .pending ? delivery.nextAttemptAt : nil), visit.time(delivery.createdAt),
                 HTML.when(
                     delivery.state != .delivered,
                     visit.button(
@@ -163,11 +169,30 @@ enum WebhookPages {
         return ConsoleAnswer(redirect: visit.link("webhooks") + "?done=deleted")
     }
 
+    @Sendable private static func test(_ visit: PageCall) async throws -> ConsoleAnswer {
+        let name = visit.parameter("name")
+        _ = try await visit.services.webhooks.test(
+            name, id: visit.services.randomness.timeOrderedIdentifier(at: visit.now), app: try visit.app.key,
+            visit.verb
+        ) { _ in Reply(status: 202, body: []) }
+        return ConsoleAnswer(redirect: visit.link("webhooks", name) + "?done=test-queued")
+    }
+
     @Sendable private static func retry(_ visit: PageCall) async throws -> ConsoleAnswer {
         let name = visit.parameter("name")
         _ = try await visit.services.webhooks.retry(
             try visit.id("id", of: "delivery"), of: name, app: try visit.app.key, visit.verb
         ) { _ in Reply(status: 200, body: []) }
         return ConsoleAnswer(redirect: visit.link("webhooks", name) + "?done=retried")
+    }
+}
+
+extension Texts {
+    func delivery(_ state: WebhookDelivery.State) -> String {
+        switch state {
+        case .pending: self[.pending]
+        case .delivered: self[.delivered]
+        case .failed: self[.failed]
+        }
     }
 }

@@ -40,12 +40,19 @@ package enum Holder: Sendable, Hashable {
     var cookieName: String {
         switch self {
         case .firstAdmin: Admin.first
-        case .admin(_, let hash): Self.adminPrefix + KeyVerbs.publicHalf(ofHash: hash)
+        case .admin(_, let hash): Admin.sessionPrefix + KeyVerbs.publicHalf(ofHash: hash)
         case .key(let stored): stored.key.publicHalf
         }
     }
 
-    static let adminPrefix = "admin-"
+    /// Of the token or key, by `KeyHasher`; nil for the first admin, whose token may change meanwhile.
+    var secretHash: [UInt8]? {
+        switch self {
+        case .firstAdmin: nil
+        case .admin(_, let hash): hash
+        case .key(let stored): stored.secretHash
+        }
+    }
 }
 
 /// Where a request comes from, as limits on guessing and the audit log need it.

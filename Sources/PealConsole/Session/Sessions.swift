@@ -50,10 +50,18 @@ struct Sessions: Sendable {
         return SessionLedger(kept).hasEnded(session) ? nil : session
     }
 
+    /// The holder that a sign-in link was made for; nil if the link is void.
+    func holder(of link: SignInLinkVerbs.Taken, _ links: SignInLinkVerbs, now: Timestamp) async throws -> Holder? {
+        guard let found = try await store.read({ try holder(named: link.holder, in: $0, now: now) }) else { return nil }
+        var hash = found.secretHash
+        if hash == nil { hash = await firstAdmin.hash(store) }
+        return hash.map { links.proof(ofHash: $0) == link.proof } == true ? found : nil
+    }
+
     private func holder(named name: String, in store: any StoreReading, now: Timestamp) throws -> Holder? {
         if name == Admin.first { return .firstAdmin }
-        if name.hasPrefix(Holder.adminPrefix) {
-            let found = try store.storedAdmin(publicHalf: String(name.dropFirst(Holder.adminPrefix.count)))
+        if name.hasPrefix(Admin.sessionPrefix) {
+            let found = try store.storedAdmin(publicHalf: String(name.dropFirst(Admin.sessionPrefix.count)))
             return found.map { .admin($0.admin, secretHash: $0.secretHash) }
         }
         guard let key = try store.storedKey(dialect, publicHalf: name), key.key.expiresAt.map({ $0 > now }) ?? true
@@ -67,7 +75,9 @@ struct Sessions: Sendable {
         try await store.write(.control) { store in
             var ledger = SessionLedger(try store.setting(name))
             ledger.end(session, everywhere: everywhere, now: now)
-            try store.setSetting(name, ledger.bytes)
+            // No cookie of now outlives it, even if another server's clock is a little ahead.
+            let end = now + .seconds(Limits.consoleSessionSeconds + 120)
+            try store.setSetting(name, ledger.bytes, until: end)
         }
     }
 

@@ -14,7 +14,7 @@ struct Word: Sendable, Hashable {
     private static let notices: [String: Word] = [
         "app-made": .doneAppMade, "saved": .doneSaved, "deleted": .doneDeleted, "erased": .doneErased,
         "revoked": .doneRevoked, "retried": .doneRetried, "paused": .donePaused, "resumed": .doneResumed,
-        "cancelled": .doneCancelled, "sent": .doneSent,
+        "cancelled": .doneCancelled, "sent": .doneSent, "test-queued": .doneTestQueued,
     ]
 }
 
@@ -123,8 +123,8 @@ extension Word {
     static let moreAudience = Word("Users, devices, exclusions, platforms", "Personen, Geräte, Ausnahmen, Plattformen")
     static let moreContent = Word("Subtitle, image, data, badge, sound", "Untertitel, Bild, Daten, Zahl, Ton")
     static let moreDelivery = Word(
-        "Campaign, priority, lifetime, delivery window",
-        "Kampagne, Priorität, Lebensdauer, Zeitfenster")
+        "Campaign, priority, lifetime",
+        "Kampagne, Priorität, Lebensdauer")
     static let name = Word("Name", "Name")
     static let needsAttention = Word("Needs attention", "Braucht Aufmerksamkeit")
     static let network = Word("Network", "Netz")

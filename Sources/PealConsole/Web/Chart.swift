@@ -52,3 +52,29 @@ struct ColumnChart: Sendable {
         return table
     }
 }
+
+/// Subscribers over days as an area, with the numbers in a table behind it.
+struct GrowthChart: Sendable {
+    let days: [TopicGrowth.Day]
+
+    func html(_ visit: PageCall) -> HTML {
+        let texts = visit.texts
+        let top = max(1, days.map(\.devices).max() ?? 1)
+        let last = max(1, days.count - 1)
+        let points = days.enumerated().map { "\($0 * 600 / last),\(118 - $1.devices * 114 / top)" }
+        let label = texts(
+            .growthLabel, texts.number(days.first?.devices ?? 0), texts.number(days.last?.devices ?? 0))
+        var table = ListTable(
+            caption: texts[.growth], columns: [texts[.at], texts[.joined], texts[.devices]], numbers: [1, 2])
+        table.rows = days.reversed().map { [visit.day($0.at), visit.number($0.joined), visit.number($0.devices)] }
+        return """
+            <figure class="chart"><div class="plot"><ol class="scale" aria-hidden="true"><li>\(texts.number(top))</li><li>0</li></ol>\
+            <svg viewBox="0 0 600 120" preserveAspectRatio="none" role="img" aria-label="\(label)">\
+            <polygon class="band" points="0,120 \(points.joined(separator: " ")) 600,120"/>\
+            <polyline class="line" points="\(points.joined(separator: " "))"/></svg></div>
+            <figcaption class="row hint"><span>\(HTML.with(days.first) { visit.day($0.at) })</span>\
+            <span>\(HTML.with(days.last) { visit.day($0.at) })</span></figcaption>
+            <details><summary>\(texts[.asTable])</summary>\(table.html)</details></figure>
+            """
+    }
+}

@@ -24,11 +24,14 @@ package struct ConsoleAnswer: Sendable {
         headers[.contentType] = type
     }
 
-    /// Server-sent events that `write` produces.
-    init(events write: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void) {
+    /// A body that `write` produces; server-sent events unless it says otherwise.
+    init(
+        type: String = "text/event-stream",
+        events write: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void
+    ) {
         status = .ok
         body = ResponseBody(write)
-        headers[.contentType] = "text/event-stream"
+        headers[.contentType] = type
     }
 
     /// Sends the browser to a page; it asks with GET.

@@ -16,6 +16,7 @@ struct ConsoleAssets: Sendable {
         "compose.js": File(bytes: PackageResources.compose_js, type: "text/javascript; charset=utf-8"),
         "browser.js": File(bytes: PackageResources.browser_js, type: "text/javascript; charset=utf-8"),
         "import.js": File(bytes: PackageResources.import_js, type: "text/javascript; charset=utf-8"),
+        "export.js": File(bytes: PackageResources.export_js, type: "text/javascript; charset=utf-8"),
         "worker.js": File(bytes: PackageResources.worker_js, type: "text/javascript; charset=utf-8"),
         "icon.svg": File(bytes: PackageResources.icon_svg, type: "image/svg+xml"),
     ]

@@ -57,6 +57,20 @@ package struct Form: Sendable, Hashable {
         return form
     }
 
+    /// The form with the fields that a name is kept for.
+    package func keeping(_ isKept: (String) -> Bool) -> Form {
+        var form = self
+        form.pairs.removeAll { !isKept($0.name) }
+        return form
+    }
+
+    /// The form with one more value under that name.
+    package func adding(_ name: String, _ value: String) -> Form {
+        var form = self
+        form.pairs.append((name, value))
+        return form
+    }
+
     /// As a query, for links.
     package var encoded: String {
         pairs.map { "\(URLPath.encode($0.name))=\(URLPath.encode($0.value))" }.joined(separator: "&")

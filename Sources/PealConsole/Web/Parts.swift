@@ -9,6 +9,12 @@ extension PageCall {
 
     func time(_ instant: Timestamp?) -> HTML { instant.map { time($0) } ?? "<span class=\"none\">–</span>" }
 
+    /// A day in UTC, which must not move with the viewer's zone.
+    func day(_ instant: Timestamp) -> HTML {
+        let day = String(instant.description.prefix(10))
+        return "<time datetime=\"\(day)\">\(day)</time>"
+    }
+
     func number(_ value: Int) -> HTML { "<span class=\"number\">\(texts.number(value))</span>" }
 
     /// The state of a message; tests and scripts read `data-state`.

@@ -20,6 +20,8 @@ package struct Admin: Sendable, Hashable {
 
     /// The first admin, whose token is configured or was made at the first start.
     package static let first = "admin"
+    /// Before the public half of a named admin, where the console's sessions name one.
+    package static let sessionPrefix = "admin-"
 }
 
 /// Knows the token of the first admin by its hash.

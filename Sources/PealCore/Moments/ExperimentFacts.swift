@@ -1,10 +1,16 @@
 /// What is known of a campaign's experiment: the users' matured messages by their planned arm, whatever happened to
-/// them.
+/// them, and how messages got to people.
 package struct ExperimentFacts: Sendable, Hashable {
     /// Part of the assignment.
     package let salt: String
     package let startedAt: Timestamp
     package let users: [User]
+    /// All messages of the experiment, matured or not.
+    package var deliveries: [Delivery] = []
+    /// Opens by arm and the time from sending the message to the open.
+    package var delays: [Delay] = []
+    /// The active devices of the experiment's users.
+    package var devices = Devices()
 
     package init(salt: String, startedAt: Timestamp, users: [User]) {
         self.salt = salt
@@ -15,14 +21,98 @@ package struct ExperimentFacts: Sendable, Hashable {
     /// A user's messages whose windows ended at least a day ago, without cancelled ones.
     package struct User: Sendable, Hashable {
         package let arm: Arm
-        package let messages: Int
+        /// In ascending order of day, each with at least one message.
+        package let days: [Day]
+
+        package init(arm: Arm, days: [Day]) {
+            self.arm = arm
+            self.days = days
+        }
+
+        package var messages: Int { days.reduce(0) { $0 + $1.messages } }
         /// Those opened at most a day after the end of their window.
+        package var opens: Int { days.reduce(0) { $0 + $1.opens } }
+    }
+
+    /// A user's messages whose windows ended on one day.
+    package struct Day: Sendable, Hashable {
+        /// Days since 1970, UTC.
+        package let number: Int64
+        package let messages: Int
         package let opens: Int
 
-        package init(arm: Arm, messages: Int, opens: Int) {
-            self.arm = arm
+        package init(number: Int64, messages: Int, opens: Int) {
+            self.number = number
             self.messages = messages
             self.opens = opens
         }
+    }
+
+    /// How many messages of an arm took the same way.
+    package struct Delivery: Sendable, Hashable {
+        package let arm: Arm
+        package let way: Way
+        package let messages: Int
+
+        package init(arm: Arm, way: Way, messages: Int) {
+            self.arm = arm
+            self.way = way
+            self.messages = messages
+        }
+    }
+
+    /// How a message got to its user. The raw value is part of the API.
+    package enum Way: String, CaseIterable, Sendable, Hashable {
+        /// The phone chose the moment.
+        case phone = "shown_by_phone"
+        /// The server sent it: at once, or because no phone had claimed it.
+        case server = "sent_by_server"
+        /// It still waits or is under way.
+        case pending
+        case failed
+        case cancelled
+        /// The user had no device when it was scheduled; it is in no comparison.
+        case noDevice = "without_device"
+
+        /// - Parameter isClaimed: Whether a device's claim won.
+        package init(_ state: Moment.State, isClaimed: Bool, hadDevice: Bool) {
+            switch state {
+            case _ where !hadDevice: self = .noDevice
+            case .open, .claimed, .sending, .recovering: self = .pending
+            case .sent, .shown, .opened, .dismissed: self = isClaimed ? .phone : .server
+            case .cancelled: self = .cancelled
+            case .failed: self = .failed
+            }
+        }
+    }
+
+    /// Opens of an arm within one of `delayLimits`.
+    package struct Delay: Sendable, Hashable {
+        package let arm: Arm
+        /// Of `delayLimits`; their count for later opens.
+        package let index: Int
+        package let opens: Int
+
+        package init(arm: Arm, index: Int, opens: Int) {
+            self.arm = arm
+            self.index = index
+            self.opens = opens
+        }
+    }
+
+    /// The upper ends of the classes of delays, in minutes.
+    package static let delayLimits: [Int64] = [5, 15, 60, 180, 360, 720, 1440]
+
+    /// Devices by how well they are reached in the background.
+    package struct Devices: Sendable, Hashable {
+        package var available = 0
+        package var unknown = 0
+        package var unavailable = 0
+        /// Those that an API registered: phones without the SDK cannot choose moments.
+        package var withoutSDK = 0
+
+        package init() {}
+
+        package var total: Int { available + unknown + unavailable + withoutSDK }
     }
 }

@@ -9,7 +9,7 @@ package protocol StoreReading {
     func apps(after cursor: AppID?, limit: Int) throws -> [App]
     /// Whether any app has exactly that id in a dialect.
     func hasApp(dialect: DialectName, id: String) throws -> Bool
-    /// A server-wide value, such as the hash of the admin token.
+    /// A server-wide value, such as the hash of the admin token, even when it has expired.
     func setting(_ name: String) throws -> [UInt8]?
 
     /// The key with that public half, even when it has expired.
@@ -46,6 +46,8 @@ package protocol StoreReading {
     /// Topics that have not expired, ordered by name.
     func topics(app: AppKey, _ search: TopicSearch, _ page: PageNumber, now: Timestamp) throws
         -> ResultPage<TopicEntry>
+    /// How the topic grew in the last `days` days; nil for an unknown or expired one. Reads all its subscriptions.
+    func growth(app: AppKey, topic: String, days: Int, now: Timestamp) throws -> TopicGrowth?
     /// The topic with that number, unless it has expired.
     func topicEntry(app: AppKey, number: Int64, now: Timestamp) throws -> TopicEntry?
     /// The number of active devices in the topic on those routes; 0 when the topic has expired.
@@ -57,6 +59,14 @@ package protocol StoreReading {
     /// The condition with every segment replaced by what it names.
     /// - Throws: `invalid_field` for a segment that does not exist.
     func resolved(_ condition: Condition, app: AppKey) throws -> Condition
+
+    func savedMessage(app: AppKey, _ kind: SavedMessage.Kind, name: String) throws -> SavedMessage?
+    /// Ordered by name, starting after `cursor`.
+    func savedMessages(
+        app: AppKey, _ kind: SavedMessage.Kind, after cursor: String?, limit: Int
+    ) throws -> [SavedMessage]
+    /// The devices that test messages go to, in the order in which they were starred.
+    func starredDevices(app: AppKey) throws -> [Device]
 
     func message(app: AppKey, id: MessageID) throws -> Message?
     func report(app: AppKey, id: MessageID) throws -> MessageReport?

@@ -6,7 +6,10 @@ package protocol StoreWriting: StoreReading {
     func updateApp(_ app: App) throws
     /// Deletes the app: it is gone at once, and `prune` deletes its rows. Returns false when there was none.
     func deleteApp(_ key: AppKey, now: Timestamp) throws -> Bool
-    func setSetting(_ name: String, _ value: [UInt8]) throws
+    /// - Parameter end: when `prune` may delete it; nil for never.
+    func setSetting(_ name: String, _ value: [UInt8], until end: Timestamp?) throws
+    /// Deletes a setting and returns its value; nil if there is none that has not expired.
+    func takeSetting(_ name: String, now: Timestamp) throws -> [UInt8]?
 
     /// Stores the key with its grants.
     /// - Throws: `conflict` when another key of that dialect has the public half.
@@ -54,6 +57,15 @@ package protocol StoreWriting: StoreReading {
     func putSegment(_ segment: Segment, app: AppKey) throws -> (segment: Segment, isNew: Bool)
     /// Returns whether it existed.
     func deleteSegment(app: AppKey, name: String) throws -> Bool
+
+    /// Saves the message or replaces the one of its kind and name.
+    /// - Throws: `conflict` when the app has too many of the kind.
+    func putSavedMessage(_ message: SavedMessage, app: AppKey) throws -> (message: SavedMessage, isNew: Bool)
+    /// Returns whether it existed.
+    func deleteSavedMessage(app: AppKey, _ kind: SavedMessage.Kind, name: String) throws -> Bool
+    /// Stars a device, so that test messages go to it. A device may be starred twice.
+    func star(app: AppKey, device: DeviceKey, now: Timestamp) throws
+    func unstar(app: AppKey, device: DeviceKey) throws
 
     /// Stores the message, in state `scheduled` if it starts later, otherwise in `planning`.
     /// - Throws: `conflict` when the id is taken.
@@ -187,6 +199,8 @@ package protocol StoreWriting: StoreReading {
     /// - Throws: `internal` when the payload is larger than `Limits.webhookPayloadBytesMax`.
     @discardableResult
     func enqueue(_ event: OutboxEvent, for kinds: [Webhook.Kind]) throws -> Int
+    /// Queues an event for one webhook.
+    func enqueue(_ event: OutboxEvent, to place: WebhookReference) throws
     /// Takes events out of the queue and makes them a delivery; a pending one is leased to `owner`.
     /// - Parameter body: nil for a delivery that failed before its request was written.
     /// - Returns: nil when another process took one of the events: the caller must undo its transaction.
@@ -238,6 +252,11 @@ package protocol StoreWriting: StoreReading {
     func deleteAdmin(_ id: AdminID) throws -> Admin?
     /// Stores when keys and admins were last used, unless a later time is stored.
     func noteUse(keys: [KeyID: Timestamp], admins: [AdminID: Timestamp]) throws
+}
+
+extension StoreWriting {
+    /// A setting that stays.
+    package func setSetting(_ name: String, _ value: [UInt8]) throws { try setSetting(name, value, until: nil) }
 }
 
 extension StoreWriting {

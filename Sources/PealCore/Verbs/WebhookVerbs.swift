@@ -56,6 +56,25 @@ package struct WebhookVerbs: Sendable {
         }
     }
 
+    /// Queues an event of type `test` for the webhook alone.
+    /// - Throws: `not_found`; `conflict` when the webhook is disabled.
+    package func test(
+        _ name: String, id: OutboxEventID, app: AppKey, _ call: VerbCall,
+        reply: @escaping @Sendable (OutboxEvent) throws -> Reply
+    ) async throws -> Reply {
+        try await store.commit(.control, call, reply: reply) { store in
+            guard let webhook = try store.webhook(app: app, name: name) else { throw PealError.notFound("webhook") }
+            guard webhook.disabledAt == nil else {
+                throw PealError(.conflict, "the webhook is disabled; PUT it again to enable it")
+            }
+            let payload: JSON = ["test": true]
+            let event = OutboxEvent(id: id, app: app, type: "test", payload: payload.bytes, createdAt: call.now)
+            try store.enqueue(event, to: webhook.place)
+            try store.audit(call, app: app, "webhook.test", "webhook \(name)")
+            return event
+        }.reply
+    }
+
     /// Retries a failed delivery for another day, and a pending one immediately.
     /// - Throws: `not_found`; `conflict` when it is delivered, has no request, or its webhook is disabled.
     package func retry(

@@ -82,6 +82,9 @@ extension TablePiece {
     static let frequency = TablePiece("frequency", ["app": .int, "seq": .int, "at": .int, "message": .bytes])
     static let rate = TablePiece("rate_bucket", ["app": .int, "message": .bytes])
     static let segment = TablePiece("segment", ["app": .int, "name": .text])
+    static let savedMessage = TablePiece("saved_message", ["app": .int, "kind": .text, "name": .text])
+    static let starredDevice = TablePiece("starred_device", ["app": .int, "seq": .int])
+    static let setting = TablePiece("setting", ["name": .text])
     static let webhook = TablePiece("webhook", ["app": .int, "webhook": .int])
     static let outbox = TablePiece("outbox", ["app": .int, "webhook": .int, "created_at": .int, "id": .bytes])
     static let webhookDelivery = TablePiece("webhook_delivery", ["app": .int, "id": .bytes])
@@ -114,7 +117,8 @@ extension TablePiece {
     static let ofApp: [TablePiece] = [
         slice, moment, message, outbox, webhookDelivery, webhook, keyGrant, apiKey, installation, credential, content,
         predicate, keys, address, logPage, receipt, receiptCount, deviceEvent, contextSample, member, subscription,
-        identifier, detail, frequency, device, topic, segment, trigger, geofencePlace, geofence, geofenceTombstone,
+        identifier, detail, frequency, starredDevice, device, topic, segment, savedMessage, trigger, geofencePlace,
+        geofence, geofenceTombstone,
         geofenceSeries, locationGroupPlace, locationGroup, location, experimentArm, experiment, openHour, routeGate,
         statistics, rate,
     ]

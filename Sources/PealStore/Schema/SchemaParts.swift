@@ -136,3 +136,21 @@ enum SchemaDevices {
         """,
     ]
 }
+
+/// What people keep in the console: drafts, templates and starred devices; and settings that expire.
+enum SchemaConsole {
+    static let statements = [
+        "ALTER TABLE setting ADD COLUMN expires_at BIGINT",
+        "CREATE INDEX setting_expiry ON setting (expires_at) WHERE expires_at IS NOT NULL",
+        "DELETE FROM setting WHERE name LIKE 'console.stars.%'",
+        """
+        CREATE TABLE saved_message (
+            app BIGINT NOT NULL, kind {text} NOT NULL, name {text} NOT NULL, request {bytes} NOT NULL,
+            created_at BIGINT NOT NULL, changed_at BIGINT NOT NULL, PRIMARY KEY (app, kind, name))
+        """,
+        """
+        CREATE TABLE starred_device (
+            app BIGINT NOT NULL, seq BIGINT NOT NULL, starred_at BIGINT NOT NULL, PRIMARY KEY (app, seq)) {clustered}
+        """,
+    ]
+}

@@ -133,12 +133,19 @@ extension StoreSession {
         try connection.value("SELECT value FROM setting WHERE name = \(name)")
     }
 
-    func setSetting(_ name: String, _ value: [UInt8]) throws {
+    func setSetting(_ name: String, _ value: [UInt8], until end: Timestamp?) throws {
         try connection.post(
             """
-            INSERT INTO setting (name, value) VALUES (\(name), \(value))
-            ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            INSERT INTO setting (name, value, expires_at) VALUES (\(name), \(value), \(end))
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at
             """)
+    }
+
+    func takeSetting(_ name: String, now: Timestamp) throws -> [UInt8]? {
+        let end: Timestamp? = try connection.value("SELECT expires_at FROM setting WHERE name = \(name)")
+        let value = try setting(name)
+        guard try connection.execute("DELETE FROM setting WHERE name = \(name)") == 1 else { return nil }
+        return end.map { $0 <= now } == true ? nil : value
     }
 
     func size() throws -> Int? { try connection.value(SQL(text: context.dialect.size, values: [])) }

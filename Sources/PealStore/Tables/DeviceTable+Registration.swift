@@ -304,7 +304,10 @@ extension StoreSession {
         let mine: SQL = "app = \(app) AND seq = \(device)"
         let reports = try piece(of: TablePiece.ofDevice, Self.reportsAtOnce) { _ in mine }
         if !reports.isComplete { try leave(.device, app: app, object: device, now: now) }
-        let tables = ["installation", "device_topic", "device_identifier", "device_detail", "frequency", "device"]
+        let tables = [
+            "installation", "device_topic", "device_identifier", "device_detail", "frequency", "starred_device",
+            "device",
+        ]
         return try tables.reduce(reports.rows) {
             count, table in
             try count + connection.execute("DELETE FROM \(name: table) WHERE \(mine)")

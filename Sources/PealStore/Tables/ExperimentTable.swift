@@ -3,20 +3,69 @@ internal import PealCore
 
 /// `experiment` and `experiment_arm`: the experiments of campaigns, and what became of their users' messages.
 enum ExperimentTable {
-    /// Users' matured messages by arm. Only users who had a device when a message was scheduled take part, and only
-    /// messages whose arm the server chose.
+    /// Users' matured messages by arm and day. Only users who had a device when a message was scheduled take part, and
+    /// only messages whose arm the server chose.
     static func matured(_ campaign: String, app: AppKey, by end: Timestamp) -> SQL {
         """
-        SELECT m.user_id, m.arm, COUNT(*), SUM(CASE WHEN EXISTS (
+        SELECT m.user_id, m.arm, m.deadline / \(dayMilliseconds), COUNT(*), SUM(CASE WHEN EXISTS (
             SELECT 1 FROM receipt r WHERE r.app = m.app AND r.message = m.message AND r.seq = m.device
                 AND r.kind = \(code: Receipt.Kind.opened) AND r.at <= m.deadline + \(maturity.milliseconds)
         ) THEN 1 ELSE 0 END)
-        FROM message g JOIN moment m ON m.app = g.app AND m.message = g.message
-        WHERE g.app = \(app) AND g.campaign_id = \(campaign) AND g.window_method = \(DeliveryWindow.Method.experiment)
+        FROM \(messages(campaign, app))
             AND m.deadline <= \(end - maturity) AND m.state <> \(code: Moment.State.cancelled) AND m.had_device = 1
-        GROUP BY m.user_id, m.arm
+        GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
         """
     }
+
+    /// All messages by what became of them.
+    static func deliveries(_ campaign: String, app: AppKey) -> SQL {
+        """
+        SELECT m.arm, m.state, CASE WHEN m.claim_id IS NULL THEN 0 ELSE 1 END, m.had_device, COUNT(*)
+        FROM \(messages(campaign, app)) GROUP BY 1, 2, 3, 4
+        """
+    }
+
+    /// Opens by arm and class of delay.
+    static func delays(_ campaign: String, app: AppKey) -> SQL {
+        let classes = ExperimentFacts.delayLimits.enumerated().map {
+            "WHEN r.at - g.created_at < \($1 * 60_000) THEN \($0)"
+        }
+        let number = SQL(
+            text: "CASE \(classes.joined(separator: " ")) ELSE \(classes.count) END", values: [])
+        return """
+            SELECT m.arm, \(number), COUNT(*)
+            FROM message g JOIN moment m ON m.app = g.app AND m.message = g.message
+                JOIN receipt r ON r.app = m.app AND r.message = m.message AND r.seq = m.device
+                    AND r.kind = \(code: Receipt.Kind.opened)
+            WHERE \(belongs(campaign, app)) AND m.had_device = 1 AND m.state <> \(code: Moment.State.cancelled)
+            GROUP BY 1, 2
+            """
+    }
+
+    /// The active devices of the experiment's users by class; NULL for those without the SDK.
+    static func devices(_ campaign: String, app: AppKey) -> SQL {
+        """
+        SELECT i.class, COUNT(*)
+        FROM experiment_arm e JOIN device d ON d.app = e.app AND d.user_id = e.user_id
+            LEFT JOIN installation i ON i.app = d.app AND i.seq = d.seq
+        WHERE e.app = \(app) AND e.campaign_id = \(campaign) AND d.state = \(code: DeviceTable.State.active)
+        GROUP BY i.class
+        """
+    }
+
+    private static func messages(_ campaign: String, _ app: AppKey) -> SQL {
+        """
+        message g JOIN moment m ON m.app = g.app AND m.message = g.message WHERE \(belongs(campaign, app))
+        """
+    }
+
+    private static func belongs(_ campaign: String, _ app: AppKey) -> SQL {
+        """
+        g.app = \(app) AND g.campaign_id = \(campaign) AND g.window_method = \(DeliveryWindow.Method.experiment)
+        """
+    }
+
+    private static let dayMilliseconds = SQL(text: "86400000", values: [])
 
     /// How long after its window an open counts.
     private static let maturity = Duration.seconds(24 * 3600)
@@ -28,12 +77,58 @@ extension StoreSession {
             "SELECT salt, started_at FROM experiment WHERE app = \(app) AND campaign_id = \(campaign)"
         ) { row -> (String, Timestamp) in (try row.next(), try row.next()) }
         guard let (salt, startedAt) = found else { return nil }
-        let users = try connection.all(ExperimentTable.matured(campaign, app: app, by: now)) {
-            row -> ExperimentFacts.User in
-            _ = try row.next(String.self)
-            return ExperimentFacts.User(arm: try row.next(), messages: try row.next(), opens: try row.next())
+        var facts = ExperimentFacts(
+            salt: salt, startedAt: startedAt, users: try maturedUsers(campaign, app: app, now: now))
+        facts.deliveries = try deliveries(ofExperiment: campaign, app: app)
+        facts.delays = try connection.all(ExperimentTable.delays(campaign, app: app)) { row in
+            ExperimentFacts.Delay(arm: try row.next(), index: try row.next(), opens: try row.next())
         }
-        return ExperimentFacts(salt: salt, startedAt: startedAt, users: users)
+        try connection.query(ExperimentTable.devices(campaign, app: app)) { row in
+            let (name, count): (String?, Int) = (try row.next(), try row.next())
+            switch name.map({ DeviceClassification(rawValue: $0) ?? .unknown }) {
+            case nil: facts.devices.withoutSDK += count
+            case .available: facts.devices.available += count
+            case .unknown: facts.devices.unknown += count
+            case .unavailable: facts.devices.unavailable += count
+            }
+        }
+        return facts
+    }
+
+    private func maturedUsers(_ campaign: String, app: AppKey, now: Timestamp) throws -> [ExperimentFacts.User] {
+        var users: [ExperimentFacts.User] = []
+        var last: (user: String, arm: Arm)?
+        var days: [ExperimentFacts.Day] = []
+        func finish() {
+            if let last { users.append(ExperimentFacts.User(arm: last.arm, days: days)) }
+            days = []
+        }
+        try connection.query(ExperimentTable.matured(campaign, app: app, by: now)) { row in
+            let (user, arm): (String, Arm) = (try row.next(), try row.next())
+            if last.map({ $0.arm != arm || !$0.user.utf8.elementsEqual(user.utf8) }) ?? true {
+                finish()
+                last = (user, arm)
+            }
+            days.append(
+                ExperimentFacts.Day(number: try row.next(), messages: try row.next(), opens: try row.next()))
+        }
+        finish()
+        return users
+    }
+
+    private func deliveries(ofExperiment campaign: String, app: AppKey) throws -> [ExperimentFacts.Delivery] {
+        let found = try connection.all(ExperimentTable.deliveries(campaign, app: app)) {
+            row -> (arm: Arm, way: ExperimentFacts.Way, count: Int) in
+            let (arm, state): (Arm, Moment.State) = (try row.next(), try row.next())
+            let (isClaimed, hadDevice): (Bool, Bool) = (try row.next(), try row.next())
+            return (arm, ExperimentFacts.Way(state, isClaimed: isClaimed, hadDevice: hadDevice), try row.next())
+        }
+        return Arm.allCases.flatMap { arm in
+            ExperimentFacts.Way.allCases.compactMap { way -> ExperimentFacts.Delivery? in
+                let count = found.filter { $0.arm == arm && $0.way == way }.reduce(0) { $0 + $1.count }
+                return count == 0 ? nil : ExperimentFacts.Delivery(arm: arm, way: way, messages: count)
+            }
+        }
     }
 }
 

@@ -58,6 +58,17 @@ extension StoreSession {
         }
     }
 
+    func enqueue(_ event: OutboxEvent, to place: WebhookReference) throws {
+        try connection.post(
+            """
+            INSERT INTO outbox \(row: [
+                "app": place.app, "webhook": place.webhook, "created_at": event.createdAt, "id": event.id,
+                "due_at": event.dueAt, "type": event.type, "message": event.message, "payload": event.payload,
+            ])
+            ON CONFLICT DO NOTHING
+            """)
+    }
+
     /// Reports the end of a message that has no slices any more: only then do its counts add up.
     func reportEnd(_ message: Message, state: Message.State, at: Timestamp) throws {
         _ = try enqueue(

@@ -61,6 +61,19 @@ extension StoreSession {
         ) { row in try topic(TopicTable.entry(&row), app: app) }
     }
 
+    func growth(app: AppKey, topic: String, days: Int, now: Timestamp) throws -> TopicGrowth? {
+        guard let found = try self.topic(app: app, name: topic, now: now) else { return nil }
+        let day = SQL(text: String(TopicGrowth.dayMilliseconds), values: [])
+        var joined: [Int64: Int] = [:]
+        try connection.query(
+            """
+            SELECT since / \(day), COUNT(*) FROM topic_member WHERE app = \(app) AND topic = \(found.number)
+            GROUP BY since / \(day)
+            """
+        ) { row in joined[try row.next()] = try row.next() }
+        return TopicGrowth(joined: joined, total: joined.values.reduce(0, +), days: days, now: now)
+    }
+
     private func topic(_ entry: TopicEntry, app: AppKey) throws -> Topic {
         Topic(
             name: entry.name, number: entry.number, expiresAt: entry.expiresAt,

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import PealCore
+internal import PealExperiments
 internal import PealMomentTraining
 internal import PealShapes
 
@@ -31,7 +32,9 @@ struct NativeCampaigns: Sendable {
             try $0.experiment(app: app.key, campaign: name, now: call.now)
         }
         var members = Self.json(report).objectValue ?? .init()
-        members["experiment"] = facts.map { NativeExperiment($0, share: app.settings[.experimentShare]).json }
+        members["experiment"] = facts.map {
+            NativeExperiment.json(ExperimentReport($0, share: app.settings[.experimentShare]))
+        }
         return Answer(.ok, .object(members))
     }
 
@@ -64,46 +67,62 @@ extension NativeDocument {
 }
 
 /// The experiment of a campaign by its matured messages, by intention to treat.
-struct NativeExperiment: Sendable {
-    private let facts: ExperimentFacts
-    private let share: Double
-
-    /// - Parameter share: of the users that are assigned to good moments.
-    init(_ facts: ExperimentFacts, share: Double) {
-        self.facts = facts
-        self.share = share
-    }
-
-    var json: JSON {
-        let users = facts.users.map { user in
-            ExperimentUser(
-                arm: user.arm == .contextAware ? .contextAware : .traditional, messages: user.messages,
-                opens: user.opens)
-        }
-        var alarm = SampleRatioAlarm(share: share)
-        alarm.record(
-            contextAware: users.count { $0.arm == .contextAware }, traditional: users.count { $0.arm == .traditional })
-        let comparison = ArmComparison(users)
-        let decision = comparison.map { ExperimentDecision($0, isRatioSound: !alarm.isRaised) }
-        let interval = comparison?.interval()
-        let bounds: JSON? = interval.map { .array([Self.json($0.lowerBound), Self.json($0.upperBound)]) }
-        let arms = ExperimentAssignment.Arm.allCases.map { ($0.rawValue, Self.json($0, users)) }
-        var members = JSON.Members([("salt", .string(facts.salt)), ("share", Self.json(share))])
+enum NativeExperiment {
+    static func json(_ report: ExperimentReport) -> JSON {
+        let facts = report.facts
+        var members = JSON.Members([("salt", .string(facts.salt)), ("share", json(report.share))])
         members["started_at"] = .string(facts.startedAt.description)
-        members["arms"] = .object(JSON.Members(arms))
-        members["difference"] = Self.json(comparison?.difference)
-        members["interval"] = bounds ?? .null
-        members["lift"] = Self.json(comparison?.lift)
-        members["verdict"] = .string((decision ?? .undecided).rawValue)
+        members["arms"] = .object(JSON.Members(Arm.allCases.reversed().map { ($0.name, json($0, report)) }))
+        members["difference"] = json(report.comparison?.difference)
+        members["interval"] = json(report.comparison?.interval())
+        members["lift"] = json(report.comparison?.lift)
+        members["lift_interval"] = json(report.lift?.interval)
+        members["chance_of_gain"] = json(report.comparison?.chanceOfGain)
+        members["verdict"] = .string(report.decision.rawValue)
+        members["messages_needed"] = report.messagesNeeded.map { .integer($0) } ?? .null
+        members["sample_ratio"] = [
+            "sound": .bool(!report.alarm.isRaised), "context_aware": .integer(report.alarm.contextAware),
+            "traditional": .integer(report.alarm.traditional),
+        ]
+        members["looks"] = .array(report.looks.map(json))
+        members["devices"] = [
+            "available": .integer(facts.devices.available), "unknown": .integer(facts.devices.unknown),
+            "unavailable": .integer(facts.devices.unavailable), "without_sdk": .integer(facts.devices.withoutSDK),
+        ]
+        members["delays"] = delays(report)
+        // Phones use the model that is part of the SDK.
+        members["model"] = ["kind": "built_in"]
         return .object(members)
     }
 
-    private static func json(_ arm: ExperimentAssignment.Arm, _ users: [ExperimentUser]) -> JSON {
-        let own = users.filter { $0.arm == arm }
-        return [
-            "users": .integer(own.count), "messages": .integer(own.reduce(0) { $0 + $1.messages }),
-            "opens": .integer(own.reduce(0) { $0 + $1.opens }),
+    private static func json(_ arm: Arm, _ report: ExperimentReport) -> JSON {
+        let totals = report.totals(arm)
+        var members = JSON.Members([
+            ("users", .integer(totals.users)), ("messages", .integer(totals.messages)),
+            ("opens", .integer(totals.opens)),
+        ])
+        for way in ExperimentFacts.Way.allCases { members[way.rawValue] = .integer(report.messages(arm, way)) }
+        return .object(members)
+    }
+
+    private static func json(_ look: ExperimentReport.Look) -> JSON {
+        [
+            "at": .string(look.at.description), "difference": json(look.difference), "interval": json(look.interval),
+            "lift": json(look.share(look.difference)),
         ]
+    }
+
+    private static func delays(_ report: ExperimentReport) -> JSON {
+        let arms = Arm.allCases.reversed().map { ($0.name, report.delays($0)) }
+        let ends: [JSON] = ExperimentFacts.delayLimits.map { .number(String($0)) } + [.null]
+        return .array(
+            ends.enumerated().map { index, end in
+                .object(JSON.Members([("minutes_max", end)] + arms.map { ($0.0, .integer($0.1[index])) }))
+            })
+    }
+
+    private static func json(_ interval: ClosedRange<Double>?) -> JSON {
+        interval.map { .array([json($0.lowerBound), json($0.upperBound)]) } ?? .null
     }
 
     /// With six decimals; null for nil.
@@ -113,10 +132,10 @@ struct NativeExperiment: Sendable {
     }
 
     static let schema: Schema = {
-        let arm = Schema.component(
-            "NativeExperimentArm",
-            .object(["users", "messages", "opens"].map { .required($0, .count) }))
+        let counts = ["users", "messages", "opens"] + ExperimentFacts.Way.allCases.map(\.rawValue)
+        let arm = Schema.component("NativeExperimentArm", .object(counts.map { .required($0, .count) }))
         let verdicts = ["undecided", "promote", "revert", "no_difference", "untrustworthy"]
+        let interval = Schema.component("NativeInterval", .list(.number, 2...2))
         return .component(
             "NativeExperiment",
             .object([
@@ -126,10 +145,40 @@ struct NativeExperiment: Sendable {
                     .component(
                         "NativeExperimentArms",
                         .object([.required("context_aware", arm), .required("traditional", arm)]))),
-                .required("difference", Schema.number.orNull),
-                .required("interval", Schema.list(.number, 2...2).orNull),
-                .required("lift", Schema.number.orNull),
+                .required("difference", Schema.number.orNull), .required("interval", interval.orNull),
+                .required("lift", Schema.number.orNull), .required("lift_interval", interval.orNull),
+                .required("chance_of_gain", Schema.number.orNull),
                 .required("verdict", .component("NativeVerdict", .words(verdicts))),
+                .required("messages_needed", Schema.count.orNull),
+                .required("sample_ratio", sampleRatio), .required("looks", .list(look(interval))),
+                .required("devices", devices), .required("delays", .list(delay)),
+                .required("model", .component("NativeMomentModel", .object([.required("kind", .word("built_in"))]))),
             ]))
     }()
+
+    private static let sampleRatio = Schema.component(
+        "NativeSampleRatio",
+        .object([
+            .required("sound", .flag), .required("context_aware", .count), .required("traditional", .count),
+        ]))
+
+    private static func look(_ interval: Schema) -> Schema {
+        .component(
+            "NativeExperimentLook",
+            .object([
+                .required("at", .time), .required("difference", .number), .required("interval", interval),
+                .required("lift", Schema.number.orNull),
+            ]))
+    }
+
+    private static let devices = Schema.component(
+        "NativeExperimentDevices",
+        .object(["available", "unknown", "unavailable", "without_sdk"].map { .required($0, .count) }))
+
+    private static let delay = Schema.component(
+        "NativeExperimentDelay",
+        .object([
+            .required("minutes_max", Schema.count.orNull), .required("context_aware", .count),
+            .required("traditional", .count),
+        ]))
 }

@@ -28,7 +28,7 @@ enum NativeDocument {
             operations: apps + audit + admins + credentials + keys(describing) + devices + topics(describing)
                 + segments + messages(describing)
                 + states + deliveries + channels + webhooks
-                + campaigns + routes + statistics + progress,
+                + campaigns + routes + statistics + progress + savedMessages(describing) + signInLinks,
             webhooks: [event])
     }
 
@@ -53,7 +53,7 @@ enum NativeDocument {
         .path("topic", name, "The topic's name."),
         .path("segment", name, "The segment's name."),
         .path("user", name, "The app's own id of the user."),
-        .path("name", name, "The webhook's name."),
+        .path("name", name, "The name of the webhook, draft or template."),
         .path("campaign", .text(1...Limits.nameCharactersMax), "The author's id of the campaign."),
         .path(
             "channel", .text(1...Limits.channelIDBytesMax, pattern: "[A-Za-z0-9+/=_-]+"),

@@ -23,6 +23,7 @@ struct NativeRoutes: Sendable {
             + NativeCampaigns(services).endpoints(Self.app) + NativeAudit(services).endpoints(Self.app)
             + NativeRouteStates(services).endpoints(Self.app) + NativeSegments(services).endpoints(Self.app)
             + NativeAdmins(services).endpoints + NativeStatistics(services).endpoints(Self.app)
-            + NativeProgress(services).endpoints(Self.app)
+            + NativeProgress(services).endpoints(Self.app) + NativeSavedMessages(services).endpoints(Self.app)
+            + NativeSignInLinks(services).endpoints
     }
 }

@@ -12,6 +12,7 @@ struct NativeTopics: Sendable {
         [
             Endpoint(.get, "\(app)/topics", .app(.read), list),
             Endpoint(.get, "\(app)/topics/:topic", .app(.read), get),
+            Endpoint(.get, "\(app)/topics/:topic/growth", .app(.read), growth),
             Endpoint(.put, "\(app)/topics/:topic", .app(.devices), put),
             Endpoint(.delete, "\(app)/topics/:topic", .app(.devices), delete),
         ]
@@ -39,6 +40,31 @@ struct NativeTopics: Sendable {
         }
         return Answer(.ok, Self.json(topic))
     }
+
+    /// One item for each of the last days, the oldest first.
+    private func growth(_ call: Call) async throws -> Answer {
+        let (app, name) = (try call.app().key, try Self.name(call))
+        var days = Self.growthDays
+        if let text = call.query["days"] {
+            guard let number = Int(text), (1...Limits.growthDaysMax).contains(number) else {
+                throw PealError.invalid("days", "days must be a number from 1 to \(Limits.growthDaysMax)")
+            }
+            days = number
+        }
+        let count = days
+        let growth = try await services.store.read(.heavy) {
+            try $0.growth(app: app, topic: name, days: count, now: call.now)
+        }
+        guard let growth else { throw PealError.notFound("topic") }
+        let items = growth.days.map { day -> JSON in
+            [
+                "at": .string(day.at.description), "joined": .integer(day.joined), "devices": .integer(day.devices),
+            ]
+        }
+        return Answer(.ok, ["items": .array(items)])
+    }
+
+    fileprivate static let growthDays = 30
 
     /// Without a body, the topic never expires.
     private func put(_ call: Call) async throws -> Answer {
@@ -74,6 +100,33 @@ extension NativeDocument {
             APIOperation(
                 id: "getTopic", method: .get, path: "\(app)/topics/:topic", summary: "Show a topic",
                 answers: [APIAnswer(200, "The topic.", topic)]),
+            APIOperation(
+                id: "getTopicGrowth", method: .get, path: "\(app)/topics/:topic/growth",
+                summary: "Show how a topic grew",
+                text: "Counts the present subscribers by the day on which they joined.",
+                parameters: [
+                    .query(
+                        "days",
+                        .integer(1...Int64(Limits.growthDaysMax)).defaulting(to: .integer(NativeTopics.growthDays)),
+                        "How many days, the last one being today.")
+                ],
+                answers: [
+                    APIAnswer(
+                        200, "One item for each day.",
+                        .component(
+                            "NativeTopicGrowth",
+                            .object([
+                                .required(
+                                    "items",
+                                    .list(
+                                        .component(
+                                            "NativeTopicDay",
+                                            .object([
+                                                .required("at", .time), .required("joined", .count),
+                                                .required("devices", .count),
+                                            ])), 1...Limits.growthDaysMax))
+                            ])))
+                ]),
             APIOperation(
                 id: "putTopic", method: .put, path: "\(app)/topics/:topic",
                 summary: "Create a topic or change its expiry",

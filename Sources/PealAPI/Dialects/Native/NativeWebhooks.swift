@@ -15,6 +15,7 @@ struct NativeWebhooks: Sendable {
             Endpoint(.get, webhook, .app(.manage)) { call in Answer(.ok, Self.json(try await known(call))) },
             Endpoint(.put, webhook, .app(.manage), put),
             Endpoint(.delete, webhook, .app(.manage), delete),
+            Endpoint(.post, "\(webhook)/test", .app(.manage), test),
             Endpoint(.get, "\(webhook)/deliveries", .app(.manage), deliveries),
             Endpoint(.post, "\(webhook)/deliveries/:id/retry", .app(.manage), retry),
         ]
@@ -53,6 +54,14 @@ struct NativeWebhooks: Sendable {
     private func delete(_ call: Call) async throws -> Answer {
         try await services.webhooks.delete(try Self.name(call), app: try call.app().key, call.verb)
         return Answer(.noContent)
+    }
+
+    private func test(_ call: Call) async throws -> Answer {
+        Answer(
+            try await services.webhooks.test(
+                try Self.name(call), id: services.randomness.timeOrderedIdentifier(at: call.now),
+                app: try call.app().key, call.verb
+            ) { Reply(status: 202, ["type": .string($0.type)]) })
     }
 
     private func deliveries(_ call: Call) async throws -> Answer {
@@ -267,6 +276,14 @@ extension NativeDocument {
         APIOperation(
             id: "deleteWebhook", method: .delete, path: webhook, summary: "Delete a webhook and its pending deliveries",
             answers: [APIAnswer(204, "Deleted.")]),
+        APIOperation(
+            id: "testWebhook", method: .post, path: "\(webhook)/test", summary: "Send a test event to a webhook",
+            text: "Its type is `test`, its data `{\"test\":true}`. The deliveries show what became of it.",
+            answers: [
+                APIAnswer(
+                    202, "The event is queued.",
+                    .component("NativeTestEvent", .object([.required("type", .word("test"))])))
+            ], refusals: [.conflict]),
         APIOperation(
             id: "listWebhookDeliveries", method: .get, path: "\(webhook)/deliveries",
             summary: "List the deliveries to a webhook, newest first", parameters: page(.id),

@@ -1,0 +1,112 @@
+internal import HTTPTypes
+internal import PealCore
+internal import PealShapes
+
+/// Drafts and templates: messages that are kept under a name, complete or not.
+struct NativeSavedMessages: Sendable {
+    private let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    func endpoints(_ app: String) -> [Endpoint] {
+        SavedMessage.Kind.allCases.flatMap { kind in
+            let path = "\(app)/\(kind.rawValue)s"
+            return [
+                Endpoint(.get, path, .app(.read)) { try await list($0, kind) },
+                Endpoint(.get, "\(path)/:name", .app(.read)) { try await get($0, kind) },
+                Endpoint(.put, "\(path)/:name", .app(.send)) { try await put($0, kind) },
+                Endpoint(.delete, "\(path)/:name", .app(.send)) { call in
+                    try await services.savedMessages.delete(
+                        kind, try Self.name(call), app: try call.app().key, call.verb)
+                    return Answer(.noContent)
+                },
+            ]
+        }
+    }
+
+    fileprivate static let draft = ObjectShape("NativeSavedMessageDraft", JSON.null) {
+        Entry(required: "request", request) { $0 = $1 }
+    }
+
+    /// What is given is checked; what the message needs and depends on other things is checked when it is sent.
+    private static let request = Shape<JSON>(
+        read: { json, reading throws(PealError) in
+            var given = NativeMessageDraft()
+            try NativeMessageShapes.message.apply(json, to: &given, &reading)
+            return json
+        }, describe: { NativeMessageShapes.message.change("NativeSavedRequest", $0) })
+
+    private static func name(_ call: Call) throws(PealError) -> String {
+        try Shape.text().value(of: call.parameter("name"), named: "name")
+    }
+
+    private func list(_ call: Call, _ kind: SavedMessage.Kind) async throws -> Answer {
+        let list = try NativeList(call.query, by: .name)
+        let app = try call.app().key
+        let messages = try await services.store.read {
+            try $0.savedMessages(app: app, kind, after: list.name, limit: list.fetchCount)
+        }
+        return list.answer(messages, cursor: { Array($0.name.utf8) }, json: Self.json)
+    }
+
+    private func get(_ call: Call, _ kind: SavedMessage.Kind) async throws -> Answer {
+        let (app, name) = (try call.app().key, try Self.name(call))
+        guard let message = try await services.store.read({ try $0.savedMessage(app: app, kind, name: name) }) else {
+            throw PealError.notFound(kind.rawValue)
+        }
+        return Answer(.ok, Self.json(message))
+    }
+
+    private func put(_ call: Call, _ kind: SavedMessage.Kind) async throws -> Answer {
+        let request = try call.body(Self.draft.shape, .native)
+        let result = try await services.savedMessages.put(
+            SavedMessage(
+                kind: kind, name: try Self.name(call), request: request, createdAt: call.now, changedAt: call.now),
+            app: try call.app().key, call.verb)
+        return Answer(result.isNew ? .created : .ok, Self.json(result.message))
+    }
+
+    private static func json(_ message: SavedMessage) -> JSON {
+        [
+            "name": .string(message.name), "request": message.request,
+            "created_at": .string(message.createdAt.description), "changed_at": .string(message.changedAt.description),
+        ]
+    }
+}
+
+extension NativeDocument {
+    static func savedMessages(_ describing: Describing) -> [APIOperation] {
+        SavedMessage.Kind.allCases.flatMap { kind in
+            let (name, path) = (kind.rawValue, "\(app)/\(kind.rawValue)s")
+            let id = name.prefix(1).uppercased() + name.dropFirst()
+            return [
+                APIOperation(
+                    id: "list\(id)s", method: .get, path: path, summary: "List the \(name)s by name",
+                    parameters: page(.name), answers: [list(of: "NativeSavedMessage", savedMessage)]),
+                APIOperation(
+                    id: "get\(id)", method: .get, path: "\(path)/:name", summary: "Show a \(name)",
+                    answers: [APIAnswer(200, "The \(name).", savedMessage)]),
+                APIOperation(
+                    id: "put\(id)", method: .put, path: "\(path)/:name", summary: "Save or replace a \(name)",
+                    text: "The members of the request are those of a message, any of which may be missing.",
+                    body: APIBody(
+                        schema: NativeSavedMessages.draft.schema(describing),
+                        examples: [(name, ["request": ["content": ["title": "Fresh cheese"]]])]),
+                    answers: [
+                        APIAnswer(201, "The new \(name).", savedMessage),
+                        APIAnswer(200, "The changed \(name).", savedMessage),
+                    ], refusals: [.conflict, .bodyTooLarge]),
+                APIOperation(
+                    id: "delete\(id)", method: .delete, path: "\(path)/:name", summary: "Delete a \(name)",
+                    answers: [APIAnswer(204, "Deleted.")]),
+            ]
+        }
+    }
+
+    private static let savedMessage = Schema.component(
+        "NativeSavedMessage",
+        .object([
+            .required("name", .text), .required("request", .anything), .required("created_at", .time),
+            .required("changed_at", .time),
+        ]))
+}

@@ -1,0 +1,57 @@
+internal import HTTPTypes
+internal import PealCore
+internal import PealShapes
+
+/// `POST /peal/v1/sign-in-links`: signs a browser in to the console once, as the caller.
+struct NativeSignInLinks: Sendable {
+    private let services: APIServices
+
+    init(_ services: APIServices) { self.services = services }
+
+    private static let path = "/peal/v1/sign-in-links"
+
+    var endpoints: [Endpoint] { [Endpoint(.post, Self.path, .anyNative, create)] }
+
+    private func create(_ call: Call) async throws -> Answer {
+        guard case .bearer(let secret) = AuthorizationHeader(call.headers[.authorization]) else {
+            throw PealError(.unauthorized, "a valid key is required")
+        }
+        let hash = services.hasher.hash(secret)
+        let holder: String
+        switch call.caller.identity {
+        case .admin(nil): holder = Admin.first
+        case .admin: holder = Admin.sessionPrefix + KeyVerbs.publicHalf(ofHash: hash)
+        case .key(let stored): holder = stored.key.publicHalf
+        case .nobody, .device: throw PealError(.unauthorized, "a valid key is required")
+        }
+        let links = SignInLinkVerbs(
+            store: services.store, hasher: services.hasher, randomness: services.randomness)
+        let reply = try await links.create(for: holder, secretHash: hash, call.verb) { made in
+            let shown: JSON = [
+                "path": .string("/console/sign-in?link=\(made.linkToken)"),
+                "expires_at": .string(made.expiresAt.description),
+            ]
+            let repetition: JSON = ["secret_shown": true]
+            return Reply(status: 201, body: shown.bytes, repetition: .init(status: 200, body: repetition.bytes))
+        }
+        return Answer(reply)
+    }
+}
+
+extension NativeDocument {
+    static let signInLinks: [APIOperation] = [
+        APIOperation(
+            id: "createSignInLink", method: .post, path: "/peal/v1/sign-in-links",
+            summary: "Make a link that signs in to the console once",
+            text: "Whoever opens it acts as the caller. It ends after \(Limits.signInLinkSeconds / 60) minutes.",
+            answers: [
+                APIAnswer(
+                    201, "The path of the link, shown only once.",
+                    .component(
+                        "NativeSignInLink", .object([.required("path", .text), .required("expires_at", .time)]))),
+                APIAnswer(
+                    200, "The answer to a repeated request, without the link.",
+                    .component("NativeSignInLinkRepetition", .object([.required("secret_shown", .flag)]))),
+            ])
+    ]
+}

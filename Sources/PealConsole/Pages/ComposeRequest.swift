@@ -1,0 +1,220 @@
+internal import PealCore
+
+/// The message of Compose as a request of the native API, for drafts, templates, and what a message shows of itself.
+extension ComposeForm {
+    /// What is filled in, complete or not.
+    /// - Throws: `invalid_field` or `missing_field`, naming the field of the form.
+    func request() throws(PealError) -> JSON {
+        let (audience, content) = (try audienceJSON(), try contentJSON())
+        let options = try optionsJSON()
+        let hasWindow = form["window_until"] != nil
+        return .compact([
+            ("audience", audience.isEmpty ? nil : .object(audience)),
+            ("content", content.isEmpty ? nil : .object(content)),
+            ("options", options.isEmpty ? nil : .object(options)),
+            ("schedule", try scheduleJSON()),
+            ("method", hasWindow ? .string(form["method"] ?? DeliveryWindow.Method.experiment.rawValue) : nil),
+            ("campaign_id", try campaign().map(JSON.string)),
+        ])
+    }
+
+    private func audienceJSON() throws(PealError) -> JSON.Members {
+        let audience = try audience()
+        func list(_ names: [String]) -> JSON? { names.isEmpty ? nil : .array(names.map(JSON.string)) }
+        var members = JSON.Members()
+        if audience.includesAll { members["all"] = true }
+        members["devices"] = list(audience.devices.map(\.description))
+        members["users"] = list(audience.users)
+        members["topics"] = list(audience.topics)
+        members["not_topics"] = list(audience.excludedTopics)
+        members["platforms"] = audience.platforms.flatMap { list($0.map(\.rawValue).sorted()) }
+        members["where"] = audience.condition?.json
+        return members
+    }
+
+    private func contentJSON() throws(PealError) -> JSON.Members {
+        let content = try content()
+        var members = JSON.Members()
+        for (name, text) in [("title", content.title), ("subtitle", content.subtitle), ("body", content.body)] {
+            switch text {
+            case nil: break
+            case .plain(let plain): members[name] = .string(plain)
+            case .localized(let texts):
+                members[name] = .object(.init(texts.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }))
+            }
+        }
+        members["default_locale"] = content.defaultLocale.map(JSON.string)
+        members["image_url"] = content.imageURL.map(JSON.string)
+        if !content.data.isEmpty { members["data"] = .object(content.data) }
+        members["badge"] = content.badge.map { .integer($0) }
+        members["sound"] = content.sound.map(JSON.string)
+        return members
+    }
+
+    private func optionsJSON() throws(PealError) -> JSON.Members {
+        let options = try options(now: Timestamp(milliseconds: 0))
+        var members = JSON.Members()
+        members["priority"] = options.priority.map { .string($0.rawValue) }
+        if case .seconds(let seconds) = options.life { members["ttl_seconds"] = .integer(seconds) }
+        members["collapse_key"] = options.collapseKey.map(JSON.string)
+        members["environment"] = options.environment.map { .string($0.rawValue) }
+        if options.isTransactional { members["transactional"] = true }
+        members["rate_per_second"] = options.ratePerSecond.map { .integer($0) }
+        if options.unreachable != .deadline { members["unreachable"] = .string(options.unreachable.rawValue) }
+        return members
+    }
+
+    private func scheduleJSON() throws(PealError) -> JSON? {
+        if let until = try instant("window_until") { return ["window": ["until": .string(until.description)]] }
+        guard form.isSet("recipient_time") else {
+            return try instant("at").map { ["at": .string($0.description)] }
+        }
+        return try wall("at").map { ["at": .string($0.description), "in": "recipient_time_zone"] }
+    }
+
+    /// The request with another rate; nil if it is damaged.
+    static func source(_ bytes: [UInt8], withRate rate: Int64?) -> [UInt8]? {
+        guard var request = (try? JSONParser.parse(bytes))?.objectValue else { return nil }
+        var options = request["options"]?.objectValue ?? .init()
+        options["rate_per_second"] = rate.map { .integer($0) }
+        request["options"] = options.isEmpty ? nil : .object(options)
+        return JSON.object(request).bytes
+    }
+}
+
+extension ComposeForm {
+    /// The fields of a request. What Compose has no field for is left out.
+    /// - Parameter keepsTime: whether the schedule counts too.
+    static func form(of request: JSON, keepsTime: Bool = true) -> Form {
+        var writer = FormWriter()
+        writer.write(content: request["content"])
+        writer.write(audience: request["audience"])
+        writer.write(options: request["options"])
+        writer.set("campaign_id", request["campaign_id"])
+        if keepsTime { writer.write(schedule: request["schedule"], method: request["method"]) }
+        return writer.form
+    }
+
+    /// The fields of a message, for a duplicate of it, which is sent at another time.
+    static func form(of draft: MessageDraft) -> Form {
+        if let source = draft.source, draft.dialect == "native", let request = try? JSONParser.parse(source) {
+            return form(of: request, keepsTime: false)
+        }
+        var writer = FormWriter()
+        let locales = draft.content.locales.sorted()
+        let own = draft.content.defaultLocale ?? locales.first
+        for (name, text) in [
+            ("title", draft.content.title), ("subtitle", draft.content.subtitle), ("body", draft.content.body),
+        ] {
+            var texts: [String: String] = [:]
+            for locale in locales { texts[locale] = text?.text(for: locale, fallback: nil) }
+            writer.write(text: name, texts, plain: text?.text(for: own, fallback: own), own: own)
+        }
+        writer.set("image_url", draft.content.imageURL)
+        if !draft.content.data.isEmpty { writer.set("data", JSON.object(draft.content.data).text) }
+        writer.set("topics", draft.audience.topics.joined(separator: ", "))
+        writer.set("not_topics", draft.audience.excludedTopics.joined(separator: ", "))
+        writer.set("users", draft.audience.users.joined(separator: "\n"))
+        writer.set("devices", draft.audience.devices.map(\.description).joined(separator: "\n"))
+        writer.set("all", draft.audience.includesAll ? "1" : nil)
+        writer.write(condition: draft.audience.condition)
+        writer.set("campaign_id", draft.campaignID)
+        writer.set("priority", draft.options.priority?.rawValue)
+        writer.set("collapse_key", draft.options.collapseKey)
+        return writer.form
+    }
+}
+
+/// Fills in Compose.
+private struct FormWriter {
+    private(set) var form = Form()
+
+    mutating func set(_ name: String, _ value: String?) {
+        if let value, !value.isEmpty { form = form.with(name, value) }
+    }
+
+    /// A text, a number or `true`.
+    mutating func set(_ name: String, _ value: JSON?) {
+        guard let value, !value.isNull, value != false else { return }
+        set(name, value == true ? "1" : value.stringValue ?? value.text)
+    }
+
+    mutating func write(text name: String, _ texts: [String: String], plain: String?, own: String?) {
+        set(name, plain)
+        guard !texts.isEmpty else { return }
+        set("default_locale", own)
+        let others = texts.keys.filter { $0 != own }.sorted().prefix(ComposeForm.translationsMax - 1)
+        for locale in others {
+            let number = number(of: locale)
+            set("locale_\(number)", locale)
+            set("\(name)_\(number)", texts[locale])
+        }
+    }
+
+    /// The place of a translation: the one that it has already, or the first free one.
+    private func number(of locale: String) -> Int {
+        let numbers = 2...ComposeForm.translationsMax
+        return numbers.first { form["locale_\($0)"] == locale } ?? numbers.first { form["locale_\($0)"] == nil }
+            ?? ComposeForm.translationsMax
+    }
+
+    mutating func write(content: JSON?) {
+        guard let content else { return }
+        let names = ["title", "subtitle", "body"]
+        let locales = Set(names.flatMap { content[$0]?.objectValue?.names ?? [] }).sorted()
+        let own = content["default_locale"]?.stringValue ?? (locales.contains("en") ? "en" : locales.first)
+        for name in names {
+            var texts: [String: String] = [:]
+            for (locale, text) in content[name]?.objectValue?.pairs ?? JSON.Members().pairs {
+                texts[locale] = text.stringValue
+            }
+            write(text: name, texts, plain: content[name]?.stringValue ?? own.flatMap { texts[$0] }, own: own)
+        }
+        set("image_url", content["image_url"])
+        if let data = content["data"]?.objectValue, !data.isEmpty { set("data", JSON.object(data).text) }
+        set("badge", content["badge"])
+        set("sound", content["sound"])
+    }
+
+    mutating func write(audience: JSON?) {
+        guard let audience else { return }
+        set("all", audience["all"])
+        for (name, separator) in [("topics", ", "), ("not_topics", ", "), ("users", "\n"), ("devices", "\n")] {
+            let items = audience[name]?.arrayValue?.compactMap(\.stringValue) ?? []
+            set(name, items.joined(separator: separator))
+        }
+        for platform in audience["platforms"]?.arrayValue ?? [] {
+            form = form.adding("platforms", platform.stringValue ?? "")
+        }
+        write(condition: audience["where"].flatMap { Condition(stored: $0) })
+    }
+
+    /// As rows, or as JSON if rows cannot express it.
+    mutating func write(condition: Condition?) {
+        guard let condition else { return }
+        if let rows = ComposeRows(condition) { rows.write(to: &form) } else { set("where", condition.json.text) }
+    }
+
+    mutating func write(options: JSON?) {
+        guard let options else { return }
+        for name in ["priority", "collapse_key", "environment", "transactional", "rate_per_second", "unreachable"] {
+            set(name, options[name])
+        }
+        if let seconds = options["ttl_seconds"]?.integerValue { set("ttl_hours", String((seconds + 3599) / 3600)) }
+    }
+
+    mutating func write(schedule: JSON?, method: JSON?) {
+        guard let schedule else { return }
+        let isRecipients = schedule["in"]?.stringValue != nil
+        if let at = schedule["at"]?.stringValue, let instant = Timestamp(rfc3339: at) {
+            set("at", String((isRecipients ? at : instant.description).prefix(16)))
+            set("time_zone", "UTC")
+            set("recipient_time", isRecipients ? "1" : nil)
+        }
+        if let until = schedule["window"]?["until"]?.stringValue, let instant = Timestamp(rfc3339: until) {
+            set("window_until", String(instant.description.prefix(16)))
+            set("time_zone", "UTC")
+            set("method", method)
+        }
+    }
+}

@@ -1,0 +1,265 @@
+internal import PealCore
+internal import PealExperiments
+internal import PealMomentTraining
+
+/// The experiment of a campaign: what it found, whether one may believe it, and what lies behind.
+struct ExperimentSections {
+    let visit: PageCall
+    let campaign: String
+
+    private var texts: Texts { visit.texts }
+
+    func html(_ report: ExperimentReport?) -> HTML {
+        guard let report else {
+            let link = "\(visit.link("compose"))?campaign_id=\(URLPath.encode(campaign))"
+            return """
+                <section class="card" id="experiment"><h2>\(texts[.experiment])</h2><p>\(texts[.noExperiment])</p>
+                \(HTML.when(visit.may(.send), "<p><a class=\"button\" href=\"\(link)\">\(texts[.compose])</a></p>"))</section>
+                """
+        }
+        return """
+            <section class="card" id="experiment"><h2>\(texts[.experiment])</h2>\(headline(report))</section>
+            <section><h2>\(texts[.arms])</h2>\(arms(report).html)<p class="hint">\(texts[.armsHint])</p></section>
+            <div class="columns">
+            <section class="card"><h2>\(texts[.liftOverTime])</h2>\(LiftChart(looks: report.looks).html(visit))</section>
+            <section class="card"><h2>\(texts[.openDelays])</h2>\(delays(report))</section>
+            </div>
+            <div class="columns">
+            <section class="card"><h2>\(texts[.reachability])</h2>\(reachability(report.facts.devices))</section>
+            <section class="card"><h2>\(texts[.momentModel])</h2>\(model(report))</section>
+            </div>
+            """
+    }
+
+    // MARK: What it found
+
+    private func headline(_ report: ExperimentReport) -> HTML {
+        """
+        <div class="verdict \(tone(report.decision))" data-verdict="\(report.decision.rawValue)">
+        <p class="big">\(verdict(report.decision))</p>
+        \(HTML.with(report.lift) { lift in
+            """
+            <p class="lift"><strong>\(texts.change(lift.value))</strong> \
+            \(texts(.liftBetween, texts.change(lift.interval.lowerBound), texts.change(lift.interval.upperBound)))</p>
+            """
+        })
+        <p>\(explanation(report))</p></div>
+        \(ratioLight(report))
+        """
+    }
+
+    private func tone(_ decision: ExperimentDecision) -> String {
+        switch decision {
+        case .promote: "good"
+        case .revert, .noDifference: "warn"
+        case .untrustworthy: "bad"
+        case .undecided: "dim"
+        }
+    }
+
+    private func verdict(_ decision: ExperimentDecision) -> String {
+        switch decision {
+        case .undecided: texts[.verdictUndecided]
+        case .promote: texts[.verdictPromote]
+        case .revert: texts[.verdictRevert]
+        case .noDifference: texts[.verdictNoDifference]
+        case .untrustworthy: texts[.verdictUntrustworthy]
+        }
+    }
+
+    private func explanation(_ report: ExperimentReport) -> String {
+        switch report.decision {
+        case .promote: texts[.promoteText]
+        case .revert: texts[.revertText]
+        case .noDifference: texts[.noDifferenceText]
+        case .untrustworthy: texts[.untrustworthyText]
+        case .undecided:
+            if let needed = report.messagesNeeded {
+                texts(
+                    .undecidedNeeds, texts.number(needed),
+                    texts.number(min(report.totals(.contextAware).messages, report.totals(.traditional).messages)))
+            } else {
+                texts[report.looks.isEmpty ? .nothingMatured : .undecidedNoOpens]
+            }
+        }
+    }
+
+    /// Whether the arms have the sizes that they should have.
+    private func ratioLight(_ report: ExperimentReport) -> HTML {
+        let counts = (report.alarm.contextAware, report.alarm.traditional)
+        guard counts.0 + counts.1 > 0 else { return .empty }
+        let share = texts.percent(Int((report.share * 1000).rounded()), of: 1000)
+        return """
+            <p class="light">\(visit.badge(texts[report.alarm.isRaised ? .ratioBad : .ratioGood], report.alarm.isRaised ? "bad" : "good")) \
+            \(texts(.ratioText, texts.number(counts.0), texts.number(counts.1), share))</p>
+            """
+    }
+
+    private func arms(_ report: ExperimentReport) -> ListTable {
+        var table = ListTable(
+            caption: texts[.arms],
+            columns: [
+                texts[.arm], texts[.users], texts[.matured], texts[.opened], texts[.openRate], texts[.shownByPhone],
+                texts[.sentByServer], texts[.pending], texts[.failed],
+            ], numbers: [1, 2, 3, 4, 5, 6, 7, 8])
+        table.rows = Arm.allCases.reversed().map { arm in
+            let totals = report.totals(arm)
+            let ways: [ExperimentFacts.Way] = [.phone, .server, .pending, .failed]
+            return [
+                "<strong>\(texts.arm(arm))</strong>", visit.number(totals.users), visit.number(totals.messages),
+                visit.number(totals.opens), "\(texts.percent(totals.opens, of: totals.messages))",
+            ] + ways.map { visit.number(report.messages(arm, $0)) }
+        }
+        return table
+    }
+
+    // MARK: What lies behind
+
+    /// How long after sending people opened: a table with bars.
+    private func delays(_ report: ExperimentReport) -> HTML {
+        let columns = [Arm.contextAware, .traditional].map { (arm: $0, counts: report.delays($0)) }
+        let sums = columns.map { $0.counts.reduce(0, +) }
+        guard sums.contains(where: { $0 > 0 }) else { return "<p class=\"none\">\(texts[.noOpens])</p>" }
+        let shares = columns.indices.flatMap { index in
+            columns[index].counts.map { sums[index] == 0 ? 0 : $0 * 1000 / sums[index] }
+        }
+        let top = max(1, shares.max() ?? 1)
+        return """
+            <table class="funnel delays"><caption class="hidden">\(texts[.openDelays])</caption>
+            <thead><tr><th scope="col">\(texts[.delay])</th>\(HTML.each(columns) { "<th scope=\"col\" colspan=\"2\">\(texts.arm($0.arm))</th>" })</tr></thead>
+            <tbody>\(HTML.each(0...ExperimentFacts.delayLimits.count) { index in
+                """
+                <tr><th scope="row">\(texts.delay(index))</th>\(HTML.each(columns.indices) { column in
+                    bar(columns[column].counts[index], of: sums[column], top: top, isFirst: column == 0)
+                })</tr>
+                """
+            })</tbody></table><p class="hint">\(texts[.delayHint])</p>
+            """
+    }
+
+    private func bar(_ count: Int, of sum: Int, top: Int, isFirst: Bool) -> HTML {
+        let width = sum == 0 ? 0 : count * 1000 / sum * 1000 / top
+        return """
+            <td class="num">\(texts.number(count))</td><td class="bars"><svg class="bar" viewBox="0 0 1000 10" \
+            preserveAspectRatio="none" aria-hidden="true"><rect class="ground" width="1000" height="10"/>\
+            <rect class="\(isFirst ? "accent" : "dim")" width="\(min(1000, width))" height="10"/></svg></td>
+            """
+    }
+
+    private func reachability(_ devices: ExperimentFacts.Devices) -> HTML {
+        guard devices.total > 0 else { return "<p class=\"none\">\(texts[.noReachability])</p>" }
+        let parts: [(Word, String, Int)] = [
+            (.reachAvailable, "good", devices.available), (.reachUnknown, "wait", devices.unknown),
+            (.reachUnavailable, "bad", devices.unavailable), (.reachWithoutSDK, "dim", devices.withoutSDK),
+        ]
+        var offset = 0
+        let bars = HTML.each(parts.filter { $0.2 > 0 }) { part in
+            let start = offset
+            offset += part.2
+            return """
+                <rect class="\(part.1)" x="\(start * 1000 / devices.total)" y="0" width="\(max(3, part.2 * 1000 / devices.total))" height="10"/>
+                """
+        }
+        return """
+            <svg class="bar" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">\
+            <rect class="ground" width="1000" height="10"/>\(bars)</svg>
+            <dl class="figures">\(HTML.each(parts) { word, tone, count in
+                """
+                <div><dt><i class="dot \(tone)"></i>\(texts[word])</dt><dd>\(texts.number(count)) \
+                <span class="hint">\(texts.percent(count, of: devices.total))</span></dd></div>
+                """
+            })</dl><p class="hint">\(texts[.reachabilityHint])</p>
+            """
+    }
+
+    private func model(_ report: ExperimentReport) -> HTML {
+        var facts = FactList()
+        facts.add(texts[.model], text: texts[.builtInModel])
+        facts.add(texts[.trainedOn], text: texts[.notTrained])
+        if let chance = report.comparison?.chanceOfGain {
+            facts.add(texts[.chanceOfGain], text: texts.percent(Int((chance * 1000).rounded()), of: 1000))
+        }
+        facts.add(texts[.started], visit.time(report.facts.startedAt))
+        facts.add(texts[.salt], "<code>\(report.facts.salt)</code>")
+        return "<p class=\"hint\">\(texts[.modelText])</p>\(facts.html)"
+    }
+}
+
+/// The always-valid band of the lift, with the numbers in a table behind it.
+struct LiftChart: Sendable {
+    let looks: [ExperimentReport.Look]
+
+    private static let (width, height) = (600.0, 160.0)
+
+    func html(_ visit: PageCall) -> HTML {
+        let texts = visit.texts
+        let points = looks.compactMap { look -> (at: Timestamp, low: Double, value: Double, high: Double)? in
+            guard let value = look.share(look.difference), let low = look.share(look.interval.lowerBound),
+                let high = look.share(look.interval.upperBound)
+            else { return nil }
+            return (look.at, low, value, high)
+        }
+        guard let last = points.last else { return "<p class=\"none\">\(texts[.noLooks])</p>" }
+        // The first intervals are so wide that they would hide the rest.
+        let settled = points.suffix(max(2, (points.count + 1) / 2))
+        let reach = max(0.05, settled.map { max(abs($0.low), abs($0.high)) }.max() ?? 1)
+        let top = min(reach, max(abs(last.low), abs(last.high)) * 3) * 1.1
+        func place(_ index: Int, _ value: Double) -> String {
+            let x = points.count == 1 ? Self.width / 2 : Double(index) / Double(points.count - 1) * Self.width
+            let y = Self.height / 2 - max(-1, min(1, value / top)) * Self.height / 2
+            return "\(Int(x.rounded())),\(Int(y.rounded()))"
+        }
+        let upper = points.indices.map { place($0, points[$0].high) }
+        let lower = points.indices.reversed().map { place($0, points[$0].low) }
+        let line = points.indices.map { place($0, points[$0].value) }
+        let label = texts(
+            .liftChartLabel, texts.change(last.value), texts.change(last.low), texts.change(last.high))
+        var table = ListTable(
+            caption: texts[.liftOverTime], columns: [texts[.at], texts[.lift], texts[.from], texts[.to]],
+            numbers: [1, 2, 3])
+        table.rows = points.reversed().map {
+            [visit.day($0.at), "\(texts.change($0.value))", "\(texts.change($0.low))", "\(texts.change($0.high))"]
+        }
+        return """
+            <figure class="chart"><div class="plot"><ol class="scale" aria-hidden="true"><li>\(texts.change(top))</li>\
+            <li>0 %</li><li>\(texts.change(-top))</li></ol>\
+            <svg viewBox="0 0 600 160" preserveAspectRatio="none" role="img" aria-label="\(label)">\
+            <polygon class="band" points="\((upper + lower).joined(separator: " "))"/>\
+            <line class="zero" x1="0" y1="80" x2="600" y2="80"/>\
+            <polyline class="line" points="\((points.count == 1 ? ["0,\(line[0].split(separator: ",")[1])", "600,\(line[0].split(separator: ",")[1])"] : line).joined(separator: " "))"/></svg></div>
+            <figcaption class="row hint"><span>\(HTML.with(points.first) { visit.day($0.at) })</span>\
+            <span>\(visit.day(last.at))</span></figcaption>
+            <p class="hint">\(texts[.bandHint])</p>
+            <details><summary>\(texts[.asTable])</summary>\(table.html)</details></figure>
+            """
+    }
+}
+
+extension Texts {
+    func arm(_ arm: Arm) -> String {
+        switch arm {
+        case .contextAware: self[.methodAware]
+        case .traditional: self[.methodTraditional]
+        }
+    }
+
+    /// A change as a percentage with its sign.
+    func change(_ value: Double) -> String {
+        guard value.isFinite, abs(value) < 1e6 else { return "–" }
+        let tenths = Int((abs(value) * 1000).rounded())
+        let whole = number(tenths / 10)
+        let text = tenths >= 1000 ? whole : "\(whole)\(language == .english ? "." : ",")\(tenths % 10)"
+        return "\(tenths == 0 ? "±" : value < 0 ? "−" : "+")\(text) %"
+    }
+
+    /// A class of `ExperimentFacts.delayLimits`.
+    func delay(_ index: Int) -> String {
+        let limits = ExperimentFacts.delayLimits
+        guard index < limits.count else { return self(.delayOver, duration(limits.last ?? 0)) }
+        return self(.delayUnder, duration(limits[index]))
+    }
+
+    private func duration(_ minutes: Int64) -> String {
+        minutes < 60 ? self(.minutesShort, number(Int(minutes))) : self(.hoursShort, number(Int(minutes / 60)))
+    }
+}

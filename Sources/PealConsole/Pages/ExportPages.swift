@@ -1,0 +1,67 @@
+internal import HTTPTypes
+internal import HummingbirdCore
+internal import NIOCore
+internal import PealCore
+
+/// Export: every active device as one JSON line, in the form that the import takes.
+enum ExportPages {
+    static let routes: [ConsoleRoute] = [.app(.get, "export/devices", .manage, download)]
+
+    private static let devicesPerPage = 500
+
+    /// The section of the import page that offers it.
+    static func section(_ visit: PageCall) async throws -> HTML {
+        let texts = visit.texts
+        let app = try visit.app.key
+        let count = try await visit.services.store.read(.heavy) { try $0.deviceCount(app: app, route: nil) }
+        return """
+            <section class="card" id="export" data-count="\(count)" data-text="\(texts[.exportProgress])">\
+            <h2>\(texts[.exporting])</h2><p class="hint">\(texts[.exportHint])</p>
+            <p><a class="button" href="\(visit.link("export", "devices"))" download>\(texts[.downloadDevices])</a> \
+            <span class="hint">\(texts.devices(count))</span></p>
+            <div class="stack" hidden><progress max="1" value="0" aria-label="\(texts[.exporting])"></progress>\
+            <p role="status"></p></div></section>
+            """
+    }
+
+    @Sendable private static func download(_ visit: PageCall) async throws -> ConsoleAnswer {
+        let app = try visit.app
+        let entry = visit.verb.entry("device.export", "devices", app: app.id)
+        let store = visit.services.store
+        try await store.write(.control) { try $0.audit(entry) }
+        var answer = ConsoleAnswer(type: "application/x-ndjson") { writer in
+            var last: DeviceKey = 0
+            while !Task.isCancelled {
+                let after = last
+                let devices = try await store.read(.heavy) { store in
+                    try store.devices(app: app.key, DeviceFilter(), after: after, limit: devicesPerPage)
+                }
+                let lines = devices.filter { $0.retirement == nil }.map { $0.exportJSON.text + "\n" }
+                if !lines.isEmpty { try await writer.write(ByteBuffer(string: lines.joined())) }
+                guard devices.count == devicesPerPage, let key = devices.last?.key else { break }
+                last = key
+            }
+            try await writer.finish(nil)
+        }
+        let day = visit.now.description.prefix(10)
+        answer.headers[.contentDisposition] = "attachment; filename=\"devices-\(day).jsonl\""
+        return answer
+    }
+}
+
+extension Device {
+    /// The device as the import takes it.
+    var exportJSON: JSON {
+        func text(_ text: String?) -> JSON? { text.map(JSON.string) }
+        return .compact([
+            ("id", .string(id.description)), ("platform", .string(platform.rawValue)),
+            ("environment", address.route.provider?.hasEnvironments == true ? .string(environment.rawValue) : nil),
+            ("address", detail.addressAsSent.map(JSON.string) ?? address.json), ("user_id", text(userID)),
+            ("topics", topics.isEmpty ? nil : .array(topics.map(JSON.string))), ("locale", text(locale)),
+            ("time_zone", text(timeZone)), ("os_version", text(detail.osVersion)),
+            ("app_version", text(detail.appVersion)), ("alias", text(detail.alias)), ("model", text(detail.model)),
+            ("manufacturer", text(detail.manufacturer)), ("vendor_os", text(detail.vendorOS)),
+            ("attributes", detail.attributes.isEmpty ? nil : .object(detail.attributes)),
+        ])
+    }
+}

@@ -1,0 +1,132 @@
+internal import PealCore
+
+/// Drafts and templates: the list, saving from Compose, opening in Compose, deleting.
+enum SavedMessagePages {
+    static let routes: [ConsoleRoute] = [
+        .app(.get, "drafts", .send, list),
+        .app(.post, "drafts/delete", .send, delete),
+    ]
+
+    private static let itemsPerKind = 100
+
+    @Sendable private static func list(_ visit: PageCall) async throws -> ConsoleAnswer {
+        let texts = visit.texts
+        let app = try visit.app.key
+        let (drafts, templates) = try await visit.services.store.read { store in
+            (
+                try store.savedMessages(app: app, .draft, after: nil, limit: itemsPerKind),
+                try store.savedMessages(app: app, .template, after: nil, limit: itemsPerKind)
+            )
+        }
+        var page = Page(visit, texts[.draftsAndTemplates], .compose)
+        page.trail = [(texts[.compose], visit.link("compose"))]
+        page.lead = "\(texts[.draftsLead])"
+        guard !drafts.isEmpty || !templates.isEmpty else {
+            page.body = visit.empty(
+                .noDraftsTitle, .noDraftsText,
+                action: "<a class=\"button primary\" href=\"\(visit.link("compose"))\">\(texts[.compose])</a>")
+            return page.answer()
+        }
+        page.body = """
+            <section><h2>\(texts[.drafts])</h2>\(table(visit, drafts, texts[.drafts]))</section>
+            <section><h2>\(texts[.templates])</h2>\(table(visit, templates, texts[.templates]))</section>
+            """
+        return page.answer()
+    }
+
+    private static func table(_ visit: PageCall, _ items: [SavedMessage], _ caption: String) -> HTML {
+        let texts = visit.texts
+        guard !items.isEmpty else { return "<p class=\"none\">\(texts[.nothingSaved])</p>" }
+        var table = ListTable(
+            caption: caption, columns: [texts[.name], texts[.message], texts[.changed], texts[.actions]])
+        table.rows = items.map { item in
+            let link = "\(visit.link("compose"))?\(item.kind.rawValue)=\(URLPath.encode(item.name))"
+            let form = ComposeForm.form(of: item.request)
+            return [
+                "<a class=\"title\" href=\"\(link)\">\(item.name)</a>",
+                "\(form["title"] ?? form["body"] ?? texts[.untitled])", visit.time(item.changedAt),
+                """
+                <div class="row-actions"><a class="button small" href="\(link)">\(texts[.open])</a>
+                <form method="post" action="\(visit.link("drafts", "delete"))" data-confirm="\(texts[.deleteSavedConfirm])">\
+                \(visit.formStart)<input type="hidden" name="kind" value="\(item.kind.rawValue)">\
+                <input type="hidden" name="name" value="\(item.name)"><button class="small quiet">\(texts[.delete])</button></form></div>
+                """,
+            ]
+        }
+        return table.html
+    }
+
+    @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
+        guard let kind = visit.form["kind"].flatMap({ SavedMessage.Kind(rawValue: $0) }) else {
+            throw PealError.notFound("draft")
+        }
+        try await verbs(visit).delete(kind, visit.form.raw("name"), app: try visit.app.key, visit.verb)
+        return ConsoleAnswer(redirect: visit.link("drafts") + "?done=deleted")
+    }
+
+    private static func verbs(_ visit: PageCall) -> SavedMessageVerbs {
+        SavedMessageVerbs(store: visit.services.store)
+    }
+}
+
+extension SavedMessagePages {
+    /// The fields of the draft or template that the query names; nil if it names none.
+    /// - Throws: `not_found`.
+    static func form(_ visit: PageCall) async throws -> Form? {
+        for kind in SavedMessage.Kind.allCases {
+            guard let name = visit.query[kind.rawValue] else { continue }
+            let app = try visit.app.key
+            guard let saved = try await visit.services.store.read({ try $0.savedMessage(app: app, kind, name: name) })
+            else { throw PealError.notFound(kind.rawValue) }
+            let form = ComposeForm.form(of: saved.request, keepsTime: kind == .draft)
+            // A draft is finished when it is sent; a template stays.
+            return kind == .draft ? form.with("draft", name).with("save_name", name) : form
+        }
+        return nil
+    }
+
+    /// Where Compose saves what is written.
+    static func saveFields(_ visit: PageCall, _ form: ComposeForm, _ error: PealError?) -> HTML {
+        let texts = visit.texts
+        let name = Field(
+            name: "save_name", label: texts[.saveName], value: form.form["save_name"] ?? "",
+            hint: texts[.saveNameHint], error: error?.field == "save_name" ? error?.message : nil,
+            more: " maxlength=\"255\" autocomplete=\"off\"")
+        return """
+            <section class="card"><details\(if: form.form["save_name"] != nil || error?.field == "save_name", " open")>\
+            <summary>\(texts[.saveForLater])</summary>\(name.html)
+            <div class="actions end"><button name="step" value="save_draft" formnovalidate>\(texts[.saveDraft])</button>\
+            <button name="step" value="save_template" formnovalidate>\(texts[.saveTemplate])</button></div></details>\
+            \(HTML.with(form.form["draft"]) { "<input type=\"hidden\" name=\"draft\" value=\"\($0)\">" })</section>
+            """
+    }
+
+    static func save(
+        _ visit: PageCall, _ form: ComposeForm, _ kind: SavedMessage.Kind
+    ) async throws -> ConsoleAnswer {
+        let name = try ConsoleText.checked(visit.form["save_name"], named: "save_name", max: Limits.nameCharactersMax)
+        let request = try form.request()
+        _ = try await verbs(visit).put(
+            SavedMessage(kind: kind, name: name, request: request, createdAt: visit.now, changedAt: visit.now),
+            app: try visit.app.key, visit.verb)
+        return ConsoleAnswer(redirect: visit.link("drafts") + "?done=saved")
+    }
+
+    /// The draft that was sent is no draft any more.
+    static func end(_ visit: PageCall) async throws {
+        guard let name = visit.form["draft"] else { return }
+        do {
+            try await verbs(visit).delete(.draft, name, app: try visit.app.key, visit.verb)
+        } catch let error as PealError where error.code == .notFound {
+            return
+        }
+    }
+}
+
+extension Form {
+    /// With room for one more row in Compose.
+    var withRowMore: Form {
+        let shown = Int(self["rows"] ?? "") ?? 1
+        return with("rows", String(min(ComposeRows.rowsMax, max(1, shown) + 1)))
+    }
+}

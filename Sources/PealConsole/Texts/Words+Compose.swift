@@ -1,0 +1,97 @@
+/// Composing, drafts, and messages while they are sent.
+extension Word {
+    static let addRow = Word("Add a row", "Zeile hinzufügen")
+    static let and = Word("and", "und")
+    static let attributeIs = Word("Attribute (name=value)", "Attribut (Name=Wert)")
+    static let averageRate = Word("Average pace", "Mittleres Tempo")
+    static let changeRate = Word("Change rate", "Tempo ändern")
+    static let deleteSavedConfirm = Word("Delete this for everybody?", "Für alle löschen?")
+    static let draftsAndTemplates = Word("Drafts and templates", "Entwürfe und Vorlagen")
+    static let draftsLead = Word(
+        "Everybody who may send messages of this app sees them. A draft goes when it is sent, a template stays.",
+        "Alle, die Nachrichten dieser App senden dürfen, sehen sie. Ein Entwurf geht mit dem Senden, eine Vorlage "
+            + "bleibt.")
+    static let drafts = Word("Drafts", "Entwürfe")
+    static let explainNobody = Word(
+        "No device, user or address of this app fits.", "Kein Gerät, keine Person und keine Adresse dieser App passt.")
+    static let hourLeft = Word("about {} hour left", "noch etwa {} Stunde")
+    static let hoursLeft = Word("about {} hours left", "noch etwa {} Stunden")
+    static let linkText = Word("This link signs you in once.", "Mit diesem Link kann man sich einmal anmelden.")
+    static let minuteLeft = Word("about {} minute left", "noch etwa {} Minute")
+    static let minutesLeft = Word("about {} minutes left", "noch etwa {} Minuten")
+    static let noDraftsText = Word(
+        "Save what you write in Compose: as a draft to finish later, or as a template to start from.",
+        "Was man beim Verfassen schreibt, lässt sich speichern: als Entwurf für später oder als Vorlage.")
+    static let noDraftsTitle = Word("Nothing saved yet", "Noch nichts gespeichert")
+    static let notCondition = Word("not {}", "nicht {}")
+    static let not = Word("not", "nicht")
+    static let nothingSaved = Word("None.", "Keine.")
+    static let open = Word("Open", "Öffnen")
+    static let or = Word("or", "oder")
+    static let pace = Word("Pace", "Tempo")
+    static let quietHours = Word("Quiet hours", "Ruhezeiten")
+    static let rateLimitHint = Word("Empty for as fast as possible.", "Leer für so schnell wie möglich.")
+    static let rateLimit = Word("At most, per second", "Höchstens je Sekunde")
+    static let recipientsTimeHint = Word(
+        "Everybody gets it when their own clock shows this date and time.",
+        "Alle erhalten sie, wenn die eigene Uhr dieses Datum und diese Zeit zeigt.")
+    static let recipientsTime = Word("In each recipient's own time", "In der Ortszeit jedes Empfängers")
+    static let rowJoin = Word("Joined by", "Verbunden mit")
+    static let rowKind = Word("What", "Was")
+    static let rowNumber = Word("Row {}", "Zeile {}")
+    static let rowsHint = Word(
+        "“and” binds more strongly than “or”. With topics or everybody above, the rows narrow them.",
+        "„und“ bindet stärker als „oder“. Zusammen mit Themen oder allen oben schränken die Zeilen diese ein.")
+    static let rowsLegend = Word("Only devices for which", "Nur Geräte, für die gilt")
+    static let saveDraft = Word("Save as draft", "Als Entwurf speichern")
+    static let saveForLater = Word("Save for later", "Für später speichern")
+    static let saveNameHint = Word("An existing name is replaced.", "Ein vorhandener Name wird ersetzt.")
+    static let saveName = Word("Name of the draft or template", "Name des Entwurfs oder der Vorlage")
+    static let saveTemplate = Word("Save as template", "Als Vorlage speichern")
+    static let seenWithinDays = Word("Seen within days", "Gesehen in Tagen")
+    static let seenWithin = Word("seen within {} days", "gesehen in {} Tagen")
+    static let templates = Word("Templates", "Vorlagen")
+    static let transactionalHint = Word(
+        "For what cannot wait, such as a code. It does not count for the frequency cap.",
+        "Für Unaufschiebbares, etwa einen Code. Zählt nicht für die Obergrenze.")
+    static let transactionalShort = Word("Passed", "Werden übergangen")
+    static let transactional = Word(
+        "Also in quiet hours and above the frequency cap", "Auch in Ruhezeiten und über der Obergrenze")
+    static let underAMinute = Word("less than a minute left", "weniger als eine Minute")
+    static let unreachableBestHour = Word("In the user's best hour", "In der besten Stunde der Person")
+    static let unreachableDeadline = Word("When the window ends", "Am Ende des Zeitfensters")
+    static let unreachableHint = Word(
+        "For users whose phones can probably not be woken.", "Für Personen, deren Telefone wohl nicht zu wecken sind.")
+    static let unreachableNow = Word("At once", "Sofort")
+    static let unreachable = Word("Without a reachable phone", "Ohne erreichbares Telefon")
+    static let usedLink = Word(
+        "This link was used before or is too old. Sign in with a key.",
+        "Dieser Link wurde schon benutzt oder ist zu alt. Bitte mit einem Schlüssel anmelden.")
+    static let versionFrom = Word("App version from", "App-Version ab")
+    static let windowSummary = Word("Delivery window", "Zeitfenster")
+}
+
+/// Topics, webhooks, export.
+extension Word {
+    static let delivered = Word("Delivered", "Zugestellt")
+    static let doneTestQueued = Word(
+        "The test event will be sent now. Reload the page to see what became of it.",
+        "Das Testereignis wird jetzt gesendet. Nach dem Neuladen der Seite zeigt sich das Ergebnis.")
+    static let downloadDevices = Word("Download devices", "Geräte herunterladen")
+    static let exportHint = Word(
+        "One JSON object per line, as the import takes them. The file has the devices' addresses: keep it safe.",
+        "Ein JSON-Objekt je Zeile, wie der Import sie annimmt. Die Datei enthält die Adressen der Geräte und muss "
+            + "geschützt werden.")
+    static let exportProgress = Word("{} of {} devices", "{} von {} Geräten")
+    static let exporting = Word("Export", "Export")
+    static let growth = Word("Growth, last 30 days", "Wachstum, letzte 30 Tage")
+    static let growthHint = Word(
+        "Present subscribers by the day on which they joined (UTC). Who left is not counted.",
+        "Heutige Abonnenten nach dem Tag, an dem sie dazukamen (UTC). Wer gegangen ist, zählt nicht.")
+    static let growthLabel = Word("From {} to {} subscribers.", "Von {} auf {} Abonnenten.")
+    static let items = Word("Events", "Ereignisse")
+    static let joined = Word("Joined", "Dazugekommen")
+    static let joinedLately = Word("Joined in 30 days", "Dazugekommen in 30 Tagen")
+    static let nextAttempt = Word("Next attempt", "Nächster Versuch")
+    static let sendTestEvent = Word("Send test event", "Testereignis senden")
+}

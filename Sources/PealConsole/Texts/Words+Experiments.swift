@@ -1,0 +1,94 @@
+/// Experiments of campaigns.
+extension Word {
+    static let arm = Word("Arm", "Arm")
+    static let arms = Word("Both arms", "Beide Arme")
+    static let armsHint = Word(
+        "People are compared by the arm that they were assigned to, whatever happened afterwards. Messages count a day "
+            + "after their window ended.",
+        "Verglichen wird nach dem zugewiesenen Arm, was auch immer danach geschah. Nachrichten zählen einen Tag nach "
+            + "dem Ende ihres Zeitfensters.")
+    static let bandHint = Word(
+        "The line is the lift, the band its 95 % interval. It is valid at every look, so looking early does no harm.",
+        "Die Linie ist der Gewinn, das Band sein 95-%-Bereich. Er gilt bei jedem Blick, auch bei einem frühen.")
+    static let builtInModel = Word("Built into the SDK", "Im SDK enthalten")
+    static let chanceOfGain = Word("Probability of a gain", "Wahrscheinlichkeit eines Gewinns")
+    static let delay = Word("After sending", "Nach dem Senden")
+    static let delayHint = Word(
+        "The bars show shares of each arm's opens. Good moments come later by design.",
+        "Die Balken zeigen Anteile an den Öffnungen jedes Arms. Gute Momente kommen absichtlich später.")
+    static let delayOver = Word("later than {}", "später als {}")
+    static let delayUnder = Word("under {}", "unter {}")
+    static let experiment = Word("Experiment", "Experiment")
+    static let failed = Word("Failed", "Fehlgeschlagen")
+    static let from = Word("From", "Von")
+    static let hoursShort = Word("{} h", "{} Std.")
+    static let lift = Word("Lift", "Gewinn")
+    static let liftBetween = Word("opens, between {} and {}", "Öffnungen, zwischen {} und {}")
+    static let liftChartLabel = Word(
+        "Lift over time: now {}, between {} and {}.", "Gewinn im Lauf der Zeit: jetzt {}, zwischen {} und {}.")
+    static let liftOverTime = Word("Lift over time", "Gewinn im Lauf der Zeit")
+    static let matured = Word("Messages that count", "Zählende Nachrichten")
+    static let minutesShort = Word("{} min", "{} Min.")
+    static let modelText = Word(
+        "By this model phones choose the moment.", "Nach diesem Modell wählen Telefone den Moment.")
+    static let momentModel = Word("Moment model", "Modell der Momente")
+    static let noDifferenceText = Word(
+        "The difference is too small to matter. Sending immediately is simpler.",
+        "Der Unterschied ist zu klein, um zu zählen. Sofort zu senden ist einfacher.")
+    static let noExperiment = Word(
+        "This campaign has no experiment. Send its messages to users with a delivery window and compare both ways; the "
+            + "result then appears here.",
+        "Diese Kampagne hat kein Experiment. Nachrichten mit Zeitfenster an Personen senden und beides vergleichen "
+            + "lassen; das Ergebnis erscheint dann hier.")
+    static let noLooks = Word(
+        "Nothing to draw yet: both arms need opens of messages whose windows ended a day ago.",
+        "Noch nichts zu zeichnen: Beide Arme brauchen Öffnungen von Nachrichten, deren Zeitfenster seit einem Tag "
+            + "vorbei ist.")
+    static let noOpens = Word("Nobody has opened a message yet.", "Noch hat niemand eine Nachricht geöffnet.")
+    static let noReachability = Word(
+        "No user of the experiment has a device.", "Keine Person des Experiments hat ein Gerät.")
+    static let notTrained = Word("Not trained on this campaign", "Nicht mit dieser Kampagne trainiert")
+    static let nothingMatured = Word(
+        "No message counts yet. Each counts a day after its window ended.",
+        "Noch zählt keine Nachricht. Jede zählt einen Tag nach dem Ende ihres Zeitfensters.")
+    static let openDelays = Word("When people open", "Wann geöffnet wird")
+    static let openRate = Word("Open rate", "Öffnungsrate")
+    static let promoteText = Word(
+        "Messages at good moments are opened more often. Choose good moments for everybody.",
+        "Nachrichten in guten Momenten werden öfter geöffnet. Gute Momente für alle wählen.")
+    static let ratioBad = Word("Arms out of balance", "Arme im Ungleichgewicht")
+    static let ratioGood = Word("Arms in balance", "Arme im Gleichgewicht")
+    static let ratioText = Word(
+        "{} and {} people; {} should be in the first arm.", "{} und {} Personen; {} sollen im ersten Arm sein.")
+    static let reachAvailable = Word("Can be woken", "Erreichbar")
+    static let reachUnavailable = Word("Cannot be woken", "Nicht erreichbar")
+    static let reachUnknown = Word("Not known yet", "Noch unbekannt")
+    static let reachWithoutSDK = Word("Without the SDK", "Ohne SDK")
+    static let reachability = Word("Reachability", "Erreichbarkeit")
+    static let reachabilityHint = Word(
+        "Only phones that can be woken in the background choose a moment. Others get the message from the server.",
+        "Nur Telefone, die im Hintergrund geweckt werden können, wählen einen Moment. Andere erhalten die Nachricht "
+            + "vom Server.")
+    static let revertText = Word(
+        "Messages at good moments are opened less often. Send this campaign immediately.",
+        "Nachrichten in guten Momenten werden seltener geöffnet. Diese Kampagne sofort senden.")
+    static let salt = Word("Salt", "Salz")
+    static let sentByServer = Word("Sent by server", "Vom Server gesendet")
+    static let shownByPhone = Word("Moment chosen", "Moment gewählt")
+    static let started = Word("Started", "Begonnen")
+    static let to = Word("To", "Bis")
+    static let trainedOn = Word("Training", "Training")
+    static let undecidedNeeds = Word(
+        "About {} messages in each arm are needed until a lift of 20 % would probably be found; {} count so far.",
+        "Etwa {} Nachrichten je Arm sind nötig, bis sich ein Gewinn von 20 % wahrscheinlich zeigt; bisher zählen {}.")
+    static let undecidedNoOpens = Word(
+        "There are too few people or opens to compare.", "Es gibt zu wenige Personen oder Öffnungen zum Vergleichen.")
+    static let untrustworthyText = Word(
+        "The sizes of the arms contradict the share of the experiment: assignment or logging is broken.",
+        "Die Größen der Arme passen nicht zum Anteil des Experiments: Zuweisung oder Protokoll sind gestört.")
+    static let verdictNoDifference = Word("No difference that matters", "Kein Unterschied, der zählt")
+    static let verdictPromote = Word("Good moments win", "Gute Momente gewinnen")
+    static let verdictRevert = Word("Sending immediately wins", "Sofort zu senden gewinnt")
+    static let verdictUndecided = Word("Not decided yet", "Noch nicht entschieden")
+    static let verdictUntrustworthy = Word("Do not trust these figures", "Diesen Zahlen ist nicht zu trauen")
+}

@@ -1,0 +1,63 @@
+/// Makes links with which somebody signs in to the console once, without showing a key to the browser.
+package struct SignInLinkVerbs: Sendable {
+    package let store: any Store
+    package let hasher: any KeyHasher
+    package let randomness: any Randomness
+
+    package init(store: any Store, hasher: any KeyHasher, randomness: any Randomness) {
+        self.store = store
+        self.hasher = hasher
+        self.randomness = randomness
+    }
+
+    /// A new link's secret, which is shown only once.
+    package struct Made: Sendable {
+        package let linkToken: String
+        package let expiresAt: Timestamp
+    }
+
+    /// Whose link it was.
+    package struct Taken: Sendable, Hashable {
+        /// How the console's sessions name the holder of the key.
+        package let holder: String
+        /// See `proof(ofHash:)`.
+        package let proof: [UInt8]
+    }
+
+    /// - Parameters:
+    ///   - holder: see `Taken.holder`.
+    ///   - secretHash: of the key that asks for it, by `KeyHasher`: the link ends with the key.
+    package func create(
+        for holder: String, secretHash: [UInt8], _ call: VerbCall, reply: @escaping @Sendable (Made) throws -> Reply
+    ) async throws -> Reply {
+        let made = Made(
+            linkToken: Base64URL.encode(randomness.bytes(32)),
+            expiresAt: call.now + .seconds(Limits.signInLinkSeconds))
+        let value: JSON = ["holder": .string(holder), "proof": .string(Hex.encode(proof(ofHash: secretHash)))]
+        return try await store.commit(.control, call, reply: reply) { store in
+            try store.setSetting(name(made.linkToken), value.bytes, until: made.expiresAt)
+            try store.audit(call, app: nil, "sign_in_link.create", "sign-in link of \(holder)")
+            return made
+        }.reply
+    }
+
+    /// Uses a link up; nil if it never existed, was used before or has expired.
+    package func take(_ linkToken: String, now: Timestamp) async throws -> Taken? {
+        guard linkToken.utf8.count <= 64 else { return nil }
+        let name = name(linkToken)
+        let value = try await store.write(.control) { try $0.takeSetting(name, now: now) }
+        guard let value, let json = try? JSONParser.parse(value), let holder = json["holder"]?.stringValue,
+            let proof = json["proof"]?.stringValue.flatMap({ Hex.decode($0) })
+        else { return nil }
+        return Taken(holder: holder, proof: proof)
+    }
+
+    /// What shows that the key is still the one that asked for the link, without being its hash.
+    package func proof(ofHash secretHash: [UInt8]) -> [UInt8] {
+        hasher.hash("console sign-in link\n\(Hex.encode(secretHash))")
+    }
+
+    private func name(_ linkToken: String) -> String {
+        "console.link.\(Hex.encode(Array(hasher.hash(linkToken).prefix(16))))"
+    }
+}

@@ -1,0 +1,113 @@
+package import PealCore
+package import PealMomentTraining
+
+/// The result of a campaign's experiment: the arms as they are now, the decision, and how the difference developed.
+package struct ExperimentReport: Sendable {
+    package let facts: ExperimentFacts
+    /// The share of users that are assigned to good moments.
+    package let share: Double
+    /// nil unless both arms have two users with matured messages.
+    package let comparison: ArmComparison?
+    /// Whether the sizes of the arms agree with `share`, at all looks.
+    package let alarm: SampleRatioAlarm
+    package let decision: ExperimentDecision
+    /// One for each day on which windows matured, but at most `looksMax`; in ascending order.
+    package let looks: [Look]
+
+    /// The experiment as it was at the end of a day.
+    package struct Look: Sendable, Hashable {
+        package let at: Timestamp
+        /// In opens per message.
+        package let difference: Double
+        /// Valid at all looks together.
+        package let interval: ClosedRange<Double>
+        /// Opens per message in the traditional arm.
+        package let rate: Double
+
+        /// A difference as a share of the traditional rate; nil without opens there.
+        package func share(_ value: Double) -> Double? { rate > 0 ? value / rate : nil }
+    }
+
+    private static let looksMax = 60
+
+    package init(_ facts: ExperimentFacts, share: Double) {
+        self.facts = facts
+        self.share = share
+        var alarm = SampleRatioAlarm(share: share)
+        var looks: [Look] = []
+        var last: ArmComparison?
+        for day in Self.days(facts) {
+            let users = Self.users(facts, until: day)
+            alarm.record(
+                contextAware: users.count { $0.arm == .contextAware },
+                traditional: users.count { $0.arm == .traditional })
+            last = ArmComparison(users)
+            if let last { looks.append(Self.look(last, day: day)) }
+        }
+        comparison = last
+        decision = last.map { ExperimentDecision($0, isRatioSound: !alarm.isRaised) } ?? .undecided
+        self.alarm = alarm
+        self.looks = looks
+    }
+
+    /// The days at whose ends to look, the last one always.
+    private static func days(_ facts: ExperimentFacts) -> [Int64] {
+        let all = Set(facts.users.flatMap { $0.days.map(\.number) }).sorted()
+        let step = max(1, (all.count + looksMax - 1) / looksMax)
+        return all.enumerated().filter { (all.count - 1 - $0.offset).isMultiple(of: step) }.map(\.element)
+    }
+
+    private static func users(_ facts: ExperimentFacts, until day: Int64) -> [ExperimentUser] {
+        facts.users.compactMap { user in
+            let (messages, opens) = user.days.prefix { $0.number <= day }.reduce(into: (0, 0)) { sum, day in
+                sum.0 += day.messages
+                sum.1 += day.opens
+            }
+            guard messages > 0 else { return nil }
+            return ExperimentUser(
+                arm: user.arm == .contextAware ? .contextAware : .traditional, messages: messages, opens: opens)
+        }
+    }
+
+    private static func look(_ comparison: ArmComparison, day: Int64) -> Look {
+        Look(
+            at: Timestamp(milliseconds: (day + 1) * 86_400_000), difference: comparison.difference,
+            interval: comparison.interval(), rate: comparison.traditional.rate)
+    }
+
+    /// The lift with its interval, as shares of the traditional rate; nil without opens there.
+    package var lift: (value: Double, interval: ClosedRange<Double>)? {
+        guard let comparison, comparison.traditional.rate > 0 else { return nil }
+        let (interval, rate) = (comparison.interval(), comparison.traditional.rate)
+        return (comparison.lift, interval.lowerBound / rate...interval.upperBound / rate)
+    }
+
+    /// The lift that `messagesNeeded` is about.
+    package static let plannedLift = 0.2
+
+    /// How many matured messages each arm needs until a lift of `plannedLift` would probably be found; nil while the
+    /// rate is unknown.
+    package var messagesNeeded: Int? {
+        guard let arm = comparison?.traditional, arm.opens > 0, arm.opens < arm.messages else { return nil }
+        return ExperimentDecision.messagesNeeded(
+            rate: arm.rate, lift: Self.plannedLift, messagesPerUser: Double(arm.messages) / Double(arm.users))
+    }
+
+    /// The totals of one arm's users with matured messages.
+    package func totals(_ arm: Arm) -> (users: Int, messages: Int, opens: Int) {
+        let own = facts.users.filter { $0.arm == arm }
+        return (own.count, own.reduce(0) { $0 + $1.messages }, own.reduce(0) { $0 + $1.opens })
+    }
+
+    /// How many of the arm's messages took that way, matured or not.
+    package func messages(_ arm: Arm, _ way: ExperimentFacts.Way) -> Int {
+        facts.deliveries.first { $0.arm == arm && $0.way == way }?.messages ?? 0
+    }
+
+    /// Opens of the arm in each class of delays.
+    package func delays(_ arm: Arm) -> [Int] {
+        (0...ExperimentFacts.delayLimits.count).map { index in
+            facts.delays.first { $0.arm == arm && $0.index == index }?.opens ?? 0
+        }
+    }
+}

@@ -1,0 +1,65 @@
+"""A browser window on the console that checks every page."""
+
+import re
+
+from axe_playwright_python.sync_playwright import Axe
+from console_server import ROOT
+
+WIDTHS = {"phone": 390, "tablet": 820, "wide": 1440}
+SHOTS = ROOT / ".build" / "screenshots"
+AXE = Axe()
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+class Visitor:
+    """A browser window that fails the test when a page complains."""
+
+    def __init__(self, chromium, world, **options):
+        self.world = world
+        self.context = chromium.new_context(
+            **{"reduced_motion": "reduce", "locale": "en-GB", "timezone_id": "Europe/Berlin", **options})
+        self.page = self.context.new_page()
+        self.complaints = []
+        # The status of a refused form is what the page is about.
+        self.page.on("console", lambda message: message.type in ("error", "warning") and not re.search(
+            "the server responded with a status of 4", message.text) and self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: request.url.startswith(world.peal.url) or self.complaints.append(
+            f"a request to {request.url}"))
+
+    def sign_in(self, key=None):
+        self.page.goto(self.world.url)
+        self.page.get_by_label("Key").fill(key or self.world.peal.admin_token)
+        self.page.get_by_role("button", name="Sign in").click()
+        self.page.wait_for_url(lambda url: "sign-in" not in url)
+        return self
+
+    def open(self, path):
+        answer = self.page.goto(self.world.url + path)
+        assert len(answer.body()) < 100_000
+        return answer
+
+    def check(self):
+        """The rules for every page."""
+        assert self.page.locator("h1").count() == 1 and self.page.locator("main").count() == 1
+        found = AXE.run(self.page, options=RULES).response["violations"]
+        assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in found] == []
+        overflow = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert overflow <= 0, "the page is wider than the window"
+        assert self.complaints == []
+
+    def shoot(self, name):
+        """Screenshots in three widths and both themes, each checked."""
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        for theme in ("light", "dark"):
+            self.page.emulate_media(color_scheme=theme)
+            for window, width in WIDTHS.items():
+                self.page.set_viewport_size({"width": width, "height": 900})
+                self.page.screenshot(path=SHOTS / f"{name}-{window}-{theme}.png", full_page=True)
+                self.check()
+        self.page.emulate_media(color_scheme="light")
+        self.page.set_viewport_size({"width": 1280, "height": 800})
+
+    def close(self):
+        self.context.close()
+        assert self.complaints == []

@@ -1,0 +1,329 @@
+"""The console's flows beyond the first message: experiments, audiences by rows, drafts, messages while they are sent,
+topics, webhooks, exports and sign-in links; with the rules and screenshots of `test_console.py`."""
+
+import json
+import re
+import secrets
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from console_server import ROOT
+from playwright.sync_api import expect
+
+sys.path.append(str(ROOT / "Scripts"))
+from demo_history import History  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def lessons(world):
+    """An app with an experiment of two weeks."""
+    app, _ = world.app("Lessons", devices=0)
+    History(world.peal, app, world.peal.directory / "peal.db").write(users=300, days=14)
+    return app
+
+
+def test_an_experiment_says_what_it_found(admin, lessons):
+    page = admin.page
+    admin.open(f"apps/{lessons}/campaigns")
+    page.get_by_role("link", name="daily-reminder").click()
+    verdict = page.locator("[data-verdict]")
+    expect(verdict).to_be_visible()
+    assert verdict.get_attribute("data-verdict") in ("promote", "undecided")
+    expect(verdict).to_contain_text(re.compile(r"\+\d+(\.\d)? % opens, between"))
+    expect(page.get_by_text("Arms in balance")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="At a good moment").first).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("Lift over time"))).to_be_visible()
+    page.get_by_text("Show as a table").first.click()
+    assert page.locator("figure.chart table tbody tr").count() >= 10
+    expect(page.get_by_text("Without the SDK")).to_be_visible()
+    expect(page.get_by_text("Built into the SDK")).to_be_visible()
+    admin.shoot("experiment")
+
+
+def test_an_experiment_without_data_says_so(admin, world):
+    app, _ = world.app("Young", devices=3)
+    until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 7200))
+    world.peal.post(f"/apps/{app}/messages", {
+        "audience": {"users": ["user-0", "user-1"]}, "content": {"title": "Soon"}, "campaign_id": "young",
+        "schedule": {"window": {"until": until}}})
+    admin.open(f"apps/{app}/campaigns/young")
+    expect(admin.page.get_by_text("Not decided yet")).to_be_visible()
+    expect(admin.page.get_by_text("No message counts yet.")).to_be_visible()
+    expect(admin.page.get_by_text("Nothing to draw yet")).to_be_visible()
+    admin.shoot("experiment-young")
+    world.peal.post(f"/apps/{app}/messages", {
+        "audience": {"users": ["user-0"]}, "content": {"title": "Plain"}, "campaign_id": "plain"})
+    admin.open(f"apps/{app}/campaigns/plain")
+    expect(admin.page.get_by_text("This campaign has no experiment.")).to_be_visible()
+    admin.check()
+
+
+def test_rows_select_an_audience(admin, world):
+    app, _ = world.app("Rows")
+    page = admin.page
+    admin.open(f"apps/{app}/compose")
+    page.get_by_label("Title", exact=True).fill("Rows")
+    row = page.get_by_role("group", name="Row 1")
+    row.get_by_label("Value").fill("news")
+    expect(page.get_by_text("3 devices", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Add a row").click()
+    second = page.get_by_role("group", name="Row 2")
+    second.get_by_label("not").check()
+    second.get_by_label("What").select_option("user")
+    second.get_by_label("Value").fill("user-0")
+    expect(page.get_by_text("2 devices", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Add a row").click()
+    third = page.get_by_role("group", name="Row 3")
+    third.get_by_label("Joined by").select_option("or")
+    third.get_by_label("What").select_option("user")
+    third.get_by_label("Value").fill("user-4")
+    expect(page.get_by_text("3 devices", exact=True)).to_be_visible()
+    admin.shoot("compose-rows")
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_text("(topic news and not user user-0) or user user-4")).to_be_visible()
+    page.get_by_role("button", name="Send", exact=True).click()
+    page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
+    message = world.finished(app, page.url.rsplit("/", 1)[1])
+    assert message["counts"]["accepted"] == 3
+    assert message["request"]["audience"]["where"]["or"][1] == {"user": "user-4"}
+
+
+def test_rows_work_without_scripts(visit, world):
+    app, _ = world.app("Plain rows")
+    visitor = visit(java_script_enabled=False).sign_in()
+    page = visitor.page
+    page.goto(world.url + f"apps/{app}/compose")
+    page.get_by_label("Title", exact=True).fill("Plain")
+    page.get_by_role("group", name="Row 1").get_by_label("Value").fill("news")
+    page.get_by_role("button", name="Add a row").click()
+    page.get_by_role("group", name="Row 2").get_by_label("What").select_option("platform")
+    page.get_by_role("group", name="Row 2").get_by_label("Value").fill("toaster")
+    page.get_by_label("Title", exact=True).press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("toaster is not valid here")
+    page.get_by_role("group", name="Row 2").get_by_label("Value").fill("iOS")
+    page.get_by_label("Title", exact=True).press("Enter")
+    expect(page.get_by_role("heading", name="Review")).to_be_visible()
+    expect(page.get_by_text("3 devices")).to_be_visible()
+
+
+def test_local_time_rate_and_window(admin, world):
+    app, _ = world.app("Times")
+    page = admin.page
+    admin.open(f"apps/{app}/compose?users=user-0&title=Later")
+    tomorrow = time.strftime("%Y-%m-%dT08:00", time.gmtime(time.time() + 2 * 86_400))
+    page.get_by_label("Send at").fill(tomorrow)
+    page.get_by_label("In each recipient's own time").check()
+    page.get_by_label("Also in quiet hours").check()
+    page.get_by_label("At most, per second").fill("none")
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_role("alert")).to_contain_text("the rate must be a number")
+    page.get_by_label("At most, per second").fill("20")
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_text("In each recipient's own time")).to_be_visible()
+    expect(page.get_by_text("20 per second")).to_be_visible()
+    admin.shoot("review-local")
+    page.get_by_role("button", name="Send", exact=True).click()
+    page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
+    message = world.peal.get(f"/apps/{app}/messages/{page.url.rsplit('/', 1)[1]}")
+    assert message["request"]["schedule"] == {"at": tomorrow + ":00Z", "in": "recipient_time_zone"}
+    assert message["request"]["options"] == {"transactional": True, "rate_per_second": 20}
+    assert message["state"] == "scheduled"
+    # A message with a delivery window and both arms.
+    admin.open(f"apps/{app}/compose?users=user-0&title=Moment&campaign_id=moments")
+    page.get_by_text("Delivery window", exact=True).click()
+    page.get_by_label("Delivery window ends").fill(
+        time.strftime("%Y-%m-%dT%H:%M", time.gmtime(time.time() + 86_400)))
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_text("Compare both (A/B test)")).to_be_visible()
+    page.get_by_role("button", name="Send", exact=True).click()
+    page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
+    assert "experiment" in world.peal.get(f"/apps/{app}/campaigns/moments")
+
+
+def test_a_draft_is_saved_finished_and_sent(admin, world):
+    app, _ = world.app("Drafts")
+    page = admin.page
+    admin.open(f"apps/{app}/drafts")
+    expect(page.get_by_role("heading", name="Nothing saved yet")).to_be_visible()
+    admin.check()
+    page.get_by_role("link", name="Compose").last.click()
+    page.get_by_label("Title", exact=True).fill("Half a thought")
+    page.get_by_text("Save for later").click()
+    page.get_by_label("Name of the draft or template").fill("thought")
+    page.get_by_role("button", name="Save as draft").click()
+    expect(page.get_by_role("cell", name="thought", exact=True)).to_be_visible()
+    assert world.peal.get(f"/apps/{app}/drafts/thought")["request"] == {"content": {"title": "Half a thought"}}
+    world.peal.put(f"/apps/{app}/templates/weekly", {"request": {
+        "audience": {"topics": ["news"]}, "content": {"title": {"en": "Week", "de": "Woche"}, "body": "b"}}})
+    page.reload()
+    admin.shoot("drafts")
+    page.get_by_role("link", name="thought").click()
+    expect(page.get_by_label("Title", exact=True)).to_have_value("Half a thought")
+    page.get_by_label("Topics", exact=True).fill("news")
+    page.get_by_role("button", name="Review").click()
+    page.get_by_role("button", name="Send", exact=True).click()
+    page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
+    assert world.peal.get(f"/apps/{app}/drafts")["items"] == []
+    admin.open(f"apps/{app}/compose?template=weekly")
+    expect(page.get_by_label("Title", exact=True)).to_have_value("Week")
+    expect(page.get_by_label("Translated title").first).to_have_value("Woche")
+    expect(page.get_by_text("3 devices", exact=True)).to_be_visible()
+
+
+def test_the_rate_changes_while_a_message_is_sent(admin, world):
+    app, _ = world.app("Pace", devices=0)
+    world.peal.post(f"/apps/{app}/devices:batch", {"devices": [
+        {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"]} for _ in range(400)]})
+    message = world.peal.post(f"/apps/{app}/messages", {
+        "audience": {"topics": ["all"]}, "content": {"title": "Slowly"}, "options": {"rate_per_second": 5}})["id"]
+    page = admin.page
+    admin.open(f"apps/{app}/messages/{message}")
+    expect(page.locator("[data-state=sending]")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("left", exact=False).first).to_be_visible(timeout=30_000)
+    expect(page.locator(".rate path")).to_be_visible(timeout=30_000)
+    admin.shoot("message-sending")
+    page.get_by_label("At most, per second").fill("0")
+    page.get_by_role("button", name="Change rate").click()
+    expect(page.get_by_text("the rate must be a number")).to_be_visible()
+    page.get_by_label("At most, per second").fill("10000")
+    page.get_by_role("button", name="Change rate").click()
+    expect(page.get_by_role("status").first).to_have_text("Saved.")
+    expect(page.locator("[data-state=sent]")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-count=accepted]")).to_have_text("400")
+    assert page.get_by_role("button", name="Change rate").count() == 0
+    page.get_by_role("link", name="Duplicate").click()
+    expect(page.get_by_label("Title", exact=True)).to_have_value("Slowly")
+    expect(page.get_by_label("Topics", exact=True)).to_have_value("all")
+
+
+def test_a_message_explains_any_device(admin, world, cheese):
+    app, devices = cheese
+    message = world.peal.post(f"/apps/{app}/messages", {
+        "audience": {"topics": ["news"]}, "content": {"title": "Why"}})["id"]
+    world.finished(app, message)
+    page = admin.page
+    for search, expected in [(devices[0], "by topic news"), ("user-1", "by topic news"), ("user-4", "Not matched")]:
+        admin.open(f"apps/{app}/messages/{message}")
+        page.get_by_label("Device, user or address").fill(search)
+        page.locator("#explain").get_by_role("button", name="Show").click()
+        expect(page.locator("#explain .events")).to_contain_text(expected)
+    admin.shoot("explain")
+    page.get_by_label("Device, user or address").fill("nobody")
+    page.locator("#explain").get_by_role("button", name="Show").click()
+    expect(page.locator("#explain").get_by_role("status")).to_contain_text("No device, user or address")
+    admin.check()
+
+
+def test_a_topic_shows_its_growth(admin, lessons):
+    page = admin.page
+    admin.open(f"apps/{lessons}/topics")
+    page.get_by_role("link", name="courses", exact=True).click()
+    expect(page.get_by_role("img", name=re.compile("subscribers"))).to_be_visible()
+    page.get_by_text("Show as a table").click()
+    assert page.locator("figure.chart table tbody tr").count() == 30
+    admin.shoot("topic")
+
+
+class Receiver(ThreadingHTTPServer):
+    """Answers webhooks with `status` and remembers their bodies."""
+
+    def __init__(self):
+        self.bodies, self.status = [], 500
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.server.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(self.server.status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server_port}/hook"
+
+
+def test_a_webhook_is_tested_and_retried(admin, world):
+    app, _ = world.app("Hooks", devices=0)
+    receiver = Receiver()
+    try:
+        world.peal.put(f"/apps/{app}/webhooks/main", {
+            "url": receiver.url, "kind": "events", "authentication": {"type": "bearer", "token": "x" * 24}})
+        page = admin.page
+        admin.open(f"apps/{app}/webhooks/main")
+        expect(page.get_by_text("Nothing was delivered to this webhook yet.")).to_be_visible()
+        page.get_by_role("button", name="Send test event").click()
+        expect(page.get_by_role("status")).to_contain_text("The test event will be sent now.")
+        row = page.get_by_role("row").filter(has_text="test")
+        for _ in range(100):
+            if row.filter(has_text="500").count():
+                break
+            time.sleep(0.1)
+            page.reload()
+        expect(row).to_contain_text("500")
+        admin.shoot("webhook")
+        receiver.status = 204
+        row.get_by_role("button", name="Retry").click()
+        for _ in range(100):
+            if row.filter(has_text="Delivered").count():
+                break
+            time.sleep(0.1)
+            page.reload()
+        expect(row).to_contain_text("Delivered")
+        assert receiver.bodies[-1]["type"] == "test" and receiver.bodies[-1]["data"] == {"test": True}
+    finally:
+        receiver.shutdown()
+        receiver.server_close()
+
+
+def test_devices_are_exported_and_imported_again(admin, world):
+    app, devices = world.app("Export", devices=5)
+    page = admin.page
+    admin.open(f"apps/{app}/import")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download devices").click()
+    expect(page.locator("#export").get_by_role("status")).to_have_text("5 of 5 devices")
+    lines = open(download.value.path()).read().splitlines()
+    assert sorted(json.loads(line)["id"] for line in lines) == sorted(devices)
+    admin.shoot("export")
+    other, _ = world.app("Import again", devices=0)
+    admin.open(f"apps/{other}/import")
+    page.get_by_label("Devices", exact=True).first.fill("\n".join(lines))
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("status").first).to_contain_text("5 created, 0 updated, 0 refused.")
+    first = world.peal.get(f"/apps/{app}/devices/{devices[0]}")
+    again = world.peal.get(f"/apps/{other}/devices/{devices[0]}")
+    for name in ("address", "user_id", "topics", "locale", "alias", "platform"):
+        assert first[name] == again[name]
+
+
+def test_a_link_signs_in_once(visit, world, cheese):
+    app, _ = cheese
+    link = world.peal.post("/sign-in-links", {})["path"]
+    first, second = visit(), visit()
+    first.page.goto(world.peal.url + link + f"&next=%2Fconsole%2Fapps%2F{app}%2F")
+    expect(first.page.get_by_text("This link signs you in once.")).to_be_visible()
+    first.check()
+    first.page.get_by_role("button", name="Sign in").click()
+    first.page.wait_for_url(f"**/console/apps/{app}/")
+    second.page.goto(world.peal.url + link)
+    second.page.get_by_role("button", name="Sign in").click()
+    expect(second.page.get_by_text("This link was used before or is too old.")).to_be_visible()
+    second.shoot("sign-in-used")
+
+
+@pytest.mark.parametrize("path", ["compose", "drafts", "campaigns/daily-reminder", "topics/courses", "import"])
+def test_the_new_pages_speak_german(visit, world, lessons, path):
+    visitor = visit(locale="de-DE")
+    page = visitor.page
+    page.goto(world.url)
+    page.get_by_label("Schlüssel").fill(world.peal.admin_token)
+    page.get_by_role("button", name="Anmelden").click()
+    visitor.open(f"apps/{lessons}/{path}")
+    assert page.locator("html").get_attribute("lang") == "de"
+    visitor.shoot("german-" + path.replace("/", "-"))
