@@ -75,7 +75,9 @@ struct Server {
         try await storage.store.chainAudit()
         let firstAdmin = try await AdminToken.admin(
             configuration, storage: storage, randomness: randomness, time: time)
-        let databaseTime = storage.shared.map { DatabaseTime($0.engine, logger: logger) }
+        let databaseTime = storage.shared.map { shared in
+            DatabaseTime(logger: logger) { try await shared.engine.serverTime() }
+        }
         await databaseTime?.measure()
         let clock: any TimeSource = databaseTime ?? time
         let providers = try ProviderSet(

@@ -1,7 +1,6 @@
 internal import Foundation
 internal import Logging
 package import PealCore
-internal import PealPostgres
 internal import ServiceLifecycle
 internal import Synchronization
 
@@ -74,15 +73,20 @@ final class DatabaseTime: TimeSource, Service {
     /// Larger differences are reported.
     private static let toleranceMilliseconds: Int64 = 500
 
-    private let system = SystemTime()
-    private let database: PostgresEngine
+    private let system: any TimeSource
+    private let serverTime: @Sendable () async throws -> Timestamp
     private let logger: Logger
     /// What the database's clock showed at an uptime; nil before the first measurement.
     private let anchor = Mutex<(time: Timestamp, uptime: Duration)?>(nil)
 
-    init(_ database: PostgresEngine, logger: Logger) {
-        self.database = database
+    /// - Parameter serverTime: reads the database's clock.
+    init(
+        system: any TimeSource = SystemTime(), logger: Logger,
+        serverTime: @escaping @Sendable () async throws -> Timestamp
+    ) {
+        self.system = system
         self.logger = logger
+        self.serverTime = serverTime
     }
 
     var now: Timestamp {
@@ -95,7 +99,7 @@ final class DatabaseTime: TimeSource, Service {
     /// Reads the database's clock, which is as of half of the time that the answer took.
     func measure() async {
         let start = system.uptime
-        guard let answer = try? await database.serverTime() else { return }
+        guard let answer = try? await serverTime() else { return }
         let uptime = system.uptime
         let time = answer + (uptime - start) / 2
         anchor.withLock { $0 = (time, uptime) }
