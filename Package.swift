@@ -85,8 +85,8 @@ let package = Package(
         .target(
             name: "PealServer",
             dependencies: [
-                "PealAPI", "PealConsole", "PealCore", "PealDelivery", "PealNetwork", "PealPostgres", "PealProviders",
-                "PealReports",
+                "PealAPI", "PealConsole", "PealCore", "PealDelivery", "PealLearning", "PealNetwork", "PealPostgres",
+                "PealProviders", "PealReports",
                 "PealSQLite", "PealStore", configuration, crypto, hummingbird, hummingbirdCore, hummingbirdTLS,
                 hummingbirdHTTP2,
                 httpTypes, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, nioTLS,
@@ -124,6 +124,9 @@ let package = Package(
             name: "PealPostgres", dependencies: ["CPostgreSQL", "PealCore", "PealStore"], swiftSettings: settings),
         .target(
             name: "PealDelivery", dependencies: ["PealCore", logging, serviceLifecycle],
+            swiftSettings: settings),
+        .target(
+            name: "PealLearning", dependencies: ["PealCore", logging, pealMoments, pealMomentTraining],
             swiftSettings: settings),
         .target(
             name: "PealProviders",
@@ -175,6 +178,13 @@ let package = Package(
             exclude: ["Golden"], swiftSettings: settings),
         .testTarget(
             name: "PealDeliveryTests", dependencies: ["PealCore", "PealDelivery", "PealStore", "PealTesting", logging],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PealLearningTests",
+            dependencies: [
+                "PealCore", "PealLearning", "PealStore", "PealTesting", crypto, logging, pealMoments,
+                pealMomentTraining,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "PealProvidersTests",

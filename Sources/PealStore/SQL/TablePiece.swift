@@ -105,6 +105,9 @@ extension TablePiece {
     static let experiment = TablePiece("experiment", ["app": .int, "campaign_id": .text])
     static let experimentArm = TablePiece(
         "experiment_arm", ["app": .int, "campaign_id": .text, "user_id": .text])
+    static let modelKey = TablePiece("model_key", ["app": .int, "kid": .text])
+    static let momentModel = TablePiece("moment_model", ["app": .int, "campaign_id": .text, "version": .int])
+    static let learning = TablePiece("learning", ["app": .int, "campaign_id": .text])
     static let routeGate = TablePiece("route_gate", ["app": .int, "route": .int])
     static let statistics = TablePiece("statistics", ["app": .int, "span": .int, "at": .int])
     static let answer = TablePiece("idempotency", ["scope": .bytes, "request_key": .text])
@@ -116,7 +119,7 @@ extension TablePiece {
         predicate, keys, address, logPage, receipt, receiptCount, deviceEvent, contextSample, member, subscription,
         identifier, detail, frequency, device, topic, segment, trigger, geofencePlace, geofence, geofenceTombstone,
         geofenceSeries, locationGroupPlace, locationGroup, location, experimentArm, experiment, openHour, routeGate,
-        statistics, rate,
+        statistics, rate, momentModel, learning, modelKey,
     ]
 
     /// What a device reported.

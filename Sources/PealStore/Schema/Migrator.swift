@@ -53,5 +53,6 @@ extension Migration {
         Migration(version: 13, statements: SchemaRules.statements),
         Migration(version: 14, statements: SchemaDialects.statements),
         Migration(version: 15, statements: SchemaDevices.statements),
+        Migration(version: 16, statements: SchemaModels.statements),
     ]
 }

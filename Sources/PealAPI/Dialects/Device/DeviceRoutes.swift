@@ -21,6 +21,7 @@ struct DeviceRoutes: Sendable {
             Endpoint(.put, "\(base)/topics/:topic", .deviceToken, registrations.subscribe),
             Endpoint(.delete, "\(base)/topics/:topic", .deviceToken, registrations.unsubscribe),
             Endpoint(.post, "\(base)/sync", .deviceToken, sync),
+            Endpoint(.get, "\(base)/model", .deviceToken, DeviceModels(services).newest),
             Endpoint(.post, "\(base)/messages/:id/claim", .deviceToken, claim),
             Endpoint(.post, "\(base)/messages/:id/events", .deviceToken, messageEvents),
             Endpoint(.post, "\(base)/events", .deviceToken, events),
@@ -123,7 +124,8 @@ extension DeviceRoutes {
         .compact([
             ("now", .string(now.withMilliseconds)),
             ("messages", .array(result.messages.map { json($0, for: result.device) })),
-            ("revoked", .array(result.revoked.map { .string($0.description) })), ("models", []),
+            ("revoked", .array(result.revoked.map { .string($0.description) })),
+            ("models", .array(result.models.map(\.json))),
             (
                 "rules",
                 [
@@ -143,7 +145,8 @@ extension DeviceRoutes {
             ("id", .string(moment.message.description)), ("rev", .integer(moment.rev)),
             ("campaign", open.campaignID.map(JSON.string)), ("claimable", .bool(moment.isClaimable)),
             ("start", .string(open.start.withMilliseconds)),
-            ("fallback_at", .string(moment.fallbackAt.withMilliseconds)), ("explore", "greedy"), ("salt", "1"),
+            ("fallback_at", .string(moment.fallbackAt.withMilliseconds)),
+            ("explore", .string(moment.exploration.name)), ("salt", .string(Exploration.salt(of: moment.userID))),
             ("content", json(content)),
         ])
     }
