@@ -232,7 +232,8 @@ let package = Package(
             name: "PealServerTests",
             dependencies: [
                 "PealCommands", "PealCore", "PealServer", "PealSimulator", "PealTesting", asyncHTTPClient,
-                configuration, logging, nioCore, nioHTTP1, nioPosix, nioSSL, pealDevice, pealSDK, pealWire,
+                configuration, crypto, logging, nioCore, nioHTTP1, nioPosix, nioSSL, pealDevice, pealMoments, pealSDK,
+                pealWire,
             ],
             swiftSettings: settings),
         .testTarget(

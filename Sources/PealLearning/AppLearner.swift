@@ -12,6 +12,9 @@ package struct AppLearner {
     /// Contexts of random moments that describe all moments.
     private static let randomWakesMin = 200
 
+    /// Of the built-in model's scale of a feature.
+    private static let scaleShareMin = 0.25
+
     private let material: LearningMaterial
     private let campaigns: [String: [LearningRow]]
     private let wakes: LoggedWakes
@@ -131,7 +134,8 @@ package struct AppLearner {
         let learnt = material.counters.count >= peopleMin ? HourTemplate(learningFrom: material.counters) : nil
         return Audience(
             standardization: labels.opened.isEmpty
-                ? Standardization(of: builtIn) : Standardization(of: labels.features),
+                ? Standardization(of: builtIn)
+                : Standardization(of: labels.features).scales(atLeast: scaleShareMin, of: Standardization(of: builtIn)),
             template: learnt ?? material.releases[""]?.model?.template ?? builtIn.template,
             audienceOpens: builtIn.audienceOpens,
             arrival: min(max(material.arrival ?? builtIn.arrival, 0.05), 0.95))
