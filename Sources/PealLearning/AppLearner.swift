@@ -18,7 +18,7 @@ package struct AppLearner {
     private let material: LearningMaterial
     private let campaigns: [String: [LearningRow]]
     private let wakes: LoggedWakes
-    private let audience: Audience
+    private let audience: PealMomentTraining.Audience
 
     package init(_ material: LearningMaterial) {
         self.material = material
@@ -55,7 +55,7 @@ package struct AppLearner {
         let action = state.record(isPromoted: report.isPromoted)
         (learning.failures, learning.hasOwnModel) = (state.failures, state.hasOwnModel)
         (learning.trainedAt, learning.labels) = (material.now, rows.count)
-        learning.objections = report.objections.map(\.name)
+        learning.objections = report.objections.map { $0.name }
         var lesson = Lesson(learning: learning)
         switch action {
         case .keep: break
@@ -129,10 +129,11 @@ package struct AppLearner {
     }
 
     /// The reference of openness stays that of the built-in model: contexts state openness relative to it.
-    private static func audience(_ material: LearningMaterial, _ labels: CampaignLabels) -> Audience {
+    private static func audience(_ material: LearningMaterial, _ labels: CampaignLabels) -> PealMomentTraining.Audience
+    {
         let builtIn = MomentModel.builtIn(app: material.app)
         let learnt = material.counters.count >= peopleMin ? HourTemplate(learningFrom: material.counters) : nil
-        return Audience(
+        return PealMomentTraining.Audience(
             standardization: labels.opened.isEmpty
                 ? Standardization(of: builtIn)
                 : Standardization(of: labels.features).scales(atLeast: scaleShareMin, of: Standardization(of: builtIn)),
@@ -168,11 +169,13 @@ struct CampaignWatch {
         let isComparable = before.count >= Self.randomMin && after.count >= Self.randomMin
         // Hours differ whenever a campaign has other windows, or before and after have other days of the week.
         let features = Set(1..<FeatureSchema.count).subtracting(FeatureSchema.hourFeatures)
-        let isShifted = isComparable && features.contains { feature in
-            PopulationStability.index(
-                reference: before.map { $0.features[feature] }, current: after.map { $0.features[feature] })
-                > PopulationStability.limit
-        }
+        let isShifted =
+            isComparable
+            && features.contains { feature in
+                PopulationStability.index(
+                    reference: before.map { $0.features[feature] }, current: after.map { $0.features[feature] })
+                    > PopulationStability.limit
+            }
         hasDrifted = watch.hasDrifted || isShifted
     }
 }

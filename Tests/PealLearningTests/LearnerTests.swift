@@ -86,7 +86,9 @@ struct LearnerTests {
             return model.sensedScore(context?.features[Self.unlocked...] ?? [])
         }
         let builtIn = MomentModel.builtIn(app: "com.example.cheese")
-        #expect(score(model, true) - score(model, false) > 1.2 * MomentTrainer.caution * (score(builtIn, true) - score(builtIn, false)))
+        #expect(
+            score(model, true) - score(model, false) > 1.2 * MomentTrainer.caution
+                * (score(builtIn, true) - score(builtIn, false)))
         let all = try Self.model(lessons[""]?.draft)
         #expect(all.campaign == nil && score(all, true) > score(all, false))
     }

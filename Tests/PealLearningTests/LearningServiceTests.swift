@@ -27,7 +27,8 @@ private struct People {
         let (app, now) = (app, time.now)
         try await store.write(.control) { store in
             for number in 0..<count {
-                let address = Address(route: .apnsProduction, bytes: [1, UInt8(number)] + [UInt8](repeating: 7, count: 30))
+                let address = Address(
+                    route: .apnsProduction, bytes: [1, UInt8(number)] + [UInt8](repeating: 7, count: 30))
                 _ = try store.register(
                     DeviceRegistration(
                         id: DeviceID(high: 0xD, low: UInt64(number)), address: address, userID: "u\(number)",
@@ -38,7 +39,9 @@ private struct People {
 
     /// A message to everybody. Returns how phones shall choose its moment.
     @discardableResult
-    func schedule(_ campaign: String? = "daily", hours: Int64 = 4) async throws -> (id: MessageID, modes: Set<Exploration>) {
+    func schedule(_ campaign: String? = "daily", hours: Int64 = 4) async throws -> (
+        id: MessageID, modes: Set<Exploration>
+    ) {
         var audience = Audience()
         audience.users = (0..<count).map { "u\($0)" }
         audience.platforms = [.ios]
@@ -64,11 +67,14 @@ private struct People {
         try await store.write(.intake) { store in
             var dice = Dice(state: seed)
             for moment in try store.moments(app: app, message: message) {
-                guard let device = try store.devices(app: app, DeviceFilter(userID: moment.userID), after: 0, limit: 1).first
+                guard
+                    let device = try store.devices(app: app, DeviceFilter(userID: moment.userID), after: 0, limit: 1)
+                        .first
                 else { continue }
                 let number = UInt64(device.key)
                 let claim = MomentClaim(
-                    id: ClaimID(high: number, low: message.low), target: .init(device: device.key, route: .apnsProduction),
+                    id: ClaimID(high: number, low: message.low),
+                    target: .init(device: device.key, route: .apnsProduction),
                     rev: 1, hasLedger: true, score: 0.1)
                 _ = try store.apply(.claim(claim), to: moment, now: now)
                 let unlocked = dice.unit() < 0.4
@@ -151,7 +157,9 @@ struct LearningServiceTests {
         #expect(try await people.schedule("daily", hours: 9).modes.contains(.greedy), "600 displays are known")
     }
 
-    @Test("an earlier model returns as a new version, and no training replaces it for a week", arguments: StoreUnderTest.allCases)
+    @Test(
+        "an earlier model returns as a new version, and no training replaces it for a week",
+        arguments: StoreUnderTest.allCases)
     func rollback(_ engine: StoreUnderTest) async throws {
         let people = try await People(engine)
         try await people.live()
@@ -165,7 +173,9 @@ struct LearningServiceTests {
         #expect(second.draft.version > first.draft.version)
         let verbs = ModelVerbs(store: people.store)
         let call = VerbCall(actor: "test", now: people.time.now)
-        _ = try await verbs.rollBack("daily", to: nil, app: people.app, call) { release, _ in Reply(status: 200, release.json) }
+        _ = try await verbs.rollBack("daily", to: nil, app: people.app, call) { release, _ in
+            Reply(status: 200, release.json)
+        }
         let third = try #require(try await people.release("daily"))
         let (old, new) = (try #require(first.model), try #require(third.model))
         #expect(new.weights == old.weights && new.table == old.table && new.template == old.template)
@@ -183,7 +193,9 @@ struct LearningServiceTests {
         }
     }
 
-    @Test("labels name nobody, and go with their device, their user and after thirty days", arguments: StoreUnderTest.allCases)
+    @Test(
+        "labels name nobody, and go with their device, their user and after thirty days",
+        arguments: StoreUnderTest.allCases)
     func privacy(_ engine: StoreUnderTest) async throws {
         let people = try await People(engine, 10)
         try await people.live(messages: 1)

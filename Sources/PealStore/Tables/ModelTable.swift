@@ -106,7 +106,8 @@ extension StoreSession {
     }
 
     private func signature(of payload: [UInt8], _ app: AppKey, _ keyID: String) throws -> [UInt8] {
-        let sealed: [UInt8]? = try connection.value("SELECT sealed FROM model_key WHERE app = \(app) AND kid = \(keyID)")
+        let sealed: [UInt8]? = try connection.value(
+            "SELECT sealed FROM model_key WHERE app = \(app) AND kid = \(keyID)")
         guard let sealed else { throw PealError.damaged("a model key") }
         let bytes = try context.masterKey.unseal(sealed, place: ModelTable.keyPlace(app, keyID))
         return Array(try Curve25519.Signing.PrivateKey(rawRepresentation: bytes).signature(for: payload))
@@ -118,9 +119,10 @@ extension StoreSession {
         guard try connection.value("SELECT 1 FROM moment_model WHERE app = \(app) LIMIT 1", Int64.self) != nil else {
             return []
         }
-        let campaigns: [String] = try userID.map {
-            try connection.values(ModelTable.openCampaigns(of: $0, app: app))
-        } ?? []
+        let campaigns: [String] =
+            try userID.map {
+                try connection.values(ModelTable.openCampaigns(of: $0, app: app))
+            } ?? []
         var models: [ModelRelease] = []
         for campaign in [""] + campaigns.sorted() where models.count < Limits.modelsPerSyncMax {
             guard let newest = try modelRelease(app: app, campaign: campaign, version: nil),

@@ -150,7 +150,8 @@ enum NativeReportSchema {
     static let campaign = Schema.component("NativeCampaign", .object(campaignMembers))
 
     static let campaignDetail = Schema.component(
-        "NativeCampaignDetail", .object(
+        "NativeCampaignDetail",
+        .object(
             campaignMembers + [
                 .optional("experiment", NativeExperiment.schema), .optional("model", NativeModel.schema),
             ]))
