@@ -58,7 +58,7 @@ struct MomentChooserTests {
         #expect(decide([message("m")], good, shown: [Self.now - Self.hour]) == nil)
         #expect(decide([message("m")], good, shown: [Self.now - 2 * Self.hour]) == "m")
         var chooser = chooser
-        chooser.rules.dailyMax = 1
+        chooser.rules.cap = DeliveryCap(messages: 1, period: 24 * Self.hour)
         #expect(decide([message("m")], good, chooser: chooser, shown: [Self.now - 23 * Self.hour]) == nil)
         #expect(decide([message("m")], good, chooser: chooser, shown: [Self.now - 25 * Self.hour]) == "m")
     }

@@ -118,6 +118,7 @@ package struct InstallationVerbs: Sendable {
             let refused = try reader.record(sync.events, in: store, now: now)
             var result = try reader.open(sync)
             result.refused = refused
+            result.rules = try store.app(key: app)?.settings.rules ?? SendRules()
             result.models = try store.newModels(
                 app: app, userID: owner.userID, held: sync.heldModels, now: now)
             let mayWait = !sync.held.isEmpty || !result.messages.isEmpty
@@ -191,6 +192,8 @@ package struct SyncResult: Sendable {
     /// Messages that the device holds and that are not open for it any more.
     package var revoked: [MessageID] = []
     package var models: [ModelRelease] = []
+    /// The app's limits, which the device keeps when it chooses moments.
+    package var rules = SendRules()
     package var refused: [RefusedEvent] = []
     /// Where the next call continues; nil if there is nothing more.
     package var next: MomentCursor?
@@ -204,6 +207,8 @@ package struct OpenMoment: Sendable {
     package let campaignID: String?
     package let content: Content
     package let start: Timestamp
+    /// Whether quiet hours and caps do not apply.
+    package let isTransactional: Bool
 }
 
 /// Reads what one device may see: messages of its user on its route, messages that it has itself, and for receipts
@@ -263,7 +268,7 @@ package struct MomentReader {
         result.messages.append(
             OpenMoment(
                 moment: moment, campaignID: draft.campaignID, content: draft.content,
-                start: draft.startAt ?? draft.createdAt))
+                start: draft.startAt ?? draft.createdAt, isTransactional: draft.options.isTransactional))
     }
 
     /// Stores new events with everything that follows from them.

@@ -166,7 +166,8 @@ enum DeviceDocument {
         .object([
             .required("id", .uuid), .required("rev", .count), .optional("campaign", .text),
             .required("claimable", .flag), .required("start", .time), .required("fallback_at", .time),
-            .required("explore", .text), .required("salt", .text), .required("content", content),
+            .required("explore", .text), .required("salt", .text), .optional("transactional", .flag),
+            .required("content", content),
         ]))
 
     private static let model = Schema.component(
@@ -186,7 +187,16 @@ enum DeviceDocument {
                 .component(
                     "DeviceRules",
                     .object([
-                        .optional("spacing_seconds", .count), .optional("daily_max", .count),
+                        .optional("spacing_seconds", .count),
+                        .optional(
+                            "frequency_cap",
+                            .component(
+                                "DeviceFrequencyCap",
+                                .object([.required("messages", .count), .required("hours", .count)]))),
+                        .optional(
+                            "quiet_hours",
+                            .component(
+                                "DeviceQuietHours", .object([.required("from", .text), .required("to", .text)]))),
                         .optional("wake_interval_seconds", .count),
                     ]))),
             .optional("refused", .list(refused)), .optional("next", .text),

@@ -126,14 +126,24 @@ extension DeviceRoutes {
             ("messages", .array(result.messages.map { json($0, for: result.device) })),
             ("revoked", .array(result.revoked.map { .string($0.description) })),
             ("models", .array(result.models.map(\.json))),
-            (
-                "rules",
-                [
-                    "spacing_seconds": .integer(Limits.displaySpacingSeconds),
-                    "wake_interval_seconds": .integer(Limits.wakeIntervalSeconds),
-                ]
-            ),
+            ("rules", json(result.rules)),
             ("refused", json(refused)), ("next", result.next.map { .string(DeviceShapes.text($0)) }),
+        ])
+    }
+
+    private static func json(_ rules: SendRules) -> JSON {
+        .compact([
+            ("spacing_seconds", .integer(Limits.displaySpacingSeconds)),
+            (
+                "frequency_cap",
+                rules.frequencyCap.map { ["messages": .integer($0.messages), "hours": .integer($0.hours)] }
+            ),
+            (
+                "quiet_hours",
+                rules.quietHours.map {
+                    ["from": .string(QuietHours.text($0.from)), "to": .string(QuietHours.text($0.to))]
+                }
+            ), ("wake_interval_seconds", .integer(Limits.wakeIntervalSeconds)),
         ])
     }
 
@@ -147,7 +157,7 @@ extension DeviceRoutes {
             ("start", .string(open.start.withMilliseconds)),
             ("fallback_at", .string(moment.fallbackAt.withMilliseconds)),
             ("explore", .string(moment.exploration.name)), ("salt", .string(Exploration.salt(of: moment.userID))),
-            ("content", json(content)),
+            ("transactional", open.isTransactional ? true : nil), ("content", json(content)),
         ])
     }
 
