@@ -150,6 +150,12 @@ struct CampaignWatch {
     /// With fewer random moments before or after, their contexts are not compared.
     private static let randomMin = 200
 
+    /// Features without the time: hours differ whenever a campaign has other windows, or before and after have other days
+    /// of the week.
+    private static let compared = FeatureSchema.names.indices.dropFirst().filter { index in
+        !["hour", "taste", "weekend"].contains { FeatureSchema.names[index].contains($0) }
+    }
+
     /// - Parameter model: the campaign's own; nil if it has none, which cannot be out of date.
     init(_ rows: [LearningRow], since model: MomentModel?) {
         guard let model else {
@@ -167,11 +173,9 @@ struct CampaignWatch {
         let random = rows.filter { $0.label.exploration == .uniform }
         let (before, after) = (random.filter { !isLater($0) }, random.filter(isLater))
         let isComparable = before.count >= Self.randomMin && after.count >= Self.randomMin
-        // Hours differ whenever a campaign has other windows, or before and after have other days of the week.
-        let features = Set(1..<FeatureSchema.count).subtracting(FeatureSchema.hourFeatures)
         let isShifted =
             isComparable
-            && features.contains { feature in
+            && Self.compared.contains { feature in
                 PopulationStability.index(
                     reference: before.map { $0.features[feature] }, current: after.map { $0.features[feature] })
                     > PopulationStability.limit

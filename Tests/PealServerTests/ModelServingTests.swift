@@ -6,6 +6,7 @@ import PealWire
 import Synchronization
 import Testing
 
+import struct PealMoments.ModelShelf
 import struct PealMoments.Signals
 
 @testable import PealDevice
@@ -124,7 +125,7 @@ struct ModelServingTests {
                     await phone.peal.didBecomeActive()
                     for round in 0..<Self.rounds {
                         let (isCharging, draw) = ((number + round) % 2 == 0, (number * 7 + round * 3) % 20)
-                        await phone.wake(isCharging: isCharging, opens: draw < (isCharging ? 16 : 1))
+                        await phone.wake(isCharging: isCharging, opens: draw < (isCharging ? 12 : 4))
                     }
                 }
             }
