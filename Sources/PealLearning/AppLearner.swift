@@ -12,9 +12,6 @@ package struct AppLearner {
     /// Contexts of random moments that describe all moments.
     private static let randomWakesMin = 200
 
-    /// Of the built-in model's scale of a feature.
-    private static let scaleShareMin = 0.25
-
     private let material: LearningMaterial
     private let campaigns: [String: [LearningRow]]
     private let wakes: LoggedWakes
@@ -128,7 +125,9 @@ package struct AppLearner {
             trainedAt: material.now.milliseconds, parent: parent)
     }
 
-    /// The reference of openness stays that of the built-in model: contexts state openness relative to it.
+    /// The reference of openness stays that of the built-in model: contexts state openness relative to it. Scales are at
+    /// least its scales: in labels from one hour of the day, "charging" and "charging at this hour" are the same, and the
+    /// model must not believe the second.
     private static func audience(_ material: LearningMaterial, _ labels: CampaignLabels) -> PealMomentTraining.Audience
     {
         let builtIn = MomentModel.builtIn(app: material.app)
@@ -136,7 +135,7 @@ package struct AppLearner {
         return PealMomentTraining.Audience(
             standardization: labels.opened.isEmpty
                 ? Standardization(of: builtIn)
-                : Standardization(of: labels.features).scales(atLeast: scaleShareMin, of: Standardization(of: builtIn)),
+                : Standardization(of: labels.features).scales(atLeast: 1, of: Standardization(of: builtIn)),
             template: learnt ?? material.releases[""]?.model?.template ?? builtIn.template,
             audienceOpens: builtIn.audienceOpens,
             arrival: min(max(material.arrival ?? builtIn.arrival, 0.05), 0.95))
