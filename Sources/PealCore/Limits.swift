@@ -192,8 +192,8 @@ extension Limits {
 
     // Guessing and quotas
     package static let authenticationFailuresPerMinute = 60
-    package static let requestsPerKeyPerSecond = 1000
-    package static let requestsPerAppPerSecond = 5000
+    package static let requestsPerKeyPerSecond = 10_000
+    package static let requestsPerAppPerSecond = 20_000
     /// Iterations of a key derivation in an archive.
     package static let derivationIterationsMax = 1_000_000
     package static let derivationsMax = 16

@@ -10,11 +10,11 @@ package import PealStore
     internal import Darwin
 #endif
 
-/// The embedded database: a pool of GRDB's connections on one file, one writer that groups commits, and a checkpointer.
+/// The embedded database: GRDB's connections on one file for reads, one writer that groups commits, and a checkpointer.
 /// Only one process may open a file; a second one is refused.
 package final class SQLiteEngine: SQLEngine {
     private let pool: DatabasePool
-    private let admission = ReadAdmission()
+    private let readers: Readers
     private let writer: Writer
     private let checkpointer: Checkpointer
     private let lock: FileLock
@@ -30,6 +30,7 @@ package final class SQLiteEngine: SQLEngine {
             let checkpointer = try Checkpointer(path: path)
             pool.writeWithoutTransaction { checkpointer.watch($0) }
             self.pool = pool
+            readers = try Readers(path: path, SQLiteFile.configuration)
             self.checkpointer = checkpointer
             writer = Writer(pool: pool, checkpointer: checkpointer)
         } catch let error as DatabaseError {
@@ -40,18 +41,7 @@ package final class SQLiteEngine: SQLEngine {
     package func read<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R
     ) async throws -> R {
-        await admission.enter(lane)
-        defer { admission.leave(lane) }
-        return try await withCheckedThrowingContinuation { continuation in
-            pool.asyncRead { access in
-                do {
-                    let result = try body(SQLiteConnection(try access.get()))
-                    continuation.resume(returning: result)
-                } catch {
-                    continuation.resume(throwing: SQLiteFailure.refusal(error))
-                }
-            }
-        }
+        try await readers.read(lane, body)
     }
 
     package func write<R: Sendable>(
@@ -74,6 +64,7 @@ package final class SQLiteEngine: SQLEngine {
 
     package func close() throws {
         writer.close()
+        try readers.close()
         try pool.close()
         try checkpointer.close()
         lock.release()
@@ -82,11 +73,11 @@ package final class SQLiteEngine: SQLEngine {
 
 /// Creates and opens the database file.
 enum SQLiteFile {
-    static func open(_ path: String) throws -> DatabasePool {
+    /// Of every connection for the store's reads and writes.
+    static var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "peal.store"
         configuration.foreignKeysEnabled = false
-        configuration.maximumReaderCount = ReadAdmission.readersMax
         configuration.busyMode = .timeout(10)
         configuration.prepareDatabase { database in
             if !database.configuration.readonly {
@@ -98,6 +89,11 @@ enum SQLiteFile {
             try database.execute(sql: "PRAGMA mmap_size = 0")
             try database.execute(sql: "PRAGMA cache_size = -2048")
         }
+        return configuration
+    }
+
+    /// Opens the file for writing, in write-ahead mode.
+    static func open(_ path: String) throws -> DatabasePool {
         let pool = try DatabasePool(path: path, configuration: configuration)
         try pool.writeWithoutTransaction { try makeDurable($0, path: path) }
         return pool

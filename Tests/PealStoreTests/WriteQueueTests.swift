@@ -58,8 +58,8 @@ extension WriteQueueTests {
     }
 }
 
-@Suite("Admission of reads")
-struct ReadAdmissionTests {
+@Suite("Readers")
+struct ReadersTests {
     @Test("heavy reads wait for each other, while requests and delivery find a connection")
     func lanes() async throws {
         let test = try await StoreUnderTest.sqlite.open()
@@ -72,8 +72,8 @@ struct ReadAdmissionTests {
         }
         gate.open()
         for read in heavy { try await read.value }
-        #expect(ReadAdmission.count(.heavy, processors: 1) == 1)
-        #expect(ReadAdmission.count(.heavy, processors: 64) == 4)
+        #expect(Readers.count(.heavy, processors: 1) == 1)
+        #expect(Readers.count(.heavy, processors: 64) == 4)
     }
 
     /// Blocks the thread of a read until it is opened.
