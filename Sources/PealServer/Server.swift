@@ -7,6 +7,7 @@ internal import PealAPI
 internal import PealConsole
 package import PealCore
 internal import PealDelivery
+internal import PealLearning
 internal import PealNetwork
 internal import PealProviders
 internal import PealReports
@@ -126,8 +127,10 @@ struct Server {
             NamedService("reload", reloadService(storage, services, providers, courier, transport, listeners)))
         running += listeners.services
         if !isPaused {
+            let learning = LearningService(store: storage.store, time: clock, logger: logger)
             running.append(
-                NamedService("background", BackgroundService(functions: dialectBackground(services))))
+                NamedService(
+                    "background", BackgroundService(functions: dialectBackground(services) + [learning.run])))
         }
         // Stopped first, whatever else takes its time: open streams would keep requests from ending.
         running.append(NamedService("streams", StreamClosing(services)))
