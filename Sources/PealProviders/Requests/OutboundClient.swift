@@ -28,7 +28,7 @@ package final class OutboundClient: OutboundSender {
     private let group: any EventLoopGroup
     private let time: any TimeSource
 
-    /// - Parameter time: tells how long this process could not run, which counts towards no timeout.
+    /// - Parameter time: measures how long this process could not run, which does not count towards timeouts.
     /// - Throws: if the CA file or the identity cannot be read.
     init(_ options: Options, group: any EventLoopGroup, time: any TimeSource) throws {
         var tls = TLSConfiguration.makeClientConfiguration()
