@@ -73,7 +73,7 @@ package final class SQLiteEngine: SQLEngine {
 
 /// Creates and opens the database file.
 enum SQLiteFile {
-    /// Of every connection for the store's reads and writes.
+    /// The configuration of every connection for the store's reads and writes.
     static var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "peal.store"

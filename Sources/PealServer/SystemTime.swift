@@ -5,7 +5,7 @@ internal import PealPostgres
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// The system's clocks. `uptime` is `ContinuousClock`, which goes on while the machine sleeps.
+/// The system's clocks. `uptime` is `ContinuousClock`, which continues while the machine sleeps.
 package struct SystemTime: TimeSource {
     private static let start = ContinuousClock.now
     private static let meter = LagMeter()
@@ -28,13 +28,13 @@ extension SystemTime {
     }
 }
 
-/// Measures how long the process could not run: receives ticks at a fixed interval, and counts what they are late by.
+/// Measures how long the process could not run: receives ticks at a fixed interval, and adds up their delays.
 final class LagMeter: Sendable {
     private struct State {
         var tickedAt: Duration?
         var lag = Duration.zero
 
-        /// How late the next tick is by now.
+        /// How late the next tick is at the moment.
         func delay(at uptime: Duration) -> Duration {
             guard let tickedAt else { return .zero }
             let delay = uptime - tickedAt - LagMeter.interval
@@ -55,7 +55,7 @@ final class LagMeter: Sendable {
         }
     }
 
-    /// The sum of all delays, with the one that is going on: after a stop, whoever asks first already knows of it.
+    /// The sum of all delays, including the current one, so that the first caller after a stop already sees it.
     func lag(at uptime: Duration) -> Duration { state.withLock { $0.lag + $0.delay(at: uptime) } }
 }
 
@@ -66,9 +66,10 @@ struct LagService: Service {
     }
 }
 
-/// The system's clocks, with the wall clock corrected to that of a database: leases are compared by all servers on it.
+/// The system's clocks, with the wall clock corrected to that of the database, because all servers that share it
+/// compare leases.
 final class DatabaseTime: TimeSource, Service {
-    /// Between two measurements.
+    /// The time between two measurements.
     private static let interval: Duration = .seconds(60)
     /// Larger differences are reported.
     private static let toleranceMilliseconds: Int64 = 500
@@ -88,7 +89,7 @@ final class DatabaseTime: TimeSource, Service {
     var lag: Duration { system.lag }
     func sleep(for duration: Duration) async throws { try await system.sleep(for: duration) }
 
-    /// Measures the offset. What the answer took is halved.
+    /// Measures the offset, assuming that half of the round trip was spent on the answer.
     func measure() async {
         let (asked, start) = (system.now, system.uptime)
         guard let answer = try? await database.serverTime() else { return }
