@@ -1,7 +1,7 @@
 import Foundation
 
-/// A file system of its own for the database, which can be full: a small tmpfs, or, where none may be mounted, a limit
-/// on the size of files.
+/// A separate file system for the database that can be filled: a small tmpfs or, if none may be mounted, a limit on the
+/// size of files.
 struct FullDisk: Sendable {
     enum Means: Sendable, Hashable {
         case tmpfs
@@ -30,7 +30,7 @@ struct FullDisk: Sendable {
 
     private var ballast: String { "\(folder)/ballast" }
 
-    /// From now on no file grows.
+    /// From now on, files cannot grow.
     func fill(for servers: [TortureProgram]) async {
         switch means {
         case .tmpfs:
@@ -70,7 +70,7 @@ struct TortureClock: Sendable {
     private let file: String
     let environment: [String: String]
 
-    /// - Returns: nil without the source of the library or a C compiler.
+    /// - Returns: nil if the library's source or a C compiler is missing.
     static func make(_ folder: String) async -> TortureClock? {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
@@ -86,7 +86,7 @@ struct TortureClock: Sendable {
         return clock
     }
 
-    /// Sets how many seconds the servers are ahead. In place, because they have mapped the file.
+    /// Sets how many seconds the servers are ahead. Written in place, because they have mapped the file.
     func set(_ seconds: Int) {
         guard let handle = FileHandle(forUpdatingAtPath: file) else { return }
         handle.write(withUnsafeBytes(of: Int64(seconds)) { Data($0) })
