@@ -104,7 +104,7 @@ struct PKCS12ArchiveTests {
         guard case .certificate(let found)? = examination.credential.apns else { throw TestFailure("no certificate") }
         #expect(found.isFromArchive && found.bundleID == "com.example.app")
         #expect(examination.facts["topics"] == ["com.example.app"])
-        // Put anew as PEM it is the same.
+        // Stored again as PEM, it is the same.
         let again = try APNsCredential.examine(
             .apnsCertificate(.init(identity: found.identity, bundleID: "com.example.app")),
             now: APNsCertificateTests.now)
