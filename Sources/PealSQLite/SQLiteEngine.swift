@@ -112,7 +112,7 @@ enum SQLiteFile {
     }
 }
 
-/// Keeps a second process off a database: an exclusive advisory lock (`flock`) on a file beside it. The system
+/// Keeps a second process off a database: an exclusive advisory lock (`flock`) on a file next to it. The system
 /// releases it when the process ends, even if it is killed.
 final class FileLock: Sendable {
     private let descriptor: Int32

@@ -196,7 +196,7 @@ extension MasterKey {
     /// The default location of the key of a database at `path`.
     package static func file(besideDatabase path: String) -> String { path + ".key" }
 
-    /// Reads the key beside the database at `path`, or creates it (mode 0600) when neither key nor database exists.
+    /// Reads the key next to the database at `path`, or creates it (mode 0600) when neither key nor database exists.
     /// - Throws: `StoreStartFailure` when the file cannot be read or written or does not contain a key, or when the
     ///   database exists but its key does not.
     package static func loadOrCreate(besideDatabase path: String) throws -> MasterKey {

@@ -143,7 +143,7 @@ struct PKCS12ArchiveTests {
         #expect(field(mixed) == "data")
     }
 
-    /// The key of one archive beside the certificates of another, without a seal.
+    /// The key of one archive with the certificates of another, without a MAC.
     private func joined(_ first: [UInt8], _ second: [UInt8]) throws -> [UInt8] {
         let key = try #require(PKCS12Contents(first)?.keys.first)
         let others = try #require(PKCS12Contents(second))

@@ -44,7 +44,7 @@ struct PacerTests {
         #expect(pacer.allowance(at: .seconds(5)) == expected)
         pacer.spend(expected, at: .seconds(5))
         #expect(pacer.allowance(at: .seconds(5)) == 0)
-        // However long nobody asked, less than the idle time.
+        // However long there was no request, less than the idle time.
         #expect(pacer.allowance(at: .seconds(5 + 59)) <= max(1, most / 20))
     }
 

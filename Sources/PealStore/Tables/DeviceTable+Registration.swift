@@ -181,8 +181,8 @@ extension StoreSession {
 }
 
 extension StoreSession {
-    /// Moves devices that were reached in their provider's other environment, whoever holds the lease by now. Each
-    /// joins the streams of its new route now, so that no message being sent meets it twice.
+    /// Moves devices that were reached in their provider's other environment, whichever process holds the lease now.
+    /// Each joins the streams of its new route now, so that no message being sent meets it twice.
     func move(_ settlement: Settlement, now: Timestamp) throws {
         for reached in settlement.moves.sorted(by: { $0.key < $1.key }) {
             let app = settlement.slice.app
