@@ -17,7 +17,7 @@ struct APIClient: Sendable {
     private static let answerBytesMax = 64 * 1024 * 1024
 
     private static let connectSeconds: Int64 = 10
-    /// By the file with further trusted certificates. A command uses one, and lives as long as the process.
+    /// By the file with further trusted certificates. A command uses one, until the process ends.
     private static let clients = Mutex<[String: HTTPClient]>([:])
 
     /// Reports a refused connection at once, and follows no redirect: the API key must not go to another server.
@@ -137,13 +137,13 @@ struct APIClient: Sendable {
             let page = try await send(.get, path.adding("limit", String(size)).adding("cursor", cursor))
             items += page["items"]?.arrayValue ?? []
             let next = page["next_cursor"]?.stringValue
-            // A server that repeats a cursor would never end the list.
+            // If a server repeated a cursor, the list would never end.
             cursor = next == cursor ? nil : next
         } while cursor != nil && items.count < limit
         return ["items": .array(items), "next_cursor": cursor.map { .string($0) } ?? .null]
     }
 
-    /// Gets a document of JSON lines and passes on each line as it comes.
+    /// Gets a document of JSON lines and passes on each line as it arrives.
     /// - Throws: `refused` for a status other than 2xx, `unreachable` when the answer breaks off.
     func lines(_ path: APIPath, _ body: (String) -> Void) async throws(CommandFailure) {
         var request = HTTPClientRequest(url: base + path.text)

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import PealCore
 
-/// `peal app`: the apps of a server. They are not inside an app, so the commands are their own.
+/// `peal app`: the apps of a server. They are not inside an app, so they do not use the generic commands.
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "app", abstract: "Create, list, show, update and delete apps.",

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import PealCore
 internal import PealServer
 
-/// `peal audit`: who did what.
+/// `peal audit`: the audit log.
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit", abstract: "List and check the audit log.",
@@ -86,7 +86,7 @@ struct AuditVerifyCommand: AsyncParsableCommand {
         return Self.check(lines: String(decoding: try BodyOptions.bytes(file), as: UTF8.self))
     }
 
-    /// The first row is believed, because rows before it may have been pruned.
+    /// The first row is trusted, because rows before it may have been pruned.
     static func check(lines: String) -> JSON {
         var (last, count) = (String?.none, 0)
         for line in lines.split(whereSeparator: \.isNewline) {

@@ -210,7 +210,7 @@ package struct Surroundings: Sendable {
     package var read: @Sendable (_ path: String) -> [UInt8]?
     /// Times long commands.
     package var time: any TimeSource
-    /// Asks the person at the terminal; nil when there is none, or no answer.
+    /// Asks the user at the terminal; nil if there is no terminal or no answer.
     package var ask: @Sendable (_ question: String) -> String?
 
     package init(
@@ -226,7 +226,7 @@ package struct Surroundings: Sendable {
         self.ask = ask
     }
 
-    /// The surroundings of the running command.
+    /// The surroundings of the current command.
     @TaskLocal package static var current = Surroundings.process
 
     /// The surroundings of this process.

@@ -1,9 +1,9 @@
 internal import ArgumentParser
 internal import PealCore
 
-/// Names the command that a mistyped one was probably meant to be.
+/// Suggests the command that a mistyped one was probably meant to be.
 enum CommandSuggestions {
-    /// - Throws: `usage` when a word is in the place of a command and is none.
+    /// - Throws: `usage` when a word in the position of a command is not a command.
     static func check(_ arguments: [String]) throws(CommandFailure) {
         var command: any ParsableCommand.Type = PealCommand.self
         var path = "peal"

@@ -2,7 +2,7 @@ internal import AsyncHTTPClient
 internal import Foundation
 internal import PealCore
 
-/// Says in plain words why a server cannot be reached. The libraries' errors are for programmers.
+/// Explains why a server cannot be reached, because the libraries' errors are written for programmers.
 enum ConnectionTrouble {
     static func text(_ error: any Error) -> String {
         if let error = error as? HTTPClientError, let text = text(of: error) { return text }

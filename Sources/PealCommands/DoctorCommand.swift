@@ -78,7 +78,7 @@ extension Diagnosis {
     }
 }
 
-/// Checks what only the running server knows, through its API.
+/// Checks through the API what only the running server knows.
 struct RunningServerCheck {
     let options: ClientOptions
     let configuration: ServerConfiguration

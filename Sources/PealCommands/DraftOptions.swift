@@ -20,7 +20,7 @@ struct DraftOptions: ParsableArguments {
     }
 }
 
-/// Who a message is for.
+/// The audience of a message.
 struct AudienceOptions: ParsableArguments {
     @Flag(help: "Every device of the app.")
     var all = false
@@ -97,7 +97,7 @@ struct ConditionOptions: ParsableArguments {
     }
 }
 
-/// What a message says.
+/// The content of a message.
 struct ContentOptions: ParsableArguments {
     @Option(help: "Title.")
     var title: String?
@@ -150,7 +150,7 @@ struct ContentOptions: ParsableArguments {
         ])
     }
 
-    /// A plain text, or texts by locale. A plain one beside them is that of the default locale.
+    /// A plain text, or texts by locale. If both are given, the plain text is in the default locale.
     private func text(_ plain: String?, _ localized: [String], _ option: String) throws(CommandFailure) -> JSON? {
         guard !localized.isEmpty else { return .text(plain) }
         var texts = JSON.Members()

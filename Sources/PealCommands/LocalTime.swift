@@ -7,7 +7,7 @@ enum LocalTime {
     ///   - text: RFC 3339, or `YYYY-MM-DD HH:MM[:SS]` in `zone`.
     ///   - zone: a name of the time zone database.
     /// - Returns: RFC 3339.
-    /// - Throws: `usage` for what is no time, a local time without zone, or one that the clocks skip.
+    /// - Throws: `usage` for an invalid time, a local time without a zone, or one that the clocks skip.
     static func rfc3339(_ text: String, in zone: String?) throws(CommandFailure) -> String {
         if Timestamp(rfc3339: text) != nil {
             guard zone == nil else { throw .usage("\(text) has an offset already; leave out --tz") }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import PealCore
 
-/// `peal message`: sends messages, and follows them.
+/// `peal message`: sends messages and follows their progress.
 struct MessageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "message", abstract: "Send, test, validate, follow, change, pause and cancel messages.",

@@ -1,19 +1,19 @@
 internal import ArgumentParser
 internal import PealCore
 
-/// Sends messages for the commands, and counts whom they would reach.
+/// Sends messages for the commands, and counts the devices that they would reach.
 struct MessageSender {
     let client: APIClient
     let app: String
     let options: ClientOptions
 
-    /// The server's check of the message. Sends nothing, also in a dry run.
+    /// Has the server check the message. Sends nothing and also runs in a dry run.
     func validate(_ body: JSON) async throws(CommandFailure) -> JSON {
         try await client.send(
             .post, APIPath(["apps", app, "messages"], verb: ":validate"), body: body, isHarmless: true)
     }
 
-    /// Sends the message and prints the answer; in a dry run, only validates it. Warns when nobody gets it.
+    /// Sends the message and prints the answer; in a dry run, only validates it. Warns if no device gets it.
     /// - Returns: the answer; nil in a dry run.
     func send(_ body: JSON, idempotencyKey: String?) async throws(CommandFailure) -> JSON? {
         guard !client.isDryRun else {
@@ -50,8 +50,8 @@ struct ConfirmationOptions: ParsableArguments {
 
     private static let aboveDefault: Int64 = 1000
 
-    /// Counts the audience where it may be large, and asks for consent.
-    /// - Throws: `usage` when there is no consent.
+    /// Counts the audience if it may be large, and asks for confirmation.
+    /// - Throws: `usage` without confirmation.
     func confirm(_ body: JSON, _ sender: MessageSender) async throws(CommandFailure) {
         guard !yes, !sender.client.isDryRun else { return }
         let most = try mostWithoutConsent()
@@ -96,7 +96,7 @@ struct MessageWatch {
     let id: String
     let options: ClientOptions
 
-    /// How often a stream that was cut off is opened again without any news.
+    /// How often an interrupted stream is reopened without any new event.
     private static let attemptsMax = 5
 
     /// Returns when the message was sent.

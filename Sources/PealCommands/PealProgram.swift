@@ -92,7 +92,7 @@ enum CommandFailure: Error, CustomStringConvertible, Equatable {
     case unreachable(String)
     /// A server command failed.
     case failed(String)
-    /// The request that a dry run does not send. It is printed, and the command ends well.
+    /// The request that a dry run does not send. It is printed, and the command succeeds.
     case dryRun(JSON)
 
     var exitCode: Int32 {

@@ -1,13 +1,13 @@
 internal import Foundation
 internal import PealCore
 
-/// Names for several servers: `--profile NAME` or `PEAL_PROFILE` reads server, key and app from a file.
+/// Named servers: `--profile NAME` or `PEAL_PROFILE` reads server, key and app from a file.
 ///
 /// ```json
 /// {"staging": {"server": "https://push.example", "api_key_file": "/home/ann/.peal/staging", "app": "0199…"}}
 /// ```
 enum Profiles {
-    /// The members of a profile and the variables that they stand for.
+    /// The members of a profile and the corresponding variables.
     private static let members = [
         "server": "PEAL_SERVER_URL", "api_key_file": "PEAL_API_KEY_FILE", "api_key": "PEAL_API_KEY", "app": "PEAL_APP",
         "ca_file": "PEAL_CA_FILE",

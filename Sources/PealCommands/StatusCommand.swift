@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import PealCore
 
-/// `peal status`: whether a running server works, and what waits.
+/// `peal status`: whether a running server works, and what is waiting.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show whether the server works and what waits.",

@@ -1,7 +1,7 @@
 internal import Logging
 internal import PealCore
 
-/// What the workers of one process share. Services that need little of it are given only that.
+/// What the workers of one process share. Services that need only a part of it receive only that part.
 final class DeliveryContext: Sendable {
     let store: any Store
     let providers: [ProviderName: any Provider]
@@ -28,9 +28,9 @@ final class DeliveryContext: Sendable {
     let stragglers = StragglerQueue()
     let direct = DirectQueue()
     let stop: StopSwitch
-    /// Something may be due.
+    /// Set when something may be due.
     let due = Signal()
-    /// Slices may be ready.
+    /// Set when slices may be ready.
     let ready = Signal()
 
     init(
@@ -50,16 +50,16 @@ final class DeliveryContext: Sendable {
         settler = Settler(
             store: store, time: time, logger: logger, metrics: metrics, health: health, stop: stop)
         budget = PageBudget(options.pagesInFlightMax, lendable: Limits.pagesStalledMax)
-        // Single devices need no slot: the lanes' workers bound them.
+        // Single devices need no slot: the number of the lanes' workers limits them.
         directBudget = PageBudget(
             Limits.directDevicesInFlightMax - Limits.directSlicesActiveMax - Limits.slicesActiveMax
                 - Limits.slicesExpressMax, lendable: Limits.directDevicesStalledMax)
     }
 
-    /// When a lease that is taken now ends.
+    /// The end of a lease that is taken now.
     var leaseEnd: Timestamp { time.now + .seconds(Limits.leaseSeconds) }
 
-    /// Begins nothing more, and wakes everybody who should know.
+    /// Begins nothing more, and wakes the services that must react.
     func beginStop() {
         stop.turnOn()
         messages.stopAll()
@@ -69,7 +69,7 @@ final class DeliveryContext: Sendable {
     /// Queues slices that were leased to this process at `askedAt`.
     func takeDirect(_ slices: [Slice], askedAt: Duration) {
         guard !slices.isEmpty else { return }
-        // First, so that nobody takes them back while they wait.
+        // First, so that they are not taken back while they wait.
         for slice in slices { leases.add(slice, askedAt: askedAt) }
         let left = direct.put(slices, askedAt: askedAt)
         guard left > 0 else { return }
@@ -78,11 +78,11 @@ final class DeliveryContext: Sendable {
     }
 }
 
-/// The store as the engine sees it: it reads on connections of its own.
+/// The store as the engine sees it: its reads have their own connections.
 struct DeliveryReads: Store {
     let store: any Store
 
-    /// - Parameter lane: Every read of the engine is one of delivery.
+    /// - Parameter lane: Ignored: every read of the engine is in the lane `delivery`.
     func read<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
     ) async throws -> R {

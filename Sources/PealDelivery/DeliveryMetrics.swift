@@ -1,7 +1,7 @@
 package import PealCore
 internal import Synchronization
 
-/// Counts what the engine did since its start. Workers add a page at a time; `/metrics` reads the counts.
+/// Counts what the engine has done since its start. Workers add a page at a time; `/metrics` reads the counts.
 package final class DeliveryMetrics: Sendable {
     private let state = Mutex(Snapshot())
 
@@ -21,13 +21,13 @@ package final class DeliveryMetrics: Sendable {
         /// Settlements written, and those refused because the lease was lost.
         package internal(set) var settles = 0
         package internal(set) var settlesRefused = 0
-        /// Writes of settlements that failed, and were tried again.
+        /// Writes of settlements that failed and were retried.
         package internal(set) var settlesFailed = 0
         /// Slices that were taken out of work because their settlements could not be stored.
         package internal(set) var slicesQuarantined = 0
-        /// Devices deferred to be tried again.
+        /// Devices deferred for a retry.
         package internal(set) var retries = 0
-        /// Devices whose page was settled before their answer came.
+        /// Devices whose page was settled before their answer arrived.
         package internal(set) var stragglers = 0
         /// Devices sent to again although an earlier request may have reached them.
         package internal(set) var resent = 0
@@ -39,12 +39,12 @@ package final class DeliveryMetrics: Sendable {
         package internal(set) var wakesAccepted = 0
         package internal(set) var leasesTakenBack = 0
         package internal(set) var leasesExtended = 0
-        /// Credentials that expire within thirty days, and expired ones: current numbers, which do not only grow.
+        /// Credentials that expire within thirty days, and expired ones: current numbers, which may also shrink.
         package internal(set) var credentialsEnding = 0
         package internal(set) var credentialsEnded = 0
     }
 
-    /// What notifications are counted by.
+    /// The labels by which notifications are counted.
     package struct Series: Sendable, Hashable {
         /// nil where the platform has no push network any more.
         package let provider: ProviderName?
@@ -65,7 +65,7 @@ package final class DeliveryMetrics: Sendable {
     package struct ReasonSeries: Sendable, Hashable {
         package let app: AppKey
         package let provider: ProviderName?
-        /// A code such as `BadDeviceToken`; `other` for what does not look like one.
+        /// A code such as `BadDeviceToken`; `other` if it does not look like a code.
         package let reason: String
     }
 
@@ -102,7 +102,7 @@ package final class DeliveryMetrics: Sendable {
 }
 
 extension DeliveryMetrics {
-    /// A reason as a label: what a provider made up is not one.
+    /// A reason as a label; free text from a provider is not used.
     private static func code(_ reason: String) -> String {
         let isCode = reason.utf8.allSatisfy { byte in
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)

@@ -6,15 +6,15 @@ internal import Synchronization
 /// The delivery engine of one process: receives due messages from the store, and hands their devices to the providers
 /// page by page until every device has its outcome in the log.
 ///
-/// It holds no truth. If the process is killed, nothing is lost: what was in flight is sent again. `docs/states.md`
-/// states how many devices that can be.
+/// It has no state of its own that must survive. If the process is killed, nothing is lost: what was in flight is sent
+/// again. `docs/states.md` states how many devices this can be.
 package final class DeliveryService: DeliveryEngine, Service {
     private let context: DeliveryContext
     private let options: DeliveryOptions
     private let running = Atomic(false)
 
     /// - Parameters:
-    ///   - providers: Devices of other networks end as `suppressed`, `NoProvider`.
+    ///   - providers: Devices of other networks end as `suppressed` with `NoProvider`.
     ///   - randomness: Names this process and its list slices, and spreads retries.
     package init(
         store: any Store, providers: [ProviderName: any Provider], time: any TimeSource, randomness: any Randomness,
@@ -28,12 +28,13 @@ package final class DeliveryService: DeliveryEngine, Service {
     package var owner: String { context.owner }
     package var takesSlices: Bool { !options.isPaused }
     package var metrics: DeliveryMetrics { context.metrics }
-    /// Whether the services run.
+    /// Whether the services are running.
     package var isRunning: Bool { running.load(ordering: .relaxed) }
-    /// Why the store cannot be relied on: it refuses writes, or wrote nothing lately. nil when it writes.
+    /// Why the store cannot be relied on: it refuses writes, or has written nothing recently. nil while it accepts
+    /// writes.
     package var storeFailure: String? { context.health.failure }
 
-    /// Runs until the calling task is cancelled or a graceful shutdown begins. Then it begins nothing more, waits at
+    /// Runs until the calling task is cancelled or a graceful shutdown begins. Then it begins no more pages, waits at
     /// most `DeliveryOptions.drain` for answers to requests on the wire, settles them and releases its leases.
     package func run() async {
         // Unstructured because a cancelled caller must not cancel workers that still have answers to settle.
@@ -54,7 +55,7 @@ package final class DeliveryService: DeliveryEngine, Service {
         let rescuer = Rescuer(context, isOnlyProcess: options.isOnlyProcess)
         await rescuer.start()
         await RouteKeeper(context: context, isOnlyProcess: options.isOnlyProcess).start()
-        // Before anything is sent, because a share of a limit is smaller than all of it.
+        // Before anything is sent, because this server's share of a limit may be smaller than the whole limit.
         if !options.isOnlyProcess { await ServerPresence(context: context).note() }
         running.store(true, ordering: .relaxed)
         defer { running.store(false, ordering: .relaxed) }
@@ -75,7 +76,7 @@ package final class DeliveryService: DeliveryEngine, Service {
         while await context.stop.pause(sleeper, atMost: .seconds(3600)) {}
     }
 
-    /// Runs everything that settles: the workers end first, and then nobody adds stragglers.
+    /// Runs everything that settles: the workers end first, so that no stragglers are added afterwards.
     private func serveUntilStopped(_ rescuer: Rescuer) async {
         let poll = options.pollInterval
         await withDiscardingTaskGroup { late in
@@ -134,23 +135,23 @@ package final class DeliveryService: DeliveryEngine, Service {
 
 /// How a process delivers. The defaults are those of one process on its own database.
 package struct DeliveryOptions: Sendable {
-    /// Whether no other process can hold a lease, so that a start takes back all of them at once.
+    /// Whether no other process can hold a lease, so that all leases are taken back at the start.
     package var isOnlyProcess = true
     /// Whether messages are accepted but not sent.
     package var isPaused = false
     /// Pages in flight at once. It bounds memory, and what may be sent twice after a crash.
     package var pagesInFlightMax = Limits.pagesInFlightMax
-    /// How often the store is asked for work that no signal announced. At least a second.
+    /// How often the store is polled for work that no signal announced. At least a second.
     package var pollInterval: Duration = .seconds(1)
-    /// How long a stop waits for answers to requests on the wire.
+    /// How long the engine waits for answers to requests on the wire when it stops.
     package var drain: Duration = .seconds(Limits.drainSeconds)
-    /// Which devices of a page are sent to now; nil applies the rules of apps and messages.
+    /// Decides which devices of a page are sent to now; nil applies the rules of apps and messages.
     var gate: (any PageGate)?
 
     package init() {}
 }
 
-/// Stops the process's services, once and for all, and wakes those that sleep.
+/// Stops the process's services permanently, and wakes those that sleep.
 final class StopSwitch: Sendable {
     private struct State {
         var stoppedAt: Duration?
@@ -194,7 +195,7 @@ final class StopSwitch: Sendable {
     }
 
     /// Sleeps until `signal` is set, at most `duration`.
-    /// - Returns: Whether to go on: false when the process stops.
+    /// - Returns: Whether to continue: false when the process stops.
     func pause(_ signal: Signal, atMost duration: Duration) async -> Bool {
         guard !isOn else { return false }
         await signal.wait(atMost: duration, on: time)

@@ -13,7 +13,7 @@ package struct LabCommand: AsyncParsableCommand {
     package init() {}
 }
 
-/// `peal-lab fuzz`: feeds the HTTP/2 connection with random inputs until one fails or the limit is reached.
+/// `peal-lab fuzz`: feeds the HTTP/2 connection random inputs until one fails or the limit is reached.
 package struct FuzzCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "fuzz", abstract: "Feed the HTTP/2 connection with mutated frames and header blocks.")
@@ -70,7 +70,7 @@ package struct FuzzCommand: ParsableCommand {
         let clock = ContinuousClock()
         let start = clock.now
         let end = seconds.map { start + .seconds($0) }
-        // Without a limit, a bounded number.
+        // Without a limit, runs a fixed number.
         let most = runs ?? (seconds == nil ? 100_000 : Int.max)
         do throws(Fuzzer.Failure) {
             while fuzzer.runCount < most, end.map({ clock.now < $0 }) ?? true {

@@ -2,8 +2,8 @@ package import PealCore
 internal import Synchronization
 
 /// Caches clients that are pinned to one host and one checked address. A connection must use exactly the address that
-/// was checked, because the name may resolve to another one a moment later. The cache lends a client for each pin and
-/// returns idle ones to be closed.
+/// was checked, because the name may resolve to another one a moment later. The cache provides a client for each pin
+/// and hands back idle ones to be closed.
 package final class ClientCache<Client: Sendable>: Sendable {
     /// A host and the address that connections to it must use.
     package struct Pin: Sendable, Hashable {

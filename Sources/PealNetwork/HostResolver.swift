@@ -15,8 +15,7 @@ package protocol HostResolver: Sendable {
     func addresses(of host: String) async -> [IPAddress]
 }
 
-/// The system's resolver. It blocks, so it has threads of its own, which end with it; a slow name then delays no other
-/// work.
+/// The system's resolver. It blocks, so it has its own threads, which end with it; a slow name delays no other work.
 package final class SystemResolver: HostResolver {
     private let threads: NIOThreadPool
 

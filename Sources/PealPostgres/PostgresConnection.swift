@@ -3,7 +3,7 @@ internal import PealCore
 internal import PealStore
 
 /// One connection to the database, used by one thread. It stays in libpq's pipeline mode: a batch takes one round trip,
-/// and the first statement of a transaction takes its BEGIN along.
+/// and BEGIN is sent together with the first statement of its transaction.
 final class PostgresConnection: SQLConnection {
     private let handle: OpaquePointer
     private let settings: PostgresSettings
@@ -12,24 +12,24 @@ final class PostgresConnection: SQLConnection {
     private var parameters = BinaryParameters()
     /// Statements that begin the transaction, not sent yet.
     private var opening: [String] = []
-    /// Statements that go with the next one.
+    /// Statements that are sent together with the next one.
     private var posted: [(sql: String, values: [SQLValue])] = []
     private var isOpen = false
-    /// The first failure of the transaction, which undoes all of it whatever the caller makes of the error.
+    /// The first failure of the transaction, which rolls it back however the caller handles the error.
     private(set) var failure: PostgresFailure?
 
     /// Statements of a batch that are sent before their answers are read.
     private static let statementsInFlightMax = 256
 
     /// Connects.
-    /// - Parameter numbers: gives the numbers of series; nil takes them inside the transaction.
-    /// - Throws: `PostgresFailure`; `StoreStartFailure` when the server can never serve.
+    /// - Parameter numbers: issues the numbers of series; nil takes them inside the transaction.
+    /// - Throws: `PostgresFailure`; `StoreStartFailure` when the server is unsuitable.
     init(_ settings: PostgresSettings, numbers: PostgresNumbers?) throws {
         self.settings = settings
         self.numbers = numbers
         handle = try settings.connect()
         guard settings.preparesStatements else { return }
-        // Behind a pooler, other clients would inherit what is set for a session: there each transaction sets it.
+        // Behind a pooler, other clients would inherit the session's settings, so each transaction sets them.
         let result = PQexec(handle, settings.sessionSettings.map { "SET \($0)" }.joined(separator: "; "))
         defer { PQclear(result) }
         guard PQresultStatus(result) == PGRES_COMMAND_OK, PQenterPipelineMode(handle) == 1 else {
@@ -57,9 +57,9 @@ final class PostgresConnection: SQLConnection {
 /// Transactions.
 extension PostgresConnection {
     enum Isolation: String {
-        /// One consistent state.
+        /// Sees one consistent state.
         case read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        /// As if no other transaction ran at the same time; otherwise it fails with 40001 and is repeated.
+        /// Runs as if there were no other transaction; otherwise it fails with 40001 and is repeated.
         case write = "BEGIN ISOLATION LEVEL SERIALIZABLE"
         /// For statements that are safe by themselves, and for migrations.
         case plain = "BEGIN"
@@ -160,7 +160,7 @@ extension PostgresConnection {
         }
     }
 
-    /// One round trip: what opens the transaction, what was posted, and the statement for each set.
+    /// One round trip: the statements that open the transaction, the posted ones, and the statement for each set.
     /// - Returns: the results of the last.
     private func exchange(
         _ sql: String, _ sets: some Collection<[SQLValue]>, isPrepared: Bool
@@ -171,7 +171,7 @@ extension PostgresConnection {
         for statement in opening { try send(PQsendQueryParams(handle, statement, 0, nil, nil, nil, nil, 1)) }
         if !opening.isEmpty { isOpen = true }
         opening = []
-        // Not before ROLLBACK: in a failed transaction any other statement fails, and takes it along.
+        // Not before ROLLBACK: in a failed transaction every other statement fails, and ROLLBACK would not run.
         if isPrepared, failure == nil, statements.plansAreOld(after: sets.count + posted.count) {
             try send(PQsendQueryParams(handle, "DISCARD PLANS", 0, nil, nil, nil, nil, 1))
         }
@@ -188,7 +188,7 @@ extension PostgresConnection {
         }
     }
 
-    /// Sends a statement, and before it its preparation if it is `new`.
+    /// Sends a statement, preceded by its preparation if it is `new`.
     private func send(_ sql: String, _ values: [SQLValue], isPrepared: Bool, _ new: inout [String]) throws {
         parameters.encode(values)
         guard isPrepared, settings.preparesStatements else {
@@ -255,11 +255,11 @@ struct PreparedStatements {
     private var runs = 0
     private var runsAtDiscard = 0
 
-    /// The most runs between two times of planning.
+    /// The most runs between two plannings.
     private static let runsBetweenMax = 100_000
 
     /// Counts runs. True when statements should be planned again: PostgreSQL keeps a plan that it made for an empty
-    /// table, with any of its indexes, until somebody analyzes the table.
+    /// table, with any of its indexes, until the table is analyzed.
     mutating func plansAreOld(after more: Int) -> Bool {
         runs += more
         guard count > 0, runs - runsAtDiscard >= min(max(100, runsAtDiscard), Self.runsBetweenMax) else { return false }
@@ -267,7 +267,7 @@ struct PreparedStatements {
         return true
     }
 
-    /// A text that comes with other types than before is prepared again.
+    /// A statement with other parameter types than before is prepared again.
     mutating func use(of sql: String, _ types: [Oid]) -> Use {
         if let entry = entries[sql], entry.types == types { return Use(name: entry.name, isNew: false) }
         count += 1
@@ -311,7 +311,7 @@ struct BinaryParameters {
             if case .null = value { offsets.append(nil) } else { offsets.append(start) }
             lengths.append(Int32(bytes.count - start))
         }
-        // An empty value needs an address too.
+        // An empty value also needs an address.
         bytes.append(0)
         while formats.count < values.count { formats.append(1) }
     }

@@ -1,8 +1,8 @@
 package import PealCore
 package import PealStore
 
-/// A PostgreSQL database that any number of processes share. Transactions run on threads with connections of their
-/// own; the server commits concurrent ones together.
+/// A PostgreSQL database that any number of processes share. Transactions run on threads that each have a connection;
+/// the server commits concurrent ones together.
 package final class PostgresEngine: SQLEngine {
     package let settings: PostgresSettings
     private let numbers: PostgresNumbers
@@ -15,7 +15,8 @@ package final class PostgresEngine: SQLEngine {
 
     private static let readersPerLaneMax = 2
     private static let writersMax = 4
-    /// The most connections that one process has open: with those for settling, background work, numbers and signals.
+    /// The most connections that one process has open, including those for settling, background work, numbers and
+    /// signals.
     package static let connectionsMax = ReadLane.allCases.count * readersPerLaneMax + writersMax + 4
 
     package let dialect = SQLDialect.postgres
@@ -34,12 +35,12 @@ package final class PostgresEngine: SQLEngine {
         requestReaders = workers("read.request", Self.readersPerLaneMax)
         heavyReaders = workers("read.heavy", Self.readersPerLaneMax)
         writers = workers("write", Self.writersMax, priorities: 2, waitingMax: Limits.writerItemsWaitingMax)
-        // One, because the settlements of a slice must be applied in order. Each write holds many.
+        // One, because the settlements of a slice must be applied in order. Each write contains many.
         settlers = workers("settle", 1)
         background = workers("rest", 1, waitingMax: Limits.writerItemsWaitingMax)
     }
 
-    /// Connects once, to find out early what is wrong.
+    /// Connects once, to detect problems early.
     /// - Throws: `StoreStartFailure`.
     package func check() throws {
         do {
@@ -82,14 +83,14 @@ package final class PostgresEngine: SQLEngine {
         return try await run(workers, priority: lane == .control ? 1 : 0) { try $0.transact(.write, body) }
     }
 
-    /// Any 63 bits that no other program on the database uses.
+    /// An arbitrary number of 63 bits that no other program on the database uses.
     private static let migrationLock: Int64 = 0x7065_616C_6D69_6772
     /// An index on a large table may take long, and another process may be building it.
     private static let migrationSecondsMax = 24 * 3600
 
     package func migrate(_ body: @escaping @Sendable (any SQLConnection) throws -> Void) async throws {
         try await run(background) { session in
-            // Each statement sees what committed before it, above all what another process did while this one waited.
+            // Each statement sees what was committed before it, especially by another process while this one waited.
             try session.transact(.plain, statementSecondsMax: Self.migrationSecondsMax) { connection in
                 try connection.query("SELECT pg_advisory_xact_lock($1)", [.int(Self.migrationLock)]) { _ in }
                 try body(connection)
@@ -97,14 +98,15 @@ package final class PostgresEngine: SQLEngine {
         }
     }
 
-    /// As `migrationLock`.
+    /// Like `migrationLock`.
     private static let exclusiveLock: Int64 = 0x7065_616C_6368_6169
 
     package func exclusively<R: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> R
     ) async throws -> R {
         try await run(background) { session in
-            // Not serializable: a serializable transaction that reads new rows could undo those that add them.
+            // Not serializable: a serializable transaction that reads new rows could make the transactions that add
+            // them fail.
             try session.transact(.plain) { connection in
                 try connection.query("SELECT pg_advisory_xact_lock($1)", [.int(Self.exclusiveLock)]) { _ in }
                 return try body(connection)

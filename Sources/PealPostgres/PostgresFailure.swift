@@ -7,7 +7,7 @@ struct PostgresFailure: Error, CustomStringConvertible {
     let state: String?
     let description: String
 
-    /// The error that a statement was answered with.
+    /// The error in the answer to a statement.
     init(_ result: OpaquePointer) {
         func field(_ name: Character) -> String? {
             PQresultErrorField(result, Int32(name.asciiValue ?? 0)).map { String(cString: $0) }
@@ -31,15 +31,15 @@ struct PostgresFailure: Error, CustomStringConvertible {
     /// The statement was sent in a transaction that an earlier error had ended.
     static let aborted = PostgresFailure(state: "25P02", "an earlier statement of the transaction failed")
 
-    /// What a caller may do about it.
+    /// How a caller may react.
     enum Remedy {
-        /// The same transaction may succeed at once, because another one was in its way.
+        /// The same transaction may succeed immediately, because it conflicted with another one.
         case again
-        /// A twin of a row was inserted, perhaps by another transaction: then a repetition sees it.
+        /// A row with the same unique key exists. If another transaction inserted it, a repetition sees it.
         case meetTwin
         /// The same transaction may succeed on another connection.
         case reconnect
-        /// Only time helps.
+        /// Wait before trying again.
         case wait
         /// The statement is wrong.
         case none
@@ -51,11 +51,11 @@ struct PostgresFailure: Error, CustomStringConvertible {
         // Serialization failure, deadlock, lock not available.
         case "40001", "40P01", "55P03": return .again
         case "23505": return .meetTwin
-        // A pooler between moved us to a server that does not know our prepared statement; a standby.
+        // A pooler moved the connection to a server that does not have the prepared statement, or to a standby.
         case "26000", "25006": return .reconnect
         // Shutdown of the server, or of this connection; the server is starting.
         case "57P01", "57P02", "57P03", "57P05", "25P03": return .reconnect
-        // The statement time-out, and whatever lacks room.
+        // The statement time-out, and insufficient resources.
         case "57014": return .wait
         default: break
         }
@@ -66,7 +66,7 @@ struct PostgresFailure: Error, CustomStringConvertible {
         }
     }
 
-    /// Whether a COMMIT that ended so may have been carried out.
+    /// Whether a COMMIT that ended with this error may have taken effect.
     var hidesCommit: Bool {
         guard let state else { return true }
         return state.hasPrefix("57P") || state.hasPrefix("08")

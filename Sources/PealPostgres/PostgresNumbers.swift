@@ -2,15 +2,15 @@ internal import PealCore
 internal import PealStore
 internal import Synchronization
 
-/// Gives numbers of series in blocks that are taken in transactions of their own, so that a transaction that uses one
-/// does not hold the series' row until it commits. Numbers that are not used are lost.
+/// Issues numbers of series from blocks that are taken in separate transactions, so that a transaction that uses a
+/// number does not lock the series' row until it commits. Unused numbers are lost.
 final class PostgresNumbers: Sendable {
     private struct State {
         var connection: Box?
         var blocks: [String: ClosedRange<Int64>] = [:]
     }
 
-    /// Lets the connection live inside the mutex.
+    /// Allows the connection to be stored in the mutex.
     private final class Box: @unchecked Sendable {
         // Only used while the mutex is locked.
         let connection: PostgresConnection
@@ -26,7 +26,7 @@ final class PostgresNumbers: Sendable {
 
     init(_ settings: PostgresSettings) { self.settings = settings }
 
-    /// nil when it can be taken only inside the transaction, such as that of an app which the transaction creates.
+    /// nil when it can be taken only inside the transaction, for example for an app that the transaction creates.
     func next(in series: NumberSeries) throws -> Int64? {
         try state.withLock { state in
             if let number = Self.take(series.name, &state) { return number }
@@ -40,7 +40,7 @@ final class PostgresNumbers: Sendable {
             } catch let failure as PostgresFailure {
                 box.connection.rollback()
                 if failure.remedy == .reconnect { state.connection = nil }
-                // The row is locked, perhaps by the transaction that waits here.
+                // The row is locked, perhaps by the transaction that waits for this number.
                 if failure.remedy == .again { return nil }
                 throw failure
             }
@@ -54,8 +54,8 @@ final class PostgresNumbers: Sendable {
         return block.lowerBound
     }
 
-    /// The last number of the new block. It need not reach the disk by itself: the commit of whoever uses a number
-    /// carries it along.
+    /// The last number of the new block. It need not be flushed to disk separately: the commit that uses a number
+    /// flushes it too.
     private static func raise(_ series: NumberSeries, _ connection: PostgresConnection) throws -> Int64? {
         connection.begin(.plain)
         _ = try connection.execute("SET LOCAL lock_timeout = 100", [])

@@ -5,7 +5,7 @@ internal import PealStore
 final class PostgresResult {
     private let handle: OpaquePointer
 
-    /// Takes the result over.
+    /// Takes ownership of the result.
     init(_ handle: OpaquePointer) { self.handle = handle }
 
     deinit { PQclear(handle) }
@@ -38,7 +38,8 @@ struct PostgresRow: SQLRow {
         case PostgresType.int4: return Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
         case PostgresType.int2: return Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
         case PostgresType.bool: return Int64(bytes.load(as: UInt8.self))
-        // No statement reads a number as anything else; `numeric`, the sum of bigints, must be cast in the statement.
+        // Statements read numbers only as these types; `numeric`, the type of a sum of bigints, must be cast in the
+        // statement.
         default: preconditionFailure("a column that is read as a number has another type")
         }
     }

@@ -4,12 +4,12 @@ internal import PealStore
 
 /// How to connect.
 package struct PostgresSettings: Sendable {
-    /// A libpq URI, with whatever libpq knows about TLS, several hosts and time-outs.
+    /// A libpq URI, with libpq's parameters for TLS, several hosts and time-outs.
     package let url: String
-    /// False behind a PgBouncer in transaction mode: then nothing is kept on a connection from one transaction to the
-    /// next, neither prepared statements nor settings.
+    /// False behind a PgBouncer in transaction mode: then a connection keeps nothing from one transaction to the next,
+    /// neither prepared statements nor settings.
     package let preparesStatements: Bool
-    /// Receives a line when the connection is lost and when it is back.
+    /// Receives a line when the connection is lost and when it is restored.
     package let report: @Sendable (String) -> Void
 
     package init(
@@ -22,7 +22,7 @@ package struct PostgresSettings: Sendable {
 
     /// Longer statements end with 57014.
     static let statementMillisecondsMax = 5000
-    /// A process that stops in the middle of a transaction loses it after this.
+    /// A transaction is aborted if its process is idle for this long.
     private static let idleMillisecondsMax = 10_000
     /// PostgreSQL 15.
     private static let versionMin: Int32 = 150_000
@@ -37,7 +37,7 @@ package struct PostgresSettings: Sendable {
     }
 
     /// Opens a connection. The URL may override what comes before it.
-    /// - Throws: `PostgresFailure`; `StoreStartFailure` when the server can never serve.
+    /// - Throws: `PostgresFailure`; `StoreStartFailure` when the server is unsuitable.
     func connect() throws -> OpaquePointer {
         let options: KeyValuePairs<String, String> = [
             "connect_timeout": "5", "tcp_user_timeout": "10000", "target_session_attrs": "read-write",
@@ -61,7 +61,7 @@ package struct PostgresSettings: Sendable {
 
     private static func connect(_ options: KeyValuePairs<String, String>) -> OpaquePointer? {
         let texts = options.flatMap { [$0.key, $0.value] }.map { Array($0.utf8CString) }
-        // One buffer for all texts, so that their addresses hold at the same time.
+        // One buffer for all texts, so that their addresses are valid at the same time.
         let buffer = texts.flatMap { $0 }
         var offsets: [Int] = []
         var offset = 0

@@ -11,8 +11,8 @@ internal import Synchronization
     internal import Musl
 #endif
 
-/// Short messages between the processes on a database, over LISTEN and NOTIFY on a connection and a thread of their
-/// own. They are hints: one that is sent while a process has no connection never reaches it.
+/// Short messages between the processes that share a database, over LISTEN and NOTIFY on a separate connection and
+/// thread. They are hints: a process does not receive messages that are sent while it has no connection.
 package final class PostgresSignals: Sendable {
     package enum Event: Sendable, Hashable {
         /// Another process sent this.
@@ -31,7 +31,7 @@ package final class PostgresSignals: Sendable {
     private static let interval: Duration = .milliseconds(50)
     /// PostgreSQL's limit is 8,000 bytes.
     private static let payloadBytesMax = 7900
-    /// What waits while there is no connection; later signals are dropped.
+    /// How many signals wait while there is no connection; further ones are dropped.
     private static let waitingMax = 10_000
     private static let channel = "peal"
 
@@ -54,7 +54,7 @@ package final class PostgresSignals: Sendable {
         Glibc.close(wake.write)
     }
 
-    /// Sends `text`, which has no line ends, to all other processes, within a moment.
+    /// Sends `text`, which has no line breaks, to all other processes after a short delay.
     package func send(_ text: String) {
         state.withLock { state in
             if state.waiting.count < Self.waitingMax { state.waiting.append(text) }
@@ -88,7 +88,7 @@ package final class PostgresSignals: Sendable {
 
     private func wakeThread() { _ = write(wake.write, [1], 1) }
 
-    /// One connection, from its begin to its end.
+    /// One connection, from beginning to end.
     private func listen(_ receive: (Event) -> Void) {
         guard let handle = try? settings.connect() else { return rest(milliseconds: 500) }
         defer { PQfinish(handle) }
@@ -124,7 +124,7 @@ package final class PostgresSignals: Sendable {
         while read(wake.read, &bytes, bytes.count) > 0 {}
     }
 
-    /// Sends what fits into one notification. What could not be sent waits again.
+    /// Sends what fits into one notification. Signals that could not be sent are queued again.
     private func sendNext(_ handle: OpaquePointer) -> Bool {
         let taken = state.withLock { state in
             var size = 0

@@ -4,10 +4,10 @@ internal import PealCore
 internal import PealStore
 internal import Synchronization
 
-/// Threads that share a queue of work, each with a connection of its own. libpq blocks, so none of its calls runs on
-/// Swift's thread pool. A thread starts when work waits and no other one is idle.
+/// Threads that share a work queue, each with its own connection. libpq blocks, so none of its calls runs on Swift's
+/// thread pool. A thread starts when work waits and no other one is idle.
 final class PostgresWorkers: Sendable {
-    /// Work for a thread's connection. It ends by itself when the database is not available.
+    /// Work for a thread's connection. It fails by itself when the database is not available.
     typealias Job = @Sendable (PostgresSession) -> Void
 
     private struct State {
@@ -93,16 +93,16 @@ final class PostgresWorkers: Sendable {
     }
 }
 
-/// The connection of one thread, made when it is needed and again after it was lost.
+/// The connection of one thread, opened when it is needed and reopened after it was lost.
 final class PostgresSession {
     private let settings: PostgresSettings
     private let numbers: PostgresNumbers?
     private var connection: PostgresConnection?
     private var backOff = BackOff()
 
-    /// Repetitions of a transaction that others were in the way of.
+    /// Repetitions of a transaction that conflicted with others.
     private static let attemptsMax = 20
-    /// Repetitions because a row had a twin. If it still has one, the statement is wrong.
+    /// Repetitions because of a unique violation. If it persists, the statement is wrong.
     private static let twinsMax = 12
     /// Repetitions after a lost connection.
     private static let connectionsMax = 3
@@ -112,7 +112,7 @@ final class PostgresSession {
         self.numbers = numbers
     }
 
-    /// Runs `body` in a transaction, again when that may help.
+    /// Runs `body` in a transaction, and repeats it if that may help.
     /// - Throws: what `body` throws, or what callers may see of the database's failure.
     func transact<R>(
         _ isolation: PostgresConnection.Isolation, statementSecondsMax: Int? = nil,
@@ -131,7 +131,7 @@ final class PostgresSession {
                 drop(unknown.failure)
                 throw PostgresFailure.unavailable
             } catch {
-                // The body may have turned the failure into an error of its own.
+                // The body may have turned the failure into another error.
                 let failure = connection.failure ?? error as? PostgresFailure
                 connection.rollback()
                 if connection.isLost { drop(failure) }
@@ -148,7 +148,7 @@ final class PostgresSession {
         }
     }
 
-    /// Waits a moment that is longer each time and never the same for two, so that they do not meet again.
+    /// Waits for a random time that grows with each attempt, so that two transactions do not conflict again.
     private static func pause(_ attempt: Int) {
         let microseconds = UInt32.random(in: 0...(500 << UInt32(min(attempt, 7))))
         usleep(microseconds)
@@ -176,7 +176,7 @@ final class PostgresSession {
         }
     }
 
-    /// The first failure may be that of a server which is just going.
+    /// The first failure may come from a server that is just shutting down.
     private func connect() throws -> PostgresConnection {
         if !backOff.isRunning, let connection = try? PostgresConnection(settings, numbers: numbers) {
             return connection
@@ -184,7 +184,7 @@ final class PostgresSession {
         return try PostgresConnection(settings, numbers: numbers)
     }
 
-    /// How long not to try to connect.
+    /// How long to wait before the next attempt to connect.
     private struct BackOff {
         private var duration = Duration.zero
         private var end = ContinuousClock.now

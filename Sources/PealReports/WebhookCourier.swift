@@ -5,9 +5,9 @@ internal import Synchronization
 
 /// Sends the events in the outbox to webhooks, and retries for a day until the receiver accepts them.
 ///
-/// Each webhook has a lane of its own, so that a slow receiver delays no other. All state is in the store: an event
-/// becomes a delivery in one transaction, and a delivery is leased while it is sent. After a crash it is sent again
-/// under the same id, and several processes on one database share the work.
+/// Each webhook has its own lane, so that a slow receiver delays no other. All state is in the store: an event becomes
+/// a delivery in one transaction, and a delivery is leased while it is sent. After a crash it is sent again under the
+/// same id, and several processes that use one database share the work.
 package final class WebhookCourier: Service {
     /// How long a stop waits for requests in flight.
     private static let drain: Duration = .seconds(5)

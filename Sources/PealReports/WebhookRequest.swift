@@ -25,7 +25,7 @@ package struct WebhookRequest: Sendable, Hashable {
         self.body = body
         var headers = [("content-type", "application/json"), ("user-agent", "Peal")]
         if case .signature = webhook.authentication, form.naming == .standard {
-            // The signature brings the same names.
+            // The signature adds headers with the same names.
         } else {
             headers += Self.naming(delivery, form, now: now)
         }
@@ -67,7 +67,7 @@ package struct WebhookRequest: Sendable, Hashable {
         }
     }
 
-    /// Standard Webhooks 1.0, "Signature scheme": HMAC-SHA256 over `id.timestamp.body`, in base64 behind its version.
+    /// Standard Webhooks 1.0, "Signature scheme": HMAC-SHA256 over `id.timestamp.body`, in base64 after its version.
     static func signature(of body: [UInt8], id: String, seconds: Int64, key: [UInt8]) -> String {
         let signed = Array("\(id).\(seconds).".utf8) + body
         let code = HMAC<SHA256>.authenticationCode(for: signed, using: SymmetricKey(data: key))

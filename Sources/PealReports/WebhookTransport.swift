@@ -92,7 +92,7 @@ package final class CheckedTransport: WebhookTransport {
         let addresses = await resolver.addresses(of: target.host)
         guard !addresses.isEmpty else { return .failed(.unknownHost) }
         guard addresses.allSatisfy({ target.allows($0.bytes) }) else { return .failed(.privateAddress) }
-        // The lease lasts for the request only: after a long wait for the resolver it must not start any more.
+        // The lease lasts for the request only: after a long wait for the resolver, the request must not start.
         guard time.uptime - begun < .seconds(Limits.webhookTimeoutSeconds) else { return .failed(.timeout) }
         let pin = ClientCache<HTTPClient>.Pin(host: target.host, address: addresses[attempt % addresses.count])
         return await clients.withClient(pin) { await exchange(request, $0) } ?? .failed(.noConnection)
@@ -141,7 +141,7 @@ package final class CheckedTransport: WebhookTransport {
     private static func failure(_ error: any Error) -> WebhookFailure {
         switch error {
         case let error as HTTPClientError:
-            // A closed port looks like an open one that does not answer.
+            // A closed port must look like an open one that does not answer.
             let unconnected: [HTTPClientError] = [.connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout]
             if unconnected.contains(error) { return .noConnection }
             return [.deadlineExceeded, .readTimeout].contains(error) ? .timeout : .connectionLost

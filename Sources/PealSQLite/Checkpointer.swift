@@ -2,12 +2,12 @@ internal import GRDB
 internal import GRDBSQLite
 internal import Synchronization
 
-/// Moves pages from the write-ahead log into the database, on a connection of its own, so that no commit waits for it.
+/// Moves pages from the write-ahead log into the database, on its own connection, so that no commit waits for it.
 ///
 /// SQLite before 3.51.3 can lose committed pages when a commit restarts the log while a checkpoint that has nothing to
-/// move is running (https://sqlite.org/wal.html, "The WAL-Reset Bug"). So a checkpoint beside the writer only starts
-/// when there are pages to move, which keeps the log from restarting until it ends, and the log is truncated between
-/// two commits on the writer's thread.
+/// move is running (https://sqlite.org/wal.html, "The WAL-Reset Bug"). So a checkpoint that runs concurrently with the
+/// writer starts only when there are pages to move, which keeps the log from restarting until the checkpoint ends, and
+/// the log is truncated between two commits on the writer's thread.
 final class Checkpointer: Sendable {
     /// Pages of 4 KiB between two checkpoints.
     private static let pagesBetween: Int32 = 4000
@@ -23,7 +23,7 @@ final class Checkpointer: Sendable {
         var pagesHighest: Int32 = 0
         var isRunning = false
 
-        /// What to do now; nil while nothing is due.
+        /// What to do now; nil if nothing is due.
         mutating func begin(writerRests: Bool) -> Action? {
             let left = pages - pagesAtLast
             let isLong = pagesHighest >= Checkpointer.pagesBetween
@@ -78,8 +78,8 @@ final class Checkpointer: Sendable {
     private enum Action { case move, truncate }
 
     /// Called by the writer between two commits. A busy writer is delayed only when the log has reached its limit. When
-    /// it rests, pages are moved beside it and then the log is truncated.
-    /// - Parameter look: makes the writer call this again; called once pages were moved.
+    /// the writer is idle, pages are moved concurrently and then the log is truncated.
+    /// - Parameter look: makes the writer call this again; called once pages have been moved.
     func checkpointIfDue(writerRests: Bool, thenLook look: @escaping @Sendable () -> Void) {
         switch state.withLock({ $0.begin(writerRests: writerRests) }) {
         case .move?:
@@ -100,7 +100,7 @@ final class Checkpointer: Sendable {
         let moved = try? database.checkpoint(.passive)
         state.withLock { state in
             state.isRunning = false
-            // Pages that a reader still needs wait for the next time.
+            // Pages that a reader still needs are moved next time.
             state.pagesAtLast = moved.map { Int32($0.walFrameCount) } ?? state.pages
         }
     }

@@ -4,8 +4,8 @@ internal import PealCore
 internal import PealStore
 internal import Synchronization
 
-/// The connections for reads. Each lane has a number of its own, so no lane waits for another. A connection has a
-/// thread queue of its own.
+/// The connections for reads. Each lane has its own connections, so no lane waits for another. Each connection has its
+/// own dispatch queue.
 final class Readers: Sendable {
     private struct Lane {
         var free: [DatabaseQueue]
@@ -13,7 +13,7 @@ final class Readers: Sendable {
         /// Waiters before this index were woken.
         var first = 0
 
-        /// The waiter that gets the connection; without one it is free.
+        /// The waiter that gets the connection; if there is none, the connection is free.
         mutating func next(_ connection: DatabaseQueue) -> CheckedContinuation<DatabaseQueue, Never>? {
             guard first < waiters.count else {
                 free.append(connection)
@@ -30,7 +30,7 @@ final class Readers: Sendable {
         }
     }
 
-    /// Heavy reads keep a processor busy for their whole life, so at least half of the processors remain for others.
+    /// A heavy read keeps a processor busy until it ends, so these use at most half of the processors.
     static func count(_ lane: ReadLane, processors: Int = ProcessInfo.processInfo.activeProcessorCount) -> Int {
         switch lane {
         case .delivery: 4
@@ -42,7 +42,7 @@ final class Readers: Sendable {
     private let connections: [DatabaseQueue]
     private let lanes: Mutex<[ReadLane: Lane]>
 
-    /// - Parameter configuration: of the writer's connection.
+    /// - Parameter configuration: the configuration of the writer's connection.
     /// - Throws: when the file cannot be opened.
     init(path: String, _ configuration: Configuration) throws {
         var configuration = configuration

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import PealStore
 
-/// Copies a database, also while a server uses it.
+/// Copies a database, even while a server uses it.
 package enum SQLiteBackup {
     /// Writes a consistent copy of the database at `path` to `target`, which must not exist. The copy has no
     /// write-ahead log.
@@ -40,7 +40,7 @@ package enum SQLiteBackup {
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    /// Writes a file to the disk.
+    /// Flushes a file to the disk.
     private static func makeDurable(_ path: String) throws {
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         try file.synchronize()

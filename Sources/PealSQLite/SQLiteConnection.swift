@@ -54,7 +54,7 @@ struct SQLiteConnection: SQLConnection {
     private func run(_ statement: OpaquePointer) throws -> Int {
         let before = sqlite3_total_changes(database.sqliteConnection)
         while try step(statement) {}
-        // A statement that changes no table leaves `sqlite3_changes` at the value of the one before.
+        // A statement that changes no table leaves `sqlite3_changes` at the value of the previous statement.
         guard sqlite3_total_changes(database.sqliteConnection) != before else { return 0 }
         return Int(sqlite3_changes(database.sqliteConnection))
     }
@@ -67,10 +67,10 @@ struct SQLiteConnection: SQLConnection {
         }
     }
 
-    /// Lends the prepared statement of `sql`, and resets it and clears its values afterwards.
+    /// Passes the prepared statement of `sql` to the body, and afterwards resets it and clears its values.
     private func withStatement<R>(_ sql: String, _ body: (OpaquePointer) throws -> R) throws -> R {
         var prepared = try database.cachedStatement(sql: sql)
-        // A caller is still stepping the same text: this run needs a statement of its own.
+        // A caller is still stepping the same statement, so this run needs another one.
         if sqlite3_stmt_busy(prepared.sqliteStatement) != 0 { prepared = try database.makeStatement(sql: sql) }
         let statement = prepared.sqliteStatement
         defer {
@@ -181,7 +181,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
 
     /// Whether a page that the statement needed is damaged. Statements that do not need it still work.
     var isDamage: Bool { code & 0xFF == SQLITE_CORRUPT }
-    /// Whether there is no room to write.
+    /// Whether the disk is full.
     var isFull: Bool { code & 0xFF == SQLITE_FULL }
 
     /// The failure behind an error; nil when the database is not at fault.

@@ -73,7 +73,7 @@ package final class SQLiteEngine: SQLEngine {
 
 /// Creates and opens the database file.
 enum SQLiteFile {
-    /// Of every connection for the store's reads and writes.
+    /// The configuration of every connection for the store's reads and writes.
     static var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "peal.store"
@@ -112,7 +112,7 @@ enum SQLiteFile {
     }
 }
 
-/// Keeps a second process off a database: an exclusive advisory lock (`flock`) on a file beside it. The system
+/// Keeps a second process off a database: an exclusive advisory lock (`flock`) on a file next to it. The system
 /// releases it when the process ends, even if it is killed.
 final class FileLock: Sendable {
     private let descriptor: Int32

@@ -65,7 +65,7 @@ final class Writer: Sendable {
             checkpointer.makeRoom()
             if let outcomes = try? outcomes(of: batch, database) { return finish(batch, outcomes) }
         }
-        // Only writes that need the damaged page fail: each is tried alone.
+        // Only writes that need the damaged page fail, so each is tried alone.
         if failure?.isDamage == true, batch.count > 1 {
             for item in batch { commit([item], database) }
             return
@@ -129,7 +129,7 @@ final class Writer: Sendable {
     }
 }
 
-/// The writes that wait, by lane. Each lane has its own bound, so that none can fill the queue for another.
+/// The writes that wait, by lane. Each lane has its own limit, so that none can fill the queue for another.
 final class WriteQueue: Sendable {
     private struct Lane {
         private var items: [WriteItem] = []
@@ -191,7 +191,7 @@ final class WriteQueue: Sendable {
     /// Refuses every later write.
     func close() { state.withLock { $0.isClosed = true } }
 
-    /// The most items of a lane that may wait; nil for no bound, because what was sent must be settled.
+    /// The most items of a lane that may wait; nil for no limit, because what was sent must be settled.
     private static func waitingMax(_ lane: WriteLane) -> Int? {
         switch lane {
         case .intake, .rest: Limits.writerItemsWaitingMax
@@ -199,8 +199,9 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// The most items of a lane in one commit. A settle carries up to a thousand devices and background work may read a
-    /// lot, so a commit takes few of them; but it always leaves room for them, however busy the intake is.
+    /// The most items of a lane in one commit. A settlement contains up to a thousand devices and background work may
+    /// read a lot, so a commit takes only a few of them; but it always leaves room for them, however busy the intake
+    /// is.
     private static func countMax(_ lane: WriteLane) -> Int {
         switch lane {
         case .intake: Limits.writerItemsPerCommitMax - 64 - 32 - 4
@@ -211,10 +212,10 @@ final class WriteQueue: Sendable {
     }
 }
 
-/// A write that waits for its turn.
+/// A waiting write.
 struct WriteItem: Sendable {
     let lane: WriteLane
-    /// Runs inside the transaction and returns what wakes the caller once the transaction is durable.
+    /// Runs inside the transaction and returns a closure that wakes the caller once the transaction is durable.
     let run: @Sendable (any SQLConnection) throws -> @Sendable () -> Void
     /// Reports the failure to the caller.
     let fail: @Sendable (any Error) -> Void

@@ -26,9 +26,9 @@ private enum BackupFolder {
     }
 }
 
-/// Writes a consistent copy of the database to a folder, also while a server uses the database. Files get mode 0600.
+/// Writes a consistent copy of the database to a folder, even while a server uses the database. Files get mode 0600.
 /// - Returns: lines to print.
-/// - Throws: `ConfigurationFailure` for a store that has backups of its own; otherwise why there is no backup.
+/// - Throws: `ConfigurationFailure` for a store that has its own backup tools; otherwise why there is no backup.
 package func backUpStore(_ configuration: ServerConfiguration, to folder: String) async throws -> String {
     PrivateFiles.fromNowOn()
     guard case .sqlite(let path) = configuration.store else {
@@ -64,7 +64,7 @@ package func backUpStore(_ configuration: ServerConfiguration, to folder: String
 
 /// Puts the database of a backup where the configuration says that the store is.
 /// - Returns: lines to print.
-/// - Throws: `StoreStartFailure` when there is a store already, or the backup is damaged.
+/// - Throws: `StoreStartFailure` when a store already exists, or the backup is damaged.
 package func restoreStore(_ configuration: ServerConfiguration, from folder: String) async throws -> String {
     PrivateFiles.fromNowOn()
     guard case .sqlite(let path) = configuration.store else {

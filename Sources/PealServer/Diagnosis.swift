@@ -27,7 +27,7 @@ package struct Diagnosis: Sendable {
     package private(set) var checks: [Check] = []
     /// The credentials that were found; nil while they are unknown.
     package private(set) var credentials: [CredentialRecord]?
-    /// Whether a running server uses the store. Then only that server can report on its content.
+    /// Whether a running server uses the store. In this case, only that server can report on its content.
     package var isStoreInUse = false
 
     package init() {}

@@ -6,7 +6,7 @@ package import PealCore
 internal import PealSQLite
 internal import PealStore
 
-/// Checks what a server needs without starting one. It creates, changes and sends nothing.
+/// Checks everything that a server needs, without starting one. It creates, changes and sends nothing.
 package struct Doctor: Sendable {
     let configuration: ServerConfiguration
     let time: any TimeSource
@@ -23,7 +23,7 @@ package struct Doctor: Sendable {
     /// The time of the diagnosis.
     package var now: Timestamp { time.now }
 
-    /// A clock before this version's first release is wrong.
+    /// A clock that shows a time before this version's first release is wrong.
     private static let beginning = Timestamp(rfc3339: "2026-01-01T00:00:00Z")
 
     /// Checks the clock, the files, and the store and its content.

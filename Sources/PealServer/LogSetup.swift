@@ -4,7 +4,7 @@ internal import Logging
 internal import PealCore
 internal import Synchronization
 
-/// The log of the process: its level, which may change while it runs, and where it goes.
+/// The log of the process: its level, which may change at run time, and its destination.
 final class ServerLog: Sendable {
     private let current: Mutex<Logger.Level>
     private let format: ServerConfiguration.LogFormat
@@ -30,7 +30,7 @@ final class ServerLog: Sendable {
     }
 }
 
-/// Takes the entries of one logger.
+/// Receives the entries of one logger.
 struct ServerLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
     let label: String
@@ -93,7 +93,7 @@ struct LogEntry {
         }
     }
 
-    /// For people: time, level, message, and the metadata as `name=value`.
+    /// The text format: time, level, message, and the metadata as `name=value`.
     var text: String {
         let level = level.rawValue.uppercased()
         let padded = level + String(repeating: " ", count: max(0, 8 - level.count))
@@ -115,8 +115,8 @@ struct LogEntry {
     }
 }
 
-/// Writes lines on a thread of its own, so that a reader of the log that stops reading does not stop the server. Beyond
-/// a bound it drops lines and says how many.
+/// Writes lines on its own thread, so that a stalled reader of the log does not stop the server. Beyond a limit it
+/// drops lines and logs how many.
 final class LogOutput: Sendable {
     private struct State {
         var lines: [String] = []

@@ -38,13 +38,13 @@ package struct ServerNetwork: Sendable {
         self.init(network, keys: [], makeProvider: makeProvider)
     }
 
-    /// What every provider is given besides its own configuration.
+    /// What every provider receives in addition to its own configuration.
     package struct Surroundings: Sendable {
         package let eventLoopGroup: any EventLoopGroup
         package let time: any TimeSource
         package let randomness: any Randomness
         package let logger: Logger
-        /// Where several servers share tokens; nil for one server.
+        /// The store in which several servers share tokens; nil for one server.
         package let store: (any Store)?
     }
 

@@ -44,7 +44,7 @@ struct ReloadService: Service {
     }
 }
 
-/// A service that logs show by its name. Libraries print services with everything in them otherwise.
+/// A service that appears in logs by its name. Otherwise, libraries print services with all their contents.
 struct NamedService: Service, CustomStringConvertible {
     let description: String
     let service: any Service
@@ -57,7 +57,8 @@ struct NamedService: Service, CustomStringConvertible {
     func run() async throws { try await service.run() }
 }
 
-/// A provider that can be replaced by one with another configuration. Pages that the former one has are answered by it.
+/// A provider that can be replaced by one with another configuration. The former provider still answers the pages that
+/// it has.
 final class ReloadableProvider: Provider {
     typealias Make = @Sendable (ServerConfiguration) throws -> any Provider
 
@@ -66,7 +67,7 @@ final class ReloadableProvider: Provider {
         var fingerprint: [UInt8]
     }
 
-    /// How long a former provider may finish its pages.
+    /// How long a former provider may take to finish its pages.
     private static let farewell = Duration.seconds(Limits.drainSeconds)
 
     let name: ProviderName
@@ -84,8 +85,8 @@ final class ReloadableProvider: Provider {
 
     private var provider: any Provider { state.withLock { $0.provider } }
 
-    /// Makes another provider if the configuration of this network or the trust roots changed.
-    /// - Throws: what making it throws; then the present one stays.
+    /// Creates another provider if the configuration of this network or the trust roots have changed.
+    /// - Throws: the error of creating it; in this case the present one stays.
     func reload(_ configuration: ServerConfiguration, time: any TimeSource) throws {
         let fingerprint = Self.fingerprint(network, configuration)
         guard fingerprint != state.withLock({ $0.fingerprint }) else { return }
@@ -140,7 +141,7 @@ final class ReloadableProvider: Provider {
     func close() async { await provider.close() }
 }
 
-/// The broadcast channels of whichever provider is present.
+/// The broadcast channels of the current provider.
 private struct ReloadableChannels: ChannelDirectory {
     let provider: ReloadableProvider
 

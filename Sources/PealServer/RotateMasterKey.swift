@@ -4,9 +4,9 @@ internal import PealStore
 
 /// Replaces the master key of the store.
 /// - Parameters:
-///   - file: holds the next key, and is made if it does not exist. nil for one beside the present key's file, which it
-///     replaces in the end.
-///   - prepares: only makes both keys valid, so that servers can be restarted before the replacement.
+///   - file: contains the next key, and is created if it does not exist. nil for one next to the present key's file,
+///     which it finally replaces.
+///   - prepares: only makes both keys valid, so that servers can be restarted before the replacement is finished.
 /// - Returns: lines to print.
 /// - Throws: `ConfigurationFailure` when the present key is not in a file and `file` is nil.
 package func rotateMasterKey(
@@ -41,7 +41,7 @@ package func rotateMasterKey(
             Set PEAL_MASTER_KEY_FILE=\(nextFile) before you start the server, and keep a copy of the file elsewhere.
             """
     }
-    // While both keys are valid: whichever file a server finds, it starts.
+    // Done while both keys are valid, so that a server starts with either file.
     let former = present + ".former"
     if FileManager.default.fileExists(atPath: former) { try FileManager.default.removeItem(atPath: former) }
     try FileManager.default.moveItem(atPath: present, toPath: former)

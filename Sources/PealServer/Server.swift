@@ -16,7 +16,7 @@ internal import PealStore
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// The composition root: the only part that knows all others and connects them.
+/// The composition root: the only part that imports all others and connects them.
 struct Server {
     let configuration: ServerConfiguration
     let networks: [ServerNetwork]
@@ -52,7 +52,7 @@ struct Server {
     /// Opens the store, serves until a signal or a failure, and closes the store.
     func run() async throws {
         PrivateFiles.fromNowOn()
-        // Until the reload service listens to it, it must not end the process.
+        // Until the reload service handles the signal, it must not end the process.
         signal(SIGHUP, SIG_IGN)
         _ = ProcessFigures.startedAt
         let descriptors = DescriptorLimit.raise()
@@ -64,7 +64,7 @@ struct Server {
     }
 
     private func serve(_ storage: Storage, descriptors: Int) async throws {
-        // Sending has event loops of its own, so that no request and no webhook delays a socket of a push network.
+        // Sending has its own event loops, so that no request and no webhook delays a push network's socket.
         let senders = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
         let result = await Result { try await serve(storage, senders, descriptors) }
         try await senders.shutdownGracefully()
@@ -83,7 +83,7 @@ struct Server {
         let clock: any TimeSource = databaseTime ?? time
         let providers = try ProviderSet(
             networks, configuration,
-            // Tokens for push networks are dated by this machine's clock.
+            // The dates in tokens for push networks are from this machine's clock.
             .init(
                 eventLoopGroup: senders, time: time, randomness: randomness, logger: logger,
                 store: storage.shared == nil ? nil : storage.store))
@@ -184,7 +184,7 @@ struct Server {
         }
     }
 
-    /// What SIGHUP changes.
+    /// The parts that SIGHUP changes.
     private func reloadService(
         _ storage: Storage, _ services: APIServices, _ providers: ProviderSet, _ courier: WebhookCourier,
         _ transport: ReloadableTransport, _ listeners: HTTPListeners
@@ -276,7 +276,7 @@ package func copyStore(
 /// The hash of a row of the audit log, without its hash, after a row with the hash `previous`.
 package func auditHash(after previous: String, _ row: JSON) -> String { AuditChain.hash(after: previous, row) }
 
-/// The kinds of keys that the server can make, for help texts.
+/// The kinds of keys that the server can create, for help texts.
 package let servedKeyKinds: [String] = keyKindNames
 
 /// The kinds of webhooks that the server can send to, for help texts.

@@ -35,7 +35,7 @@ struct ConsoleDoor: SignInDoor {
     }
 }
 
-/// What the operations page shows of the running server.
+/// What the operations page shows about the running server.
 struct ServerConsoleOperations: ConsoleOperations {
     let api: APIServices
     let configuration: ServerConfiguration

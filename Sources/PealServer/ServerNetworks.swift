@@ -101,7 +101,7 @@ extension ServerNetwork {
         .fcm, keys: [.fcmURL, .fcmTokenHosts, .fcmConnectionsMax, .fcmRate, .fcmStartRate],
         hosts: { configuration in
             let url = configuration.checked.text(.fcmURL)
-            // Google's token endpoint. A service account for another FCM has a token endpoint of its own.
+            // Google's token endpoint. A service account for another FCM server has its own token endpoint.
             let isGoogle = url.hasPrefix("https://fcm.googleapis.com")
             return [
                 ProviderHost(.fcm, url), isGoogle ? ProviderHost(.fcm, "https://oauth2.googleapis.com") : nil,

@@ -32,7 +32,7 @@ struct ServerOperations: Operations {
     }
 
     func readiness() async -> [(subsystem: String, failure: String?)] {
-        // First, because a locked store answers late. A paused engine writes nothing.
+        // Checked first, because a locked store answers late. A paused engine writes nothing.
         var failure = delivery.isRunning && !isPaused ? delivery.storeFailure : nil
         if failure == nil, await !store.isReady() { failure = "the store does not respond, or is not migrated" }
         return [
@@ -86,8 +86,8 @@ struct ServerOperations: Operations {
 }
 
 extension ServerOperations {
-    /// What the store knows; nil when it does not respond. Anybody may request metrics and health as often as they
-    /// like, so the facts are used again for half a second.
+    /// What the store knows; nil when it does not respond. Clients may request metrics and health at any rate, so the
+    /// facts are reused for half a second.
     private func facts() async -> StoreFacts? {
         let now = time.uptime
         if let known = recent.facts(at: now) { return known }
@@ -99,7 +99,7 @@ extension ServerOperations {
     }
 }
 
-/// What the store knew lately.
+/// The facts that were read last.
 final class RecentFacts: Sendable {
     private static let lasts = Duration.milliseconds(500)
 

@@ -3,8 +3,8 @@ internal import PealDelivery
 internal import PealPostgres
 internal import ServiceLifecycle
 
-/// The delivery engine of one server among several on a database: what the verbs of this one announce of pauses,
-/// cancellations and credentials, the others learn too.
+/// The delivery engine of one of several servers that share a database: the pauses, cancellations and changed
+/// credentials that this server's verbs announce are passed on to the other servers.
 final class SharedDelivery: DeliveryEngine, Service {
     private let delivery: DeliveryService
     private let signals: PostgresSignals
@@ -19,7 +19,7 @@ final class SharedDelivery: DeliveryEngine, Service {
 
     func take(_ slices: [Slice]) { delivery.take(slices) }
 
-    /// The others ask the store for work every second.
+    /// The others poll the store for work every second.
     func wake() { delivery.wake() }
 
     func interrupt(_ message: MessageID) {
@@ -35,7 +35,7 @@ final class SharedDelivery: DeliveryEngine, Service {
     func run() async throws {
         signals.start { [delivery] event in
             switch event {
-            // Whatever was announced meanwhile is in the store.
+            // Everything that was announced meanwhile is in the store.
             case .connected: delivery.rereadAll()
             case .signal(let text): Announcement(text)?.carryOut(by: delivery)
             }
@@ -45,7 +45,7 @@ final class SharedDelivery: DeliveryEngine, Service {
     }
 }
 
-/// What one server tells the others, as one line.
+/// An announcement to the other servers, as one line.
 enum Announcement: Hashable {
     case interrupt(MessageID)
     case credentials(AppKey, ProviderName, Environment)
@@ -58,7 +58,7 @@ enum Announcement: Hashable {
         }
     }
 
-    /// nil for what a newer version announces.
+    /// nil for an unknown announcement of a newer version.
     init?(_ text: String) {
         let words = text.split(separator: " ").map(String.init)
         switch (words.first, words.count) {

@@ -9,10 +9,10 @@ internal import PealStore
 struct Storage {
     let store: SQLStore
     let masterKey: MasterKey
-    /// The database and the way to the other servers on it; nil when there can be none.
+    /// The database, which also connects the servers that share it; nil when there can be no others.
     let shared: (engine: PostgresEngine, signals: PostgresSignals)?
 
-    /// - Parameter report: receives a line when the database is lost and when it is back.
+    /// - Parameter report: receives a line when the connection to the database is lost and when it is restored.
     /// - Throws: `ConfigurationFailure` when the key file or the database cannot be used.
     static func open(
         _ configuration: ServerConfiguration, report: @escaping @Sendable (String) -> Void = { _ in }
@@ -69,7 +69,7 @@ struct Storage {
 
     func close() throws { try store.close() }
 
-    /// Names a path that is not a database before anything asks for its key.
+    /// Reports a path that is not a database before its key is needed.
     private static func checkFile(_ path: String) throws {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return }
@@ -107,7 +107,7 @@ enum PrivateFiles {
     /// New files of this process get mode 0600, new directories 0700.
     static func fromNowOn() { _ = umask(0o077) }
 
-    /// Takes the rights of others from files that an earlier version or somebody else created.
+    /// Removes other users' permissions from files that an earlier version or someone else created.
     static func closeToOthers(_ paths: [String]) {
         for path in paths {
             let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int
@@ -135,7 +135,7 @@ enum AdminToken {
         if let stored = try await storage.store.read({ try $0.setting(settingName) }) { return stored }
         let made = AdminVerbs.newToken(randomness)
         let hash = storage.store.hasher.hash(made)
-        // Another server may start for the first time too.
+        // Another server may be starting for the first time too.
         let kept = try await storage.store.write(.control) { store in
             if let stored = try store.setting(settingName) { return stored }
             try store.setSetting(settingName, hash)

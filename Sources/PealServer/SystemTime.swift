@@ -4,7 +4,7 @@ package import PealCore
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// The system's clocks. `uptime` is `ContinuousClock`, which goes on while the machine sleeps.
+/// The system's clocks. `uptime` is `ContinuousClock`, which continues while the machine sleeps.
 package struct SystemTime: TimeSource {
     private static let start = ContinuousClock.now
     private static let meter = LagMeter()
@@ -27,13 +27,13 @@ extension SystemTime {
     }
 }
 
-/// Measures how long the process could not run: receives ticks at a fixed interval, and counts what they are late by.
+/// Measures how long the process could not run: receives ticks at a fixed interval, and adds up their delays.
 final class LagMeter: Sendable {
     private struct State {
         var tickedAt: Duration?
         var lag = Duration.zero
 
-        /// How late the next tick is by now.
+        /// How late the next tick is at the moment.
         func delay(at uptime: Duration) -> Duration {
             guard let tickedAt else { return .zero }
             let delay = uptime - tickedAt - LagMeter.interval
@@ -54,7 +54,7 @@ final class LagMeter: Sendable {
         }
     }
 
-    /// The sum of all delays, with the one that is going on: after a stop, whoever asks first already knows of it.
+    /// The sum of all delays, including the current one, so that the first caller after a stop already sees it.
     func lag(at uptime: Duration) -> Duration { state.withLock { $0.lag + $0.delay(at: uptime) } }
 }
 
@@ -68,7 +68,7 @@ struct LagService: Service {
 /// The wall clock of a database, which all servers on it share, because they compare leases by it. Between two
 /// measurements it advances with this machine's uptime, so that setting the machine's clock does not move it.
 final class DatabaseTime: TimeSource, Service {
-    /// Between two measurements.
+    /// The time between two measurements.
     private static let interval: Duration = .seconds(60)
     /// Larger differences are reported.
     private static let toleranceMilliseconds: Int64 = 500

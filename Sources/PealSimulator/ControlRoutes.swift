@@ -1,7 +1,7 @@
 import Foundation
 
-/// The control interface: reads and empties the inbox, sets faults and the states of channels, and asks each network
-/// for what is its own.
+/// The control interface: reads and empties the inbox, sets faults and the states of channels, and passes
+/// network-specific requests to the networks.
 struct ControlRoutes: Responder {
     let parts: SimulatorParts
     private var shared: SharedParts { parts.shared }
@@ -17,7 +17,7 @@ struct ControlRoutes: Responder {
         return ConnectionReply(answer)
     }
 
-    /// Answers `request`. A wrong field is a 400 that names it, an unknown path a 404.
+    /// Answers `request`. An invalid field gets a 400 that names it, an unknown path a 404.
     func answer(_ request: ControlRequest) -> HTTPAnswer {
         do {
             return try route(request)
@@ -98,7 +98,7 @@ struct ControlRoutes: Responder {
         }
     }
 
-    /// `DELETE /access-tokens?provider=`: as if Google or Microsoft had revoked them.
+    /// `DELETE /access-tokens?provider=`: has the same effect as if Google or Microsoft had revoked them.
     private func revokeAccessTokens(_ request: ControlRequest) throws -> HTTPAnswer {
         let provider = try request.choice("provider", PushProvider.self)
         return done { shared.accessTokens.revoke(provider) }
@@ -127,7 +127,7 @@ struct ControlRequest {
     let query: [String: String]
     let body: [UInt8]
 
-    /// Takes `request` apart.
+    /// Parses `request`.
     init(_ request: PushRequest) {
         method = request.method
         body = request.body

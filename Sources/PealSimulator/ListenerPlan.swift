@@ -49,7 +49,7 @@ struct ListenerPlan {
     private static func configure(_ channel: any Channel, _ listener: Listener, _ tls: NIOSSLContext?) throws {
         let pipeline = channel.pipeline.syncOperations
         if let tls {
-            // TLS calls back only when it has asked for a certificate.
+            // TLS calls back only if it has requested a certificate.
             try pipeline.addHandler(
                 listener.asksForCertificate
                     ? NIOSSLServerHandler(context: tls, customVerificationCallback: ServerIdentity.acceptAny)
@@ -120,9 +120,9 @@ package struct ListenerName: Hashable, Sendable {
     package static let control = ListenerName(member: "control_url", scheme: "http")
 }
 
-/// A listener to be opened: where, which protocol, and what answers its requests.
+/// A listener to be opened: its address, its protocol, and its responder.
 struct Listener: Sendable {
-    /// What connections speak.
+    /// The protocol of connections.
     enum Wire: Sendable {
         /// HTTP/1.1 without TLS.
         case plain
@@ -149,7 +149,7 @@ struct Listener: Sendable {
     let wire: Wire
     var asksForCertificate = false
     let responder: any Responder
-    /// For HTTP/2 in the fast mode.
+    /// For HTTP/2 in fast mode.
     var fast: FastListener?
 }
 

@@ -1,20 +1,20 @@
-/// A push network as the simulator plays it. Each has a folder with the same files (`Simulated…` with its service,
-/// `…Judge` with its refusals) and one line in `SimulatedNetworks.all`. Elsewhere only the command line's port options
-/// name one; the listeners of a network without options take free ports.
+/// A push network as the simulator implements it. Each has a folder with the same files (`Simulated…` with its service,
+/// `…Judge` with its refusals) and one line in `SimulatedNetworks.all`. Elsewhere, only the command line's port options
+/// name networks; the listeners of a network without options take free ports.
 protocol SimulatedNetwork: Sendable {
     /// Its name in fault scripts, in the inbox and in `simulator.json`.
     static var name: String { get }
-    /// Whether the case of letters in a device's name is ignored.
+    /// Whether letter case in a device's name is ignored.
     static var ignoresDeviceCase: Bool { get }
     /// The member of an inbox item that repeats the notification's id under the network's own name, if any.
     static var idMember: String? { get }
 
     /// The HTTP status of an `error_code` in a fault script; nil when the network has no such code.
     static func status(ofErrorCode code: String) -> Int?
-    /// The payload that the inbox shows for a body kept in the fast mode.
+    /// The payload that the inbox shows for a body kept in fast mode.
     static func payload(ofBody body: [UInt8]) -> [UInt8]
 
-    /// Makes the network's credentials and its state. Throws when a key cannot be generated.
+    /// Creates the network's credentials and its state. Throws when a key cannot be generated.
     init(_ parts: SharedParts) throws
 
     /// Its listeners, in the order in which `simulator.json` gives their URLs.
@@ -56,7 +56,7 @@ enum SimulatedNetworks {
     }
 }
 
-/// A simulated network by its position in `SimulatedNetworks.all`: small enough to be counted by at full speed.
+/// A simulated network by its position in `SimulatedNetworks.all`: small enough to be used for counting at full speed.
 package struct PushProvider: RawRepresentable, CaseIterable, Hashable, Sendable {
     /// The position in the list, from 0.
     let index: Int
@@ -102,12 +102,12 @@ struct SharedParts: Sendable {
     let authority: CertificateAuthority
     let certificates: ClientCertificateJudge
     let accessTokens: AccessTokenGrants
-    /// The channels of WNS and MPNS that are not in order.
+    /// The channels of WNS and MPNS that do not behave normally.
     let channelStates = ChannelStates()
 
     var mode: SimulatorMode { options.mode }
 
-    /// Fresh parts. Throws when the script of `options` is invalid.
+    /// Creates the shared parts. Throws when the script of `options` is invalid.
     init(_ options: SimulatorOptions, _ authority: CertificateAuthority) throws {
         self.options = options
         self.authority = authority
@@ -123,7 +123,7 @@ struct SharedParts: Sendable {
     /// What an earlier run wrote to `file` of the same directory; nil when there is none.
     func kept(_ file: SimulatorFolder.File) -> String? { SimulatorFolder.kept(file, in: options.directory) }
 
-    /// A listener of `service`, on the port that the options name. `fast` serves HTTP/2 in the fast mode.
+    /// A listener of `service`, on the port that the options name. `fast` serves HTTP/2 in fast mode.
     func listener(
         _ name: ListenerName, _ wire: Listener.Wire, _ service: any PushService, asksForCertificate: Bool = false,
         fast: (any FastService)? = nil
@@ -145,7 +145,7 @@ struct SimulatorParts: Sendable {
     let shared: SharedParts
     let networks: [any SimulatedNetwork]
 
-    /// Makes all networks. Throws when the script of `options` is invalid.
+    /// Creates all networks. Throws when the script of `options` is invalid.
     init(_ options: SimulatorOptions, _ authority: CertificateAuthority) throws {
         let shared = try SharedParts(options, authority)
         self.shared = shared

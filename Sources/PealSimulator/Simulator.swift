@@ -5,7 +5,7 @@ import NIOPosix
 
 /// A running simulator: every push network, and the control interface.
 package final class Simulator: Sendable {
-    /// What was written to `simulator.json`.
+    /// The content of `simulator.json`.
     package let description: SimulatorDescription
     /// What the devices received.
     let inbox: Inbox
@@ -25,7 +25,7 @@ package final class Simulator: Sendable {
         self.connections = connections
     }
 
-    /// Makes certificates and keys, or takes those of an earlier run in the same directory, opens the listeners, and
+    /// Creates certificates and keys, or reuses those of an earlier run in the same directory, opens the listeners, and
     /// writes `simulator.json` last. Throws when the directory cannot be written, a port is taken, or the script is
     /// invalid; nothing is left running then.
     package static func start(_ options: SimulatorOptions) async throws -> Simulator {
@@ -80,7 +80,7 @@ package final class Simulator: Sendable {
 
 /// How to start a simulator.
 package struct SimulatorOptions: Sendable {
-    /// Where `simulator.json`, certificates and keys are written; created unless it exists.
+    /// Where `simulator.json`, certificates and keys are written; created if it does not exist.
     package var directory: String
     /// The address of every listener.
     package var host = "127.0.0.1"
@@ -89,9 +89,9 @@ package struct SimulatorOptions: Sendable {
     package var mode = SimulatorMode.strict
     /// A fault script in YAML.
     package var scriptYAML: String?
-    /// Seeds the draws for rates, and generated ids.
+    /// Seeds the random numbers for rates, and generated ids.
     package var seed: UInt64 = 1
-    /// How the simulator's time runs.
+    /// The source of the simulator's time.
     package var clock = SimulatorClock.system()
     /// Lifetime of access tokens of FCM and WNS; nil for that of Google's and Microsoft's.
     package var accessTokenSeconds: Int64?
@@ -99,7 +99,7 @@ package struct SimulatorOptions: Sendable {
     package var errorsPerConnectionMax = SimulatorLimits.errorsPerConnectionMax
     /// Whether APNs lowers the stream limit to 1 after a refusal, until the next success.
     package var slowsDownAfterRefusal = false
-    /// Event loops, and so the number of cores in use.
+    /// The number of event loops, and therefore of cores in use.
     package var threads = 1
 
     /// Defaults, with the files in `directory`.
@@ -112,6 +112,6 @@ package struct SimulatorOptions: Sendable {
 package enum SimulatorMode: String, Sendable, CaseIterable {
     /// Checks what the real networks check, and keeps every notification.
     case strict
-    /// Accepts and counts everything at the least cost, for benchmarks.
+    /// Accepts and counts everything at the lowest cost, for benchmarks.
     case fast
 }

@@ -13,7 +13,7 @@ struct SimulatorFolder {
         static let description = File(name: "simulator.json")
     }
 
-    /// Protects nothing: whoever can read the file can read this in `simulator.json`.
+    /// It protects nothing: anyone who can read the file can read this in `simulator.json`.
     static let p12Passphrase = "peal-simulator"
 
     private let url: URL
@@ -47,8 +47,8 @@ struct SimulatorFolder {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path(file))
     }
 
-    /// Bundles a certificate and its key in the PKCS#12 file `file`. Returns whether it could: this needs the `openssl`
-    /// program.
+    /// Writes a certificate and its key to the PKCS#12 file `file`. Returns whether this succeeded: it needs the
+    /// `openssl` program.
     func writeP12(_ file: File, certificate: File, key: File) async -> Bool {
         try? FileManager.default.removeItem(atPath: path(file))
         let arguments = [
@@ -73,7 +73,7 @@ struct SimulatorFolder {
     }
 }
 
-/// What a client must know of a running simulator: the content of `simulator.json`.
+/// What a client needs to know about a running simulator: the content of `simulator.json`.
 package struct SimulatorDescription: Sendable {
     private let host: String
     private let listeners: [(name: ListenerName, port: Int)]

@@ -1,14 +1,14 @@
 /// Every limit of the simulator, with the unit at the end of its name. `docs/simulator.md` lists them.
 package enum SimulatorLimits {
-    /// Notifications that the inbox keeps; older ones are dropped, but stay counted.
+    /// Notifications that the inbox keeps; older ones are dropped, but remain counted.
     package static let inboxItemsMax = 200_000
     /// Bytes of headers and payloads that the inbox keeps.
     package static let inboxBytesMax = 256 << 20
-    /// Payloads that the fast mode keeps.
+    /// Payloads that fast mode keeps.
     package static let recentItemsMax = 1_000
-    /// Bytes of a payload that the fast mode keeps.
+    /// Bytes of a payload that fast mode keeps.
     package static let recentPayloadBytesMax = 5_120
-    /// Devices with counters of their own; further ones count only in the totals.
+    /// Devices with their own counters; further ones count only in the totals.
     package static let devicesCountedMax = 10_000_000
     /// Pairs of device and `apns-id` that are remembered to recognise a duplicate (strict mode).
     package static let pairsRememberedMax = 4_000_000
@@ -24,7 +24,7 @@ package enum SimulatorLimits {
     package static let devicesMarkedMax = 200_000
     /// Rules of one script.
     package static let scriptRulesMax = 1_000
-    /// Devices whose attempts a rule counts; then all counts start again.
+    /// Devices whose attempts a rule counts; beyond that, all counts restart.
     package static let attemptsRememberedMax = 1_000_000
     /// Provider keys that are known at once.
     package static let providerKeysMax = 10_000
@@ -68,7 +68,7 @@ package enum SimulatorLimits {
     static let ordinaryStreamsMax = 100
     /// Bytes of a device's name: a token, a channel URI or an endpoint.
     static let deviceNameBytesMax = 4_096
-    /// Bytes of a device's name that the fast mode keeps.
+    /// Bytes of a device's name that fast mode keeps.
     static let recentDeviceBytesMax = 1_024
     /// Broadcast channels of one app in one environment.
     static let channelsPerAppMax = 10_000

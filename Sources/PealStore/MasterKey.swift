@@ -16,11 +16,11 @@ package struct MasterKey: Sendable {
     package static let byteCount = 32
 
     private let sealing: SymmetricKey
-    /// While the master key is being replaced: what was sealed under the former one opens too.
+    /// While the master key is being replaced, this key can also open what was sealed under the other one.
     private var alsoOpening: [SymmetricKey] = []
-    /// After a replacement the former key still hashes, because what was hashed is not known.
+    /// Replacing the master key does not change the hashing key: the secrets behind the stored hashes are not known.
     private var hashing: SymmetricKey
-    /// Shows that a database belongs to the key.
+    /// Proves that a database belongs to the key.
     private let marking: SymmetricKey
 
     /// Takes 32 bytes; nil for any other length.
@@ -38,13 +38,13 @@ package struct MasterKey: Sendable {
         self.init(bytes: bytes)
     }
 
-    /// HKDF-SHA256 (RFC 5869): one key per purpose, so that the use of one reveals nothing about another.
+    /// HKDF-SHA256 (RFC 5869): one key for each purpose, so that using one reveals nothing about another.
     private static func subkey(of master: SymmetricKey, for purpose: String) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(inputKeyMaterial: master, info: Array(purpose.utf8), outputByteCount: byteCount)
     }
 
     /// Seals `secret` with AES-256-GCM under a random nonce. It can be opened only with the same `place`, so that a
-    /// sealed secret cannot be moved to another row.
+    /// sealed secret cannot be copied to another row.
     func seal(_ secret: [UInt8], place: String) throws -> [UInt8] {
         let box = try AES.GCM.seal(secret, using: sealing, authenticating: Array(place.utf8))
         guard let combined = box.combined else { throw PealError(.internal, "a secret cannot be sealed") }
@@ -107,13 +107,13 @@ extension MasterKey {
         return (try? unlock(connection)) != nil
     }
 
-    /// Settings of the database that concern its key.
+    /// The database's settings that concern its key.
     enum Name: String {
         /// The mark of the key.
         case mark = "master_key_check"
         /// The mark of the key that replaces it.
         case nextMark = "master_key_next"
-        /// The next sealing key, sealed under the present one; and the other way round.
+        /// The next sealing key, sealed under the present one, and vice versa.
         case toNext = "master_key_bridge_next"
         case toFormer = "master_key_bridge_former"
         /// The hashing key of the first master key, sealed.
@@ -139,7 +139,7 @@ extension MasterKey {
             """)
     }
 
-    /// This key with the other one of a replacement under way. New secrets are sealed under the next key.
+    /// This key, together with the other key of a replacement in progress. New secrets are sealed under the next key.
     private func bridged(_ name: Name, _ connection: any SQLConnection, isFormer: Bool) throws -> MasterKey {
         guard let sealed = try Self.setting(name, connection) else { throw PealError.damaged("a master key") }
         let other = SymmetricKey(data: try unseal(sealed, place: name.rawValue))
@@ -158,15 +158,15 @@ extension MasterKey {
     private static func bytes(_ key: SymmetricKey) -> [UInt8] { key.withUnsafeBytes { Array($0) } }
 }
 
-/// The replacement of a master key. From its beginning to its end a server starts with either key.
+/// The replacement of a master key. Until it ends, a server starts with either key.
 extension MasterKey {
     /// Whether this key is the one that replaces another, and the replacement has not ended.
     func isNext(_ connection: any SQLConnection) throws -> Bool {
         try Self.setting(.nextMark, connection) == mark && Self.setting(.mark, connection) != mark
     }
 
-    /// Begins the replacement of this key, or goes on with it.
-    /// - Throws: `StoreStartFailure` when this is not the present key, or another replacement is under way.
+    /// Begins the replacement of this key, or continues it.
+    /// - Throws: `StoreStartFailure` when this is not the present key, or another replacement is in progress.
     func begin(next: MasterKey, _ connection: any SQLConnection) throws {
         guard try Self.setting(.mark, connection) == mark else {
             throw StoreStartFailure("the configured master key is not the present key of the database")
@@ -196,7 +196,7 @@ extension MasterKey {
     /// The default location of the key of a database at `path`.
     package static func file(besideDatabase path: String) -> String { path + ".key" }
 
-    /// Reads the key beside the database at `path`, or creates it (mode 0600) when neither key nor database exists.
+    /// Reads the key next to the database at `path`, or creates it (mode 0600) when neither key nor database exists.
     /// - Throws: `StoreStartFailure` when the file cannot be read or written or does not contain a key, or when the
     ///   database exists but its key does not.
     package static func loadOrCreate(besideDatabase path: String) throws -> MasterKey {
@@ -228,7 +228,7 @@ extension MasterKey {
         return key
     }
 
-    /// Makes a key and writes it to a file (mode 0600), which must not exist.
+    /// Generates a key and writes it to a file (mode 0600), which must not exist.
     /// - Throws: `StoreStartFailure`.
     package static func create(_ file: String) throws -> MasterKey {
         let bytes = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }

@@ -1,7 +1,7 @@
 package import PealCore
 
-/// Replaces the master key of a database: seals every secret under the next key, in pieces. If it is interrupted, both
-/// keys open the database, and the next run goes on.
+/// Replaces the master key of a database: seals every secret under the next key, in batches. If it is interrupted, both
+/// keys open the database, and the next run continues.
 package struct MasterKeyRotation: Sendable {
     private let engine: any SQLEngine
     private let configured: MasterKey
@@ -9,13 +9,13 @@ package struct MasterKeyRotation: Sendable {
     /// Rows sealed in one transaction.
     private static let rowsAtOnce = 100
 
-    /// - Parameter configured: the present key, or the next one of a replacement under way.
+    /// - Parameter configured: the present key, or the next one of a replacement in progress.
     package init(_ engine: any SQLEngine, configured: MasterKey) {
         self.engine = engine
         self.configured = configured
     }
 
-    /// Whether the configured key is the next one already, so that only the end is missing.
+    /// Whether the configured key is already the next one, so that the replacement only has to be finished.
     package func isUnderWay() async throws -> Bool {
         let version = try? await engine.read { try Migrator.version($0) }
         guard version == Migrator.newestVersion else {
@@ -24,7 +24,7 @@ package struct MasterKeyRotation: Sendable {
         return try await engine.read { [configured] in try configured.isNext($0) }
     }
 
-    /// Makes both keys valid, without sealing anything: servers that start from now on know both.
+    /// Makes both keys valid, without sealing anything: servers that start from now on accept both.
     package func prepare(next: MasterKey) async throws {
         guard try await !isUnderWay() else { return }
         try await engine.write(.control) { [configured] in try configured.begin(next: next, $0) }
@@ -50,7 +50,7 @@ package struct MasterKeyRotation: Sendable {
     }
 
     /// Makes `next` the only key.
-    /// - Throws: `StoreStartFailure` when something is still sealed under the former key.
+    /// - Throws: `StoreStartFailure` when a secret is still sealed under the former key.
     package func end(next: MasterKey) async throws {
         try await engine.write(.control) { connection in
             let key = try next.unlock(connection)
@@ -71,7 +71,7 @@ struct SealedTable: Sendable {
     let name: String
     let key: [(name: String, kind: SQLValue.Kind)]
     let column: String
-    /// What a row's secret is bound to, by the values of the key.
+    /// What a row's secret is bound to, from the values of the row's key.
     let place: @Sendable ([SQLValue]) -> String
 
     static let all: [SealedTable] = [
@@ -130,7 +130,7 @@ struct SealedTable: Sendable {
 }
 
 extension SQLValue {
-    /// As it appears in what a secret is bound to.
+    /// The spelling in what a secret is bound to.
     fileprivate var text: String {
         switch self {
         case .int(let number): "\(number)"

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// How long the store keeps what is over.
+/// How long the store keeps finished and retired data.
 package struct StoreRetention: Sendable, Hashable {
     /// Finished messages and their logs.
     package var messageSeconds: Int64 = 30 * day
@@ -21,8 +21,8 @@ package struct StoreRetention: Sendable, Hashable {
 }
 
 extension StoreSession {
-    /// Half of the room is for what requests began, so that neither a large deletion nor a backlog of old rows delays
-    /// the other.
+    /// Half of the limit is reserved for what requests began, so that neither a large deletion nor a backlog of old
+    /// rows delays the other.
     func prune(now: Timestamp, limit: Int) throws -> Int {
         var count = try completeRemainders(now: now, limit: limit / 2)
         for step in [
@@ -40,7 +40,7 @@ extension StoreSession {
         try TablePiece.answer.delete(where: Pruning.answers(now), limit: limit, connection)
     }
 
-    /// Messages past their retention with everything that belongs to them. A long log is deleted in pieces.
+    /// Messages whose retention has ended, with everything that belongs to them. A long log is deleted in pieces.
     private func pruneMessages(_ now: Timestamp, _ limit: Int) throws -> Int {
         var room = limit
         let over = try connection.all(
@@ -89,7 +89,7 @@ extension StoreSession {
         return over.count
     }
 
-    /// Tombstones of geofences that no device can hold any more, and old triggers.
+    /// Tombstones of geofences that no device can still have, and old triggers.
     private func pruneGeofences(_ now: Timestamp, _ limit: Int) throws -> Int {
         let count = try TablePiece.geofenceTombstone.delete(
             where: Pruning.geofenceTombstones(now), limit: limit, connection)
@@ -124,7 +124,7 @@ extension StoreSession {
             where: FrequencyTable.over(now - .seconds(Limits.frequencyHoursMax * 3600)), limit: limit, connection)
     }
 
-    /// Deliveries past their retention, and events that never became a request.
+    /// Deliveries whose retention has ended, and events that never became a request.
     private func pruneWebhooks(_ now: Timestamp, _ limit: Int) throws -> Int {
         var room = limit
         let lives: [(WebhookDelivery.State, Int64)] = [
@@ -142,7 +142,7 @@ extension StoreSession {
     }
 }
 
-/// The conditions under which rows are over, and the statements that find them. Each uses an index.
+/// The conditions under which rows can be deleted, and the statements that find them. Each uses an index.
 enum Pruning {
     static func answers(_ now: Timestamp) -> SQL {
         "at <= \(now - .seconds(Limits.idempotencyLifeSeconds)) ORDER BY at"
@@ -183,7 +183,7 @@ enum Pruning {
 
     static func triggers(_ earliest: Timestamp) -> SQL { "at <= \(earliest)" }
 
-    /// Rows are about in the order of time, so only the first ones are looked at.
+    /// Rows are approximately in the order of time, so only the first ones are examined.
     static func audit(limit: Int) -> SQL { "SELECT number, hash, at FROM audit ORDER BY number LIMIT \(limit)" }
 
     static func deliveries(_ state: WebhookDelivery.State, _ earliest: Timestamp) -> SQL {

@@ -1,13 +1,14 @@
 package import PealCore
 
-/// The durable store: turns the core's verbs into SQL and leaves transactions, durability and ordering to an engine.
+/// The durable store: translates the core's verbs into SQL, and leaves transactions, durability and ordering to an
+/// engine.
 package final class SQLStore: Store {
     private let engine: any SQLEngine
     private let context: StoreSession.Context
 
     /// - Parameters:
-    ///   - retention: how long what is over is kept.
-    ///   - composers: decide what each webhook is sent.
+    ///   - retention: how long finished and retired data is kept.
+    ///   - composers: compose what is sent to each webhook.
     package init(
         engine: any SQLEngine, masterKey: MasterKey, retention: StoreRetention = StoreRetention(),
         composers: ReportComposers = ReportComposers([])
@@ -59,10 +60,10 @@ package final class SQLStore: Store {
     /// The schema version that this program migrates a database to.
     package static var newestSchemaVersion: Int { Migrator.newestVersion }
 
-    /// Hashes as the database's keys were hashed, once it was migrated.
+    /// Hashes a secret in the same way as the database's keys. Valid once the database is migrated.
     package var hasher: any KeyHasher { context.masterKey }
 
-    /// Learns what the database adds to its key, for whoever does not migrate it.
+    /// Reads what the database adds to its key, for callers that do not migrate it.
     package func learnKey() async throws {
         guard try await masterKeyMatches() == true else { return }
         context.key.set(try await engine.read { [context] in try context.masterKey.unlock($0) })
@@ -90,7 +91,7 @@ package final class SQLStore: Store {
 /// Why a store cannot be opened, in one line for the operator.
 package struct StoreStartFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
-    /// Whether another process has the store open: then nothing is wrong with it.
+    /// Whether the only cause is that another process has the store open.
     package let isInUse: Bool
 
     package init(_ description: String, isInUse: Bool = false) {

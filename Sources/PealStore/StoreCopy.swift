@@ -1,8 +1,8 @@
 internal import Crypto
 package import PealCore
 
-/// Copies a store from one database to another, of either engine. An interrupted copy is run again: rows that are there
-/// stay. No server may use either database meanwhile.
+/// Copies a store from one database to another, of either engine. To continue an interrupted copy, run it again: rows
+/// that are already there stay. No server may use either database meanwhile.
 package struct StoreCopy: Sendable {
     private let source: any SQLEngine
     private let target: any SQLEngine
@@ -15,16 +15,16 @@ package struct StoreCopy: Sendable {
         self.target = target
     }
 
-    /// A table that was copied and compared.
+    /// A table that has been copied and compared.
     package struct Result: Sendable, Hashable {
         package let table: String
         package let rows: Int
-        /// Of all rows in order of key, in hexadecimal.
+        /// A checksum over all rows in order of key, in hexadecimal.
         package let sha256: String
     }
 
-    /// - Parameter report: receives each table when it was compared.
-    /// - Throws: `StoreStartFailure` when the databases do not go together, or differ afterwards.
+    /// - Parameter report: receives each table once it has been compared.
+    /// - Throws: `StoreStartFailure` when the databases do not match each other, or differ afterwards.
     package func run(_ report: @Sendable (Result) -> Void) async throws {
         try await prepare()
         for table in SchemaTable.all { try await copy(table) }

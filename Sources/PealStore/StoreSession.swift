@@ -6,12 +6,12 @@ internal import Synchronization
 struct StoreSession: StoreWriting {
     /// What all sessions share.
     struct Context: Sendable {
-        /// May learn from the database what belongs to it.
+        /// It may load what the database adds to it.
         let key: CurrentKey
         var masterKey: MasterKey { key.value }
         let retention: StoreRetention
         let dialect: SQLDialect
-        /// Decide what each webhook is sent.
+        /// Compose what is sent to each webhook.
         let composers: ReportComposers
     }
 
@@ -26,8 +26,7 @@ struct StoreSession: StoreWriting {
         func set(_ key: MasterKey) { state.withLock { $0 = key } }
     }
 
-    /// What this transaction has looked up. It ends with the transaction, so that one that is undone leaves nothing
-    /// wrong.
+    /// What this transaction has looked up. It ends with the transaction, so that a rollback leaves nothing stale.
     final class Memo {
         var words: [ExactText: Int64] = [:]
         var topics: [ExactText: Int64] = [:]

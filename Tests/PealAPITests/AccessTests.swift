@@ -106,7 +106,7 @@ struct AccessTests {
             }
             let native = try await fixture.key("native")
             authorizations += ["Bearer \(native["token"]?.stringValue ?? "")", "Bearer \(Fixture.adminToken)"]
-            // Pivotal's two realms do not know each other's keys.
+            // A key of one of Pivotal's realms is unknown in the other.
             for authorization in authorizations + [platform] {
                 let reply = try await fixture.call(.post, "/v1/push", body: "{}", authorization: authorization)
                 #expect(reply.status == (authorization == platform ? 401 : 403), "\(reply.text)")

@@ -80,7 +80,7 @@ struct AdministrationTests {
                 #expect(!list.text.contains(made[name]?.stringValue ?? "-"))
             }
 
-            // What a client already has moves along, and stays unique.
+            // Existing secrets of clients can be supplied, and must be unique.
             var own = JSON.Members([("dialect", .string(dialect))] + more)
             for name in names {
                 own[name] = .string(name == "shared_secret" ? String(repeating: "0a", count: 32) : "own-key-of-\(name)")

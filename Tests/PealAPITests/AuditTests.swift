@@ -5,7 +5,7 @@ import Testing
 
 @testable import PealAPI
 
-/// Who did what: changes, sends and refusals.
+/// The audit log: changes, sends and refusals.
 @Suite("The audit log of requests")
 struct AuditTests {
     private static func rows(_ fixture: Fixture, _ query: String = "") async throws -> [JSON] {
@@ -70,7 +70,7 @@ struct AuditTests {
                     "device.delete", "topic.put", "topic.delete", "app.change", "admin.create", "admin.revoke",
                     "app.delete",
                 ])
-            // The app is gone, its rows are not.
+            // The app is gone, but its rows remain.
             let own = try await Self.rows(fixture, "?app=\(fixture.app)")
             #expect(own.count == 11)
             #expect(own.allSatisfy { $0["app"] == .string(fixture.app.description) })

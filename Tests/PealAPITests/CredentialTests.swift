@@ -13,7 +13,7 @@ struct CredentialTests {
         "universe_domain": "googleapis.com",
     ]
 
-    /// Body, kind and facts of every form, with a word that must never come back.
+    /// Body, kind and facts of every form, with a secret that must never be returned.
     static let forms: [(path: String, body: JSON, kind: String, facts: JSON)] = [
         (
             "apns/sandbox",

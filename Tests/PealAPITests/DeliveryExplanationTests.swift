@@ -33,7 +33,7 @@ struct DeliveryExplanationTests {
         }
     }
 
-    /// Stores what became of the device, as a worker does.
+    /// Stores the device's outcome, as a worker does.
     private static func settle(
         _ fixture: Fixture, _ entries: [(outcome: Outcome, reason: String, attempt: Int)],
         retires: Bool = false

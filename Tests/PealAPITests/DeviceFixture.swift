@@ -52,7 +52,7 @@ struct DeviceFixture: Sendable {
         try await call(.post, "register", Self.registration(number, more), as: key)
     }
 
-    /// A phone with a user, who is not proved, because the app does not ask for it.
+    /// A phone with a user without a proof, because the app does not require one.
     func phone(_ number: Int = 1, user: String? = "ann", _ more: [(String, JSON?)] = []) async throws -> Phone {
         let capabilities: JSON = ["nse_ledger": true, "background": true, "alerts": true]
         let members: [(String, JSON?)] = [

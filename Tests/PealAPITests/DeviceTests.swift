@@ -133,7 +133,7 @@ struct DeviceTests {
 
             var seen: [String] = []
             var cursor: String? = ""
-            // Five devices, two a page: three pages.
+            // Five devices, two per page: three pages.
             for _ in 0..<3 {
                 let at = try #require(cursor)
                 let page = try await fixture.admin(.get, "…/devices?limit=2" + (at.isEmpty ? "" : "&cursor=\(at)"))

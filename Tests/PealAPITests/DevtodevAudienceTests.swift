@@ -10,7 +10,7 @@ struct DevtodevAudienceTests {
         "ios":{"payload":{"text":"a"}},"android":{"payload":{"text":"a"}},"uwp":{"toast":{"text":"a"}}
         """#
 
-    /// Sends to what will not answer, lets the time pass and gives what was stored.
+    /// Sends a push that gets no answer, lets the time pass and returns what was stored.
     private static func draft(
         _ devtodev: DevtodevFixture, _ message: String, _ audience: String
     ) async throws -> (draft: MessageDraft, reply: Fixture.Reply) {

@@ -2,8 +2,8 @@ import HTTPTypes
 import PealCore
 import Testing
 
-/// A server with a devtodev key and credentials, to push through. No device is registered unless a test does so: a push
-/// to an unknown user ends at once.
+/// A server with a devtodev key and credentials for sending pushes. No device is registered unless a test does so: a
+/// push to an unknown user ends at once.
 struct DevtodevFixture: Sendable {
     static let userToken = "devtodev-user-token"
     static let appID = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"
@@ -31,7 +31,7 @@ struct DevtodevFixture: Sendable {
         }
     }
 
-    /// A request of that message (`"ios":{…}`), to nobody by default, with more members in front.
+    /// A request with this message (`"ios":{…}`), to an unknown user by default, with further members before it.
     static func body(_ message: String, audience: String = nobody, _ more: String = "") -> String {
         """
         {"user_token":"\(userToken)","app_id":"\(appID)",\(more)"audience":\(audience)\(message.isEmpty ? "" : ",")\
@@ -62,6 +62,6 @@ struct DevtodevFixture: Sendable {
 }
 
 extension Fixture.Reply {
-    /// The number of a refusal in devtodev's words.
+    /// The devtodev error number of a refusal.
     var number: Int64? { self["errors.0.code"]?.integerValue }
 }

@@ -3,7 +3,7 @@ import PealCore
 import PealTesting
 import Testing
 
-/// What a push becomes on each platform, in the form that the native API gives it.
+/// The translation of a push for each platform, in the native API's form.
 @Suite("A devtodev payload")
 struct DevtodevPayloadTests {
     struct Case: CustomTestStringConvertible, Sendable {

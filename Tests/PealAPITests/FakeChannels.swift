@@ -1,7 +1,7 @@
 import PealCore
 import Synchronization
 
-/// Channels as APNs would keep them.
+/// An in-memory substitute for APNs' channels.
 final class FakeChannels: ChannelDirectory {
     private struct Name: Hashable {
         let environment: Environment
@@ -10,7 +10,7 @@ final class FakeChannels: ChannelDirectory {
 
     private let channels = Mutex<[Name: ChannelStoragePolicy]>([:])
 
-    /// Ids have every character that a path must escape.
+    /// Ids contain every character that a path must escape.
     func create(_ policy: ChannelStoragePolicy, _ access: ChannelAccess) async throws(PealError) -> String {
         channels.withLock { channels in
             let id = "a+/\(channels.count)AAA="
@@ -24,7 +24,7 @@ final class FakeChannels: ChannelDirectory {
     }
 
     func read(_ channel: String, _ access: ChannelAccess) async throws(PealError) -> ChannelStoragePolicy {
-        // As APNs answers what it never gave out: `400 BadChannelId`.
+        // APNs' answer for an unknown id: `400 BadChannelId`.
         guard channel.count > 1 else { throw .invalid("id", "APNs answered 400 BadChannelId") }
         let policy = channels.withLock { $0[Name(environment: access.environment, id: channel)] }
         guard let policy else { throw .notFound("channel") }

@@ -10,7 +10,7 @@ final class FakeProvider: Provider {
 
     init(_ name: ProviderName = .apns) { self.name = name }
 
-    /// APNs refuses what is too large, WNS a type that it does not know; FCM takes everything.
+    /// APNs refuses payloads that are too large, WNS unknown types; FCM accepts everything.
     func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         var members = JSON.Members()
         for (name, text) in [("title", order.content.title), ("body", order.content.body)] {
@@ -46,7 +46,7 @@ final class FakeProvider: Provider {
         ]
     }
 
-    /// Tells the ids, and of certificates an end in ten days.
+    /// Returns the ids, and for certificates an expiry in ten days.
     func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
         var facts = JSON.Members()
         var examined = CredentialExamination(credential: credential, facts: facts)
@@ -77,7 +77,7 @@ final class FakeProvider: Provider {
         return examined
     }
 
-    /// The public key follows from when the key was made, so that tests know it.
+    /// The public key is derived from the time of creation, so that tests know it.
     private static func made(_ key: Credential.VAPIDKey) -> Credential.VAPIDKey {
         var key = key
         if key.publicKey.isEmpty { key.publicKey = publicKey(at: key.createdAt) }

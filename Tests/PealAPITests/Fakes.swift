@@ -33,7 +33,7 @@ struct FakeOperations: Operations {
     func metrics() async -> String { "peal_up 1\n" }
 }
 
-/// Tells secrets apart, and nothing more.
+/// Distinguishes secrets, and nothing more.
 struct FakeHasher: KeyHasher {
     func hash(_ secret: String) -> [UInt8] {
         var words: [UInt64] = [0xCBF2_9CE4_8422_2325, 1, 2, 3]

@@ -23,7 +23,7 @@ struct Fixture: Sendable {
     /// `/peal/v1/apps/{app}`.
     var path: String { "/peal/v1/apps/\(app)" }
 
-    /// What came back.
+    /// The response.
     struct Reply: Sendable {
         let status: Int
         let headers: HTTPFields
@@ -85,7 +85,7 @@ struct Fixture: Sendable {
             status: response.status.code, headers: response.headers, text: String(buffer: response.body))
     }
 
-    /// With the admin token; a path that begins with `…` is below the app.
+    /// Sends with the admin token; a path that begins with `…` is below the app.
     func admin(
         _ method: HTTPRequest.Method, _ path: String, _ body: JSON? = nil, headers: [String: String] = [:]
     ) async throws -> Reply {
@@ -99,7 +99,7 @@ struct Fixture: Sendable {
             method, path.replacing("…", with: self.path), body: body, authorization: "Bearer \(Self.adminToken)")
     }
 
-    /// A key of the app; the answer holds its values.
+    /// Creates a key of the app; the answer contains its values.
     func key(_ dialect: String, _ more: [(String, JSON)] = []) async throws -> Reply {
         let reply = try await admin(
             .post, "…/keys", .object(JSON.Members([("dialect", .string(dialect))] + more)))
@@ -107,7 +107,7 @@ struct Fixture: Sendable {
         return reply
     }
 
-    /// How much of everything is stored.
+    /// The number of stored objects of each kind.
     func census() async throws -> [String: Int] {
         let id = app
         return try await store.read { store in

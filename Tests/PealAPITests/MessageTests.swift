@@ -296,7 +296,7 @@ struct MessageTests {
 }
 
 extension Fixture {
-    /// Quarantines every slice for iOS that is ready once what is due is due. Returns how many.
+    /// Starts due work, then quarantines every ready slice for iOS. Returns how many.
     fileprivate func quarantineAll() async throws -> Int {
         try await store.write(.control) { [app, now = clock.now] writer in
             _ = try writer.fireDueMoments(now: now, limit: 10)

@@ -2,7 +2,7 @@ import HTTPTypes
 import PealCore
 import Testing
 
-/// Puts odd values in every place of every request: whatever is answered, it is an answer and no fault of the server.
+/// Puts odd values in every place of every request: the answer must never be an error of the server.
 @Suite("Odd values")
 struct OddValueTests {
     struct Request: Sendable {

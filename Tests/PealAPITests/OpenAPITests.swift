@@ -115,7 +115,7 @@ struct OpenAPITests {
     }
 }
 
-/// Whose operations a tag of the document holds.
+/// The API whose operations a tag of the document contains.
 enum APITag: String, CaseIterable, Sendable {
     case native = "Native"
     case contextPush = "ContextPush"

@@ -227,7 +227,7 @@ struct PivotalPushTests {
             Target(#"{"interactive-only":true}"#, nil), Target("{}", nil), Target("[]", nil),
             Target(#"{"platforms":["amiga"]}"#, nil), Target(#"{"topics":"other"}"#, nil),
             Target(#"{"topics":[{}]}"#, nil),
-            // Lists without a valid name address nobody, whatever else the target has.
+            // Lists without a valid name address no devices, whatever else the target contains.
             Target(#"{"devices":[""],"platforms":["ios"]}"#, 0), Target(#"{"devices":[null],"platform":"all"}"#, 0),
             Target(#"{"custom_user_ids":[""],"platforms":["ios"]}"#, 0), Target(#"{"custom_user_ids":[""]}"#, 0),
             Target(#"{"topics":["",null],"platform":"all"}"#, 0), Target(#"{"tags":[""],"platform":"all"}"#, 0),
@@ -403,7 +403,7 @@ struct PivotalPushTests {
             #expect(reply.status == 200)
             let draft = try await Self.draft(fixture, reply)
             #expect(draft.startAt == fixture.clock.now)
-            // It has no schedule any more, also before the engine has looked at it.
+            // It is no longer a schedule, even before the engine has processed it.
             #expect(try await fixture.call(.get, path, authorization: authorization).status == 404)
             #expect(try await fixture.call(.get, "/v1/schedules", authorization: authorization).text == "[]")
         }

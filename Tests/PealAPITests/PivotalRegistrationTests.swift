@@ -9,7 +9,7 @@ struct PivotalRegistrationTests {
     /// The published vector of the vendor's signing tool.
     private static let secret = "6173657630314C356B4161393134357A4A355A67336F303849384F494E4E384C"
 
-    /// A fixture with an application and an iOS platform, as a customer brings them along.
+    /// A fixture with an application and an iOS platform with a customer's existing keys.
     private static func open(
         settings: JSON = [:], platform: JSON = "ios",
         _ body: @escaping @Sendable (Fixture, _ authorization: String) async throws -> Void
@@ -55,7 +55,7 @@ struct PivotalRegistrationTests {
             #expect(stored["address"] == .string(String(repeating: "AB", count: 32)))
             #expect(stored["topics"] == ["dairy", "local"])
 
-            // The same address again keeps its device.
+            // Registering the same address again keeps the device.
             let again = try await fixture.call(
                 .post, "/v1/registration/", body: #"{"registration_token":"\#(Fixture.deviceToken)","os":"ios"}"#,
                 authorization: authorization)

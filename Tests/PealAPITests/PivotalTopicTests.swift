@@ -109,7 +109,7 @@ struct PivotalTopicTests {
             #expect(try await call(.get, "/v1/tags/count/fair", nil).text == "0")
             #expect(try await call(.get, "/v2/registrations?topic=fair", nil)["totalRegistrations"] == 0)
             #expect(try await call(.delete, "/v2/topics/1", nil).status == 404)
-            // Nobody who was in the former topic is in the new one, until it subscribes again.
+            // No device of the former topic is in the new one until it subscribes again.
             let again = try await call(.post, "/v2/topics", #"{"name":"fair"}"#)
             #expect(again.text == #"{"id":3,"name":"fair"}"#)
             #expect(try await Self.devices(fixture, try await call(.post, "/v1/push", push)) == 0)

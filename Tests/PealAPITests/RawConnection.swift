@@ -8,13 +8,13 @@ import Foundation
     import Darwin
 #endif
 
-/// Sends a client's very bytes to a port of this machine and gives back everything until the server closes.
+/// Sends raw bytes to a port of this machine and returns everything until the server closes the connection.
 enum RawConnection {
     struct Failure: Error {}
 
     static func exchange(_ request: String, port: Int) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
-            // A thread of its own: reading blocks.
+            // A separate thread, because reading blocks.
             Thread.detachNewThread { continuation.resume(with: Result { try blocking(request, port: port) }) }
         }
     }

@@ -3,7 +3,7 @@ import PealAPI
 import PealCore
 import Testing
 
-/// A server with an app that Richie's clients call `an-app`, and short ways to send tasks to it.
+/// A server with an app that Richie's clients know as `an-app`, and shortcuts for sending tasks to it.
 struct RichieFixture: Sendable {
     static let path = "/push/v2/admin/task"
 
@@ -25,7 +25,7 @@ struct RichieFixture: Sendable {
         try await fixture.call(.post, Self.path, body: body, authorization: authorization, headers: headers)
     }
 
-    /// Sends `payloads` to everybody.
+    /// Sends `payloads` to all users.
     func send(_ payloads: String) async throws -> Fixture.Reply {
         try await post(#"{"app_id":"an-app","topics":["all_users"],"payloads":\#(payloads)}"#)
     }

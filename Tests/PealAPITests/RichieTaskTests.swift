@@ -16,7 +16,7 @@ struct RichieTaskTests {
         init(_ body: String, _ word: String, status: Int = 400) {
             (self.body, self.status, self.word) = (body, status, word)
         }
-        /// To everybody.
+        /// To all users.
         init(payloads: String, _ word: String, status: Int = 400) {
             self.init(#"{"app_id":"an-app","topics":["all_users"],"payloads":\#(payloads)}"#, word, status: status)
         }

@@ -4,12 +4,12 @@ import PealShapes
 import PealTesting
 import Testing
 
-/// A request of which every variation must be refused by its shape and by its schema, or taken by both.
+/// A request for which the shape and the schema must agree about every variation: both refuse it or both accept it.
 struct ShapeSample: Sendable, CustomTestStringConvertible {
     let name: String
     let body: JSON
     let schema: Schema
-    /// What the server would do with such a body; nil if it takes it.
+    /// The server's refusal of the body; nil if it is accepted.
     let refusal: @Sendable (JSON) -> PealError?
     /// Members whose form depends on what is read later.
     var excluded: [String] = []
@@ -358,7 +358,7 @@ extension ShapeSample {
 
 @Suite("A shape and its schema")
 struct ShapeSchemaTests {
-    /// What JSON Schema does not say, by a part of the refusal.
+    /// Rules that JSON Schema cannot express, by a part of the refusal.
     private static let unsaid = [
         "must not contain control characters", "lacks the default locale", "default_locale is required",
         "is too far ahead", "a locale is a tag",

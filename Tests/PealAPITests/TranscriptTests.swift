@@ -3,7 +3,7 @@ import HummingbirdTesting
 import PealCore
 import Testing
 
-/// Requests as the vendor's own clients write them, over a real socket.
+/// Requests as the vendor's clients write them, over a real socket.
 @Suite("Transcripts", .serialized)
 struct TranscriptTests {
     private static func open(_ body: @escaping @Sendable (Fixture, Int) async throws -> Void) async throws {

@@ -21,7 +21,7 @@ struct WebDeviceTests {
         return ["platform": "web", "address": address]
     }
 
-    /// Puts a VAPID key and gives its public half and its fingerprint; each is made a minute after the last.
+    /// Stores a VAPID key and returns its public half and its fingerprint; each is created a minute after the last.
     private static func putKey(_ fixture: Fixture) async throws -> (publicKey: String, fingerprint: String) {
         fixture.clock.advance(by: .seconds(60))
         let put = try await fixture.admin(.put, "…/credentials/webpush", ["subject": "mailto:a@example.com"])

@@ -6,7 +6,7 @@ import Testing
     private static let app = "0199b2c0-0000-7000-8000-000000000001"
     private let message = "0199b2c0-0000-7000-8000-0000000000aa"
 
-    /// Runs a command against a server that answers everything alike, and gives what the server saw.
+    /// Runs a command against a server that gives the same answer to everything, and returns what the server saw.
     private func run(
         _ arguments: [String], status: Int = 200, body: String = "{}", headers: [(String, String)] = [],
         files: [String: String] = [:], typed: String? = nil, environment: [String: String] = [:]
@@ -504,7 +504,7 @@ import Testing
         ])
     func usage(arguments: [String]) async throws {
         let (code, terminal, seen) = try await run(arguments, files: ["broken.json": "{", "list.json": "[]"])
-        // A group without a command prints its help, which is no error.
+        // A group without a command prints its help, which is not an error.
         #expect(code == (arguments == ["app"] ? 0 : 2), "\(terminal.errors)")
         #expect(seen.isEmpty)
         #expect(arguments == ["app"] || !terminal.errors.isEmpty)

@@ -11,7 +11,7 @@ import Testing
     private final class FakeServer: Sendable {
         let devices = Mutex<[String: JSON]>([:])
         let batches = Mutex<[(key: String, count: Int)]>([])
-        /// Answers so many batches, then 503.
+        /// Answers this many batches, then 503.
         let batchesMax: Int
 
         init(batchesMax: Int = .max) { self.batchesMax = batchesMax }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PealCommands
 
-/// A directory of its own, which goes with the value.
+/// A temporary directory, which is deleted with the value.
 final class Folder: Sendable {
     let path: String
 

@@ -4,7 +4,7 @@ import NIOPosix
 import PealCore
 import Synchronization
 
-/// An HTTP server on a free loopback port that notes what it is asked and answers what it is told.
+/// An HTTP server on a free loopback port that records requests and gives the specified answers.
 final class ScriptedServer: Sendable {
     struct Seen: Sendable {
         let method: String

@@ -7,7 +7,7 @@ final class Terminal: Sendable {
     private let warned = Mutex("")
     private let files: [String: String]
     private let environment: [String: String]
-    /// What a person types; nil where nobody is there.
+    /// What the user types; nil if there is no user.
     private let typed: String?
 
     init(environment: [String: String] = [:], files: [String: String] = [:], typed: String? = nil) {
@@ -19,7 +19,7 @@ final class Terminal: Sendable {
     var output: String { printed.withLock { $0 } }
     var errors: String { warned.withLock { $0 } }
 
-    /// Runs one command and gives its exit code.
+    /// Runs one command and returns its exit code.
     func run(_ arguments: [String]) async -> Int32 {
         let surroundings = Surroundings(
             environment: environment,

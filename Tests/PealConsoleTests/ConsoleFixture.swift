@@ -29,7 +29,7 @@ struct ConsoleFixture: Sendable {
         let text: String
         func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
         var location: String? { headers[.location] }
-        /// What the browser would send back.
+        /// The cookies that the browser would send back.
         var cookie: String? { headers[.setCookie].map { String($0.prefix { $0 != ";" }) } }
         /// The secret of the page's first form.
         var formSecret: String? {
@@ -159,7 +159,7 @@ private struct ConsoleResponder: HTTPResponder {
     }
 }
 
-/// Knows the admin token and the keys of the store, and refuses everybody after as many failures as it is told.
+/// Knows the admin token and the keys of the store, and refuses all callers after the given number of failures.
 final class FakeDoor: SignInDoor {
     private let store: any Store
     private let hasher: any KeyHasher

@@ -14,7 +14,7 @@ struct DeliveryLogTests {
         }
     }
 
-    /// A page whose keys lie `gap` apart on average, in which a share of devices met trouble.
+    /// A page whose keys are `gap` apart on average, in which a share of the devices failed.
     static func page(gap: UInt64, troublePercent: UInt64, locales: [String?], seed: UInt64) -> [DeliveryLogEntry] {
         var chance = Chance(state: seed)
         var key: DeviceKey = 7_000_000

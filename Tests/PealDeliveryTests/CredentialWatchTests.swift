@@ -7,7 +7,7 @@ import Testing
 
 @testable import PealDelivery
 
-/// Keeps what is logged at `warning` and above.
+/// Records log entries at `warning` and above.
 private final class LogLines: Sendable {
     let lines = Mutex<[String]>([])
 

@@ -23,13 +23,13 @@ struct IsolationTests {
         let service = fixture.service(providers: [.apns: fixture.provider, .fcm: silent], pagesInFlightMax: 2)
         try await fixture.running(service) {
             let stuck = try await fixture.accept(fixture.draft(Self.audience(.android)), engine: service)
-            // Two of three slices hold every place; a third waits for one.
+            // Two of three slices hold every slot; the third waits for one.
             try await fixture.eventually { silent.pages.count == 2 }
             try await fixture.drive(by: .milliseconds(500), isWorkUnderWay: true) {
                 service.metrics.snapshot.pagesLent >= 2
             }
             let id = try await fixture.accept(fixture.draft(Self.audience(.ios)), engine: service)
-            // The clock stands from here on: nothing of the silent provider can time out.
+            // From here on the clock does not move, so requests to the silent provider cannot time out.
             try await fixture.ended(id)
             #expect(try await fixture.counts(id).accepted == 5_000)
             #expect(try await fixture.state(stuck) == .sending)

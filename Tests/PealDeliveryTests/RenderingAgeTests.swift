@@ -30,7 +30,7 @@ struct RenderingAgeTests {
         let second = variants(route, 10)
         #expect(second !== first)
         #expect(variants(route, 19) === second)
-        // A clock that was set back is no reason to trust it.
+        // A rendering is not trusted because the clock was set back.
         #expect(variants(route, 0) !== second)
     }
 

@@ -21,7 +21,7 @@ struct ResilienceTests {
         let second = fixture.service()
         try await fixture.running(second) {
             second.wake()
-            // On a database that others may share, the leases of the first process end by time.
+            // On a database that others may share, the leases of the first process end only by time.
             try await fixture.drive(by: .seconds(1), isWorkUnderWay: true) { try await fixture.state(id) == .sent }
             let sent = fixture.provider.sent(id)
             #expect(sent.count == 20_000)

@@ -77,7 +77,7 @@ private struct World: Hashable {
     var sent = [0, 0, 0, 0]
     var logged = [0, 0, 0, 0]
     var nodes: [Node?] = [nil, nil]
-    /// How many more things may go wrong.
+    /// How many more faults may occur.
     var crashesLeft = 2
     var troublesLeft = 1
     /// How often the lease passed on without a release.
@@ -115,7 +115,7 @@ private struct Explorer {
 }
 
 extension World {
-    /// Every world that one step leads to.
+    /// Every state that one step leads to.
     var successors: [World] {
         var worlds: [World] = []
         for index in nodes.indices {
@@ -145,7 +145,7 @@ extension World {
         var world = self
         world.crashesLeft -= 1
         world.nodes[index] = nil
-        // A process that is stopped for long keeps what it knows, while its lease runs out.
+        // A process that is stopped for long keeps its memory, while its lease expires.
         var stopped = self
         stopped.crashesLeft -= 1
         stopped.nodes[index]?.isStale = true
@@ -237,7 +237,7 @@ extension World {
         world.nodes[index]?.cursor = through
         world.nodes[index]?.concluded = nil
         var worlds = [world.after(.settled, index)]
-        // It was written, and the process died before it knew.
+        // It was written, and the process died before it received the answer.
         if crashesLeft > 0 {
             world.crashesLeft -= 1
             world.nodes[index] = nil

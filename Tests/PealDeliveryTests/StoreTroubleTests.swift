@@ -90,7 +90,7 @@ struct StoreTroubleTests {
         fixture.provider.answers { _ in .silence }
         let service = fixture.service()
         try await fixture.running(service) {
-            // A start takes back leases that were taken before it.
+            // A starting process takes back leases that were taken before.
             try await fixture.eventually { service.isRunning }
             let bulk = try await fixture.accept(fixture.draft(.all), engine: service)
             let small = try await fixture.accept(fixture.draft(.devices(1...40)), engine: service)

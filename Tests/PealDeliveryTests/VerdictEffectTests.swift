@@ -8,12 +8,12 @@ import Testing
 
 @Suite("What a verdict does to message, address and route", .timeLimit(.minutes(10)))
 struct VerdictEffectTests {
-    /// What becomes of the one device whose request was answered so.
+    /// The outcome of the device whose request got this answer.
     enum Message: Sendable, Hashable {
         case ended(Outcome)
-        /// Tried again after about so many seconds, which counts as an attempt.
+        /// Retried after about this many seconds, which counts as an attempt.
         case later(seconds: ClosedRange<Int64>)
-        /// Tried again after so many seconds, which costs no attempt and says nothing of the route.
+        /// Retried after this many seconds, which does not count as an attempt and says nothing about the route.
         case waits(seconds: Int64)
         /// As if it had not been tried.
         case returned

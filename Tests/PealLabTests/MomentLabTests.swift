@@ -3,7 +3,7 @@ import Testing
 
 @testable import PealLab
 
-/// Small worlds, so that they are quick; what they measure is too uncertain for more than rough bounds.
+/// Small worlds, so that the tests are fast; the results are too uncertain for more than rough bounds.
 @Suite("The laboratory of moments")
 struct MomentLabTests {
     private static func evaluation() throws -> Evaluation {

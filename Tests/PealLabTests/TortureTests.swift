@@ -49,7 +49,7 @@ struct TortureLedgerTests {
     private var audience: [Int] { schedule.devices(of: schedule.messages[0].audience) }
     private var living: [Int] { audience.filter { !schedule.isDead($0) } }
 
-    /// A ledger in which everybody but `missing` has the message, and the server says `accepted` of them.
+    /// A ledger in which all devices except `missing` have the message, and the server reports `accepted` for all.
     private func ledger(
         missing: Int = 0, _ change: (inout TortureLedger.Counts) -> Void = { _ in }
     ) -> TortureLedger {

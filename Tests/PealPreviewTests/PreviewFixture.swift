@@ -14,9 +14,9 @@ import PealTesting
 import Synchronization
 import Testing
 
-/// The API, the store and the delivery engine of one server, with every network's own rendering and no network behind
-/// it. The clock stands until a test moves it. The app has a credential for each network, and each platform has a user
-/// of its name with two devices, in German and in French.
+/// The API, the store and the delivery engine of one server, with every network's real rendering but without
+/// connections to the networks. The clock moves only when a test moves it. The app has a credential for each network,
+/// and each platform has a user with the platform's name and two devices, one in German and one in French.
 struct PreviewFixture: Sendable {
     struct TooSlow: Error {}
 
@@ -104,7 +104,7 @@ struct PreviewFixture: Sendable {
     }
 
     /// Sends the message, moves the clock by `wait`, and waits for the end.
-    /// - Returns: What the networks were given.
+    /// - Returns: The requests that the networks received.
     func sent(_ message: JSON, after wait: Duration = .zero) async throws -> Set<ShownRequest> {
         let accepted = try await call(.post, "messages", message, expect: 202)
         let id = try #require(accepted["id"]?.stringValue)
@@ -113,14 +113,14 @@ struct PreviewFixture: Sendable {
             if try await call(.get, "messages/\(id)", expect: 200)["state"] == "sent" {
                 return Set(networks.values.flatMap(\.requests))
             }
-            // The engine runs on other tasks and stores on another thread: nothing here can be moved.
+            // The engine runs in other tasks and stores on another thread, so this can only wait in real time.
             try await Task.sleep(for: .milliseconds(2))
         }
         throw TooSlow()
     }
 }
 
-/// Numbers that can be given once more, so that a message gets the id that its preview had.
+/// Random numbers that can be replayed, so that a message gets the id that its preview had.
 final class ReplayedRandomness: Randomness {
     private struct State {
         var numbers = SeededRandomness()

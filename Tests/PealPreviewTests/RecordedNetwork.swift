@@ -2,7 +2,7 @@ import PealCore
 import Synchronization
 import Testing
 
-/// A request with a placeholder for the device's address, from a preview or from what a network was given.
+/// A request with a placeholder for the device's address, from a preview or from an order to a network.
 struct ShownRequest: Hashable, CustomStringConvertible {
     let platform: String
     let path: String
@@ -38,14 +38,14 @@ struct ShownRequest: Hashable, CustomStringConvertible {
     }
 }
 
-/// A network's own rendering and rules; what it is to send is recorded and accepted.
+/// A network's real rendering and rules; requests are recorded and accepted instead of being sent.
 final class RecordedNetwork: Provider {
     private let network: any Provider
     private let orders = Mutex<[PageOrder]>([])
 
     init(_ network: any Provider) { self.network = network }
 
-    /// What each device was to get.
+    /// The request for each device.
     var requests: [ShownRequest] {
         orders.withLock { $0 }.flatMap { order in
             order.variants.map { ShownRequest(order.notifications[Int($0)]) }

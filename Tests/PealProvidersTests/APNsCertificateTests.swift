@@ -104,7 +104,7 @@ struct PKCS12ArchiveTests {
         guard case .certificate(let found)? = examination.credential.apns else { throw TestFailure("no certificate") }
         #expect(found.isFromArchive && found.bundleID == "com.example.app")
         #expect(examination.facts["topics"] == ["com.example.app"])
-        // Put anew as PEM it is the same.
+        // Stored again as PEM, it is the same.
         let again = try APNsCredential.examine(
             .apnsCertificate(.init(identity: found.identity, bundleID: "com.example.app")),
             now: APNsCertificateTests.now)
@@ -143,7 +143,7 @@ struct PKCS12ArchiveTests {
         #expect(field(mixed) == "data")
     }
 
-    /// The key of one archive beside the certificates of another, without a seal.
+    /// The key of one archive with the certificates of another, without a MAC.
     private func joined(_ first: [UInt8], _ second: [UInt8]) throws -> [UInt8] {
         let key = try #require(PKCS12Contents(first)?.keys.first)
         let others = try #require(PKCS12Contents(second))

@@ -19,7 +19,7 @@ func testProvider(_ server: ForeignServer, time: any TimeSource = RealTime()) th
 
 @Suite("Certificates, channels and verification against nginx", .serialized)
 struct APNsConnectionTests {
-    /// Lets in whoever shows the certificate.
+    /// Accepts every client that presents the certificate.
     private func server(_ certificate: PushCertificate, location: String = "return 200;", format: String) throws
         -> ForeignServer
     {
@@ -46,7 +46,8 @@ struct APNsConnectionTests {
     func wrongCertificate() async throws {
         let server = try server(try PushCertificate(), format: "x")
         let provider = try testProvider(server)
-        // One that the server does not ask for is never shown: nginx names the authorities that it takes.
+        // A certificate that the server does not request is never presented: nginx names the authorities that it
+        // accepts.
         let order = testOrder(count: 100, credential: .apnsToken(testCredential))
         provider.send(order)
         await expectTally(order.flight.completed().tally, ["verdict BadCertificate": 1, "unsent RouteStopped": 99])

@@ -26,7 +26,7 @@ struct APNsVerdictsTests {
     static let doubted = Verdict.retireAddress(since: nil, isSuspicious: true)
     static let gone = Verdict.retireAddress(since: dead, isSuspicious: false)
 
-    /// Every row of Apple's table, and what it does not know.
+    /// Every row of Apple's table, and unknown reasons.
     static let devices: [Row] = [
         Row(200, "", .accepted),
         Row(400, "BadCollapseId", .rejectMessage), Row(400, "BadExpirationDate", .rejectMessage),
@@ -54,7 +54,7 @@ struct APNsVerdictsTests {
         Row(302, "", .rejectMessage),
     ]
 
-    /// What the answers to broadcasts add.
+    /// Additional answers to broadcasts.
     static let channels: [Row] = [
         Row(200, "", .accepted, isBroadcast: true),
         Row(400, "ChannelNotRegistered", .retireAddress(since: nil, isSuspicious: false), isBroadcast: true),
@@ -119,7 +119,7 @@ struct APNsVerdictsTests {
         let late = exchange.answer(
             to: .init(status: 410, body: Array(#"{"reason":"ExpiredToken","timestamp":9e18}"#.utf8)))
         #expect(late.result == .verdict(.retireAddress(since: nil, isSuspicious: false)))
-        // No word: judged by its class, and no line end ever reaches a log.
+        // Not a valid reason: judged by its class, and no line break reaches a log.
         let odd = exchange.answer(to: .init(status: 410, body: Array(#"{"reason":"Gone\nfor ever"}"#.utf8)))
         #expect(odd == ProviderAnswer(.verdict(.rejectMessage), reason: "Status410", status: 410))
         #expect(exchange.answer(to: .init(status: 502, body: Array("<html>".utf8))).reason == "Status502")
@@ -159,7 +159,7 @@ struct APNsVerdictsTests {
         #expect(exchange.answer(to: response).result == .verdict(.refreshCredential))
         let second = try #require(exchange.authorization())
         #expect(second != first)
-        // Others that went out under the first one.
+        // Other requests that were sent under the first one.
         #expect(exchange.answer(to: response).result == .verdict(.refreshCredential))
         #expect(exchange.authorization() == second)
         time.advance(.seconds(60))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PealProviders
 
-/// A token endpoint in a test's hands: answers as told, when told.
+/// A token endpoint that a test controls: the test determines the answers and their times.
 final class ScriptedTokens: AccessTokenSource {
     private struct State {
         var replies: [AccessTokenReply]
@@ -70,7 +70,7 @@ struct AccessTokensTests {
         if case .ready(let authorization) = readiness { text(authorization) } else { nil }
     }
 
-    /// Lets the task that renews come to its end.
+    /// Waits until the renewing task has ended.
     private func settle(_ source: ScriptedTokens, _ tokens: AccessTokens, version: Int) async {
         while tokens.authorization?.version != version { await Task.yield() }
     }
@@ -100,7 +100,7 @@ struct AccessTokensTests {
         #expect(tokens.authorization?.version == 1)
         #expect(source.fetches == 1)
         time.advance(.seconds(1))
-        // Whoever asks now still gets the old one; the asking begins the renewal.
+        // A caller still gets the old token; its call starts the renewal.
         #expect(tokens.authorization?.version == 1)
         await settle(source, tokens, version: 2)
         #expect(source.fetches == 2)
@@ -207,7 +207,7 @@ struct AccessTokensTests {
         #expect(tokens.refused(version: 1) == .refreshCredential)
         #expect(tokens.refused(version: 1) == .refreshCredential)
         #expect(text(await tokens.ready()) == "Bearer token-2")
-        // Others that went out under the first one.
+        // Other requests that were sent under the first one.
         #expect(tokens.refused(version: 1) == .refreshCredential)
         #expect(source.fetches == 2)
         #expect(tokens.refused(version: 2) == .stopApp)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PealProviders
 
-/// Accepts everybody, names ids, proves nothing first.
+/// Accepts every request, uses ids, and requires no proof first.
 struct PlainExchange: Exchange {
     var idName: String? { "apns-id" }
     var provesFirst: Bool { false }
@@ -130,7 +130,7 @@ struct ConnectionPoolTests {
         await pool.close()
     }
 
-    /// What a server saw: which ids it accepted, and a table per connection to read them with.
+    /// What a server saw: the ids that it accepted, and a header table per connection to decode them.
     private final class Ledger: Sendable {
         struct State {
             var decoders: [Int: HPACKDecoder] = [:]
@@ -227,9 +227,10 @@ struct ConnectionPoolTests {
         await pool.close()
     }
 
-    /// Closes the pool two seconds after something was accepted: what hangs on a window that never opens is lost.
+    /// Closes the pool two seconds after something was accepted: requests that wait for a window that never opens are
+    /// lost.
     private func advanceOrClose(_ orders: [PageOrder], _ pool: ConnectionPool) async throws {
-        // Unstructured so that it can be given up once everything is answered.
+        // Unstructured, so that it can be abandoned once everything is answered.
         let closing = Task {
             repeat {
                 try await Task.sleep(for: .seconds(2))

@@ -133,7 +133,7 @@ struct DayInAMinuteTests {
             try pass(3600, step: 60)
         }
         #expect(peer.connections.count == 24)
-        // One provider token for each that was old when it was needed, not one for each connection.
+        // One provider token for each that was too old when it was needed, not one for each connection.
         let issued = try issued()
         #expect(issued.count == 24)
         for (earlier, later) in zip(issued, issued.dropFirst()) { #expect(later - earlier >= 2400) }

@@ -182,7 +182,7 @@ struct FCMProviderTests {
             return
         }
         #expect(after > .seconds(80) && after <= .seconds(100))
-        // Another project goes on.
+        // Another project continues.
         let other = try order(1, provider, credential(tokens, project: "other"), fingerprint: "other")
         provider.send(other)
         await expectTally(other.flight.completed().tally, ["verdict QUOTA_EXCEEDED": 1])

@@ -96,7 +96,7 @@ struct FCMVerdictsTests {
             verdict: .holdAddress(after: .seconds(3600)), reason: "APNS_AUTH_ERROR"),
     ]
 
-    /// FCM wants less.
+    /// FCM asks for fewer requests.
     static let throttles: [Row] = [
         Row(
             status: 429, code: "QUOTA_EXCEEDED", word: "RESOURCE_EXHAUSTED", verdict: .holdApp(after: .seconds(60)),
@@ -129,7 +129,7 @@ struct FCMVerdictsTests {
         Row(status: 504, word: "DEADLINE_EXCEEDED", verdict: .retry(after: nil), reason: "DEADLINE_EXCEEDED"),
     ]
 
-    /// What nobody has seen yet is judged by its class and never retires an address.
+    /// Unknown answers are judged by their class and never retire an address.
     static let unknown: [Row] = [
         Row(status: 400, code: "NEW_CODE", word: "INVALID_ARGUMENT", verdict: .rejectMessage, reason: "NEW_CODE"),
         Row(status: 403, code: "NEW_CODE", word: "PERMISSION_DENIED", verdict: .rejectMessage, reason: "NEW_CODE"),
@@ -190,7 +190,7 @@ struct FCMVerdictsTests {
         response.authorizationVersion = 1
         #expect(exchange.answer(to: response).result == .verdict(.refreshCredential))
         _ = await exchange.tokens.ready()
-        // Another that went out under the first one.
+        // Another request that was sent under the first one.
         #expect(exchange.answer(to: response).result == .verdict(.refreshCredential))
         response.authorizationVersion = 2
         #expect(

@@ -62,7 +62,7 @@ struct HTTP2ConnectionStateTests {
         #expect(fixture.endings.isEmpty)
         let padded = [2] + Array(#""Unregistered"}"#.utf8) + [0, 0]
         try fixture.receive(ServerFrame.frame(HTTP2Frame.Kind.data, flags: 0x1 | 0x8, stream: 1, padded))
-        // Padded and with priority octets.
+        // Padded and with priority bytes.
         let wrapped = [1, 0, 0, 0, 0, 16] + ServerFrame.status(429) + [0]
         try fixture.receive(
             ServerFrame.frame(HTTP2Frame.Kind.headers, flags: 0x1 | 0x4 | 0x8 | 0x20, stream: 3, wrapped))
@@ -71,7 +71,7 @@ struct HTTP2ConnectionStateTests {
             ServerFrame.headers(5, ServerFrame.status(103), ends: false),
             ServerFrame.headers(5, ServerFrame.status(503, [("retry-after", "7")]), ends: false),
             ServerFrame.data(5, "busy", ends: false), ServerFrame.headers(5, [0x00, 1, 0x61, 1, 0x62]))
-        // What time it is for the peer, of a 403 alone.
+        // The peer's time, read only from a 403.
         let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT")
         try fixture.receive(ServerFrame.headers(9, ServerFrame.status(403, [date])))
         try fixture.receive(ServerFrame.headers(11, ServerFrame.status(400, [date])))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PealProviders
 
-/// How an answer ends before its end.
+/// How an answer can be cut off.
 enum CutOff: String, CaseIterable, Sendable {
     case connectionLost, overdue, goneAway, reset, refused, windowOfNothing, secondStatus
 
@@ -58,7 +58,7 @@ struct HTTP2CutOffTests {
         #expect(fixture.endings.accepted.map(\.index) == [0])
         let written = fixture.frames()
         #expect(written.map(\.header.kind) == [HTTP2Frame.Kind.reset])
-        // What was on its way when the reset left is passed over, and the connection goes on.
+        // Frames that were on their way when the reset was sent are ignored, and the connection continues.
         try fixture.receive(ServerFrame.data(1, piece, ends: false), ServerFrame.headers(3))
         #expect(fixture.endings.accepted.map(\.index) == [0, 1])
     }

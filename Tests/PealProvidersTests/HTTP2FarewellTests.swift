@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A connection that was given up")
 struct HTTP2FarewellTests {
-    /// TLS waits for the peer's goodbye before it closes.
+    /// TLS waits for the peer's close_notify before it closes.
     private final class PatientGoodbye: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
 

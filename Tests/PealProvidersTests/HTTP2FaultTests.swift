@@ -4,7 +4,7 @@ import Testing
 
 @testable import PealProviders
 
-/// What a peer may do wrong, and what it is told.
+/// Protocol violations by a peer, and the error codes that it gets.
 struct FaultCase: Sendable, CustomTestStringConvertible {
     let name: String
     let bytes: [UInt8]

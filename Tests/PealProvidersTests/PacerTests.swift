@@ -7,7 +7,7 @@ import Testing
 struct PacerTests {
     private func pacer(_ start: Int = 2000, _ most: Int = 8000) -> Pacer { Pacer(.init(start: start, most: most)) }
 
-    /// Spends whatever is allowed for a time, asked every `step`; returns how much that was.
+    /// Uses everything that is allowed for a time, asking every `step`; returns how much it was.
     private func drain(
         _ pacer: inout Pacer, from: Duration, for time: Duration, step: Duration = .milliseconds(10)
     ) -> Int {
@@ -44,7 +44,7 @@ struct PacerTests {
         #expect(pacer.allowance(at: .seconds(5)) == expected)
         pacer.spend(expected, at: .seconds(5))
         #expect(pacer.allowance(at: .seconds(5)) == 0)
-        // However long nobody asked, less than the idle time.
+        // However long there was no request, less than the idle time.
         #expect(pacer.allowance(at: .seconds(5 + 59)) <= max(1, most / 20))
     }
 
@@ -148,7 +148,7 @@ struct PacedPoolTests {
         #expect(state.pull(0, budget(), uptime: now, &effects)?.count == 1)
         #expect(state.pull(0, budget(), uptime: now, &effects) == nil)
         #expect(effects.pause == nil)
-        // What comes next wakes it as ever, and then it waits.
+        // The next request wakes it as usual, and then it waits.
         state.submit(OpenOrder(testOrder(count: 1)), &effects)
         #expect(effects.wakes.count == 1)
         #expect(state.pull(0, budget(), uptime: now, &effects) == nil)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PealProviders
 
-/// Finds every name on the loopback interface, and counts who asks.
+/// Resolves every name to the loopback interface, and counts the lookups.
 private final class CountingResolver: Resolver, Sendable {
     private let loop: any EventLoop
     private let note: @Sendable (String) -> Void
@@ -38,7 +38,7 @@ struct ResolutionTests {
         let server = try ScriptedServer { connection, frame in
             if frame == nil { connection.write(ServerFrame.settings([(3, 100)])) }
             guard let frame, frame.header.kind == HTTP2Frame.Kind.data else { return }
-            // Each connection answers ten requests and goes.
+            // Each connection answers ten requests and closes.
             connection.write(ServerFrame.headers(frame.header.streamID))
             if frame.header.streamID == 19 { connection.write(ServerFrame.goAway(19)) }
         }

@@ -67,7 +67,7 @@ struct CheckedTransportTests {
     @Test("a connection goes to the address that was checked, with the name in its headers")
     func connected() async throws {
         let receiver = try await Receiver(status: .created)
-        // Nobody else resolves this name.
+        // No other resolver knows this name.
         let answer = try await send(
             "http://receiver.localhost:\(receiver.port)/a?b=c", allowed: [".localhost"],
             resolved: [[127, 0, 0, 1]])
@@ -105,7 +105,7 @@ struct CheckedTransportTests {
     }
 }
 
-/// Answers every request alike, on a free port of loopback.
+/// Gives every request the same answer, on a free loopback port.
 final class Receiver: Sendable {
     let port: Int
     private let channel: any Channel

@@ -4,7 +4,7 @@ import PealCore
 import Synchronization
 import Testing
 
-/// `peal doctor` beside a server that runs.
+/// `peal doctor` while a server is running.
 @Suite("The doctor beside a running server")
 struct DoctorProgramTests {
     @Test("asks that server for the credentials, and says when it may not")

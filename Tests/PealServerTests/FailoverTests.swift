@@ -9,7 +9,7 @@ import Testing
 @Suite("A failover of the database", .serialized)
 struct FailoverTests {
     private static let devices: Int64 = 400
-    /// In which messages are accepted. The primary dies in the middle.
+    /// How long messages are accepted. The primary dies in the middle.
     private static let seconds = ProcessInfo.processInfo.environment["PEAL_FAILOVER_SECONDS"].flatMap(Double.init) ?? 6
 
     /// Sends until it is accepted, as a client with an idempotency key does. Returns the message's id.
@@ -70,7 +70,7 @@ struct FailoverTests {
         let expected = Self.devices * Int64(count)
         let received = summary["received"]?.integerValue ?? 0
         #expect(received >= expected)
-        // Nobody died: settlements whose commit was lost with the primary are written again.
+        // No server died: settlements whose commit was lost with the primary are written again.
         #expect(received - expected <= 3 * 2 * Int64(Limits.pageDevicesMax), "\(received - expected) came twice")
         for server in servers {
             #expect(server.program.isRunning)

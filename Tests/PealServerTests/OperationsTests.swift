@@ -18,7 +18,7 @@ struct OperationsTests {
             .map { $0.components(separatedBy: "  #")[0].trimmingCharacters(in: .whitespaces) }
     }
 
-    /// Where the page's names are in this test.
+    /// This test's values for the names on the page.
     private struct Ground {
         let fixture: ServerFixture
         let server: PostgresServer
@@ -69,7 +69,7 @@ struct OperationsTests {
         ]
         #expect(commands.count == expected.count && zip(commands, expected).allSatisfy { $0.hasPrefix($1) })
 
-        // Without a key file of its own, SQLite makes one beside the database.
+        // Without a configured key file, SQLite creates one next to the database.
         let file = ["PEAL_STORE_URL": "sqlite:\(ground.folder)/peal.db", "PEAL_MASTER_KEY": ""]
         let first = try await fixture.startServer(file)
         let app = try await fixture.makeApp(first)

@@ -12,7 +12,7 @@ struct FastHeaderDecoderTests {
         }
     }
 
-    /// The paths of `blocks`, decoded one after the other with one table; nil for one that is no HPACK.
+    /// The paths of `blocks`, decoded one after the other with one table; nil for one that is not valid HPACK.
     private func paths(_ blocks: [String]) -> [String?] {
         let storage = UnsafeMutableRawBufferPointer.allocate(
             byteCount: FastHeaderDecoder.storageBytes, alignment: 8)

@@ -10,7 +10,7 @@ struct FaultPlanTests {
         return plan
     }
 
-    /// Which of `count` requests, each to a device of its own, a fault meets.
+    /// Which of `count` requests, each to a different device, a fault affects.
     private func hits(_ plan: FaultPlan, _ count: Int, prefix: String = "") -> [Int] {
         (0..<count).filter { plan.decide(device: "\(prefix)\($0)", provider: .apns, environment: .production) != nil }
     }

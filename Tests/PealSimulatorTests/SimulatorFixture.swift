@@ -10,7 +10,7 @@ import Testing
 
 /// A simulator without open ports, with a clock that a test moves.
 struct SimulatorFixture {
-    /// What a test moves the time with.
+    /// Moves the time.
     final class Time: Sendable {
         let milliseconds = Atomic<Int64>(SigningAccount.now * 1_000)
 
@@ -41,20 +41,20 @@ struct SimulatorFixture {
         webPush.subscriptions.open(at: "https://\(Self.host)")
     }
 
-    /// The client certificate of `bundleID` as TLS shows it.
+    /// The client certificate of `bundleID` as presented in TLS.
     func certificate(_ bundleID: String) throws -> [UInt8] {
         let now = Date(timeIntervalSince1970: Double(SigningAccount.now))
         let pem = try authority.clientIdentity(bundleID: bundleID, now: now).certificatePEM
         return try NIOSSLCertificate(bytes: Array(pem.utf8), format: .pem).toDERBytes()
     }
 
-    /// Hands `request` to a listener, on the connection of `memory`.
+    /// Passes `request` to a listener, on the connection of `memory`.
     func reply(_ name: ListenerName, _ request: PushRequest, _ memory: inout ConnectionMemory) throws -> ConnectionReply
     {
         try #require(listeners[name]).responder.receive(request, memory: &memory)
     }
 
-    /// Hands `request` to a listener, on a new connection.
+    /// Passes `request` to a listener, on a new connection.
     func answer(_ name: ListenerName, _ request: PushRequest) throws -> HTTPAnswer {
         var memory = ConnectionMemory()
         let reply = try reply(name, request, &memory)
@@ -80,14 +80,14 @@ struct SimulatorFixture {
         return items
     }
 
-    /// An access token that is good for an hour.
+    /// An access token that is valid for an hour.
     func accessToken(_ provider: PushProvider, scopes: Set<String> = GoogleAuthorization.sendingScopes) -> String {
         let expires = time.milliseconds.load(ordering: .relaxed) + 3_600_000
         return parts.shared.accessTokens.issue(
             .init(provider: provider, scopes: scopes, expiresAtMilliseconds: expires), prefix: "test.")
     }
 
-    /// `header.claims.signature`, unsigned where `sign` gives nothing.
+    /// `header.claims.signature`, with an empty signature if `sign` returns nothing.
     static func jwt(header: String, claims: String, sign: (Data) throws -> Data) rethrows -> String {
         let text = [header, claims].map { URLSafeBase64.encode(Data($0.utf8)) }.joined(separator: ".")
         return text + "." + URLSafeBase64.encode(try sign(Data(text.utf8)))

@@ -42,7 +42,7 @@ struct SimulatorTests {
         let apns = try #require(description["apns"])
         #expect(try NIOSSLCertificate.fromPEMFile(try #require(apns["certificate_file"]?.string)).count == 1)
         _ = try NIOSSLPrivateKey(file: try #require(apns["certificate_key_file"]?.string), format: .pem)
-        // Only where there is an `openssl` program.
+        // Only if the `openssl` program is installed.
         if let file = apns["p12_file"]?.string, let passphrase = apns["p12_passphrase"]?.string {
             #expect(try NIOSSLPKCS12Bundle(file: file, passphrase: passphrase.utf8).certificateChain.count == 1)
         }
@@ -114,7 +114,7 @@ struct SimulatorTests {
     func ports() async throws {
         var options = SimulatorOptions(directory: directory())
         defer { try? FileManager.default.removeItem(atPath: options.directory) }
-        // Tests beside this one take free ports too, perhaps this one: a port that is really kept stays kept.
+        // Concurrent tests also take free ports, perhaps this one; a port that the simulator still holds stays taken.
         for attempt in 1...5 {
             options.ports[.control] = 0
             let simulator = try await Simulator.start(options)

@@ -6,12 +6,12 @@ import PealCore
 import PealServer
 import Testing
 
-/// A server in this process on a database of its own, and a client of its native API.
+/// A server in this process with its own database, and a client of its native API.
 struct PealServerFixture: Sendable {
     private static let adminToken = "sixth-network-admin-token-0123456789"
     private let address: String
 
-    /// Runs a server while `body` does.
+    /// Runs a server while `body` runs.
     static func run(
         networks: [ServerNetwork], _ body: @escaping @Sendable (PealServerFixture) async throws -> Void
     ) async throws {
@@ -28,13 +28,13 @@ struct PealServerFixture: Sendable {
         try await withThrowingTaskGroup { group in
             group.addTask { try await runServer(configuration, networks: networks) }
             group.addTask { try await body(PealServerFixture(address: try await address(in: portFile))) }
-            // The test's end is the server's; a server that ends first has failed.
+            // The server ends with the test; a server that ends first has failed.
             try await group.next()
             group.cancelAll()
         }
     }
 
-    /// The server writes the file once it listens, which no clock of ours moves: at most ten seconds.
+    /// The server writes the file once it listens. It uses the system's clock, so this waits at most ten seconds.
     private static func address(in portFile: URL) async throws -> String {
         for _ in 0..<500 {
             if let port = try? String(contentsOf: portFile, encoding: .utf8), port.hasSuffix("\n") {
@@ -68,7 +68,7 @@ struct PealServerFixture: Sendable {
         return json
     }
 
-    /// The message once it has ended; it has thirty seconds, for the server works by the system's clock.
+    /// The message once it has ended, within at most thirty seconds, because the server uses the system's clock.
     func end(of path: String) async throws -> JSON {
         for _ in 0..<600 {
             let message = try await call("GET", path, expect: 200)

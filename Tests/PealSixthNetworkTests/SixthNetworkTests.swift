@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A sixth network")
 struct SixthNetworkTests {
-    /// The networks of a process are settled once, so this one gets a process of its own.
+    /// The networks of a process are fixed at its start, so this test has its own process.
     @Test("is added from this folder alone, and is sent to through the API")
     func push() async throws {
         await #expect(processExitsWith: .success) {

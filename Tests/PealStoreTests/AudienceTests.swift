@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Audience")
 struct AudienceTests {
-    /// Sends and returns who got it, by route.
+    /// Sends a message and returns the devices that got it, by route.
     private func reached(
         _ fixture: Fixture, _ audience: Audience, options: MessageOptions = .init(),
         routes: [Route] = [.apnsProduction, .apnsSandbox, .fcm]

@@ -3,7 +3,7 @@ import PealCore
 import PealTesting
 import Testing
 
-/// What a deletion makes true at once, and what the Pruner completes in pieces.
+/// What a deletion changes immediately, and what the Pruner completes in pieces.
 @Suite("Deletions")
 struct DeletionTests {
     private static func delete(_ fixture: Fixture) async throws {
@@ -52,7 +52,7 @@ struct DeletionTests {
         #expect(ready.routes == [])
         let worker = Worker(fixture: fixture)
         #expect(try await worker.page(of: leased).count == 0)
-        // A worker that read its candidates before reads one more page in vain.
+        // A worker that read its candidates earlier reads one more page, which is empty.
         let page = try await fixture.store.read { [now = fixture.now] in
             try $0.page(of: leased, candidates: candidates, after: 0, limit: 1024, now: now)
         }
@@ -93,7 +93,7 @@ struct DeletionTests {
         #expect(try await fixture.store.read { try $0.device(app: app, id: Fixture.deviceID(1)) }?.topics == ["kept"])
         #expect(try await Worker(fixture: fixture).page(of: slice).count == 0)
         #expect(try await fixture.send(.topics("a")).plan.state == .sent)
-        // A topic of the same name has nobody but those who subscribe to it from now on.
+        // A new topic of the same name has only devices that subscribe from now on.
         try await fixture.register(3, topics: ["a"])
         let now = fixture.now
         func members() async throws -> Int? {

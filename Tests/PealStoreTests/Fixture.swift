@@ -2,7 +2,7 @@ import PealCore
 import PealStore
 import PealTesting
 
-/// A store with one app, and short ways to what most tests need.
+/// A store with one app, and shortcuts for what most tests need.
 struct Fixture: Sendable {
     let test: TestStore
     let app: AppKey

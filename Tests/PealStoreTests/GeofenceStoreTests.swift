@@ -98,7 +98,7 @@ struct GeofenceStoreTests {
         #expect(try await remembered() == [1])
         fixture.time.advance(by: .seconds(1))
         #expect(try await remembered() == [])
-        // Numbers are not given twice.
+        // Numbers are not reused.
         #expect(try await Self.write(fixture) { try $0.insertGeofence(long, app: $1, now: $2).id } == 2)
     }
 

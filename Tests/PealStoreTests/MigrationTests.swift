@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Migrations")
 struct MigrationTests {
-    /// Takes a database back to what the first release wrote.
+    /// Returns a database to the state that the first release wrote.
     private func undoLaterSchemas(_ connection: any SQLConnection, _ dialect: SQLDialect) throws {
         for statement in Migration.all.dropFirst().flatMap(\.statements).reversed() {
             let words = statement.split(whereSeparator: \.isWhitespace).filter { $0 != "UNIQUE" }

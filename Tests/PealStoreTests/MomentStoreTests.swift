@@ -41,7 +41,7 @@ struct MomentStoreTests {
         return try #require(found)
     }
 
-    /// Works off the alerts that wait, each with `outcome`.
+    /// Processes the waiting alerts, each with `outcome`.
     private static func work(_ fixture: Fixture, _ outcome: Outcome = .accepted) async throws -> [DeviceKey] {
         let worker = Worker(fixture: fixture)
         var sent: [DeviceKey] = []
@@ -360,7 +360,7 @@ struct MomentStoreTests {
         return draft
     }
 
-    /// Works a slice off in one page.
+    /// Processes a slice in one page.
     private static func settle(
         _ worker: Worker, _ slice: Slice, putOff: [DeviceKey] = [], _ outcome: (DeviceKey) -> Outcome
     ) async throws -> Bool {

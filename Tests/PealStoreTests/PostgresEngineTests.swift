@@ -6,7 +6,7 @@ import PealTesting
 import Synchronization
 import Testing
 
-/// What only PostgreSQL has: other processes on the database, and a network between.
+/// What only PostgreSQL has: other processes that use the database, and a network in between.
 @Suite("PostgreSQL engine")
 struct PostgresEngineTests {
     private struct Refusal: Error {}

@@ -4,10 +4,10 @@ import PealSQLite
 import PealTesting
 import Testing
 
-/// That nothing grows without end: every table is pruned, or bounded for a stated reason.
+/// No table grows without limit: each is pruned, or bounded for a stated reason.
 @Suite("Pruning")
 struct PruningTests {
-    /// Every table of the schema, and what keeps it small. A table that is missing here fails the test.
+    /// Every table of the schema, and what limits its size. A table that is missing here fails the test.
     private static let reasons: KeyValuePairs<String, String> = [
         "app": "one row for each app, which administrators create", "migration": "one row for each migration",
         "counter": "one row for each series", "setting": "a fixed set of names; others are pruned when they expire",
@@ -96,7 +96,7 @@ struct PruningTests {
             #expect(try await Self.count(table.name, app: app, fixture.test) == 0, "\(table.name)")
             #expect(try await Self.count(table.name, app: other, fixture.test) == table.rowsMax(3), "\(table.name)")
         }
-        // A request that was under way when the app was deleted writes once more.
+        // A request that was in progress when the app was deleted writes again.
         try await Self.fill(tables, app: app, 4, fixture.test)
         fixture.time.advance(by: .seconds(Limits.deletedAppWatchSeconds))
         try await fixture.pruneAll()
@@ -271,7 +271,7 @@ extension PruningTests {
         }
     }
 
-    /// Far in the future, so that nothing is over.
+    /// Far in the future, so that nothing has expired.
     private static let never: Int64 = 1 << 52
 
     /// Inserts a row with `number` in every column of the key, and times far in the future.

@@ -3,7 +3,7 @@ import PealStore
 import PealTesting
 import Testing
 
-/// The end of a message and what tells of it are one transaction.
+/// The end of a message and its report event are one transaction.
 @Suite("Events of messages")
 struct ReportEventTests {
     private func webhook(_ fixture: Fixture, _ kind: Webhook.Kind = "events") async throws -> WebhookReference {

@@ -22,7 +22,7 @@ struct RouteGateTests {
         return try await fixture.store.read { try $0.readyRoutes(after: nil, stepsMax: .max, now: now).routes }
     }
 
-    /// So many messages to one device, oldest first.
+    /// The given number of messages to one device, oldest first.
     private static func messages(_ count: Int, _ fixture: Fixture) async throws -> [MessageID] {
         var ids: [MessageID] = []
         for _ in 0..<count {

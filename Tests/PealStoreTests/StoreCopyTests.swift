@@ -39,14 +39,14 @@ struct StoreCopyTests {
         try await StoreCopy(from: fixture.test.engine, to: target.engine).run { results.append($0) }
         #expect(results.all.map(\.table) == SchemaTable.all.map(\.name))
         #expect(results.all.first { $0.table == "device" }?.rows == 450)
-        // Again: nothing is doubled.
+        // Again: nothing is duplicated.
         try await StoreCopy(from: fixture.test.engine, to: target.engine).run { _ in }
         let copy = SQLStore(engine: target.engine, masterKey: fixture.test.masterKey)
         try await copy.migrate()
         let report = try await copy.read { [app = fixture.app] in try $0.report(app: app, id: id) }
         let original = try await fixture.store.read { [app = fixture.app] in try $0.report(app: app, id: id) }
         #expect(report == original)
-        // A row too many is found.
+        // An extra row is detected.
         try await copy.write(.control) { try $0.setSetting("stray", [1]) }
         await #expect(throws: StoreStartFailure.self) {
             try await StoreCopy(from: fixture.test.engine, to: target.engine).run { _ in }

@@ -165,7 +165,7 @@ struct WebhookStoreTests {
         let yours = try await lease(webhook, fixture, limit: 1)
         #expect(yours.map(\.term) == [2])
         #expect(yours.map(\.body) == [Array("{}".utf8)])
-        // What was leased before is written no more.
+        // Deliveries that were leased before are no longer written.
         var lost = mine[0]
         lost.delivery.state = .delivered
         let stale = lost

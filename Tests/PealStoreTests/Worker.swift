@@ -1,7 +1,7 @@
 import PealCore
 import PealStore
 
-/// A worker reduced to what the store sees of one: reads pages, calls every device accepted, settles.
+/// A minimal worker from the store's point of view: reads pages, marks every device as accepted, settles.
 struct Worker {
     let fixture: Fixture
     var owner = "me"
@@ -11,7 +11,7 @@ struct Worker {
     private static let roundsMax = 100_000
     private struct Endless: Error {}
 
-    /// Works off every ready slice of a route. Returns the keys in the order they were sent to.
+    /// Processes every ready slice of a route. Returns the keys in the order in which they were sent to.
     func run(_ route: Route = .apnsProduction) async throws -> [DeviceKey] {
         var sent: [DeviceKey] = []
         for _ in 0..<Self.roundsMax {
@@ -22,7 +22,7 @@ struct Worker {
         throw Endless()
     }
 
-    /// Works off one leased slice.
+    /// Processes one leased slice.
     func run(_ slice: Slice, outcome: Outcome = .accepted) async throws -> [DeviceKey] {
         var slice = slice
         var sent: [DeviceKey] = []

@@ -3,7 +3,7 @@ import PealCore
 import PealServer
 import Testing
 
-/// The documents against the code they describe.
+/// Checks the documents against the code that they describe.
 @Suite("The documents") struct DocumentsTests {
     private let repository = Repository.here
 
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    /// The single words in backticks that fill a first column.
+    /// The single words in backticks that are a whole cell of the first column.
     private func firstColumn(_ path: String) throws -> [String] {
         try repository.file(path).lines.compactMap { line in
             guard line.hasPrefix("|") else { return nil }

@@ -8,8 +8,8 @@ struct CSVReader {
     private var line = 1
     private var isBegun = false
 
-    /// A record, or why it is invalid. After an invalid record the reader goes on with the line after the record's
-    /// first: a missing or extra quote must not swallow the following lines.
+    /// A record, or why it is invalid. After an invalid record, the reader continues with the line after the record's
+    /// first line: a missing or extra quote must not swallow the following lines.
     struct Record: Equatable {
         /// The number of its first line, from 1.
         let number: Int
@@ -93,7 +93,7 @@ struct CSVReader {
         return Record(number: number, fields: .success(texts))
     }
 
-    /// Goes on after the record's first line.
+    /// Continues after the record's first line.
     private mutating func bad(
         _ number: Int, _ fault: Fault, _ taken: [UInt8]
     ) throws(CommandFailure) -> Record {

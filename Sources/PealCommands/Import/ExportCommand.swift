@@ -27,7 +27,7 @@ struct ExportCommand: AsyncParsableCommand {
         let client = try options.client()
         let path = try app.path(["devices"]).adding("topic", topic)
         let format = DeviceFormat.chosen(format, file: output)
-        // The file gets its name when it is complete.
+        // The file gets its final name when it is complete.
         let file = try output.map { path throws(CommandFailure) in try OutputFile("\(path).partial") }
         var progress = Progress(Surroundings.current.time)
         if format == .csv { try write([DeviceColumns.all.joined(separator: ",")], to: file) }
@@ -87,7 +87,7 @@ struct OutputFile {
         self.path = path
         let files = FileManager.default
         if !isContinued || !files.fileExists(atPath: path) {
-            // Tokens and user ids are for nobody else.
+            // Other users must not read tokens and user ids.
             _ = files.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
         }
         guard let handle = FileHandle(forWritingAtPath: path) else { throw .usage("cannot write \(path)") }

@@ -21,7 +21,7 @@ struct ImportRecord {
 
     enum Content {
         case device(JSON)
-        /// Not to be imported, which is not an error.
+        /// Skipped, which is not an error.
         case skipped
         case bad(reason: String)
     }

@@ -1,7 +1,7 @@
 internal import PealCore
 internal import Synchronization
 
-/// A credential that opens a route of an app, and the name by which connection pools know it.
+/// The credential for a route of an app, and the name by which connection pools know it.
 struct RouteAccess: Sendable {
     let credential: Credential
     let fingerprint: String
@@ -17,7 +17,7 @@ struct RouteAccess: Sendable {
 }
 
 /// Recently read credentials, because unsealing one costs more than a direct message. Entries live for seconds, because
-/// another process may replace them, and are dropped at once when this process does.
+/// another process may replace a credential, and are dropped at once when this process replaces it.
 final class AccessCache: Sendable {
     struct Key: Sendable, Hashable {
         let app: AppKey
@@ -37,7 +37,7 @@ final class AccessCache: Sendable {
         /// The number of the last change of each credential that was changed.
         var changes: [Key: Int] = [:]
         var changeCount = 0
-        /// For the credentials that are not in `changes`.
+        /// The number for credentials that are not in `changes`.
         var changesBefore = 0
     }
 
@@ -61,7 +61,7 @@ final class AccessCache: Sendable {
         let access: RouteAccess?
     }
 
-    /// Keeps what was read when the version was as given, unless the credential changed since.
+    /// Keeps what was read under the given version, unless the credential has changed since.
     func keep(_ access: RouteAccess?, for key: Key, version: Int, now: Duration) {
         state.withLock { state in
             guard state.changes[key] ?? state.changesBefore == version else { return }

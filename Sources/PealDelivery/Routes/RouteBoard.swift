@@ -2,7 +2,7 @@ internal import PealCore
 internal import Synchronization
 
 /// The breakers of all routes that this process uses, and which of them the store does not know yet. A route without
-/// trouble is the same as a new one.
+/// problems is the same as a new one.
 final class RouteBoard: Sendable {
     private struct State {
         var breakers: [ActiveRoute: RouteBreaker] = [:]
@@ -53,7 +53,7 @@ final class RouteBoard: Sendable {
         }
     }
 
-    /// Drops what this process knows of a route, because the store knows better.
+    /// Drops what this process knows about a route, because the store has a newer state.
     func forget(_ route: ActiveRoute) {
         state.withLock { state in
             state.breakers[route] = nil
@@ -87,10 +87,10 @@ final class RouteBoard: Sendable {
 
     var lastChange: Int64 { state.withLock { $0.change } }
 
-    /// Lets the next reading begin with the oldest change.
+    /// Makes the next read begin with the oldest change.
     func rereadAll() { state.withLock { $0.change = 0 } }
 
-    /// Takes over gates that were read, in order of their changes. What this process knows better stays.
+    /// Applies gates that were read, in order of their changes. Newer state of this process stays.
     /// - Parameters:
     ///   - now: The wall clock.
     ///   - uptime: The same instant on the clock of the breakers.
@@ -116,7 +116,7 @@ extension RouteBreaker.Memory {
         (reason, suspect) = (gate.reason, gate.suspect)
     }
 
-    /// What the store keeps of it.
+    /// The part that the store keeps.
     func gate(of route: ActiveRoute, fingerprint: String?, now: Timestamp, uptime: Duration) -> RouteGate {
         guard let until else { return RouteGate(route) }
         return RouteGate(

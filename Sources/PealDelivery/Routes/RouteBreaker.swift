@@ -1,8 +1,8 @@
 internal import PealCore
 internal import Synchronization
 
-/// Decides whether an app's route may be used: receives the tallies of pages and the route's troubles, and answers who
-/// asks to begin a page. Instants are of `TimeSource.uptime`.
+/// Decides whether an app's route may be used: receives the tallies of pages and the route's problems, and decides
+/// whether a page may begin. Instants are of `TimeSource.uptime`.
 struct RouteBreaker: Sendable {
     /// What a worker may do now.
     enum Gate: Sendable, Hashable {
@@ -12,14 +12,14 @@ struct RouteBreaker: Sendable {
         case closed(until: Duration)
     }
 
-    /// How the devices of a page were answered.
+    /// The answers to the devices of a page.
     struct Tally: Sendable, Hashable {
         var answers = 0
         var accepted = 0
         var suspicious = 0
         /// Every deferred device.
         var deferred = 0
-        /// Of those, the ones deferred for trouble of the provider and not of their own address.
+        /// Those of them that were deferred because of the provider and not because of their own address.
         var troubled = 0
 
         mutating func add(_ other: Tally) {
@@ -30,7 +30,7 @@ struct RouteBreaker: Sendable {
             troubled += other.troubled
         }
 
-        /// Scales down to at most `count` answers, so that old ones weigh little.
+        /// Scales down to at most `count` answers, so that old answers have little weight.
         mutating func fade(to count: Int) {
             guard answers > count else { return }
             accepted = accepted * count / answers
@@ -43,7 +43,7 @@ struct RouteBreaker: Sendable {
 
     /// What follows from a page.
     struct Judgement: Sendable, Hashable {
-        /// false: so many addresses look dead that the mistake is probably ours, and they are kept.
+        /// false: so many addresses look dead that Peal's configuration is probably wrong, and they are kept.
         var trustsSuspicious = true
         var hasTripped = false
         /// Set when the route is stopped now and was not before.
@@ -51,7 +51,7 @@ struct RouteBreaker: Sendable {
         var hasReopened = false
     }
 
-    /// What is stored of a breaker, so that other processes and later runs know it.
+    /// The stored part of a breaker, for other processes and later runs.
     struct Memory: Sendable, Hashable {
         /// nil while the route is open.
         var until: Duration?
@@ -69,7 +69,7 @@ struct RouteBreaker: Sendable {
         /// The route is stopped now and was not before.
         case new
         case known
-        /// Others are accepted: the route stays open, and the message waits alone.
+        /// Other messages are accepted: the route stays open, and only this message waits.
         case ofMessageAlone
     }
 
@@ -80,7 +80,7 @@ struct RouteBreaker: Sendable {
     }
 
     static let memoryAnswers = 100
-    /// How long a message waits that is refused while others are accepted.
+    /// How long a message waits if it is refused while others are accepted.
     static let refusedWait: Duration = .seconds(900)
     private static let pauseSeconds: [Int64] = [10, 30, 60, 120, 300]
     private static let stopSeconds: [Int64] = [30, 60, 120, 300, 900]
@@ -90,7 +90,7 @@ struct RouteBreaker: Sendable {
     private static let slack: Duration = .milliseconds(250)
     private static let refusedMax = 64
 
-    /// Whether every address names a host of its own, so that the answers of some say nothing about the others.
+    /// Whether every address names its own host, so that the answers of some hosts say nothing about the others.
     private let hasManyHosts: Bool
     private(set) var memory = Memory()
     private var probes: [Probe] = []
@@ -106,14 +106,14 @@ struct RouteBreaker: Sendable {
     /// Whether nothing is lost but the tally of recent answers if it is forgotten.
     var isLikeNew: Bool { memory == Memory() && probes.isEmpty && refused.isEmpty }
 
-    /// Takes over what another process, or an earlier run, stored.
+    /// Applies what another process, or an earlier run, stored.
     mutating func adopt(_ memory: Memory) {
         self.memory = memory
         probes = []
     }
 
-    /// Asks to begin a page. Whoever gets `probe` must report it with `judge`, `stop` or `backOff`; otherwise it counts
-    /// as lost after `Limits.probeSeconds`. Of each message there is one probe at a time.
+    /// Asks to begin a page. A caller that gets `probe` must report its result with `judge`, `stop` or `backOff`;
+    /// otherwise it counts as lost after `Limits.probeSeconds`. There is at most one probe of each message at a time.
     /// - Parameter isLeasedForProbe: Whether the store chose the message for a probe. Then it is tried even if another
     ///   message of the same probe was refused meanwhile: otherwise a message that is always a little slower than a
     ///   refused one would never be tried.
@@ -132,7 +132,7 @@ struct RouteBreaker: Sendable {
         return .probe
     }
 
-    /// Judges a page's answers before anything follows from them.
+    /// Judges a page's answers before they have any effect.
     mutating func judge(_ page: Tally, of message: MessageID?, isProbe: Bool, now: Duration) -> Judgement {
         var judgement = Judgement()
         guard page.answers > 0 else { return judgement }
@@ -169,7 +169,7 @@ struct RouteBreaker: Sendable {
         refused.insert(message)
     }
 
-    /// The provider asked the whole app to wait.
+    /// The provider asked Peal to pause the whole app.
     mutating func hold(_ after: Duration, reason: String = "", now: Duration) {
         let until = now + min(max(after, .seconds(1)), BackOff.longest)
         if memory.until.map({ $0 < until }) ?? true { memory.until = until }
@@ -178,7 +178,7 @@ struct RouteBreaker: Sendable {
     }
 
     /// Stops the route: nothing can be accepted until the configuration is fixed. A message that is refused while
-    /// others are accepted stops nobody.
+    /// others are accepted does not stop the route.
     mutating func stop(by message: MessageID?, reason: String = "", isProbe: Bool, now: Duration) -> Stop {
         if memory.until == nil, let message, isProbe || refused.contains(message) {
             noteRefused(message)
@@ -205,7 +205,7 @@ struct RouteBreaker: Sendable {
     /// Opens the route: its configuration changed.
     mutating func reset() { self = RouteBreaker(hasManyHosts: hasManyHosts) }
 
-    /// Of several probes that fail together, the first one makes the pause longer.
+    /// Of several probes that fail together, only the first one lengthens the pause.
     private mutating func close(isStop: Bool, reason: String, isProbe: Bool, now: Duration) {
         let isLonger = isProbe && memory.until.map { $0 <= now + Self.slack } ?? true
         if memory.until != nil, !isLonger, memory.isStop || !isStop { return }
@@ -217,16 +217,16 @@ struct RouteBreaker: Sendable {
         memory.reason = reason
     }
 
-    /// Suspicious answers exceed their share, and acceptances do not outnumber them: that is more than an ageing
-    /// audience.
+    /// Suspicious answers exceed their share, and acceptances do not outnumber them: this is more than the usual share
+    /// of dead addresses.
     private var hasMassRetirement: Bool {
         recent.answers >= Limits.breakerAnswersMin
             && Double(recent.suspicious) > Limits.breakerSuspiciousShare * Double(recent.answers)
             && recent.accepted <= recent.suspicious
     }
 
-    /// A large page decides by itself, small ones together. Where there are many hosts, such as those of Web Push,
-    /// deferrals pause the route only while no host accepts anything.
+    /// A large page decides by itself, small ones together. If a network has many hosts, such as Web Push, deferrals
+    /// pause the route only while no host accepts anything.
     private func isFailing(_ page: Tally) -> Bool {
         let accepted = page.answers >= Limits.breakerAnswersMin ? page.accepted : recent.accepted
         if hasManyHosts, accepted > 0 { return false }

@@ -2,7 +2,7 @@ internal import Logging
 internal import PealCore
 
 extension DeliveryContext {
-    /// What a page's answers mean for its route.
+    /// The consequences of a page's answers for its route.
     struct RouteReport: Sendable {
         var trustsSuspicious = true
         /// Set when no further page may begin: when untried devices are ready again. On a closed route that is at once,
@@ -10,11 +10,11 @@ extension DeliveryContext {
         var readyAt: Timestamp?
     }
 
-    /// Reports pages to their route's breaker, before anything follows from their answers.
+    /// Reports pages to their route's breaker, before their answers have any effect.
     /// - Parameters:
-    ///   - terms: Pages that were sent under a credential that has been replaced since say nothing: they must not stop
+    ///   - terms: Pages that were sent under a credential that has since been replaced do not count: they must not stop
     ///     its successor, and addresses that were unknown under it are not dead.
-    ///   - isOwnStop: Whether we stopped the pages ourselves, so that unsent devices say nothing about the route.
+    ///   - isOwnStop: Whether Peal itself stopped the pages, so that unsent devices say nothing about the route.
     func report(_ pages: [PageFates], under terms: SendTerms, isProbe: Bool, isOwnStop: Bool) async -> RouteReport {
         let route = terms.route
         guard access.version(of: terms.key) == terms.accessVersion else {
@@ -41,8 +41,8 @@ extension DeliveryContext {
         return RouteReport(trustsSuspicious: effect.judgement.trustsSuspicious, readyAt: alone ?? closed)
     }
 
-    /// Reports devices that were tried in the provider's other environment. Addresses that it does not know say nothing
-    /// about that route, because they were only guessed to be its own.
+    /// Reports devices that were tried in the provider's other environment. Unknown addresses do not count for that
+    /// route, because they were only assumed to belong to it.
     func reportHealing(_ fates: PageFates, app: AppKey, over other: Route) async {
         guard let provider = other.provider else { return }
         let route = ActiveRoute(app: app, route: other)
@@ -59,7 +59,7 @@ extension DeliveryContext {
         await note(effect, on: route, key, isAccepted: fates.trouble == nil && fates.tally.accepted > 0)
     }
 
-    /// Writes what became of a route, and what that says of its credential.
+    /// Writes a route's new state and the resulting health of its credential.
     private func note(
         _ effect: RouteEffect, on route: ActiveRoute, _ key: AccessCache.Key, isAccepted: Bool
     ) async {
@@ -77,7 +77,7 @@ extension DeliveryContext {
     }
 }
 
-/// What one report did to a route.
+/// The effect of one report on a route.
 struct RouteEffect: Sendable {
     var judgement = RouteBreaker.Judgement()
     /// Set when the route is stopped now and was not before.
@@ -92,7 +92,7 @@ struct RouteEffect: Sendable {
         stopReason = judgement.stopReason
     }
 
-    /// Applies what keeps the route from being used.
+    /// Applies a problem that keeps the route from being used.
     mutating func take(
         _ trouble: (kind: Fate.Trouble, reason: String)?, of message: MessageID?, isProbe: Bool, isOwnStop: Bool,
         _ breaker: inout RouteBreaker, now: Duration

@@ -3,14 +3,14 @@ internal import Synchronization
 
 /// Applies the rules of apps and messages: the recipient's time zone, quiet hours and frequency caps.
 final class AppGate: PageGate {
-    /// How long rules may be out of date.
+    /// How old cached rules may be.
     private static let rulesLife: Duration = .seconds(1)
     private static let rulesCachedMax = 1024
     private static let clocksCachedMax = 4096
 
     private struct State {
         var rules: [AppKey: (rules: SendRules, readAt: Duration)] = [:]
-        /// By number in the store's dictionary; nil for names that are no zone.
+        /// By number in the store's dictionary; nil for names that are not time zones.
         var clocks: [Int32: WallClock?] = [:]
         var named: [String: WallClock?] = [:]
     }
@@ -77,7 +77,7 @@ final class AppGate: PageGate {
         return rulings
     }
 
-    /// The devices whose own time says that it is too early, or that it is night.
+    /// The devices for which it is too early, or quiet hours, in their own time.
     private func holds(
         on page: DevicePage, of job: DeliveryJob, _ rules: SendRules, at now: Timestamp
     ) async throws -> [PageRuling] {
@@ -98,7 +98,7 @@ final class AppGate: PageGate {
         return rulings
     }
 
-    /// A message that is due in quiet hours waits for their end too.
+    /// A message that is due during quiet hours also waits for their end.
     private static func hold(
         _ clock: WallClock, _ reading: Timestamp?, _ quiet: QuietHours?, at now: Timestamp
     ) -> PageRuling.Hold? {

@@ -1,15 +1,15 @@
 internal import PealCore
 internal import Synchronization
 
-/// Spreads the work on messages with a rate: who must wait gets a turn, so that few ask at once, and only some slices
-/// of such a message are worked on, so that workers remain for others.
+/// Spreads the work on messages with a rate limit. Slices that must wait get a turn, so that few ask at once, and only
+/// some slices of such a message are worked on at a time, so that workers remain for other messages.
 final class RateBoard: Sendable {
-    /// Two, so that one goes on while another begins.
+    /// Two, so that one continues while another begins.
     private static let slicesPerMessageMax = 2
     private static let turn: Duration = .milliseconds(100)
     private static let turnsMax = 1024
 
-    /// Whose rate is used up.
+    /// The owner of the rate limit that is used up.
     enum Key: Hashable {
         case app(AppKey)
         case message(MessageID)
@@ -17,7 +17,7 @@ final class RateBoard: Sendable {
 
     private struct State {
         var working: [MessageID: Int] = [:]
-        /// When the last one who waits may ask again.
+        /// When the last waiter may ask again.
         var turns: [Key: Duration] = [:]
     }
 
@@ -39,7 +39,7 @@ final class RateBoard: Sendable {
         }
     }
 
-    /// How long to wait before asking again, where the rate has room after `wait`.
+    /// How long to wait before asking again, if the rate has room after `wait`.
     func delay(_ key: Key, _ wait: Duration, now: Duration) -> Duration {
         state.withLock { state in
             if state.turns.count >= Self.turnsMax { state.turns = state.turns.filter { $0.value > now } }

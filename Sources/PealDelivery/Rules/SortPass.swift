@@ -1,8 +1,8 @@
 internal import PealCore
 
 /// Decides for every device of a key range when it may be sent to, and replaces the range by lists of keys, one for
-/// each instant. A list keeps its devices, so that one which changes its time zone meanwhile is neither lost nor sent
-/// to twice. It reads no more than the range and sends nothing.
+/// each instant. A list keeps its devices, so that a device that changes its time zone meanwhile is neither lost nor
+/// sent to twice. The pass reads only the range and sends nothing.
 struct SortPass: Sendable {
     private static let devicesPerRead = 4096
 
@@ -12,7 +12,7 @@ struct SortPass: Sendable {
     let job: DeliveryJob
     let life: PlatformLife
 
-    /// - Returns: whether the slice was replaced, or lost; false if everybody in it may be sent to now.
+    /// - Returns: whether the slice was replaced, or lost; false if all of its devices may be sent to now.
     func run() async throws -> Bool {
         var (keys, holds): ([DeviceKey], [PageRuling.Hold?]) = ([], [])
         var (cursor, isDone) = (slice.cursor, false)
@@ -42,7 +42,7 @@ struct SortPass: Sendable {
         return true
     }
 
-    /// The log's rows of those who wait, each with the lists of all keys up to its last one.
+    /// The log rows of the waiting devices, each with the lists of all keys up to its last one.
     private func settlements(_ keys: [DeviceKey], _ holds: [PageRuling.Hold?], now: Timestamp) -> [Settlement] {
         let waiting = keys.indices.filter { holds[$0] != nil }
         let reasons = HoldReason.allCases

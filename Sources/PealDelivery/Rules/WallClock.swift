@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PealCore
 
-/// The clocks of one time zone: between instants and what clocks show, which is written as if it were UTC.
+/// The clocks of one time zone: converts between instants and local times, which are represented as if they were UTC.
 struct WallClock: Sendable {
     private let zone: TimeZone
 

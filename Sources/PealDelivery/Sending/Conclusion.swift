@@ -1,11 +1,11 @@
 internal import PealCore
 
-/// Turns fates into what the store writes: receives one page of a slice (two, when trouble ended both), and hands on
-/// log, deferrals, retirements and the new cursor. Pure.
+/// Turns fates into what the store writes: receives one page of a slice (two, if a problem ended both), and returns log
+/// rows, deferrals, retirements and the new cursor. Pure.
 struct Conclusion: Sendable {
-    /// What the fates are concluded by.
+    /// The parameters of a conclusion.
     struct Terms: Sendable {
-        /// Sends tried before this one.
+        /// The number of earlier attempts.
         var attempt: Int
         var life: PlatformLife
         var now: Timestamp
@@ -15,7 +15,7 @@ struct Conclusion: Sendable {
         var suspiciousUntil: Timestamp?
         /// Until when the slice of the stragglers is leased.
         var stragglersLeasedUntil: Timestamp
-        /// Whether the keys are numbers of addresses that no device owns.
+        /// Whether the keys are numbers of addresses that belong to no device.
         var holdsAddresses: Bool
         /// `Slice.doubt` before them.
         var doubt = 0
@@ -37,7 +37,7 @@ struct Conclusion: Sendable {
     /// Indices of the stragglers in the first page, which is the only one that may have any.
     private(set) var stragglers: [Int] = []
     private(set) var retryCount = 0
-    /// Devices that no request was made for.
+    /// Devices for which no request was made.
     private var untriedCount = 0
     /// Devices that were sent to although an earlier request may have reached them.
     var resentCount: Int { max(0, min(terms.doubt, log.count) - untriedCount) }
@@ -78,7 +78,7 @@ struct Conclusion: Sendable {
         log = DeliveryLog(keys: keys, endings: endings, endingOf: endingOf, locales: locales, localeOf: variantOf)
     }
 
-    /// How much is concluded: whole pages, and devices of the one after them.
+    /// How much is concluded: whole pages, and devices of the page after them.
     private static func kept(_ pages: [PageFates]) -> (pages: Int, count: Int) {
         for number in pages.indices.reversed() {
             let count = pages[number].countWithoutTail
@@ -132,7 +132,7 @@ struct Conclusion: Sendable {
             return deferred(key, wait, reason)
         case .held(let until, let reason):
             untriedCount += 1
-            // One that would wait beyond the message's end expires then.
+            // A device that would wait beyond the message's end expires.
             put(key, terms.attempt, at: min(until, terms.life.end), isDoubtful: terms.doubt > 0)
             return DeliveryLog.Ending(.moved, reason: reason, attempt: terms.attempt)
         case .returned(_, let reason):
@@ -142,7 +142,7 @@ struct Conclusion: Sendable {
         }
     }
 
-    /// Tries the device again later, where its attempts and the message's life allow.
+    /// Retries the device later, if its attempts and the message's lifetime allow it.
     private mutating func deferred(
         _ key: DeviceKey, _ wait: Fate.Wait, _ reason: String
     ) -> DeliveryLog.Ending {
@@ -164,7 +164,7 @@ struct Conclusion: Sendable {
         return DeliveryLog.Ending(.moved, reason: reason, attempt: attempt)
     }
 
-    /// A lost answer gets a second attempt however short the message's life is, as long as any of it is left.
+    /// A lost answer gets a second attempt, however short the message's remaining lifetime is.
     private func soon(before readyAt: Timestamp) -> Timestamp {
         let left = terms.life.end - terms.now
         return left > .zero ? terms.now + left / 2 : readyAt
@@ -195,10 +195,10 @@ struct Conclusion: Sendable {
 }
 
 extension Conclusion {
-    /// The settlements that write this conclusion, in order: more than one where the log needs several rows.
+    /// The settlements that write this conclusion, in order: more than one if the log needs several rows.
     /// - Parameters:
     ///   - slice: As stored; its counts and cursor are carried on.
-    ///   - pending: Devices of the slice of which nothing is known yet.
+    ///   - pending: Devices of the slice about which nothing is known yet.
     ///   - keep: What becomes of the slice between two rows.
     func settlements(
         of slice: Slice, owner: String, pending: Int, sentAt: Timestamp, next: Settlement.Next,

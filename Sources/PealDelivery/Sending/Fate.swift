@@ -1,31 +1,31 @@
 internal import PealCore
 
-/// What an answer means for the one device it is about.
+/// The consequence of an answer for its device.
 enum Fate: Sendable, Hashable {
     /// It ended.
     case settled(Outcome, reason: String)
     /// It ended, and the address is dead.
     case retired(since: Timestamp?, isSuspicious: Bool, reason: String)
-    /// It is to be tried once more, later.
+    /// It will be retried later.
     case deferred(Wait, reason: String)
-    /// It was not tried, because a rule holds it back: the attempt does not count.
+    /// It was not tried, because a rule delays it: the attempt does not count.
     case held(until: Timestamp, reason: String)
-    /// It was not tried: the attempt does not count, and the route has trouble.
+    /// It was not tried, because the route has a problem: the attempt does not count.
     case returned(Trouble, reason: String)
 
-    /// For how long one device is deferred.
+    /// Why one device is deferred, which determines for how long.
     enum Wait: Sendable, Hashable {
         /// The address alone is throttled; nil or zero = the policy decides.
         case address(after: Duration?)
-        /// The provider had trouble of its own.
+        /// The provider had a problem.
         case provider(after: Duration?)
         /// The request was written and no answer came.
         case lost
-        /// It was not tried, because the peer behind its address asked to wait: the attempt does not count.
+        /// It was not tried, because the peer behind its address asked for a pause: the attempt does not count.
         case peer(after: Duration)
     }
 
-    /// What keeps a route from being used, the mildest first.
+    /// Problems that keep a route from being used, the mildest first.
     enum Trouble: Sendable, Hashable {
         case unsent
         case reconnect
@@ -46,8 +46,8 @@ enum Fate: Sendable, Hashable {
 }
 
 extension Fate.Wait {
-    /// A hold of this length or more is no sign of load. FCM asks for one where the Firebase project has no valid key
-    /// for a device's push service, MPNS where a channel has used up its quota. Other devices are not affected.
+    /// A hold of this length or more does not indicate load. FCM asks for one if the Firebase project has no valid key
+    /// for a device's push service, MPNS if a channel has used up its quota. Other devices are not affected.
     private static let ownTrouble = Duration.seconds(600)
 
     /// Whether it says nothing about the route.
@@ -86,10 +86,10 @@ extension Fate {
 }
 
 /// When a device is tried again. The steps follow Apple's and Google's advice: 10 s, doubling up to an hour, for a
-/// throttled address; 30 s, 2 min, 15 min and then every 20 min while a provider is in trouble. A lost answer says
+/// throttled address; 30 s, 2 min, 15 min and then every 20 min while a provider has problems. A lost answer says
 /// nothing about the provider's health: 10 s (Google's minimum before any retry), then the same steps.
 enum BackOff {
-    /// The longest wait that a provider may ask for.
+    /// The longest wait that Peal accepts from a provider.
     static let longest: Duration = .seconds(6 * 3600)
     private static let providerSteps: [Int64] = [30, 120, 900, 1200]
     private static let lostSteps: [Int64] = [10] + providerSteps
@@ -110,19 +110,19 @@ enum BackOff {
 
     private static func step(_ steps: [Int64], _ attempt: Int) -> Int64 { steps[min(max(attempt, 1), steps.count) - 1] }
 
-    /// Rounds a wait up to one of a few, because devices with the same wait share a slice.
+    /// Rounds a wait up to one of a few values, because devices with the same wait share a slice.
     private static func bucket(_ after: Duration) -> Duration {
         let steps: [Int64] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400]
         return steps.first { .seconds($0) >= after }.map { .seconds($0) } ?? longest
     }
 
-    /// From the wait itself to a fifth more.
+    /// From the wait itself to a fifth longer.
     private static func spread(seconds: Int64, _ chance: UInt64) -> Duration {
         .milliseconds(seconds * 1000 + Int64(chance % UInt64(seconds * 200)))
     }
 }
 
-/// Our own reasons in the delivery log, beside the providers'. `docs/states.md` lists them.
+/// Peal's own reasons in the delivery log, in addition to the providers'. `docs/states.md` lists them.
 enum Reason {
     static let cancelled = "Cancelled"
     /// A remark of an acceptance.
@@ -130,13 +130,13 @@ enum Reason {
     static let expired = "Expired"
     static let gaveUp = "GaveUp"
     static let lostAnswer = "LostAnswer"
-    /// With what became of the request, where the message is sent again.
+    /// Followed by what happened to the request, if the message is sent again.
     static func lostAnswer(_ cause: String) -> String {
         cause.isEmpty || cause == lostAnswer ? lostAnswer : "\(lostAnswer) \(cause)"
     }
     static let lateAnswer = "LateAnswer"
     static let messageFailed = "MessageFailed"
-    /// The author gives no content for the platform.
+    /// The message has no content for the platform.
     static let noContent = "NoContent"
     static let noCredential = "NoCredential"
     static let noProvider = "NoProvider"

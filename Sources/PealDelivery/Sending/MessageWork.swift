@@ -1,10 +1,10 @@
 internal import PealCore
 internal import Synchronization
 
-/// What this process keeps of one message while it works on its slices.
+/// What this process knows about one message while it works on its slices.
 final class MessageWork: Sendable {
-    /// By route and credential. Shared by everything that was read of the message: its content never changes while it
-    /// is sent.
+    /// By route and credential. All versions of the message share them, because its content never changes while it is
+    /// sent.
     private final class Renderings: Sendable {
         struct Key: Hashable {
             let route: Route
@@ -29,8 +29,8 @@ final class MessageWork: Sendable {
 
     func life(on route: Route) -> PlatformLife { job.life.under(options(on: route)) }
 
-    /// The renderings for a route. A rendering with the remaining seconds is soon outdated, one with the instant of
-    /// expiry is not.
+    /// The renderings for a route. A rendering that contains the remaining seconds is soon outdated; one that contains
+    /// the time of expiry is not.
     func variants(
         route: Route, access: RouteAccess, provider: any Provider, now: Timestamp
     ) -> Variants {
@@ -71,7 +71,7 @@ final class MessageCache: Sendable {
     /// Counts interruptions: what was read before one may be outdated.
     var interruptions: Int { state.withLock { $0.interruptions } }
 
-    /// Keeps what was read when `interruptions` was as given, unless there was one since.
+    /// Keeps what was read when `interruptions` had the given value, unless there has been one since.
     func keep(_ job: DeliveryJob, readAt: Duration, readAfter interruptions: Int) -> MessageWork {
         state.withLock { state in
             let work = MessageWork(job: job, readAt: readAt, after: state.works[job.message.id]?.work)
@@ -87,7 +87,7 @@ final class MessageCache: Sendable {
         }
     }
 
-    /// Makes a switch for one slice of the message. While the process stops, it is stopped from the beginning.
+    /// Makes a switch for one slice of the message. If the process is stopping, it is stopped from the beginning.
     func addControl(_ id: MessageID) -> SendControl {
         let control = SendControl()
         state.withLock { state in
@@ -104,7 +104,7 @@ final class MessageCache: Sendable {
         }
     }
 
-    /// Stops every slice of the message, and forgets what was read of its state.
+    /// Stops every slice of the message, and discards the state that was read.
     func interrupt(_ id: MessageID) {
         state.withLock { state in
             state.interruptions += 1
@@ -113,7 +113,7 @@ final class MessageCache: Sendable {
         }
     }
 
-    /// Stops every slice, and forgets what was read.
+    /// Stops every slice, and discards what was read.
     func interruptAll() {
         state.withLock { state in
             state.interruptions += 1

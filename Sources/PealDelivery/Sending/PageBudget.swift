@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// Bounds what is in flight in this process, and so what may be repeated after a crash: bulk pages, or the devices of
-/// small messages. A stalled page lends its slot to others, so that a provider that does not answer slows nobody else.
-/// What stalled pages hold is bounded too.
+/// Limits what is in flight in this process, and therefore what may be repeated after a crash: bulk pages, or the
+/// devices of small messages. A stalled page lends its slot to others, so that a provider that does not answer does not
+/// delay other providers. Stalled pages are limited too.
 final class PageBudget: Sendable {
     private struct State {
         var free: Int
         var lendable: Int
         var waiters: [(weight: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
-        /// Adds room, and gives it to those who wait for it, in order of arrival.
+        /// Adds slots, and gives them to waiters in order of arrival.
         mutating func add(_ weight: Int) -> [CheckedContinuation<Void, Never>] {
             free += weight
             var served: [CheckedContinuation<Void, Never>] = []
@@ -35,7 +35,7 @@ final class PageBudget: Sendable {
             if isLent { state.withLock { $0 = .lent } }
         }
 
-        /// Lets others have the slot while the page is stalled. Returns false when it is lent already, or too many are.
+        /// Lends the slot to others while the page is stalled. Returns false if it is already lent, or too many are.
         func lend() -> Bool {
             state.withLock { state in
                 guard state == .held, budget.lend(weight) else { return false }
@@ -59,8 +59,8 @@ final class PageBudget: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - count: What may be in flight.
-    ///   - lendable: What may be stalled beside that.
+    ///   - count: The maximum in flight.
+    ///   - lendable: The maximum stalled in addition to that.
     init(_ count: Int, lendable: Int) { state = Mutex(State(free: count, lendable: lendable)) }
 
     /// Takes a slot, in order of arrival.

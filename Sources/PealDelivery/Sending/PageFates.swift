@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// What is known of a page's devices: receives a snapshot of the answers, and hands on fates in the order of keys.
+/// What is known about a page's devices: receives a snapshot of the answers, and returns fates in the order of keys.
 /// Devices without a fate were accepted, with nothing to remark.
 struct PageFates: Sendable {
     let page: SentPage
@@ -12,7 +12,7 @@ struct PageFates: Sendable {
     private(set) var healed: [Int] = []
     private(set) var healedRoute: Route?
     private(set) var tally = RouteBreaker.Tally()
-    /// The gravest trouble, and its reason.
+    /// The most serious problem, and its reason.
     private(set) var trouble: (kind: Fate.Trouble, reason: String)?
 
     /// - Parameter isFinal: Whether devices without an answer count as lost.
@@ -63,8 +63,8 @@ struct PageFates: Sendable {
         }
     }
 
-    /// Takes over the other environment's answers to the devices at `doubted`, which are 0, 1, 2, … there. Where it
-    /// does not know a device either, the first answer holds.
+    /// Applies the other environment's answers for the devices at `doubted`, which have the indices 0, 1, 2, … there.
+    /// If that environment does not know a device either, the first answer remains.
     mutating func heal(_ doubted: [Int], with elsewhere: PageFates, on route: Route) {
         let fates = Dictionary(uniqueKeysWithValues: elsewhere.exceptions.map { ($0.index, $0.fate) })
         var news: [Int: Fate] = [:]
@@ -113,7 +113,7 @@ struct PageFates: Sendable {
         }
     }
 
-    /// How many devices remain without the untried ones at the end.
+    /// How many devices remain if the untried ones at the end are not counted.
     var countWithoutTail: Int {
         var count = page.keys.count
         for (index, fate) in exceptions.reversed() {

@@ -1,15 +1,15 @@
 internal import PealCore
 
-/// Decides, between reading and rendering, which devices of a page are sent to now. `AppGate` applies the rules that
-/// apps and messages set; tests have rules of their own.
+/// Decides, between reading and rendering, which devices of a page are sent to now. `AppGate` applies the rules of apps
+/// and messages; tests have their own rules.
 protocol PageGate: Sendable {
     func needs(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateNeeds
 
     /// The rates that limit the message.
     func rates(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateRates
 
-    /// - Parameter isSorting: The devices may be sent to later than now: only rules about time decide.
-    /// - Returns: The devices that are not sent to now, each once; everybody else is.
+    /// - Parameter isSorting: The devices may be sent to later than now: only rules about time apply.
+    /// - Returns: The devices that are not sent to now, each once; all others are.
     func rule(
         on page: DevicePage, of job: DeliveryJob, in slice: Slice.ID, isSorting: Bool, at now: Timestamp
     ) async throws -> [PageRuling]
@@ -17,13 +17,13 @@ protocol PageGate: Sendable {
 
 /// What a gate needs to rule on a message.
 struct GateNeeds: Sendable, Hashable {
-    /// `DevicePage.people`, which cost a little to read.
+    /// Whether it needs `DevicePage.people`, which take some time to read.
     var people = false
-    /// That key ranges are sorted by instants before they are sent (`SortPass`), because many devices may wait.
+    /// Whether key ranges are sorted by instants before they are sent (`SortPass`), because many devices may wait.
     var sorting = false
 }
 
-/// Notifications in a second, of all messages of an app and of one message; nil for no limit.
+/// Notifications per second, of all messages of an app and of one message; nil for no limit.
 struct GateRates: Sendable, Hashable {
     var ofApp: Int64?
     var ofMessage: Int64?
@@ -70,7 +70,7 @@ struct SentPage: Sendable {
     let revisions: [Int64]
     /// Number of the variant that each device gets.
     let variantOf: [UInt16]
-    /// The index in the order of each device of `keys`, -1 for those that nothing is sent to; nil = the same.
+    /// The index in the order of each device of `keys`, -1 for those to which nothing is sent; nil = the same.
     let orderIndices: [Int32]?
     /// What was decided without asking the provider, by index in `keys`.
     let decided: [Int: Fate]
@@ -78,7 +78,7 @@ struct SentPage: Sendable {
     let isLast: Bool
     let readAt: Timestamp
     let sentAt: Timestamp
-    /// nil when nobody in the page can be sent to.
+    /// nil if no device of the page can be sent to.
     var order: PageOrder?
     var isProbe = false
     /// On `TimeSource.uptime`: since when its answers are awaited.
@@ -128,10 +128,10 @@ struct SentPage: Sendable {
         (awaitedUntil, lag) = (whole.awaitedUntil, whole.lag)
     }
 
-    /// The devices at `indices` (ascending), as a page of their own in the same order. They were all sent to.
+    /// The devices at `indices` (ascending), as a separate page in the same order. They were all sent to.
     func part(_ indices: [Int]) -> SentPage { SentPage(self, indices) }
 
-    /// The devices of `page` that a request is made for.
+    /// The devices of `page` for which a request is made.
     func sendable(of page: DevicePage) -> DevicePage {
         page.part(at: keys.indices.filter { decided[$0] == nil })
     }
@@ -151,7 +151,7 @@ struct SentPage: Sendable {
 }
 
 extension DevicePage {
-    /// The devices at `indices`, ascending, as a page of their own.
+    /// The devices at `indices`, ascending, as a separate page.
     func part(at indices: [Int]) -> DevicePage {
         var part = DevicePage(through: through, isLast: isLast, readAt: readAt, capacity: indices.count)
         arena.withUnsafeBytes { arena in

@@ -1,14 +1,14 @@
 internal import PealCore
 
 /// What one process does with a slice from lease to end: receives what happened and returns what to do next. Pure;
-/// `SliceRun` carries out the actions, one at a time. `docs/states.md` draws it.
+/// `SliceRun` carries out the actions, one at a time. `docs/states.md` has the diagram.
 struct SliceLife: Sendable, Hashable {
     /// A page in flight.
     struct Page: Sendable, Hashable {
         /// The cursor after every device of the page is settled.
         let through: DeviceKey
         let isLast: Bool
-        /// A breaker waits for its result, so no other page begins beside it.
+        /// A breaker waits for its result, so no other page begins meanwhile.
         let isProbe: Bool
     }
 
@@ -30,7 +30,7 @@ struct SliceLife: Sendable, Hashable {
         /// The slice was leased, or a page of it is taken over.
         case leased
         case began(Page)
-        /// No page begins now, because no slot is free. Only while others are in flight.
+        /// No page begins now, because no slot is free. Occurs only while others are in flight.
         case crowded
         case halted(Halt)
         /// The first `count` pages have their answers, except for stragglers. `halt`: some devices could not be tried.
@@ -38,7 +38,7 @@ struct SliceLife: Sendable, Hashable {
         /// The answers are judged. `isWhole`: every device of those pages has an outcome or is deferred; otherwise the
         /// cursor stays before the rest. `closed`: the route may not be used until then.
         case concluded(isWhole: Bool, closed: Timestamp?)
-        /// What was concluded is durable.
+        /// The conclusion is durable.
         case settled
         /// The lease has passed to another process, or the slice was quarantined.
         case refused
@@ -55,7 +55,7 @@ struct SliceLife: Sendable, Hashable {
         case conclude(Int)
         /// Write what was concluded.
         case settle(Next)
-        /// Settle everybody left as expired.
+        /// Settle all remaining devices as expired.
         case settleRest
         case end
     }
@@ -77,7 +77,7 @@ struct SliceLife: Sendable, Hashable {
     private var hasGathered = false
     /// How many pages are being concluded.
     private var concluding = 0
-    /// What was asked of the store last.
+    /// The last request to the store.
     private var asked: Next?
 
     /// - Parameter flightsMax: How many pages may be in flight at once.

@@ -2,8 +2,8 @@ internal import Logging
 internal import PealCore
 
 extension SliceRun {
-    /// Tries devices whose address may belong to the provider's other environment there, once and at once, with the
-    /// same id. Those that are reached move to that environment when the page is settled.
+    /// If addresses may belong to the provider's other environment, tries these devices there once, immediately, with
+    /// the same id. Devices that are reached move to that environment when the page is settled.
     mutating func healed(_ group: [PageFates]) async -> [PageFates] {
         guard !slice.id.holdsAddresses, let other = slice.id.route.otherEnvironment else { return group }
         var group = group

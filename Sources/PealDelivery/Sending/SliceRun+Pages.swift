@@ -2,13 +2,13 @@ internal import Logging
 internal import PealCore
 
 extension SliceRun {
-    /// How much time the lease must leave a page; otherwise it is extended first.
+    /// How much time the lease must leave for a page; otherwise it is extended first.
     private static let pageSeconds: Int64 = 5
-    /// How long nothing may come for a page until it counts as stalled.
+    /// How long a page may go without an answer until it counts as stalled.
     private static let stalledAfter: Duration = .seconds(1)
     private static var afterDeadline: Duration { .seconds(Limits.requestTimeoutSeconds + 5) }
 
-    /// How often what was answered is settled without the rest.
+    /// How often answered devices are settled without the rest.
     private var settleInterval: Duration {
         .milliseconds(isBulk ? Limits.stragglerMilliseconds : Limits.directSettleMilliseconds)
     }
@@ -24,7 +24,7 @@ extension SliceRun {
         case .halted(let reason): return .halted(reason)
         case .crowded: return .crowded
         }
-        // A single device needs no slot: it never waits for others.
+        // A single device needs no slot, because it never waits for others.
         guard isBulk || !isSingle else { return await enter(after: key, limit: limit, nil) }
         let budget = isBulk ? context.budget : context.directBudget
         let (load, route) = (context.load, terms.route)
@@ -107,7 +107,7 @@ extension SliceRun {
     /// Whether the credential changed since the slice was opened.
     private var isOutdated: Bool { context.access.version(of: terms.key) != terms.accessVersion }
 
-    /// - Returns: nil for the page when none could be sent, for the reason beside it.
+    /// - Returns: nil for the page if none could be sent, with the reason.
     private mutating func send(
         after key: DeviceKey, limit: Int, _ isProbe: Bool
     ) async -> (page: SentPage?, halt: SliceLife.Halt) {
@@ -122,7 +122,7 @@ extension SliceRun {
             let rulings = try await gate.rule(on: page, of: work.job, in: slice.id, isSorting: false, at: now)
             let choice = try await variants.choose(for: page, store: context.store)
             locales = choice.variants.map(\.locale)
-            // Once more: a page under the replaced credential would reopen connections that have just been drained.
+            // Check again: a page under the replaced credential would reopen connections that have just been drained.
             guard !isOutdated else { return (nil, .outdated) }
             let sent = hand(page, choice, rulings, as: slice.id, access, deadline: deadline, isProbe: isProbe)
             return (sent, .unreadable)
@@ -177,8 +177,8 @@ extension SliceRun {
         return sent
     }
 
-    /// Awaits a page's answers. Where most are there and a few do not come, it does not wait for those. A small page
-    /// waits for nobody once answers have come to any page in flight: they are settled every 200 ms.
+    /// Awaits a page's answers. If most have arrived and a few have not, it does not wait for those. A small page stops
+    /// waiting once answers have arrived for any page in flight: they are settled every 200 ms.
     func answers(to index: Int, mayLeaveStragglers: Bool) async -> PageFates {
         let page = pages[index]
         guard let order = page.order else { return fates(page, nil, isFinal: true) }
@@ -187,7 +187,7 @@ extension SliceRun {
         while true {
             let snapshot = order.flight.snapshot
             let now = context.time.uptime
-            // Time in which this process could not read answers is nobody's delay.
+            // Time in which this process could not read answers does not count.
             let isOver = now >= page.awaitedUntil + (context.time.lag - page.lag)
             if page.isComplete(snapshot) || isOver || context.stop.isDrained(at: now) {
                 return fates(page, snapshot, isFinal: true)
@@ -217,9 +217,9 @@ extension SliceRun {
         return Self.hasOnlyStragglers(snapshot, quiet: quiet)
     }
 
-    /// Stalled pages must not keep others from being sent.
+    /// Stalled pages must not block others.
     private func noteStall() {
-        // First, so that a run of the same route that waits for a slot sees it.
+        // First, so that a run on the same route that waits for a slot sees it.
         context.load.stall(slice.id)
         for page in pages where page.order.map({ !$0.flight.snapshot.isAnswered.contains(true) }) ?? false {
             if page.slot?.lend() == true { context.metrics.change { $0.pagesLent += 1 } }
@@ -227,7 +227,8 @@ extension SliceRun {
         context.ready.set()
     }
 
-    /// Every request has begun and no answer came for a while, which is longer where the whole page is slow.
+    /// Every request has begun, and no answer has arrived for a while. The time allowed is longer if the whole page is
+    /// slow.
     private static func hasOnlyStragglers(_ snapshot: PageFlight.Snapshot, quiet: Duration) -> Bool {
         guard quiet >= .milliseconds(Limits.stragglerMilliseconds) else { return false }
         let unsent = snapshot.exceptions.values.count { $0.result == .unsent }

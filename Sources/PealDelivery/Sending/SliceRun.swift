@@ -1,10 +1,10 @@
 internal import Logging
 internal import PealCore
 
-/// Sends one slice: carries out what its `SliceLife` says, and reports what happened. Confined to one task.
+/// Sends one slice: carries out the actions of its `SliceLife`, and reports the events. Confined to one task.
 struct SliceRun: Sendable {
     let context: DeliveryContext
-    /// As it is stored.
+    /// The slice as stored.
     var slice: Slice
     let candidates: KeySet
     let work: MessageWork
@@ -19,14 +19,14 @@ struct SliceRun: Sendable {
     /// Devices without a row in the log, as far as the audience was read.
     var unsettled: Int
     var locales: [String?] = []
-    /// Whether it has one device, which never waits for others.
+    /// Whether it has only one device, which never waits for others.
     let isSingle: Bool
     /// Whether it awaits the stragglers of a page that was settled without them.
     var isFollowing = false
-    /// The answers that are being concluded, and what follows from them.
+    /// The answers that are being concluded, and their consequences.
     private var group: [PageFates] = []
     private var conclusion: Conclusion?
-    /// Whether we stopped the pages ourselves, so that what was not sent says nothing about the route.
+    /// Whether Peal itself stopped the pages, so that unsent devices say nothing about the route.
     private var isOwnStop = false
 
     init(
@@ -123,8 +123,8 @@ struct SliceRun: Sendable {
         return .concluded(isWhole: conclusion.isWhole, closed: report.readyAt)
     }
 
-    /// Writes what was concluded; without a conclusion, only ends the lease. It returns when that is durable, however
-    /// long the store refuses, or when another process has the lease.
+    /// Writes what was concluded; without a conclusion, only ends the lease. It returns when the write is durable,
+    /// however long the store refuses writes, or when another process has the lease.
     private mutating func settle(_ next: SliceLife.Next) async -> SliceLife.Event {
         let conclusion = conclusion
         defer { finishGroup() }
@@ -158,7 +158,7 @@ struct SliceRun: Sendable {
         return .settled
     }
 
-    /// Frees what the settled pages held.
+    /// Releases what the settled pages held.
     private mutating func finishGroup() {
         for _ in group { pages.removeFirst().slot?.release() }
         group = []

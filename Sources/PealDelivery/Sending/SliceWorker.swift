@@ -2,7 +2,7 @@ internal import Logging
 internal import PealCore
 
 /// Works on one leased slice: receives it from the dispatcher or the direct lane, and hands its devices to a provider
-/// page by page, or settles them without sending where the message's state says so.
+/// page by page, or settles them without sending if the message's state requires it.
 struct SliceWorker: Sendable {
     let context: DeliveryContext
 
@@ -51,7 +51,7 @@ struct SliceWorker: Sendable {
         }
     }
 
-    /// Replaces a key range by lists where some of its devices must wait.
+    /// Replaces a key range with lists if some of its devices must wait.
     private func isSorted(_ opening: SliceOpening, _ slice: Slice, _ life: PlatformLife) async throws -> Bool {
         // A probe needs answers: its page goes through the gate alone.
         guard slice.keys == nil, !slice.id.holdsAddresses, slice.lane == .bulk, !slice.isProbe,
@@ -73,12 +73,12 @@ struct SliceWorker: Sendable {
     }
 }
 
-/// What a worker finds when it opens a slice, and what it is to do with it.
+/// What a worker finds when it opens a slice, and what it must do with it.
 struct SliceOpening: Sendable {
-    /// What follows from the message's state, its life, and the credential.
+    /// The consequence of the message's state, its lifetime and the credential.
     enum Course: Sendable {
         case send(RouteAccess, SendTerms, any Provider)
-        /// Everybody left in the slice ends without being sent to.
+        /// All remaining devices of the slice end without being sent to.
         case settleRest(Outcome, reason: String)
         /// The store holds it, or it becomes ready later.
         case release(readyAt: Timestamp?)
@@ -89,7 +89,7 @@ struct SliceOpening: Sendable {
     let course: Course
 }
 
-/// What the pages of a slice are sent under, and judged by when their answers come.
+/// What the pages of a slice are sent under, and by which their answers are judged.
 struct SendTerms: Sendable {
     let route: ActiveRoute
     let key: AccessCache.Key
@@ -129,7 +129,7 @@ extension DeliveryContext {
             course: course(slice, work, found.access, key: key, version: version))
     }
 
-    /// nil where the platform has no push network any more, or none that this server speaks.
+    /// nil if the platform no longer has a push network, or this server does not support it.
     private func accessKey(_ slice: Slice) -> AccessCache.Key? {
         guard let provider = slice.id.route.provider, providers[provider] != nil else { return nil }
         return AccessCache.Key(app: slice.id.app, provider: provider, environment: slice.id.route.environment)
@@ -161,7 +161,7 @@ extension DeliveryContext {
     }
 }
 
-/// Ends everybody left in a slice without sending. It needs the set of keys alone; no address is read.
+/// Ends all remaining devices of a slice without sending. It needs only the set of keys and reads no addresses.
 struct SliceRest: Sendable {
     private static let devicesPerRow = 4096
     private static let rowsPerWrite = 8

@@ -25,14 +25,14 @@ final class Variants: Sendable {
     private let isLocalized: Bool
     private let state = Mutex(State())
 
-    /// - Parameter order: What is the same for every variant; its locale is not used.
+    /// - Parameter order: What all variants have in common; its locale is not used.
     init(order: RenderOrder, provider: any Provider) {
         self.order = order
         self.provider = provider
         isLocalized = !order.content.locales.isEmpty
     }
 
-    /// Whether lives in seconds that were rendered into it are still right, within a few seconds.
+    /// Whether lifetimes in seconds that were rendered into it are still correct within a few seconds.
     func isFresh(at now: Timestamp) -> Bool { (.zero..<Self.freshness).contains(now - order.now) }
     private static let freshness = Duration.seconds(10)
 
@@ -44,7 +44,7 @@ final class Variants: Sendable {
     }
 
     /// Chooses a variant for every device of a page, and renders new ones.
-    /// - Throws: what the store throws while it looks up names of locales.
+    /// - Throws: what the store throws while looking up the names of locales.
     func choose(for page: DevicePage, store: any Store) async throws -> Choice {
         guard isLocalized else { return chooseOnly(count: page.count) }
         var numbers = state.withLock { $0.byNumber }
@@ -81,7 +81,7 @@ final class Variants: Sendable {
         }
     }
 
-    /// Beyond the limits no variant is added: further devices get the default locale.
+    /// Beyond the limits, no variant is added: further devices get the default locale.
     private func render(_ locale: String?, _ state: inout State) -> UInt16 {
         let isFull =
             state.variants.count >= Limits.variantsPerMessageMax || state.bytes >= Limits.variantBytesPerMessageMax

@@ -7,10 +7,11 @@ struct CredentialWatch: Sendable {
     /// Whole days before the end, the earliest warning first.
     static let warningDays: [Int64] = [30, 14, 7]
     private static let interval: Duration = .seconds(3600)
-    /// The earliest ends come first, so that a server with more credentials still learns of the pressing ones.
+    /// The earliest expiries come first, so that a server with more credentials still gets the urgent warnings.
     private static let credentialsMax = 1000
 
-    /// One credential as it was put. The next one of the same app, provider and environment gets its own warnings.
+    /// One credential as it was stored. Its replacement for the same app, provider and environment gets its own
+    /// warnings.
     struct Subject: Hashable {
         let app: AppID
         let provider: ProviderName
@@ -41,7 +42,7 @@ struct CredentialWatch: Sendable {
         } while await stop.pause(sleeper, atMost: Self.interval)
     }
 
-    /// Looks once.
+    /// Checks once.
     /// - Parameter warned: How many warnings were given for each credential.
     func look(_ warned: inout [Subject: Int]) async {
         let now = time.now

@@ -49,7 +49,7 @@ final class DirectQueue: Sendable {
     private let state = Mutex(State())
     let arrival = Signal()
 
-    /// Returns how many did not fit. Their leases run out, and then they are leased again.
+    /// Returns how many did not fit. They are leased again when their leases have expired.
     func put(_ slices: [Slice], askedAt: Duration) -> Int {
         let taken = state.withLock { state in
             let taken = slices.prefix(max(0, Limits.directSlicesWaitingMax - state.slices.count))
@@ -60,7 +60,7 @@ final class DirectQueue: Sendable {
         return slices.count - taken
     }
 
-    /// As many as may be sent now. `finish` must be called for each.
+    /// The slices that may be sent now. `finish` must be called for each.
     func take() -> [(slice: Slice, askedAt: Duration)] {
         state.withLock { state in
             let taken = Array(state.slices.prefix(Limits.directSlicesActiveMax - state.activeCount))
@@ -71,7 +71,7 @@ final class DirectQueue: Sendable {
     }
 
     var isEmpty: Bool { state.withLock { $0.slices.isEmpty } }
-    /// Whether slices of messages that are planned now can be taken.
+    /// Whether there is room for slices of messages that are planned now.
     var hasRoom: Bool { state.withLock { $0.slices.count < Limits.directSlicesWaitingMax - 512 } }
 
     func finish() {

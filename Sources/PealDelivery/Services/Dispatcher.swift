@@ -5,7 +5,7 @@ internal import Synchronization
 /// Leases ready slices while workers are free, and starts a worker for each. Routes take turns; within a route, lane
 /// and rank decide. The store leases no ready slice of a closed route, except to probe it.
 struct Dispatcher: Sendable {
-    /// How many workers one route may hold, so that a slow one leaves room.
+    /// How many workers one route may occupy, so that a slow route leaves room for others.
     private static let slicesPerRouteMax = Limits.slicesActiveMax * 3 / 4
     private static let expressInterval: Duration = .milliseconds(500)
     private static let walksPerRound = 128
@@ -17,7 +17,7 @@ struct Dispatcher: Sendable {
 
     /// The rounds so far: where the next one begins, and when busy routes were last looked at.
     private struct Round {
-        /// Where the next walk through the routes goes on.
+        /// Where the next search through the routes continues.
         var resumeAfter: ActiveRoute?
         var expressAt: Duration?
     }
@@ -70,7 +70,7 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// The next routes in turn with something to lease. It skips closed ones, a bounded number in one read.
+    /// The next routes in turn with something to lease. It skips closed routes, a limited number in one read.
     private func readyRoutes(_ round: inout Round) async throws -> [ActiveRoute] {
         for _ in 0..<Self.walksPerRound {
             let (after, now) = (round.resumeAfter, context.time.now)
@@ -91,8 +91,9 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// Now and then starts extra workers beside the busy ones, for what is first in a route's order, unless it is one
-    /// more slice of a message that is being sent. Half of the extra workers are reserved for small messages.
+    /// From time to time starts extra workers in addition to the busy ones, for the first slice in a route's order,
+    /// unless it belongs to a message that is already being sent. Half of the extra workers are reserved for small
+    /// messages.
     private func express(_ routes: [ActiveRoute], _ round: inout Round) async throws -> [Slice] {
         let now = context.time.uptime
         guard load.total < Limits.slicesActiveMax + Limits.slicesExpressMax,
@@ -103,7 +104,7 @@ struct Dispatcher: Sendable {
         let hasRoomForBulk = load.total < Limits.slicesActiveMax + Limits.slicesExpressMax / 2
         let wanted = slices.filter { $0.lane == .direct || hasRoomForBulk && !load.isBusy(with: $0.id.message) }
         for slice in slices where !wanted.contains(slice) {
-            // On the board until it is written, so that nobody takes it back meanwhile.
+            // On the board until it is written, so that it is not taken back meanwhile.
             context.leases.add(slice, askedAt: now)
             await SliceWorker(context: context).release(slice, readyAt: nil)
             context.leases.remove(slice)
@@ -130,7 +131,7 @@ struct Dispatcher: Sendable {
     }
 }
 
-/// What the dispatcher's workers are busy with. A worker whose page is stalled counts for its own route only, so that
+/// What the dispatcher's workers are busy with. A worker whose page is stalled counts only for its own route, so that
 /// other routes do not wait for a provider that does not answer.
 final class DispatchLoad: Sendable {
     private struct State {
@@ -160,7 +161,7 @@ final class DispatchLoad: Sendable {
         change(slice, by: -1)
     }
 
-    /// No answer to the slice's page came for a while.
+    /// The slice's page has had no answer for a while.
     func stall(_ slice: Slice.ID) {
         state.withLock { state in
             guard state.byMessage[slice.message] != nil else { return }
@@ -168,7 +169,7 @@ final class DispatchLoad: Sendable {
         }
     }
 
-    /// An answer came again.
+    /// An answer has arrived again.
     func resume(_ slice: Slice.ID) {
         let route = Self.route(slice)
         state.withLock { state in

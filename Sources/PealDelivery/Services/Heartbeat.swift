@@ -2,8 +2,8 @@ internal import Logging
 internal import PealCore
 internal import Synchronization
 
-/// Extends the leases of slices that settled nothing for a while, so that a slow page keeps its slice. Writes now and
-/// then when nobody else does, so that it is known whether the store accepts writes.
+/// Extends the leases of slices that have not settled anything for a while, so that a slow page keeps its slice. If
+/// nothing else writes, it writes from time to time to find out whether the store accepts writes.
 struct Heartbeat: Sendable {
     private static let interval: Duration = .seconds(Limits.heartbeatSeconds / 2)
     /// How often it tries to write while the store refuses.
@@ -28,7 +28,7 @@ struct Heartbeat: Sendable {
         owner = context.owner
     }
 
-    /// Runs until it is cancelled, and so also while a stopping process waits for its last answers.
+    /// Runs until it is cancelled, also while a stopping process waits for its last answers.
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.probeAlways() }
@@ -83,7 +83,7 @@ final class LeaseBoard: Sendable {
     struct Lease: Sendable, Hashable {
         let term: Int64
         var end: Duration
-        /// When it was last extended, or taken.
+        /// When it was taken or last extended.
         var renewedAt: Duration
     }
 
@@ -99,7 +99,7 @@ final class LeaseBoard: Sendable {
         startedAt.withLock { $0.map { askedAt <= $0 } ?? true }
     }
 
-    /// Every lease on the board: nobody takes these back from this process.
+    /// Every lease on the board: no process takes these back from this one.
     var held: Set<Slice.Lease> {
         leases.withLock { Set($0.map { Slice.Lease(id: $0.key, term: $0.value.term) }) }
     }

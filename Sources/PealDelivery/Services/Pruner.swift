@@ -1,8 +1,8 @@
 internal import Logging
 internal import PealCore
 
-/// Deletes what is over and completes what requests began, in small pieces with pauses, so that no other write waits
-/// behind it. It begins with the process and goes on as long as there is work.
+/// Deletes data whose retention has ended and completes changes that requests began, in small pieces with pauses, so
+/// that no other write waits behind it. It starts with the process and continues as long as there is work.
 struct Pruner: Sendable {
     private static let pollInterval: Duration = .seconds(1)
     private static let interval: Duration = .seconds(Limits.pruneIntervalSeconds)
@@ -63,7 +63,8 @@ struct PrunePace: Sendable {
 
     private(set) var rows = Limits.pruneRowsMin
 
-    /// Takes how long the last piece took, and gives the pause after it: most of the writer's time is for others.
+    /// Receives how long the last piece took, and returns the pause after it: most of the writer's time is for other
+    /// writes.
     mutating func pause(after took: Duration) -> Duration {
         if took > Self.wanted {
             rows = max(Limits.pruneRowsMin, rows / 2)

@@ -1,7 +1,7 @@
 internal import Logging
 internal import PealCore
 
-/// Takes back leases whose holder is gone: at the start of the only process all of them, later those that ran out.
+/// Takes back leases whose holder is gone: when the only process starts, all of them; later, those that have expired.
 struct Rescuer: Sendable {
     private static let interval: Duration = .seconds(10)
     /// Messages whose quarantined slices end in one write.
@@ -48,8 +48,8 @@ struct Rescuer: Sendable {
         }
     }
 
-    /// Slices that were quarantined after their message had ended would keep its counts open. Once each start, because
-    /// what cannot be stored is quarantined again.
+    /// Slices that were quarantined after their message had ended would keep its counts from being final. Done once at
+    /// each start, because what cannot be stored is quarantined again.
     private func endQuarantined() async {
         do {
             let count = try await store.write(.control) { try $0.endQuarantined(limit: Self.endedPerWrite) }

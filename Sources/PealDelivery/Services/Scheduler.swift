@@ -1,14 +1,14 @@
 internal import Logging
 internal import PealCore
 
-/// Makes ready what is due: plans messages whose start has come, sends moments that no device claimed, and frees slices
-/// that waited. It sleeps until the next instant that the store names, or until a signal announces new work.
+/// Starts what is due: plans messages whose start time has come, sends moments that no device claimed, and makes
+/// waiting slices ready. It sleeps until the next instant that the store names, or until a signal announces new work.
 struct Scheduler: Sendable {
     private static let messagesPerRound = 512
     private static let expiriesPerRound = 64
     private static let slicesPerRound = 1000
     private static let momentsPerRound = 500
-    /// How long work that another process stored may go unseen.
+    /// How long work that another process stored may go unnoticed.
     private static let fullRoundAfter: Duration = .seconds(5)
 
     let context: DeliveryContext
@@ -74,7 +74,8 @@ struct Scheduler: Sendable {
         }
     }
 
-    /// Plans all of them at once, each in a write of its own: they share commits, and one that fails fails alone.
+    /// Plans all of them at once, each in its own write: they share commits, and one that fails does not affect the
+    /// others.
     private func plan(_ messages: [(app: AppKey, id: MessageID)]) async {
         await withDiscardingTaskGroup { group in
             for (app, id) in messages { group.addTask { await plan(app, id) } }
@@ -82,7 +83,7 @@ struct Scheduler: Sendable {
     }
 
     private func plan(_ app: AppKey, _ id: MessageID) async {
-        // Where the direct lane has no room, the dispatcher leases.
+        // If the direct lane has no room, the dispatcher leases them.
         let owner = context.direct.hasRoom ? context.owner : nil
         let (now, askedAt) = (context.time.now, context.time.uptime)
         do {

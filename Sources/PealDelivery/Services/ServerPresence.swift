@@ -11,7 +11,7 @@ struct ServerPresence: Sendable {
 
     let context: DeliveryContext
 
-    /// Once: notes this server, and counts all.
+    /// Once: records this server, and counts all.
     func note() async {
         let (owner, now) = (context.owner, context.time.now)
         do {
@@ -20,7 +20,7 @@ struct ServerPresence: Sendable {
             }
             for provider in context.providers.values { provider.share(among: count) }
         } catch {
-            // The last count stays.
+            // The last count stays in use.
             context.logger.warning("the servers on the database could not be counted", metadata: ["error": "\(error)"])
         }
     }

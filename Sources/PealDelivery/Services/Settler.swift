@@ -5,14 +5,14 @@ internal import Synchronization
 /// Writes settlements: receives them from all workers, and hands those of many slices to the store as one write. While
 /// one write is under way, the next one gathers.
 ///
-/// What providers answered is never dropped while the process lives. A group that cannot be written is taken apart, so
-/// that one damaged settlement holds up no other. One that fails alone twice, although the store writes, quarantines
-/// its slice; while the store fails, everything waits and is tried again.
+/// What providers answered is never dropped while the process lives. A group that cannot be written is split, so that
+/// one damaged settlement does not block others. A settlement that fails alone twice, although the store accepts other
+/// writes, quarantines its slice. While the store fails, everything waits and is retried.
 final class Settler: Sendable {
     private struct Order {
         let settlements: [Settlement]
         let waiter: CheckedContinuation<[Settlement.Result], Never>
-        /// How often it failed by itself for a reason of its own.
+        /// How often it failed alone for its own reason.
         var faults = 0
         /// When it failed first because the store was not available.
         var outageAt: Duration?
@@ -37,7 +37,7 @@ final class Settler: Sendable {
     private static let settlementsPerWriteMax = 256
     private static let faultsMax = 2
     private static let retryInterval: Duration = .milliseconds(250)
-    /// How long a slice rests that can neither be settled nor quarantined.
+    /// How long a slice that can neither be settled nor quarantined waits for the next attempt.
     private static let stuckInterval: Duration = .seconds(30)
 
     private let store: any Store
@@ -62,7 +62,7 @@ final class Settler: Sendable {
     }
 
     /// Returns when the settlements (of one slice, in order) are durable, refused because the lease is lost, or the
-    /// slice is quarantined. It waits as long as the store fails; only the end of the process gives them up.
+    /// slice is quarantined. It waits as long as the store fails; only the end of the process abandons them.
     func settle(_ settlements: [Settlement]) async -> [Settlement.Result] {
         await withCheckedContinuation { waiter in
             let order = Order(settlements: settlements, waiter: waiter)
@@ -87,13 +87,13 @@ final class Settler: Sendable {
         }
     }
 
-    /// Refuses what comes later.
+    /// Refuses later orders.
     func close() {
         state.withLock { $0.isClosed = true }
         arrival.set()
     }
 
-    /// The orders that are due, as many as one write takes; one that must be tried alone is written by itself.
+    /// The orders that are due, as many as one write takes; an order that must be tried alone is written by itself.
     private func step() -> Step {
         let now = time.uptime
         return state.withLock { state in
@@ -130,7 +130,7 @@ final class Settler: Sendable {
         await writeAlone(apart)
     }
 
-    /// What failed as a group is tried one by one, unless the store as a whole fails.
+    /// Orders that failed as a group are tried one by one, unless the store as a whole fails.
     private func takeApart(_ orders: [Order], _ error: any Error) async {
         note(error, orders.count)
         guard Self.isOutage(error) else { return await writeAlone(orders) }
@@ -170,7 +170,7 @@ final class Settler: Sendable {
         }
     }
 
-    /// Takes the slice out of work. Where not even its answers can be stored, only its mark is.
+    /// Quarantines the slice. If not even its answers can be stored, only its state is.
     private func quarantine(_ order: Order, _ error: any Error) async {
         guard var settlement = order.settlements.last, let first = order.settlements.first else { return }
         settlement.cursorBefore = first.cursorBefore
@@ -205,7 +205,7 @@ final class Settler: Sendable {
 
     private static let reasonCharactersMax = 200
 
-    /// Runs a write and notes whether the store writes.
+    /// Runs a write and records whether the store accepts writes.
     private func tried<R: Sendable>(
         _ body: @escaping @Sendable (any StoreWriting) throws -> R
     ) async throws -> R {
@@ -234,7 +234,7 @@ final class Settler: Sendable {
         }
     }
 
-    /// Keeps orders until they can be written. Only a stop that has waited for long enough gives them up.
+    /// Keeps orders until they can be written. Only a stop that has waited long enough abandons them.
     private func putBack(_ orders: [Order], after delay: Duration) {
         let now = time.uptime
         guard !stop.isDrained(at: now) else { return orders.forEach(Self.refuse) }
@@ -253,7 +253,7 @@ final class Settler: Sendable {
         logger.error("settlements could not be written", metadata: ["slices": "\(count)", "error": "\(error)"])
     }
 
-    /// Whether the store as a whole failed, and not this write.
+    /// Whether the store as a whole failed, and not only this write.
     private static func isOutage(_ error: any Error) -> Bool {
         guard let error = error as? PealError else { return false }
         return error.code == .unavailable || error.code == .rateLimited

@@ -1,8 +1,8 @@
 internal import PealCore
 internal import Synchronization
 
-/// Whether the store writes: receives the ends of writes, and answers whether new work may begin. Instants are of
-/// `TimeSource.uptime`.
+/// Whether the store accepts writes: receives the results of writes, and decides whether new work may begin. Instants
+/// are of `TimeSource.uptime`.
 final class StoreHealth: Sendable {
     private struct State {
         var open: [Int: Duration] = [:]
@@ -14,7 +14,7 @@ final class StoreHealth: Sendable {
         var isFailing = false
     }
 
-    /// A write that takes longer holds new pages back: the store is locked, or its disk is overloaded.
+    /// A write that takes longer delays new pages: the store is locked, or its disk is overloaded.
     private static let patience: Duration = .seconds(2)
     private static let pollInterval: Duration = .milliseconds(250)
     /// How old the last write may be for the process to be ready.
@@ -25,7 +25,7 @@ final class StoreHealth: Sendable {
 
     init(time: any TimeSource) { self.time = time }
 
-    /// Notes that a write begins. Returns its number, which `end` takes.
+    /// Records that a write begins. Returns its number, which `end` takes.
     func begin() -> Int {
         let now = time.uptime
         return state.withLock { state in
@@ -61,8 +61,8 @@ final class StoreHealth: Sendable {
     /// Whether a write succeeded after `instant`.
     func hasWritten(since instant: Duration) -> Bool { state.withLock { $0.writtenAt.map { $0 > instant } ?? false } }
 
-    /// Whether writes have succeeded for `duration` without an interruption. After an outage, other processes have had
-    /// that long to settle their work and extend their leases.
+    /// Whether writes have succeeded for `duration` without an interruption. After an outage, other processes need this
+    /// time to settle their work and extend their leases.
     func hasBeenWriting(for duration: Duration) -> Bool {
         let now = time.uptime
         return isWriting && state.withLock { $0.writingSince.map { now - $0 >= duration } ?? false }
@@ -74,13 +74,13 @@ final class StoreHealth: Sendable {
         return state.withLock { $0.writtenAt.map { now - $0 >= duration } ?? true }
     }
 
-    /// Why the store is not ready; nil when it wrote lately.
+    /// Why the store is not ready; nil if it wrote recently.
     var failure: String? {
         guard isWriting else { return "the store does not accept writes" }
         return isIdle(for: Self.freshness) ? "nothing was written for \(Self.freshness)" : nil
     }
 
-    /// Returns when writes succeed, or the process stops.
+    /// Returns when writes succeed or the process stops.
     func untilWriting(_ stop: StopSwitch) async {
         while !isWriting, !stop.isOn { try? await time.sleep(for: Self.pollInterval) }
     }

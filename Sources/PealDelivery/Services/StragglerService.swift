@@ -1,8 +1,8 @@
 internal import PealCore
 internal import Synchronization
 
-/// Awaits the answers of stragglers and settles their list slices, so that one slow stream holds no page. What comes
-/// meanwhile is settled without the rest, who become stragglers again.
+/// Awaits the answers of stragglers and settles their list slices, so that one slow stream holds no page. Answers that
+/// arrive meanwhile are settled without the rest, which become stragglers again.
 struct StragglerService: Sendable {
     let context: DeliveryContext
 
@@ -25,7 +25,7 @@ struct StragglerService: Sendable {
     }
 }
 
-/// Hands the runs that await stragglers from workers to the service, and bounds the memory that their pages keep.
+/// Passes the runs that await stragglers from workers to the service, and limits the memory that their pages occupy.
 final class StragglerQueue: Sendable {
     private struct State {
         var waiting: [SliceRun] = []
@@ -67,7 +67,7 @@ final class StragglerQueue: Sendable {
 
     private static func deviceCount(_ run: SliceRun) -> Int { run.pages.reduce(0) { $0 + ($1.order?.page.count ?? 0) } }
 
-    /// Whether nothing is left and nothing more can come.
+    /// Whether nothing is left and nothing more can be added.
     var isOver: Bool { state.withLock { $0.isClosed && $0.count == 0 } }
 
     /// Says that no worker is left to add more.

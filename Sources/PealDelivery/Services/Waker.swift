@@ -2,7 +2,7 @@ internal import Logging
 internal import PealCore
 
 /// Wakes apps that may choose the moment of a message: background pushes within each device's budget. A wake-up is
-/// spent before it is sent and never repeated, so that a crash costs one and a device never gets too many.
+/// counted before it is sent and never repeated, so that a crash loses at most one and a device never gets too many.
 struct Waker: Sendable {
     private static let pollInterval: Duration = .seconds(1)
     private static let sendSeconds: Int64 = 5
@@ -20,7 +20,7 @@ struct Waker: Sendable {
         } while await context.stop.pause(sleeper, atMost: Self.pollInterval)
     }
 
-    /// - Returns: how many devices were looked at.
+    /// - Returns: how many devices were examined.
     private func round() async -> Int {
         let (now, randomness) = (context.time.now, context.randomness)
         do {
@@ -46,7 +46,7 @@ struct Waker: Sendable {
         }
     }
 
-    /// A closed route, and an app without a credential, cost the wake-up.
+    /// If the route is closed or the app has no credential, the wake-up is lost.
     private func send(_ orders: [WakeOrder], on route: ActiveRoute) async {
         let isClosed = context.routes.change(route) { $0.closedUntil != nil }
         guard !isClosed, let name = route.route.provider, let provider = context.providers[name] else { return }

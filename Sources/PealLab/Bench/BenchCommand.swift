@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import PealCore
 
-/// `peal-lab bench`: the programs that `make bench` measures Peal against, and parts of Peal measured alone.
+/// `peal-lab bench`: the programs with which `make bench` compares Peal, and parts of Peal measured alone.
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Parts of the benchmarks in Benchmarks/.",

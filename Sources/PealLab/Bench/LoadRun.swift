@@ -4,7 +4,7 @@ import NIOHTTP1
 import NIOPosix
 import PealCore
 
-/// A request with gaps for its number.
+/// A request with placeholders for its number.
 struct LoadTemplate: Sendable {
     private let method: HTTPMethod
     private let path: String
@@ -49,7 +49,7 @@ final class LoadRun: Sendable {
 
     /// Seconds from each request to its whole response.
     let latencies: NIOLoopBoundBox<[Double]>
-    /// How many responses had which status other than 2xx.
+    /// The number of responses by status, for statuses other than 2xx.
     let refused: NIOLoopBoundBox<[UInt: Int]>
     private let state: NIOLoopBoundBox<State>
     private let template: LoadTemplate

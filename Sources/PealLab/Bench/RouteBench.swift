@@ -3,8 +3,8 @@ import Foundation
 import Hummingbird
 import Logging
 
-/// `peal-lab bench route`: a Hummingbird server whose only route decodes a Pivotal push and answers. It is what the
-/// intake benchmark compares Peal with: the least that such a request can cost on this server framework.
+/// `peal-lab bench route`: a Hummingbird server whose only route decodes a Pivotal push and answers. The intake
+/// benchmark compares Peal with it: it shows the minimum cost of such a request on this server framework.
 struct RouteBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "route", abstract: "Serve a bare Hummingbird route that decodes a push.")

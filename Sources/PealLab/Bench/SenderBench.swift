@@ -26,7 +26,7 @@ struct SenderBench: AsyncParsableCommand {
 
     /// Devices of a page, as in the delivery engine.
     private static let pageDevices = Limits.pageDevicesMax
-    /// Pages that wait for answers at a time.
+    /// How many pages wait for answers at a time.
     private static let pagesInFlight = 16
 
     func run() async throws {

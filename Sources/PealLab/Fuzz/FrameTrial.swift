@@ -1,7 +1,7 @@
 import PealCore
 import PealProviders
 
-/// Feeds the same bytes to three connections in pieces of different sizes. All must end alike.
+/// Feeds the same bytes to three connections in pieces of different sizes. All must end in the same way.
 enum FrameTrial {
     private static let requests = 20
     private static let bodyBytes = 40

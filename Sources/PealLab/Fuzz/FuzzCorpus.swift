@@ -107,7 +107,7 @@ struct Frame: Hashable, Sendable {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
     }
 
-    /// Splits bytes into frames. A rest becomes a frame that claims more than it has.
+    /// Splits bytes into frames. An incomplete rest becomes a frame whose header claims more bytes than it has.
     static func parse(_ bytes: [UInt8]) -> [Frame] {
         var frames: [Frame] = []
         var place = 0

@@ -1,4 +1,4 @@
-/// Makes an input from others, by frames, so that most of it stays meaningful, and by bytes.
+/// Derives an input from others, frame by frame, so that most of it stays meaningful, and byte by byte.
 struct FuzzMutator {
     var dice: Dice
     static let inputBytesMax = 8192

@@ -32,7 +32,7 @@ package struct Fuzzer {
     /// The number of different behaviours so far.
     package var behaviourCount: Int { seen.count }
 
-    /// - Parameter corpus: initial inputs, besides the built-in ones.
+    /// - Parameter corpus: initial inputs, in addition to the built-in ones.
     package init(_ target: FuzzTarget, seed: UInt64, corpus: [[UInt8]] = []) {
         self.target = target
         self.seed = seed
@@ -67,7 +67,7 @@ package struct Fuzzer {
 
 /// A fuzz target.
 package enum FuzzTarget: String, CaseIterable, Sendable {
-    /// Frames of a server against open requests: the same bytes in pieces of other sizes must end them alike.
+    /// Frames of a server against open requests: the same bytes in pieces of other sizes must end them in the same way.
     case frames
     /// Header blocks, compared with another decoder.
     case hpack
@@ -85,7 +85,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     }
 }
 
-/// A file with the present input, so that it survives a crash, a hang or a kill.
+/// A file with the current input, so that it survives a crash, a hang or a kill.
 struct RunningInput {
     let path: String
     private let file: FileHandle

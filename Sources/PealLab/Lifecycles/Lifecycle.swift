@@ -6,12 +6,12 @@ struct Lifecycle: Sendable {
     let user: String
     var phones: [LifecyclePhone]
     var packets: [LifecyclePacket] = []
-    /// The revision that the author wrote last.
+    /// The author's latest revision.
     var rev: Int64 = 1
     var isCancelled = false
-    /// Whether a late cancellation was refused: then the server does not repeat the alert.
+    /// Whether a late cancellation was refused. If so, the server does not repeat the alert.
     var hasLateCancel = false
-    /// Whether the server gave the message to somebody who can show it.
+    /// Whether the server gave the message to a device that can show it.
     var isAttempted = false
     var alertCount = 0
     var totals = LifecycleTotals()
@@ -66,9 +66,9 @@ struct LifecyclePacket: Sendable {
     let step: Int
 }
 
-/// What the phones do: the rules of docs/api/device.md.
+/// The behaviour of phones according to docs/api/device.md.
 extension Lifecycle {
-    /// Something on the way may be lost, late or doubled.
+    /// Packets may be lost, late or duplicated.
     mutating func send(
         _ content: LifecyclePacket.Content, _ phone: Int, at step: Int, _ dice: inout LifecycleDice,
         doubles: Bool = true
@@ -107,7 +107,8 @@ extension Lifecycle {
             send(.claim(phone.claim, rev: phone.rev), index, at: step, &dice)
         case .asked: send(.claim(phone.claim, rev: phone.rev), index, at: step, &dice)
         case .intent:
-            // After a crash: what is on the screen was shown, anything else is asked for again and shown in silence.
+            // After a crash: a message that is on the screen was shown; any other is claimed again and shown without
+            // sound.
             note("crashes in intent")
             if phone.isOnScreen {
                 phone.stage = .shown

@@ -3,15 +3,15 @@ import PealCore
 import PealSQLite
 import PealStore
 
-/// Runs lifecycles in batches: everything that reaches the server in one step of a batch is one transaction, and a
-/// transaction that fails loses what the step brought.
+/// Runs lifecycles in batches: everything that reaches the server in one step of a batch is one transaction, and if it
+/// fails, everything from that step is lost.
 package struct LifecycleRun: Sendable {
     private let count: Int
     private let seed: UInt64
     private let directory: String?
 
     private static let batchSize = 200
-    /// So many lifecycles share a database, which then stays small.
+    /// How many lifecycles share a database, so that it stays small.
     private static let perStore = 10_000
 
     package init(count: Int, seed: UInt64, directory: String? = nil) {
@@ -59,7 +59,7 @@ package struct LifecycleRun: Sendable {
     }
 }
 
-/// Lifecycles that pass together.
+/// Lifecycles that run together.
 struct LifecycleBatch {
     static let start = Timestamp(seconds: 1_795_219_200)
     private static let windowSeconds: Int64 = 3600
@@ -87,7 +87,7 @@ struct LifecycleBatch {
             now = now + .seconds(Self.windowSeconds / Int64(Self.stepsInWindow))
             try await pass(step, isCalm: false)
         }
-        // Everything ends: the phones find each other's last words, and what is unconfirmed is given up.
+        // Ends everything: the phones send their last events, and unconfirmed claims are abandoned.
         for step in 0..<4 {
             now = now + .seconds(9 * 3600)
             try await pass(Self.stepsInWindow + Self.stepsAfter + step, isCalm: true)
@@ -160,7 +160,7 @@ struct LifecycleBatch {
                 return lives
             }
         } catch is Crash {
-            // What arrived in this step is lost, on both sides.
+            // Everything that arrived in this step is lost, on both sides.
             for index in lives.indices {
                 lives[index].packets.removeAll { $0.step <= step }
                 lives[index].note("server crashes")

@@ -6,7 +6,7 @@ struct LifecycleServer {
     let app: AppKey
     let now: Timestamp
 
-    /// What reaches the server and leaves it for one message.
+    /// What the server receives and sends for one message.
     mutating func pass(
         _ life: inout Lifecycle, step: Int, isCalm: Bool, _ dice: inout LifecycleDice
     ) throws {
@@ -54,7 +54,7 @@ struct LifecycleServer {
             return life.send(.denial(id, refusal), index, at: step, &dice)
         }
         life.note("claims granted")
-        // Without a ledger the message waits for this phone alone.
+        // Without a ledger, the message waits for this phone only.
         if !phone.hasLedger { life.isAttempted = true }
         life.send(.grant(id, showBy: until), index, at: step, &dice)
     }

@@ -44,11 +44,11 @@ package struct LifecycleTotals: Sendable, Equatable {
     package var outdated = 0
     /// Alerts to a device of another user.
     package var leaked = 0
-    /// Messages that nobody cancelled and that nobody was given.
+    /// Messages that were neither cancelled nor delivered.
     package var unattempted = 0
-    /// Messages that have not ended a day after everything.
+    /// Messages that have not ended a day after everything else.
     package var unfinished = 0
-    /// How often what was to be tried occurred.
+    /// How often each tested situation occurred.
     package var seen: [String: Int] = [:]
 
     package var isSound: Bool {

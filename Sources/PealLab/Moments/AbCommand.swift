@@ -2,7 +2,7 @@ package import ArgumentParser
 import Foundation
 import PealMomentTraining
 
-/// `peal-lab ab`: checks the statistics of experiments against simulated truth.
+/// `peal-lab ab`: checks the statistics of experiments against a simulated truth.
 package struct AbCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "ab", abstract: "Measures false alarms, power and variance of the experiment statistics.")

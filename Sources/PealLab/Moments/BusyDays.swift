@@ -3,7 +3,7 @@ import PealMoments
 
 /// The second and the third synthetic world: moods, busy blocks and habituation instead of activities, people who like
 /// two separate hours of the day, weaker sensors, wakes that arrive more often on the phones of keen users, and two
-/// messages a day. Made to differ from what the model assumes.
+/// messages a day. Designed to differ from what the model assumes.
 struct BusyDays: Sendable {
     struct Settings: Sendable, Hashable {
         var seed = 1

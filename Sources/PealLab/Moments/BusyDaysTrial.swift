@@ -15,7 +15,7 @@ struct BusyDaysTrial {
         logged = BusyDaysRun(world, days: 0..<14) { _ in PlannedPolicy.random(world) }
     }
 
-    /// Runs one policy for everybody over the last two weeks.
+    /// Runs one policy for all people over the last two weeks.
     func run(_ policy: any BusyDaysPolicy) -> BusyDaysRun {
         BusyDaysRun(world, days: BusyDays.testDays, memory: logged.memory) { _ in policy }
     }

@@ -72,7 +72,7 @@ struct PocketDay: Sendable {
         return citizen
     }
 
-    /// One person's three weeks: a Markov chain over activities, with the phone in use now and then.
+    /// One person's three weeks: a Markov chain over activities, with the phone in use from time to time.
     private mutating func live(_ person: Int, _ random: inout WorldRandom) {
         let citizen = citizens[person]
         var activity = random.below(Self.activityCount)

@@ -82,7 +82,7 @@ struct FirstSchema {
     private let affinities: [Double]
     private let openness: [Double]
 
-    /// What is known in the morning of a day.
+    /// What is known on the morning of a day.
     init(_ trial: PocketDayTrial, day: Int) {
         let people = trial.world.citizens.count
         let counts = (0..<people).map { trial.world.opens($0, before: day).map(Double.init) }

@@ -1,7 +1,7 @@
 import Foundation
 import PealCore
 
-/// The app, its devices, and the push network's opinion of them.
+/// The app and its devices, and which of them the push network reports as dead.
 struct TorturePhones: Sendable {
     private static let devicesPerRequest = 1000
 
@@ -50,7 +50,7 @@ struct TorturePhones: Sendable {
     }
 }
 
-/// Sends the messages of a schedule, each again until it is accepted, under the same idempotency key.
+/// Sends the messages of a schedule, repeating each with the same idempotency key until it is accepted.
 struct TortureAuthor: Sendable {
     private let schedule: TortureSchedule
     private let world: TortureWorld

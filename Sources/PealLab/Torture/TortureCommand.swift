@@ -2,7 +2,7 @@ package import ArgumentParser
 import Foundation
 import PealCore
 
-/// `peal-lab torture`: real programs, real faults, and the push network's own record of what arrived.
+/// `peal-lab torture`: real programs, real faults, and the push network's record of what arrived.
 package struct TortureCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "torture",
@@ -82,7 +82,7 @@ package struct TortureCommand: AsyncParsableCommand {
         if hasFailed { throw ExitCode(1) }
     }
 
-    /// Returns whether everything holds.
+    /// Returns whether all checks passed.
     private func run(seed: UInt64) async throws -> Bool {
         var plan = TortureSchedule.Plan()
         (plan.seed, plan.seconds, plan.messages, plan.devices) = (seed, seconds, messages, devices)

@@ -29,7 +29,7 @@ struct TortureHTTP: Sendable {
     }
 
     /// Repeats a request until it gets the expected status.
-    /// - Throws: `TortureFailure` for another refusal than 429 and 503, or when the time is over.
+    /// - Throws: `TortureFailure` for a refusal other than 429 and 503, or when the time has run out.
     func insist(
         _ method: String, _ url: @Sendable () async -> String, _ body: [UInt8]? = nil, key: String? = nil,
         expect: Set<Int> = [200, 201, 202], seconds: Double = 120

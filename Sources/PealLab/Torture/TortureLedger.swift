@@ -1,6 +1,7 @@
-/// What reached which device, as the push network recorded it, against what the servers say of their messages.
+/// Compares which notifications reached which device, as the push network recorded it, with what the servers report
+/// about their messages.
 package struct TortureLedger: Sendable {
-    /// What the servers report of a message that has ended.
+    /// What the servers report about a message that has ended.
     package struct Counts: Sendable, Hashable {
         package var devices = 0
         package var accepted = 0
@@ -44,7 +45,7 @@ package struct TortureLedger: Sendable {
 
     package init(_ schedule: TortureSchedule) { self.schedule = schedule }
 
-    /// Notes that `device` received `message` under `id`, the `apns-id`.
+    /// Records that `device` received `message` under `id`, the `apns-id`.
     package mutating func received(_ message: Int, device: Int, id: String) {
         pairs[message, default: [:]][device, default: Pair()].count += 1
         pairs[message]?[device]?.ids.insert(id)
@@ -52,18 +53,18 @@ package struct TortureLedger: Sendable {
 
     package mutating func reported(_ message: Int, _ counts: Counts) { reports[message] = counts }
 
-    /// Whether everybody who can receive the message has it.
+    /// Whether every device that can receive the message has it.
     package func isComplete(_ message: TortureSchedule.Message) -> Bool {
         let living = schedule.devices(of: message.audience).count { !schedule.isDead($0) }
         return pairs[message.number]?.count ?? 0 >= living
     }
 
-    /// Requests at most in flight of one connection of the push network.
+    /// The most requests in flight on one connection to the push network.
     private static let streamsMax = 1000
     private static let pageDevicesMax = 1024
 
-    /// How many devices may have a message twice: those in flight at every crash or pause, on a connection that was
-    /// closed, or whose answer was lost.
+    /// How many devices may have a message twice: those in flight at every crash or pause, those on a connection that
+    /// was closed, and those whose answer was lost.
     package func duplicatesMax(pagesInFlight: Int) -> Int {
         (crashes + pauses) * (pagesInFlight * Self.pageDevicesMax + Self.pageDevicesMax)
             + closedConnections * Self.streamsMax + lostAnswers
@@ -78,7 +79,7 @@ package struct TortureLedger: Sendable {
         package var lost = 0
         package var duplicates = 0
         package var duplicatesMax = 0
-        /// What must not be, in sentences.
+        /// The violations, as sentences.
         package var violations: [String] = []
     }
 
@@ -106,7 +107,7 @@ package struct TortureLedger: Sendable {
         let delivered = received.keys.count { audience.contains($0) }
         verdict.accepted += living
         verdict.delivered += delivered
-        // Only of those who do not have it: a device may have it although its answer was lost and the message expired.
+        // Only devices that do not have it: a device may have it although its answer was lost and the message expired.
         var left = max(0, living - delivered)
         func take(_ count: Int) -> Int {
             let taken = min(left, count)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A file system of its own for the database, which can be full: a small tmpfs, or, where none may be mounted, a limit
-/// on the size of files.
+/// A separate file system for the database that can be filled: a small tmpfs or, if none may be mounted, a limit on the
+/// size of files.
 struct FullDisk: Sendable {
     enum Means: Sendable, Hashable {
         case tmpfs
@@ -30,7 +30,7 @@ struct FullDisk: Sendable {
 
     private var ballast: String { "\(folder)/ballast" }
 
-    /// From now on no file grows.
+    /// From now on, files cannot grow.
     func fill(for servers: [TortureProgram]) async {
         switch means {
         case .tmpfs:

@@ -6,7 +6,7 @@ import Foundation
     import Musl
 #endif
 
-/// Why a run cannot go on, in one line.
+/// Why a run cannot continue, in one line.
 package struct TortureFailure: Error, CustomStringConvertible {
     package let description: String
 
@@ -17,7 +17,7 @@ package struct TortureFailure: Error, CustomStringConvertible {
 final class TortureProgram: Sendable {
     private let process: Process
 
-    /// - Parameter log: receives both outputs, after what it has.
+    /// - Parameter log: both outputs are appended to it.
     init(_ path: String, _ arguments: [String], environment: [String: String], log: String) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)
@@ -48,7 +48,7 @@ final class TortureProgram: Sendable {
         if process.isRunning { _ = kill(process.processIdentifier, signal) }
     }
 
-    /// Kills it, also when it is stopped, and waits for its end.
+    /// Kills it, even if it is stopped, and waits for its end.
     func end() async {
         send(SIGKILL)
         send(SIGCONT)

@@ -11,14 +11,14 @@ import PealCore
 package struct TortureRun: Sendable {
     package struct Result: Sendable {
         package var verdict = TortureLedger.Verdict()
-        /// The longest time in which devices waited and none received anything.
+        /// The longest time during which devices waited and none received anything.
         package var longestStall = 0.0
         package var seconds = 0.0
         /// Faults that this machine does not permit, with the reason.
         package var skipped: [String] = []
-        /// What the servers themselves call resent, where they count it.
+        /// The number of resent devices according to the servers, if they count it.
         package var resent: Int?
-        /// Where the logs are, of a run that failed.
+        /// The folder with the logs, if the run failed.
         package var folder: String?
     }
 
@@ -71,7 +71,7 @@ package struct TortureRun: Sendable {
         return result
     }
 
-    /// Sends everything while the faults occur, and waits until every message has ended or the time is over.
+    /// Sends everything while the faults occur, and waits until every message has ended or the time has run out.
     private func send(
         _ app: String, _ troubles: TortureTroubles, _ world: TortureWorld, _ record: TortureRecord
     ) async throws {
@@ -111,7 +111,7 @@ package struct TortureRun: Sendable {
     }
 }
 
-/// What a run knows so far, shared by those who send, disturb and watch.
+/// What a run knows so far, shared by the tasks that send, cause faults and observe.
 actor TortureRecord {
     private let schedule: TortureSchedule
     private let clock = ContinuousClock()
@@ -136,7 +136,7 @@ actor TortureRecord {
         open.insert(message)
     }
 
-    /// Items of the simulator's inbox, oldest first. A stall lasts from one to the next while somebody waits.
+    /// Items of the simulator's inbox, oldest first. A stall is the time between two items while a device waits.
     func received(_ items: [JSON]) {
         for item in items {
             guard let number = item["payload"]?["n"]?.stringValue.flatMap({ Int($0) }),
@@ -174,7 +174,7 @@ actor TortureRecord {
         return counts.isFinal
     }
 
-    /// The simulator's counters: what it left without an answer.
+    /// The simulator's counters of requests that it left without an answer.
     func note(_ summary: JSON) {
         let disturbed = summary["disturbed"]
         ledger.closedConnections = (disturbed?["closed"]?.wholeNumber ?? 0) + (disturbed?["goaway"]?.wholeNumber ?? 0)
@@ -205,7 +205,7 @@ struct TortureWatch: Sendable {
         }
     }
 
-    /// Reads what is left.
+    /// Reads the rest.
     func readRest() async { while await read() > 0 {} }
 
     private func read() async -> Int {

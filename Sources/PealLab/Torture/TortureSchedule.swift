@@ -18,8 +18,7 @@ package enum TortureFault: String, CaseIterable, Sendable, Hashable {
     case clock
 }
 
-/// What is sent, which faults occur, and when. It depends only on its plan: the same seed gives the same
-/// schedule.
+/// Messages and faults with their times. It depends only on its plan: the same seed gives the same schedule.
 package struct TortureSchedule: Sendable, Hashable {
     package struct Plan: Sendable, Hashable {
         package var seed: UInt64 = 1
@@ -61,9 +60,9 @@ package struct TortureSchedule: Sendable, Hashable {
         case devices([Int])
     }
 
-    /// Every device is in one of them.
+    /// Every device is in one of these topics.
     package static let topics = 4
-    /// Devices whose address the push network calls dead, one in this many.
+    /// One device in this many has an address that the push network reports as dead.
     private static let deadShare = 101
     /// How far the clock may be ahead: the push network accepts tokens from a minute ahead.
     package static let clockSecondsMax = 45
@@ -119,7 +118,7 @@ package struct TortureSchedule: Sendable, Hashable {
             lifeSeconds: random.hits(0.06) ? 1 + random.below(20) : nil)
     }
 
-    /// The numbers of the devices that a message is for.
+    /// The numbers of the devices in a message's audience.
     package func devices(of audience: Audience) -> [Int] {
         switch audience {
         case .all: Array(0..<plan.devices)

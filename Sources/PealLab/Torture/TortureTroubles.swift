@@ -116,7 +116,7 @@ struct TortureTroubles: Sendable {
         "- {match: {every: 900}, action: goaway, reason: Shutdown, processed: true}",
     ]
 
-    /// Asks for a message's preview from many callers at once: each is a write that waits, or is refused.
+    /// Requests a message's preview from many callers at once: each is a write that waits or is refused.
     private func fillQueues(_ event: TortureSchedule.Event) async {
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<Self.burst {

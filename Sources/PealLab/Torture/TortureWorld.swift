@@ -19,7 +19,7 @@ package struct TortureSetting: Sendable {
 
 /// The simulator and the servers of one run, in a folder that is deleted with them.
 actor TortureWorld {
-    /// Longest start of a program, on a loaded machine.
+    /// The longest time that a program may take to start, on a loaded machine.
     private static let startSecondsMax = 60.0
 
     let http = TortureHTTP()
@@ -66,7 +66,7 @@ actor TortureWorld {
         }
     }
 
-    /// Ends everything and deletes the folder, unless it is to be looked at.
+    /// Ends everything and deletes the folder, unless it is needed for inspection.
     func end(keepingFolder: Bool) async {
         for server in servers { await server.end() }
         await simulator.end()
@@ -114,13 +114,13 @@ extension TortureWorld {
         return "http://127.0.0.1:\(port.trimmingCharacters(in: .whitespacesAndNewlines))"
     }
 
-    /// The address of one server after the other.
+    /// The addresses of the servers in turn.
     func address() -> String {
         turn += 1
         return addresses[turn % addresses.count]
     }
 
-    /// Kills a server and starts it again, with the clock somewhere else.
+    /// Kills a server and starts it again, with its clock moved.
     func restart(_ node: Int, clockSeconds: Int?) async throws {
         await servers[node].end()
         if let clockSeconds { setClock(clockSeconds, of: node) }
@@ -128,7 +128,7 @@ extension TortureWorld {
         addresses[node] = try await address(node)
     }
 
-    /// Starts what has ended by itself. Returns how many servers that were.
+    /// Restarts servers that have ended by themselves. Returns how many there were.
     func revive() async throws -> Int {
         var count = 0
         for node in servers.indices where !servers[node].isRunning {
@@ -167,7 +167,7 @@ extension TortureWorld {
         return answer.json
     }
 
-    /// The credential of the simulator's app, as the native API takes it.
+    /// The credential of the simulator's app, in the native API's format.
     func credential() throws -> JSON {
         guard let apns = simulated["apns"], let file = apns["private_key_file"]?.stringValue else {
             throw TortureFailure("the simulator names no key")

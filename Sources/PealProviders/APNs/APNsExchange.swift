@@ -60,7 +60,7 @@ struct APNsExchange: Exchange {
         APNsVerdicts.verdict(goAway: reason).map { ProviderAnswer(.verdict(known($0)), reason: reason) }
     }
 
-    /// Another provider token can only help if the last one was old. Otherwise a clock or the key is wrong.
+    /// Another provider token can only help if the last one was old. Otherwise, a clock or the key is wrong.
     private func known(_ verdict: Verdict) -> Verdict {
         guard verdict == .refreshCredential else { return verdict }
         return tokens?.expired() == true ? verdict : .stopApp

@@ -18,7 +18,7 @@ final class APNsPools: Sendable {
         let time: any TimeSource
         let randomness: any Randomness
         let logger: Logger
-        /// Where several servers share provider tokens; nil for one server.
+        /// The store in which several servers share provider tokens; nil for one server.
         let store: (any Store)?
     }
 

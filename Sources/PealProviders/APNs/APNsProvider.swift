@@ -12,7 +12,7 @@ package final class APNsProvider: Provider {
     private let time: any TimeSource
     private let randomness: any Randomness
 
-    /// - Parameter store: where several servers share provider tokens; nil for one server.
+    /// - Parameter store: the store in which several servers share provider tokens; nil for one server.
     /// - Throws: `APNsConfigurationError` if a URL is unusable; another error if the CA file is.
     package init(
         configuration: APNsConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource,

@@ -186,8 +186,8 @@ enum APNsPushType: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether APNs may refuse it while it accepts plain pushes of the same app: the type has a topic of its own, or
-    /// belongs to another kind of certificate.
+    /// Whether APNs may refuse it while it accepts plain pushes of the same app: the type has its own topic, or belongs
+    /// to another kind of certificate.
     var isOwnTopic: Bool { !topicSuffix.isEmpty || self == .mdm }
 
     var payloadBytesMax: Int { self == .voip ? Limits.apnsVoIPPayloadBytesMax : Limits.apnsPayloadBytesMax }

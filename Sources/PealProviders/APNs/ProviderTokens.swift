@@ -7,7 +7,7 @@ import Synchronization
 /// too many tokens never causes a new one. Only a jump of the wall clock replaces it sooner, because APNs compares
 /// `iat` with its own clock.
 ///
-/// Where several servers share a database, they also share the token: one signs it, and the others use it.
+/// If several servers share a database, they also share the token: one signs it, and the others use it.
 final class ProviderTokens: Sendable {
     private typealias Minted = ProviderTokenHistory.Minted
     private typealias Instant = ProviderTokenHistory.Instant
@@ -26,14 +26,14 @@ final class ProviderTokens: Sendable {
     private let history: ProviderTokenHistory
     private let time: any TimeSource
     private let randomness: any Randomness
-    /// nil where this process is the only server.
+    /// nil if this process is the only server.
     private let store: (any Store)?
     /// Names the key in the store, without revealing anything of it.
     private let name: String
 
     /// - Parameters:
     ///   - history: the key's earlier provider tokens.
-    ///   - store: where servers share tokens.
+    ///   - store: the store in which servers share tokens.
     init(
         keyID: String, teamID: String, key: P256.Signing.PrivateKey, history: ProviderTokenHistory,
         time: any TimeSource, randomness: any Randomness, store: (any Store)? = nil
@@ -66,8 +66,8 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    /// Calls `body` once there is a token that the servers agree on, or the store did not answer in time: at once in
-    /// most cases. May call it from any thread.
+    /// Calls `body` once there is a token that the servers agree on, or the store has not answered in time: immediately
+    /// in most cases. May call it from any thread.
     func whenReady(_ body: @escaping @Sendable () -> Void) {
         guard store != nil else { return body() }
         let instant = Instant(time)
@@ -88,12 +88,12 @@ final class ProviderTokens: Sendable {
         await withCheckedContinuation { continuation in whenReady { continuation.resume() } }
     }
 
-    /// How long the store may take. Then this server signs for itself.
+    /// How long the store may take. After that, this server signs its own token.
     private static let patience: Duration = .seconds(3)
     /// Between attempts while the store does not answer.
     private static let pauseAfterFailure: Duration = .seconds(5)
 
-    /// Asks the store for the token of all servers, once at a time, and offers one.
+    /// Asks the store for the token of all servers, with at most one request at a time, and offers its own.
     private func beginAgreement(_ state: inout ProviderTokenHistory.State) {
         guard !state.isAgreeing, time.uptime >= state.agreesFrom, let store, let offer = offer() else { return }
         state.isAgreeing = true
@@ -110,7 +110,7 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    /// Whoever waits goes on, if need be with a token of this server alone.
+    /// Waiters continue, if necessary with a token of this server only.
     private func release() {
         let waiters = history.state.withLock { state in
             defer { state.waiters = [] }
@@ -124,7 +124,8 @@ final class ProviderTokens: Sendable {
         return sign(issuedAt: now).map { SharedToken(Array("bearer \($0)".utf8), issuedAt: now) }
     }
 
-    /// Uses what the servers agreed on, or without it the own offer, if the present token is dead.
+    /// Uses the token that the servers agreed on; without one, uses this server's own offer if the current token is no
+    /// longer valid.
     private func adopt(_ agreed: SharedToken?, _ offer: SharedToken) {
         let instant = Instant(time)
         history.state.withLock { state in
@@ -254,7 +255,7 @@ final class ProviderTokenTable: Sendable {
     private let store: (any Store)?
     private let entries = Mutex<[Key: Entry]>([:])
 
-    /// - Parameter store: where several servers share tokens; nil for one server.
+    /// - Parameter store: the store in which several servers share tokens; nil for one server.
     init(time: any TimeSource, randomness: any Randomness, store: (any Store)? = nil) {
         self.time = time
         self.randomness = randomness
@@ -330,7 +331,7 @@ final class ProviderTokenHistory: Sendable {
         /// No new token before this time, because APNs saw too many updates.
         var heldUntil = Duration.zero
         var versions = 0
-        /// Whether the store is being asked for the token of all servers, and who waits for it.
+        /// Whether the store is being asked for the token of all servers, and the callers that wait for it.
         var isAgreeing = false
         var agreesFrom = Duration.zero
         var waiters: [@Sendable () -> Void] = []

@@ -7,7 +7,7 @@ enum FCMVerdicts {
     /// Google's advice for a 429 that does not say how long to wait.
     static let quotaPause = Duration.seconds(60)
     /// How long a device is held if the Firebase project has no valid key for its iOS or web push. Other devices of the
-    /// project are not affected, so the app goes on.
+    /// project are not affected, so the app continues.
     static let thirdPartyHold = Duration.seconds(3600)
 
     /// - Parameters:

@@ -47,7 +47,7 @@ final class AccessTokens: Sendable {
     /// After the credential is refused, no token is requested for this long. Shorter than the engine's first probe.
     static let refusalPause = Duration.seconds(20)
     private static let failurePauseSecondsMax: Int64 = 60
-    /// If a token that replaced a refused one is refused before this age, no token will do.
+    /// If a token that replaced a refused one is refused before this age, no token will be accepted.
     private static let youth = Duration.seconds(600)
 
     private let source: any AccessTokenSource
@@ -110,7 +110,7 @@ final class AccessTokens: Sendable {
     }
 
     /// Reports that the push network refused a token. At most one replacement is requested per token; if that is
-    /// refused too, no token will do.
+    /// refused too, no token will be accepted.
     /// - Parameter version: the version of the refused authorization; 0 if unknown, taken as the current one.
     /// - Returns: `refreshCredential` or `stopApp`.
     func refused(version: Int) -> Verdict {

@@ -260,7 +260,7 @@ final class RequestPools: Sendable {
     }
 }
 
-/// A provider that sends each notification as a request of its own to the host in the device's address. Its pools, one
+/// A provider that sends each notification as a separate request to the host in the device's address. Its pools, one
 /// per credential, keep queues and connections.
 protocol RequestProvider: Provider {
     var pools: RequestPools { get }

@@ -126,7 +126,7 @@ final class ConnectionPool: Sendable {
         transact { state, effects in effects.refusals += state.queue.remove { _ in answer } }
     }
 
-    /// The connection soon runs out of stream ids: the pool opens another one beside it.
+    /// The connection soon runs out of stream ids: the pool opens another one.
     func announceEnd(_ id: Int) {
         transact { state, _ in state.announceEnd(id) }
     }

@@ -22,7 +22,7 @@ struct PoolState {
         var isStarved = false
         /// It asked while the pace allowed no further request.
         var isPaced = false
-        /// It works but is running out of stream ids: the pool opens another beside it.
+        /// It works but is running out of stream ids: the pool opens another one.
         var isEnding = false
 
         enum Phase { case opening, open, retired }

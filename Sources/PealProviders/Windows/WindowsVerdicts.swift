@@ -2,7 +2,7 @@ import PealCore
 
 /// Maps the answers of one of Microsoft's networks to verdicts: WNS or MPNS, whose answers have the same form.
 protocol WindowsVerdicts {
-    /// What a success status means, which only the headers tell apart, and a remark, usually empty.
+    /// What a success status means, which only the headers determine, and a remark, usually empty.
     static func acceptance(_ state: WindowsState) -> (verdict: Verdict, reason: String)
 
     static func verdict(_ status: Int, _ state: WindowsState) -> Verdict

@@ -9,7 +9,7 @@ struct ConfigurationSource {
     init(arguments: [String], environment: [String: String]) throws {
         try Self.refuseUnknown(arguments)
         let flags = CommandLineArgumentsProvider(arguments: ["peal"] + arguments)
-        // An empty variable counts as not set: compose files and unit files leave one out this way.
+        // An empty variable counts as unset: compose files and unit files omit a value this way.
         let variables = environment.filter { $0.key.hasPrefix("PEAL_") && !$0.value.isEmpty }
             .map { (String($0.key.dropFirst("PEAL_".count)), $0.value) }
         let environmentVariables = EnvironmentVariablesProvider(

@@ -7,10 +7,10 @@ package struct ServerConfiguration: Sendable {
     package var httpPort: Int
     package var httpPortFile: String?
     package var httpTLS: TLSFiles?
-    /// nil for a part of the open files that the system allows.
+    /// nil for a share of the open files that the system allows.
     package var connectionsMax: Int?
     package var connectionsPerAddressMax: Int?
-    /// Addresses whose `X-Forwarded-For` is believed.
+    /// Addresses whose `X-Forwarded-For` is trusted.
     package var trustedProxies: [IPAddress]
     var httpDeadlines: HTTPDeadlines
     package var metricsPort: Int?
@@ -48,7 +48,7 @@ package struct ServerConfiguration: Sendable {
     /// Every key with its value (secrets masked), and whether the value was given. For `--print-config`.
     let values: [(key: ConfigurationKey, value: String?, isGiven: Bool)]
 
-    /// The checked values, from which push networks read those of their own keys.
+    /// The checked values, from which push networks read their own keys.
     let checked: ConfigurationValues
 
     /// Certificate chain and key, PEM.
@@ -224,7 +224,7 @@ extension ServerConfiguration {
 }
 
 extension ServerConfiguration {
-    /// What is configured, by the names of the variables and without secrets: enough for `peal doctor` to check what
+    /// The configured values by the names of their variables, without secrets: enough for `peal doctor` to check what
     /// the server uses.
     package var shown: [String: String] {
         let given = values.compactMap { key, value, isGiven in

@@ -2,7 +2,7 @@ internal import NIOCore
 internal import NIOTLS
 internal import PealCore
 
-/// How long a client may take for each thing.
+/// How long a client may take for each step.
 struct HTTPDeadlines: Sendable, Hashable {
     var handshakeSeconds = Limits.httpHandshakeSeconds
     /// From the first byte of a request, or from the start of the connection, to the end of the request's head.
@@ -10,7 +10,7 @@ struct HTTPDeadlines: Sendable, Hashable {
     var idleSeconds = Limits.httpIdleSeconds
     /// For HTTP/2, whose requests share a connection.
     var ageSeconds = Limits.httpAgeSeconds
-    /// The slowest that a body may come in, and an answer be read, after `graceSeconds`.
+    /// The slowest rate at which a body may arrive or an answer may be read, after `graceSeconds`.
     var bytesPerSecondMin = Limits.httpBytesPerSecondMin
     var graceSeconds = Limits.httpGraceSeconds
 
@@ -22,18 +22,18 @@ struct HTTPDeadlines: Sendable, Hashable {
     }
 }
 
-/// Closes a connection whose client is silent where it must not be: in the TLS handshake, before or within the head of
-/// a request, and on HTTP/2 without an open request. Hummingbird closes idle HTTP/1.1 connections, and asks HTTP/2
-/// clients to leave; this handler closes the connections of those that do not.
+/// Closes a connection whose client is silent for too long: in the TLS handshake, before or within the head of a
+/// request, and on HTTP/2 without an open request. Hummingbird closes idle HTTP/1.1 connections, and asks HTTP/2
+/// clients to disconnect; this handler closes the connections of those that do not.
 ///
-/// It sees bytes: after TLS, before HTTP. `RequestDeadlines` notes in it when requests begin and end.
+/// It sees bytes: after TLS, before HTTP. `RequestDeadlines` tells it when requests begin and end.
 final class ConnectionDeadlines: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private enum Phase: Equatable {
         case handshake
-        /// Before the end of a head, of which `isBegun` tells whether something arrived.
+        /// Before the end of a head. `isBegun`: whether a part of it has arrived.
         case head(isBegun: Bool)
         /// HTTP/1.1 between requests.
         case idle
@@ -91,7 +91,7 @@ final class ConnectionDeadlines: ChannelInboundHandler, RemovableChannelHandler 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch phase {
         case .idle:
-            // Most heads are complete at once: only the others get a deadline.
+            // Most heads arrive complete: only the others get a deadline.
             phase = .head(isBegun: true)
             context.fireChannelRead(data)
             if phase == .head(isBegun: true) { schedule(deadlines.headSeconds) }

@@ -12,7 +12,7 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-/// The limit on open descriptors, which every connection needs one of.
+/// The limit on open descriptors. Every connection needs one.
 enum DescriptorLimit {
     /// Raises the soft limit as far as the hard limit allows, at most to `Limits.descriptorsMax`. Returns the limit
     /// that is in force.
@@ -50,18 +50,18 @@ enum DescriptorLimit {
     }
 }
 
-/// Counts the connections of a listener, and decides which are served. Those beyond a limit only get an answer that
-/// says so.
+/// Counts the connections of a listener, and decides which are served. Connections beyond a limit only get an answer
+/// that says so.
 final class Connections: Sendable {
     /// How many connections are served at once.
     struct Capacity: Sendable, Hashable {
         var total: Int
         /// For one client address: an IPv4 address or the first half of an IPv6 address.
         var perAddress: Int
-        /// Whether `perAddress` counts for this machine too: a reverse proxy on it is many clients.
+        /// Whether `perAddress` also applies to this machine. A local reverse proxy represents many clients.
         var limitsLoopback: Bool
 
-        /// Half of the descriptors are for connections of clients: the rest is for the store, the push networks and
+        /// Half of the descriptors are for clients' connections. The rest is for the store, the push networks and
         /// surplus connections.
         init(total: Int?, perAddress: Int?, descriptors: Int) {
             let room = max(8, min(Limits.httpConnectionsMax, descriptors / 2))
@@ -94,7 +94,7 @@ final class Connections: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// - Parameter proxies: have no limit per address.
+    /// - Parameter proxies: addresses without a limit per address.
     init(_ capacity: Capacity, proxies: [IPAddress] = [], time: any TimeSource, logger: Logger) {
         self.capacity = capacity
         self.proxies = Set(proxies)
@@ -131,8 +131,8 @@ final class Connections: Sendable {
         return true
     }
 
-    /// Counts a connection that is not served. If there are too many, the oldest closes: a health check sends its
-    /// request at once, a silent connection waits.
+    /// Counts a connection that is not served. If there are too many, the oldest is closed, because a health check
+    /// sends its request at once, while a silent connection waits.
     func refuse(_ channel: any Channel, evict: @escaping @Sendable () -> Void) {
         let (oldest, isWarning, served) = state.withLock { state in
             state.refusedTotal += 1

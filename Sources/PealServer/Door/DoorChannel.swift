@@ -5,7 +5,7 @@ internal import NIOCore
 internal import NIOSSL
 internal import Synchronization
 
-/// What connections of a listener are set up with. A new certificate replaces it for the next connections.
+/// How a listener's connections are set up. A new certificate replaces it for new connections.
 final class DoorParts<Base: ServerChildChannel>: Sendable {
     private let present: Mutex<(base: Base, surplusTLS: NIOSSLContext?)>
 
@@ -18,8 +18,8 @@ final class DoorParts<Base: ServerChildChannel>: Sendable {
     func set(_ base: Base, surplusTLS: NIOSSLContext?) { present.withLock { $0 = (base, surplusTLS) } }
 }
 
-/// Every connection of a listener passes through here: one that is admitted gets the channel of its protocol and
-/// deadlines, a surplus one an answer and its end.
+/// Every connection of a listener passes through here: an admitted one gets the channel of its protocol, and deadlines;
+/// a surplus one gets an answer and is closed.
 struct DoorChannel<Base: ServerChildChannel>: ServerChildChannel {
     struct Value: ServerChildChannelValue {
         let channel: any Channel
@@ -106,7 +106,7 @@ final class SurplusHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    /// Makes room for a newer one.
+    /// Closes to make room for a newer one.
     func evict() {
         guard let context else { return }
         if isAnswered { return context.close(promise: nil) }
@@ -127,7 +127,7 @@ final class SurplusHandler: ChannelInboundHandler {
         if status != .ok { text += "Retry-After: 5\r\n" }
         text += "Content-Type: application/json; charset=utf-8\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
         context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
-        // What the client still sends must not meet a closed socket before it has read the answer.
+        // Data that the client still sends must not hit a closed socket before it has read the answer.
         context.close(mode: .output, promise: nil)
         schedule(Self.farewell) { $0.context?.close(promise: nil) }
     }

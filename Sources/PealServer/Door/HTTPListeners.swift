@@ -17,7 +17,7 @@ struct HTTPListeners {
     let services: [any Service]
     private let renewals: [Renewal]
 
-    /// What replaces a listener's certificate.
+    /// Replaces a listener's certificate.
     private typealias Renewal = @Sendable (ServerConfiguration) throws -> Void
 
     /// - Parameter connections: counts those of the API.
@@ -76,8 +76,8 @@ struct HTTPListeners {
 
     private static let fewConnectionsMax = 64
 
-    /// Reads certificates and keys again. New connections get the new ones.
-    /// - Throws: `ConfigurationFailure`; then the former ones stay.
+    /// Reads certificates and keys again. New connections use the new ones.
+    /// - Throws: `ConfigurationFailure`; in this case the former ones stay.
     func reloadCertificates(_ configuration: ServerConfiguration) throws {
         for renew in renewals { try renew(configuration) }
     }

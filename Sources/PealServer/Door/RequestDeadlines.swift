@@ -4,8 +4,8 @@ internal import NIOHTTP1
 internal import NIOHTTPTypes
 internal import NIOHTTPTypesHTTP1
 
-/// The requests of a connection, or the one request of an HTTP/2 stream: closes it when a body comes in, or an answer
-/// is read, more slowly than allowed, and answers `Expect: 100-continue`.
+/// The requests of a connection, or the one request of an HTTP/2 stream: closes it when a body arrives, or an answer is
+/// read, more slowly than allowed, and answers `Expect: 100-continue`.
 final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -17,7 +17,7 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
         var bytes = 0
         /// How long the server waited for the client.
         var waited = TimeAmount.zero
-        /// The answer is written already; the rest of the body is of no use.
+        /// The answer is already written; the rest of the body is not needed.
         var isUseless = false
     }
 
@@ -66,8 +66,8 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
             incoming = Incoming()
             isAnswering = false
             if isHTTP1, head.headerFields[.expect]?.lowercased() == "100-continue" {
-                // At once (RFC 9110 §10.1.1): curl and others hold back a large body until then. The final answer says
-                // whether the body is accepted; its size is limited while it is read.
+                // Immediately (RFC 9110 §10.1.1): curl and other clients hold back a large body until then. The final
+                // answer says whether the body is accepted; its size is limited while it is read.
                 let answer = HTTPResponsePart.head(HTTPResponse(status: .continue))
                 context.writeAndFlush(Self.wrapOutboundOut(answer), promise: nil)
             }
@@ -137,7 +137,8 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
         return try? owner?.pipeline.syncOperations.handler(type: ConnectionDeadlines.self)
     }
 
-    /// Only time in which the server wants to read counts: what it is too busy to read is not the client's fault.
+    /// Only time in which the server is ready to read counts: if the server is too busy to read, it is not the client's
+    /// fault.
     private func checkBody(_ context: ChannelHandlerContext) {
         bodyCheck = nil
         guard let incoming else { return }
@@ -155,9 +156,9 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     }
 }
 
-/// Marks the last request of a connection with `Connection: close`, spelled as Hummingbird expects it. That is every
-/// HTTP/1.0 request, whose client may wait for the connection to close, and one with `close` in any letter case
-/// (RFC 9112 §9.3).
+/// Marks the last request of a connection with `Connection: close`, spelled as Hummingbird expects it. This is every
+/// HTTP/1.0 request, whose client may wait for the connection to close, and every request with `close` in any letter
+/// case (RFC 9112 §9.3).
 final class KeepAliveHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

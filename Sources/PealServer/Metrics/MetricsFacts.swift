@@ -12,7 +12,7 @@ internal import PealReports
     internal import Darwin
 #endif
 
-/// Everything that the metrics show, at one instant.
+/// All values for the metrics, at one instant.
 struct MetricsFacts: Sendable {
     let now: Timestamp
     let delivery: DeliveryMetrics.Snapshot
@@ -35,9 +35,9 @@ struct StoreFacts: Sendable {
     /// Credentials with an expiry, and stopped ones: at most `Limits.credentialsListedMax` each.
     let ending: [Listed]
     let stopped: [Listed]
-    /// Of the database, without its write-ahead log; nil when unknown.
+    /// The size of the database, without its write-ahead log; nil when unknown.
     let bytes: Int?
-    /// The ids of the apps that delivery counted something for.
+    /// The ids of the apps for which delivery counted something.
     let apps: [AppKey: AppID]
 
     init(_ store: any StoreReading, apps: Set<AppKey>) throws {
@@ -52,7 +52,7 @@ struct StoreFacts: Sendable {
     }
 }
 
-/// What the operating system knows of this process.
+/// What the operating system reports about this process.
 struct ProcessFigures: Sendable {
     var cpuSeconds = 0.0
     var residentBytes: Int?

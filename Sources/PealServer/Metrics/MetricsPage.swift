@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// One metric in Prometheus' sense: a name with a meaning, and its samples.
+/// A Prometheus metric: its name, its meaning and its samples.
 struct Metric: Sendable {
     enum Kind: String, Sendable {
         case counter, gauge, histogram

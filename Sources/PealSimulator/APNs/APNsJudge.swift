@@ -39,7 +39,7 @@ package struct APNsJudge: Sendable {
         }
     }
 
-    /// The checks in their order: route, authentication, headers, payload, device.
+    /// The checks in order: route, authentication, headers, payload, device.
     private func accept(
         _ request: PushRequest, _ memory: inout ConnectionMemory, _ nowSeconds: Int64
     ) throws(APNsRefusal) -> String {
@@ -118,7 +118,7 @@ extension APNsJudge {
         }
     }
 
-    /// With a certificate, a provider token is not needed and ignored.
+    /// With a certificate, a provider token is ignored.
     private func checkCertificate(_ memory: inout ConnectionMemory, _ nowSeconds: Int64) throws(APNsRefusal) {
         if memory.standing == nil, let certificate = memory.certificateDER {
             memory.standing = certificates?.standing(of: certificate, nowSeconds: nowSeconds) ?? .bad
@@ -172,7 +172,7 @@ extension APNsJudge {
 
 /// The checks of the `apns-…` headers.
 extension APNsJudge {
-    /// `apns-topic`, taken apart.
+    /// `apns-topic`, parsed.
     struct Topic {
         let bundleID: String
         /// The push type that the suffix belongs to; nil without a suffix.
@@ -190,7 +190,7 @@ extension APNsJudge {
         return Topic(bundleID: bundleID, suffixType: type)
     }
 
-    /// A certificate lists its topics with their suffixes. With a single one the header may be missing.
+    /// A certificate lists its topics with their suffixes. If there is only one, the header may be missing.
     private func checkTopic(
         _ request: PushRequest, _ certificate: ClientCertificate
     ) throws(APNsRefusal) -> Topic {
@@ -260,7 +260,7 @@ extension APNsJudge {
     func checkPayload(_ request: PushRequest, _ type: PushType?) throws(APNsRefusal) {
         guard !request.body.isEmpty else { throw APNsRefusal(.payloadEmpty) }
         guard request.body.count <= (type ?? .alert).payloadBytesMax else { throw APNsRefusal(.payloadTooLarge) }
-        // APNs documents no reason for a body that is not a JSON object: it finds no payload in it.
+        // APNs documents no reason for a body that is not a JSON object; treated as a missing payload.
         guard let value = try? JSONSerialization.jsonObject(with: Data(request.body)),
             let payload = value as? [String: Any]
         else { throw APNsRefusal(.payloadEmpty) }
@@ -281,7 +281,7 @@ extension APNsJudge {
     }
 }
 
-/// The values of `apns-push-type` and what each demands of a request
+/// The values of `apns-push-type` and what each requires of a request
 /// (https://developer.apple.com/documentation/usernotifications/sending-notification-requests-to-apns).
 enum PushType: String, CaseIterable {
     case alert, background, controls, complication, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets

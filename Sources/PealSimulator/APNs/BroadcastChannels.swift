@@ -45,7 +45,7 @@ package final class BroadcastChannels: Sendable {
         }
     }
 
-    /// The ids of an app's channels, in the order they were made.
+    /// The ids of an app's channels, in the order of their creation.
     func ids(environment: PushEnvironment, bundleID: String) -> [String] {
         channels.withLock { $0[Owner(environment: environment, bundleID: bundleID), default: []].map(\.id) }
     }
@@ -59,7 +59,7 @@ struct ChannelManagement: PushService {
     let device: APNsJudge
     let channels: BroadcastChannels
     let ids: IDSource
-    /// In the fast mode every client may manage every app.
+    /// In fast mode, every client may manage every app.
     let mode: SimulatorMode
 
     var expired: FaultAnswer { APNsService.expired }
@@ -186,7 +186,7 @@ struct BroadcastJudge: Sendable {
         return found
     }
 
-    /// The channel that a request names: base64.
+    /// The channel that a request names, in base64.
     static func channelID(_ request: PushRequest) throws(APNsRefusal) -> String {
         guard let id = request.value("apns-channel-id"), !id.isEmpty else { throw APNsRefusal(.missingChannelID) }
         guard id.utf8.count <= SimulatorLimits.channelIDBytesMax, Data(base64Encoded: id) != nil else {

@@ -138,8 +138,8 @@ enum FCMDuration {
     }
 }
 
-/// Reads a request along the schema, as Google's reading of JSON does: unknown names, wrong types and fields that come
-/// twice are violations. What it gives back has all names in `camelCase`.
+/// Reads a request according to the schema, as Google's JSON parser does: unknown names, wrong types and repeated
+/// fields are violations. The result has all names in `camelCase`.
 struct FCMShapeCheck {
     private(set) var violations: [FieldViolation] = []
 
@@ -163,7 +163,7 @@ struct FCMShapeCheck {
                 note(fieldPath, "Invalid value at '\(path)', field '\(member.name)' is already set.")
                 continue
             }
-            // null is the same as absence.
+            // null is the same as absent.
             if member.value != .null {
                 kept.append(.init(name: name, value: field(member.value, type, at: fieldPath)))
             }
@@ -203,7 +203,7 @@ struct FCMShapeCheck {
         case .double: isNumber || value.string.flatMap { Double($0) } != nil
         case .duration: value.string.flatMap(FCMDuration.seconds) != nil
         case .timestamp: value.string.map(isTimestamp) ?? false
-        // Google's servers take the names of choices in either case.
+        // Google's servers accept the names of enumeration values in either case.
         case .choice(let names):
             value.string.map { names.contains($0.uppercased()) }
                 ?? value.integer.map { names.indices.contains(Int($0)) } ?? false

@@ -60,7 +60,7 @@ enum FCMSchema {
         "visibility": .choice(["VISIBILITY_UNSPECIFIED", "PRIVATE", "PUBLIC", "SECRET"]),
     ]
 
-    /// `snake_case` as `camelCase`: proto JSON takes the names of fields in both.
+    /// Converts `snake_case` to `camelCase`: proto JSON accepts field names in both.
     static func camelCase(_ name: String) -> String {
         let parts = name.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count > 1, !parts.contains(where: \.isEmpty) else { return name }
@@ -68,7 +68,7 @@ enum FCMSchema {
     }
 }
 
-/// The types of the fields of a message, as JSON shows them (https://protobuf.dev/programming-guides/json/).
+/// The types of the fields of a message, as represented in JSON (https://protobuf.dev/programming-guides/json/).
 indirect enum FCMType: Sendable {
     case string, truth, int32, double, duration, timestamp
     case choice([String])
@@ -80,7 +80,7 @@ indirect enum FCMType: Sendable {
     /// An object with the fields of `FCMSchema.messages` under this name.
     case message(String)
 
-    /// How Google names it in an error.
+    /// The name that Google uses in errors.
     var name: String {
         switch self {
         case .string, .strings: "TYPE_STRING"

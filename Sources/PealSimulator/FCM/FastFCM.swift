@@ -1,6 +1,6 @@
 import Foundation
 
-/// FCM in the fast mode: finds the device in a body without reading JSON.
+/// FCM in fast mode: finds the device in a body without parsing JSON.
 struct FastFCM: FastService {
     /// The body of every success.
     private static let success = Array(#"{"name":"projects/x/messages/0"}"#.utf8)
@@ -33,7 +33,7 @@ struct FastFCM: FastService {
 
     func answer(_ fault: FaultAnswer, id: UnsafeRawBufferPointer) -> HTTPAnswer { FCMRefusal.answer(fault) }
 
-    /// The first string named `token` in `body`, or else `fid` or `topic`, found without parsing. Empty when there is
+    /// The first string named `token` in `body`, or else `fid` or `topic`, found without parsing. Empty if there is
     /// none.
     static func device(_ body: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         for key in keys {
@@ -55,7 +55,7 @@ struct FastFCM: FastService {
         return UnsafeRawBufferPointer(rebasing: rest[..<end])
     }
 
-    /// Where `key`, which begins with a quotation mark, is in `body`.
+    /// The position of `key`, which begins with a quotation mark, in `body`.
     private static func find(_ key: [UInt8], in body: UnsafeRawBufferPointer) -> Int? {
         guard let start = body.baseAddress else { return nil }
         var position = 0

@@ -69,7 +69,8 @@ struct GoogleAuthorization: Sendable {
         }
         try checkSignature(parts)
         try checkTimes(parts.claims, nowSeconds)
-        // The audience is this endpoint, as the client addresses it; Google's libraries use the real one anyway.
+        // The audience is this endpoint, as the client addresses it, or the real one, which Google's libraries always
+        // use.
         guard let audience = parts.claims["aud"]?.string, [request.uri, Self.realAudience].contains(audience) else {
             throw Refusal("invalid_grant", "Invalid JWT: Failed audience check.")
         }
@@ -110,10 +111,10 @@ struct ServiceAccount: Sendable {
     /// Shared by all simulators of a process, because generating an RSA key is slow.
     private static let sharedKey = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
 
-    /// - Parameter kept: the key file of an earlier run, whose key remains valid.
+    /// - Parameter kept: the key file of an earlier run, so that its key remains valid.
     init(projectID: String, ids: IDSource, kept: String? = nil) throws {
         self.projectID = projectID
-        // Drawn in any case, so that a seed gives the same ids later.
+        // Always drawn, so that a seed gives the same ids afterwards.
         let freshID = ids.bytes(20).map { String(format: "%02x", $0) }.joined()
         let file = kept.flatMap { JSONValue(bytes: $0.utf8) }
         let known = file?["private_key"]?.string.flatMap { try? _RSA.Signing.PrivateKey(pemRepresentation: $0) }

@@ -13,7 +13,7 @@ struct SimulatedFCM: SimulatedNetwork {
 
     static func status(ofErrorCode code: String) -> Int? { FCMErrorCode(rawValue: code)?.status }
 
-    /// The message in the body, as in the strict mode.
+    /// The message in the body, as in strict mode.
     static func payload(ofBody body: [UInt8]) -> [UInt8] {
         JSONValue(bytes: body)?["message"].map { Array($0.text.utf8) } ?? PayloadJSON.of(body)
     }
@@ -122,7 +122,7 @@ struct FCMService: PushService {
         .refused(reason: "INVALID_ARGUMENT", FCMRefusal.invalid(violations, isMalformed: isMalformed))
     }
 
-    /// `message` is nil for a trial. In the fast mode only the target is read from the body.
+    /// `message` is nil for a validation. In fast mode, only the target is read from the body.
     private func accept(
         _ request: PushRequest, _ message: JSONValue?, _ milliseconds: Int64, device: String? = nil
     ) -> Judgement {

@@ -1,7 +1,7 @@
 import NIOCore
 
 /// The server side of an HTTP/2 connection in the fast mode: takes bytes, and puts answers into `writer`. It does no
-/// I/O. It checks the framing of RFC 9113 and nothing else.
+/// I/O. It checks only the framing of RFC 9113.
 final class FastConnection {
     /// A delayed answer.
     struct Delayed {
@@ -21,11 +21,11 @@ final class FastConnection {
     var writer = FastWriter()
     /// Delayed answers, which the owner sends.
     var delayed: [Delayed] = []
-    /// GOAWAY was sent; the owner closes the connection soon, or at once if aborted.
+    /// GOAWAY was sent; the owner closes the connection shortly afterwards, or at once if aborted.
     var isEnding = false
     var isAborted = false
 
-    /// Milliseconds since 1970, as of the present read.
+    /// Milliseconds since 1970, at the current read.
     var now: Int64 = 0
 
     let listener: FastListener

@@ -81,7 +81,7 @@ struct FastWriter {
         buffer.writeInteger(stream)
     }
 
-    /// SETTINGS of these parameters.
+    /// SETTINGS with these parameters.
     mutating func settings(_ parameters: [(UInt16, UInt32)]) {
         head(FastFrame.Kind.settings, stream: 0, bytes: parameters.count * 6)
         for (name, value) in parameters { buffer.writeMultipleIntegers(name, value) }

@@ -77,7 +77,7 @@ final class FastHandler: ChannelInboundHandler {
     }
 }
 
-/// What the connections of a listener share in the fast mode.
+/// What the connections of a listener share in fast mode.
 struct FastListener: Sendable {
     let service: any FastService
     let provider: PushProvider
@@ -88,7 +88,7 @@ struct FastListener: Sendable {
     let ids: IDSource
 }
 
-/// What the fast mode must know of a network.
+/// What fast mode needs to know about a network.
 protocol FastService: Sendable {
     /// The answer to an access token or provider token that a fault has expired.
     var expired: FaultAnswer { get }

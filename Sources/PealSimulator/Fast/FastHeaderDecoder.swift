@@ -14,7 +14,7 @@ struct FastHeaderDecoder {
     static let idRoom = 64
     private static let scratchRoom = SimulatorLimits.headerListBytesMax
 
-    /// Path, id and scratch, one after the other.
+    /// Path, id and scratch space, one after the other.
     private let storage: UnsafeMutableRawBufferPointer
     private var table = FastHeaderTable()
 
@@ -202,7 +202,8 @@ struct FastHeaderTable {
         var value: [UInt8] = []
     }
 
-    /// Bytes that SETTINGS allow the table (the standard), and entries that fit into them.
+    /// The table size in bytes that SETTINGS allow (the protocol's default), and the number of entries that fit into
+    /// it.
     static let bytesMax = 4_096
     private static let room = 128
 

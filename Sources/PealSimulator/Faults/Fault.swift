@@ -1,4 +1,4 @@
-/// A fault: what happens, with what delay, and whether the device still gets the notification.
+/// A fault: what happens, after what delay, and whether the device still gets the notification.
 struct Fault: Sendable, Equatable {
     var action: FaultAction
     /// Milliseconds before the answer.
@@ -152,7 +152,7 @@ struct FaultAnswer: Sendable, Equatable {
     }
 }
 
-/// The faults that a rule or a device's entry causes, one after the other: one repeated, or several in turn.
+/// The faults that a rule or a device's entry causes: one that is repeated, or several in sequence.
 struct FaultSequence: Sendable, Equatable {
     private let faults: [Fault]
     private let isRepeated: Bool

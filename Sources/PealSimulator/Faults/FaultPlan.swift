@@ -42,7 +42,7 @@ package final class FaultPlan: Sendable {
     /// Whether there is any fault. A fast path for `decide`.
     var isActive: Bool { active.load(ordering: .relaxed) }
 
-    /// Sets the faults of `device` (a `DeviceName.key`), which replace earlier ones. They act `times` times.
+    /// Sets the faults of `device` (a `DeviceName.key`), which replace earlier ones. They apply `times` times.
     func set(_ faults: FaultSequence, device: String, times: Int64?) throws {
         try change { state in
             guard state.devices[device] != nil || state.devices.count < SimulatorLimits.devicesMarkedMax else {
@@ -57,7 +57,7 @@ package final class FaultPlan: Sendable {
         change { $0.devices.removeValue(forKey: device) != nil }
     }
 
-    /// Replaces the rules by those of `script` and resets all counters.
+    /// Replaces the rules with those of `script` and resets all counters.
     func load(_ script: FaultScript) {
         skew.set(seconds: script.clockSkewSeconds)
         change { state in
@@ -115,7 +115,7 @@ package final class FaultPlan: Sendable {
         return entry.faults.fault(entry.acted)
     }
 
-    /// The number of requests to the device, and a value to draw with, which does not depend on the order of devices.
+    /// The number of requests to the device, and a pseudo-random value that does not depend on the order of devices.
     private static func attempt(_ device: UInt64, _ state: inout State) -> (Int64, UInt64) {
         if state.attempts.count >= SimulatorLimits.attemptsRememberedMax { state.attempts = [:] }
         state.attempts[device, default: 0] &+= 1
@@ -123,7 +123,7 @@ package final class FaultPlan: Sendable {
         return (Int64(count), Fingerprint.fold(device, UInt64(count)))
     }
 
-    /// Counts a request that matches a rule. Returns whether the rule acts on this one.
+    /// Counts a request that matches a rule. Returns whether the rule applies to this one.
     private static func meets(_ index: Int, _ attempt: Int64, _ mark: UInt64, _ state: inout State) -> Bool {
         let match = state.rules[index].rule.match
         state.rules[index].met += 1

@@ -1,6 +1,6 @@
 import Yams
 
-/// A list of rules, read from YAML. The first rule that matches a request acts.
+/// A list of rules, read from YAML. The first rule that matches a request applies.
 struct FaultScript: Sendable {
     let rules: [FaultRule]
     /// The script's own seed; nil for the program's.
@@ -46,7 +46,7 @@ struct FaultScript: Sendable {
 /// One rule of a script: which requests it applies to, how often, and its faults.
 struct FaultRule: Sendable {
     let match: FaultMatch
-    /// How often the rule may act; nil for no limit.
+    /// How often the rule may apply; nil for no limit.
     let times: Int64?
     let faults: FaultSequence
 

@@ -86,7 +86,7 @@ final class HTTP1Handler: ChannelInboundHandler {
             context.write(wrapOutboundOut(.body(.byteBuffer(bytes))), promise: nil)
         }
         let written = context.writeAndFlush(wrapOutboundOut(.end(nil)))
-        // Closing discards what the socket has not taken yet.
+        // Closing discards data that the socket has not accepted yet.
         if isLast { written.assumeIsolated().whenComplete { _ in context.close(promise: nil) } }
     }
 }

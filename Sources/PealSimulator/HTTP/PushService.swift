@@ -17,7 +17,7 @@ protocol PushService: Sendable {
     /// The answer to an expired provider token or access token.
     var expired: FaultAnswer { get }
 
-    /// Last changes to a reply; `refusal` is its reason when it refuses the request.
+    /// Final changes to a reply; `refusal` is its reason if it refuses the request.
     func conclude(_ reply: inout ConnectionReply, refusal: String?, memory: inout ConnectionMemory)
 }
 
@@ -34,7 +34,7 @@ enum Judgement: Sendable {
     case accepted(Acceptance)
     /// The first check that failed, and the answer.
     case refused(reason: String, HTTPAnswer)
-    /// The same for a request without a notification, which the inbox does not count.
+    /// Like `refused`, for a request without a notification, which the inbox does not count.
     case declined(HTTPAnswer)
 }
 
@@ -70,7 +70,7 @@ package struct PushRequest: Sendable {
     package var path: String
     /// `http` or `https`.
     package var scheme = "https"
-    /// The `:authority`, or `Host`: host and port as the client calls them.
+    /// The `:authority`, or `Host`: host and port as the client addresses them.
     package var authority = ""
     /// Names in lower case and values.
     package var headers: [(name: String, value: String)]
@@ -79,7 +79,7 @@ package struct PushRequest: Sendable {
     /// The size of the whole body, which may be more than is kept in `body`.
     package var bodyBytes: Int
 
-    /// A request of these parts.
+    /// A request with these parts.
     package init(method: String, path: String, headers: [(name: String, value: String)], body: [UInt8]) {
         self.method = method
         self.path = path
@@ -93,10 +93,10 @@ package struct PushRequest: Sendable {
         headers.first { $0.name == name }?.value
     }
 
-    /// `https://HOST:PORT`, as the client calls it.
+    /// `https://HOST:PORT`, as the client addresses it.
     var origin: String { "\(scheme)://\(authority)" }
 
-    /// The whole URI that was asked for.
+    /// The whole requested URI.
     var uri: String { origin + path }
 
     /// The path without its query.
@@ -138,10 +138,10 @@ enum FormText {
     }
 }
 
-/// The state of one connection: its client certificate, and for APNs who authenticated on it, when its provider token
-/// changed and how many errors it has caused.
+/// The state of one connection: its client certificate, and for APNs the authenticated sender, when its provider token
+/// changed, and how many errors it has caused.
 package struct ConnectionMemory: Sendable {
-    /// The client certificate as it was shown in TLS (DER); nil without one.
+    /// The client certificate as presented in TLS (DER); nil without one.
     var certificateDER: [UInt8]?
     /// What the certificate is valid for, once checked.
     var standing: CertificateStanding?
@@ -150,9 +150,9 @@ package struct ConnectionMemory: Sendable {
     /// The team and key of the first valid provider token, which bind the connection.
     var keyID: String?
     var teamID: String?
-    /// The bundle identifiers that the key was valid for at that moment; later ones need a new connection.
+    /// The bundle identifiers for which the key was valid at that moment; later ones need a new connection.
     var bundleIDs: Set<String> = []
-    /// Fingerprints of the provider tokens seen, the present one's `iat`, and when it changed last.
+    /// Fingerprints of the provider tokens seen, the current one's `iat`, and when it last changed.
     var tokensSeen: [UInt64] = []
     var issuedAtSeconds: Int64 = 0
     var updatedAtSeconds: Int64?

@@ -113,7 +113,7 @@ extension Responder {
     var bodyBytesMax: Int { SimulatorLimits.requestBodyBytesMax }
 }
 
-/// What a connection does about one request.
+/// How a connection responds to one request.
 struct ConnectionReply: Sendable {
     /// How a request ends.
     enum Action: Sendable {
@@ -170,13 +170,13 @@ struct HTTPAnswer: Sendable {
         .json(status, JSONText.object([("error", JSONText.quoted(message))]))
     }
 
-    /// 200, or 404 when what the request named was not there.
+    /// 200, or 404 if the object that the request names does not exist.
     static func found(_ isFound: Bool) -> HTTPAnswer { isFound ? .done : .failure(404, "not found") }
 
     /// `{"ok": true}`.
     static let done = HTTPAnswer.json(200, "{\"ok\":true}")
 
-    /// Adds `others`, which replace headers of the same name.
+    /// Adds `others`, which replace headers with the same name.
     mutating func set(_ others: [(name: String, value: String)]) {
         headers.removeAll { header in others.contains { $0.name == header.name } }
         headers += others

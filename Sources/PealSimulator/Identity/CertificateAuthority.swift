@@ -5,15 +5,15 @@ import NIOSSL
 import SwiftASN1
 import X509
 
-/// A certificate authority that lives as long as a simulator's directory, and the server certificate it signs.
+/// A certificate authority that exists as long as a simulator's directory, and the server certificate that it signs.
 struct CertificateAuthority {
-    /// The authority's certificate, as clients are given it in `ca.pem`.
+    /// The authority's certificate, which clients find in `ca.pem`.
     let certificatePEM: String
-    /// Its private key, for the next start.
+    /// Its private key, kept for the next start.
     let keyPEM: String
-    /// Whether an earlier run made it.
+    /// Whether an earlier run created it.
     let isKept: Bool
-    /// What verifies the certificates that it signs.
+    /// Verifies the certificates that it signs.
     let publicKey: Certificate.PublicKey
     private let certificate: Certificate
     private let key: Certificate.PrivateKey
@@ -35,7 +35,7 @@ struct CertificateAuthority {
         isKept = true
     }
 
-    /// Makes a fresh P-256 authority, valid from a day before `now` for `SimulatorLimits.certificateLifeDays`.
+    /// Creates a P-256 authority, valid from a day before `now` for `SimulatorLimits.certificateLifeDays`.
     init(now: Date) throws {
         let own = P256.Signing.PrivateKey()
         keyPEM = own.pemRepresentation
@@ -154,7 +154,7 @@ struct ServerIdentity {
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = protocols
         if asksForCertificate { configuration.certificateVerification = .optionalVerification }
-        // A client that keeps its end open must not delay the simulator's shutdown.
+        // A client that keeps its side open must not delay the simulator's shutdown.
         configuration.shutdownTimeout = .milliseconds(SimulatorLimits.tlsFarewellMilliseconds)
         return try NIOSSLContext(configuration: configuration)
     }
@@ -180,7 +180,7 @@ struct ClientCertificateJudge: Sendable {
         self.authorityKey = authorityKey
     }
 
-    /// What `certificate` (DER) is valid for at `nowSeconds` (UTC).
+    /// The scope of `certificate` (DER) at `nowSeconds` (UTC).
     func standing(of certificate: [UInt8], nowSeconds: Int64) -> CertificateStanding {
         let now = Date(timeIntervalSince1970: Double(nowSeconds))
         guard let certificate = try? Certificate(derEncoded: certificate),
@@ -201,7 +201,7 @@ struct ClientCertificateJudge: Sendable {
     }
 }
 
-/// What a client certificate of a developer account is valid for.
+/// The scope of a developer account's client certificate.
 struct ClientCertificate: Sendable, Equatable {
     /// The topics it may send to, with their suffixes.
     let topics: Set<String>

@@ -45,8 +45,8 @@ package final class ProviderKeys: Sendable {
         return claims
     }
 
-    /// ES256 over `header.claims`. Apple documents `iat` as a number and does not say what APNs does with text, so text
-    /// of a number is accepted with a warning.
+    /// ES256 over `header.claims`. Apple documents `iat` as a number and does not say what APNs does with a string, so
+    /// a number in a string is accepted with a warning.
     private func check(_ providerToken: String) throws(APNsRefusal) -> ProviderClaims {
         let parts = providerToken.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Self.object(parts[0]), let claims = Self.object(parts[1]),
@@ -104,7 +104,7 @@ struct ProviderClaims: Sendable {
     let keyID: String
     let teamID: String
     let issuedAtSeconds: Int64
-    /// Whether `iat` is text.
+    /// Whether `iat` is a string.
     let isTimeText: Bool
     let bundleIDs: Set<String>
     let environment: PushEnvironment?

@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// Counts what the networks accept and refuse, and keeps the latest notifications to be read back.
+/// Counts what the networks accept and refuse, and keeps the latest notifications for reading.
 package final class Inbox: Sendable {
     private struct State {
         var ledger = Ledger()
         var items: [InboxItem] = []
-        /// Items at the start of `items` that have left; they are removed when they outnumber the rest.
+        /// Removed items that are still at the start of `items`; they are dropped when they outnumber the rest.
         var gone = 0
         var bytes = 0
         var sequence = 0
@@ -38,7 +38,7 @@ package final class Inbox: Sendable {
         }
     }
 
-    /// Counts everything from one read of a connection in the fast mode under one lock.
+    /// Counts everything from one read of a connection in fast mode under one lock.
     func count(_ body: (inout Ledger, inout RecentRing) -> Void) {
         state.withLock { state in body(&state.ledger, &state.recent) }
     }
@@ -68,7 +68,7 @@ package final class Inbox: Sendable {
         state.withLock { $0.ledger.json(mode: mode) }
     }
 
-    /// The oldest `limit` items after number `after` that `filter` admits, as JSON.
+    /// The oldest `limit` items after number `after` that pass `filter`, as JSON.
     package func itemsJSON(_ filter: InboxFilter = InboxFilter(), after: Int, limit: Int) -> String {
         // Outside the lock: searching payloads takes time.
         let items = state.withLock { state in
@@ -122,7 +122,7 @@ struct InboxItem: Sendable {
     let payload: [UInt8]
     /// Whether it went to a broadcast channel.
     var isBroadcast = false
-    /// What the network may refuse although the simulator accepts it, because no source says.
+    /// What the network may refuse although the simulator accepts it, because no source settles it.
     var warning: String?
 
     /// The size that counts towards `SimulatorLimits.inboxBytesMax`.
@@ -160,7 +160,7 @@ package struct InboxFilter: Sendable {
     /// A part of any string in the payload.
     package var contained: String?
 
-    /// A filter that admits everything.
+    /// A filter that selects everything.
     package init() {}
 
     /// Whether `item` is selected.

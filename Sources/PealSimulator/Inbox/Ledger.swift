@@ -23,7 +23,7 @@ struct Ledger {
         if isExact { countDuplicate(Fingerprint.fold(device, id), index) }
         guard devices.count < SimulatorLimits.devicesCountedMax || devices[device] != nil else { return }
         let lastID = UInt32(truncatingIfNeeded: id)
-        // A single dictionary access: this is the most expensive line of the fast mode.
+        // A single dictionary access: this is the most expensive line of fast mode.
         let (before, isRepeat) = update(&devices[device, default: DeviceCount()], lastID)
         if before == 0 { tallies[index].devices += 1 }
         if before == 1 { tallies[index].devicesWithMoreThanOne += 1 }
@@ -81,7 +81,7 @@ struct ProviderTally {
     var disturbed: [String: Int] = [:]
     var warnings: [String: Int] = [:]
 
-    /// Requests that were answered, or disturbed by a fault.
+    /// Requests that were answered, or affected by a fault.
     var received: Int { accepted + refused.values.reduce(0, +) + disturbed.values.reduce(0, +) }
 
     /// Counts `name`, or `other` when there are too many names.
@@ -112,7 +112,7 @@ struct ProviderTally {
     }
 }
 
-/// The latest notifications of the fast mode, in storage allocated once: keeping one allocates nothing.
+/// The latest notifications in fast mode, in storage that is allocated once: keeping one allocates nothing.
 struct RecentRing {
     private struct Slot {
         var at: Int64 = 0

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// What a test has declared about devices or channels, by name. A name without an entry has nothing special about it.
+/// What a test has declared about devices or channels, by name. Names without an entry behave normally.
 package final class MarkTable<Mark: Sendable>: Sendable {
     private let marks = Mutex<[String: Mark]>([:])
-    /// What the entries are about, as errors name it.
+    /// The kind of the entries, as errors name it.
     private let noun: String
 
     fileprivate init(noun: String) {
@@ -52,14 +52,14 @@ package struct DeviceMark: Sendable, Equatable {
     }
 }
 
-/// The states of channels, by URI. Without a state, a channel takes notifications.
+/// The states of channels, by URI. Without a state, a channel accepts notifications.
 package typealias ChannelStates = MarkTable<ChannelState>
 
 extension MarkTable where Mark == ChannelState {
     package convenience init() { self.init(noun: "channels") }
 }
 
-/// Why a channel of WNS or MPNS does not take notifications as usual.
+/// Why a channel of WNS or MPNS does not accept notifications as usual.
 package enum ChannelState: String, Sendable, CaseIterable {
     /// The channel is gone (WNS 410, MPNS 404 `Expired`).
     case expired
@@ -79,7 +79,7 @@ package enum ChannelState: String, Sendable, CaseIterable {
 
 /// Device names as keys of faults, marks and the inbox.
 enum DeviceName {
-    /// `name` as a key: a name of hexadecimal digits, as a device token of APNs is, in lower case; any other unchanged.
+    /// `name` as a key: a name of hexadecimal digits, such as an APNs device token, in lower case; any other unchanged.
     static func key(_ name: String) -> String {
         name.utf8.allSatisfy(Hexadecimal.isDigit) ? name.lowercased() : name
     }

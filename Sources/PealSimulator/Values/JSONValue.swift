@@ -1,4 +1,4 @@
-/// A JSON text taken apart, with every member in its order and every number as it was written.
+/// A parsed JSON text, with every member in its original order and every number as it was written.
 enum JSONValue: Sendable, Equatable {
     /// A name and its value in an object.
     struct Member: Sendable, Equatable {
@@ -76,7 +76,7 @@ struct JSONTextReader {
         self.bytes = bytes
     }
 
-    /// The value of the whole text; nil when something is wrong with it.
+    /// The value of the whole text; nil if it is invalid.
     mutating func document() -> JSONValue? {
         guard let value = value() else { return nil }
         skipSpace()
@@ -225,7 +225,7 @@ struct JSONTextReader {
     }
 }
 
-/// Writes JSON by hand, since the answers of the control interface mix values with payloads kept as bytes.
+/// Writes JSON by hand, because the answers of the control interface mix values with payloads that are kept as bytes.
 enum JSONText {
     /// `text` as a JSON string with its quotation marks.
     static func quoted(_ text: String) -> String {
@@ -247,7 +247,7 @@ enum JSONText {
         return result + "\""
     }
 
-    /// An object of names and values that are JSON already.
+    /// An object of names and values that are already JSON.
     static func object(_ members: [(String, String)]) -> String {
         "{" + members.map { quoted($0.0) + ":" + $0.1 }.joined(separator: ",") + "}"
     }

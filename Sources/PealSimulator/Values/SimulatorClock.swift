@@ -17,7 +17,7 @@ package struct SimulatorClock: Sendable {
         }
     }
 
-    /// The same clock, shifted by the present `skew`.
+    /// The same clock, shifted by the current `skew`.
     func skewed(by skew: ClockSkew) -> SimulatorClock {
         SimulatorClock { read() &+ skew.milliseconds }
     }
@@ -29,7 +29,7 @@ package struct SimulatorClock: Sendable {
     package var seconds: Int64 { read() / 1_000 }
 }
 
-/// A shift of the simulator's clock, besides the one it was started with.
+/// A shift of the simulator's clock, in addition to the one with which it was started.
 package final class ClockSkew: Sendable {
     private let amount = Atomic<Int64>(0)
 
@@ -87,7 +87,7 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
     }
 }
 
-/// Generates ids and secrets, the same ones from the same seed.
+/// Generates ids and secrets, the same ones for the same seed.
 final class IDSource: Sendable {
     private let random: Mutex<SeededRandom>
 

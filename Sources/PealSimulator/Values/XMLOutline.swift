@@ -109,7 +109,7 @@ struct XMLOutline {
         return true
     }
 
-    /// Every `&` begins one of the five known references, or one by number.
+    /// Every `&` begins one of the five predefined references or a numeric one.
     private static func hasGoodReferences(_ text: Substring) -> Bool {
         text.split(separator: "&", omittingEmptySubsequences: false).dropFirst().allSatisfy { piece in
             piece.prefixMatch(of: #/(amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);/#) != nil

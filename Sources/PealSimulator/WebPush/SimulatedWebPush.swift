@@ -94,7 +94,7 @@ struct WebPushService: PushService {
     private func accept(
         _ request: PushRequest, _ subscription: BrowserSubscription?, _ credential: UInt64?, _ milliseconds: Int64
     ) -> Judgement {
-        // The fast mode spends nothing on keys.
+        // Fast mode does not use keys.
         let plain = mode == .fast ? nil : subscription.flatMap { WebPushDecryption.open(request.body, for: $0) }
         let id = "\(request.origin)/message/\(ids.uuid())"
         let wanted = request.value("ttl").flatMap(Int64.init) ?? 0

@@ -50,7 +50,7 @@ extension StoreSession {
         return set.count
     }
 
-    /// About how many devices of the route are in the audience; 0 only when there are none.
+    /// The approximate number of the route's devices in the audience; 0 only when there are none.
     func estimate(app: AppKey, _ resolved: ResolvedAudience, _ route: Route, now: Timestamp) throws -> Int {
         let addresses = resolved.addresses[route]?.count ?? 0
         if resolved.predicate.isList { return addresses + (resolved.keys[route]?.count ?? 0) }
@@ -63,11 +63,11 @@ extension StoreSession {
         return addresses + max(1, try share(app: app, resolved, route, lastKey: lastKey, now: now, of: whole))
     }
 
-    /// How many keys are read to find out about how many devices meet a condition: all of a small app, otherwise a
-    /// quarter each in four places.
+    /// How many keys are read to estimate how many devices meet a condition: all keys of a small app, otherwise a
+    /// quarter of this number at each of four places.
     private static let conditionSampleMax: DeviceKey = 1024
 
-    /// The part of `whole` that meets the condition, as far as a sample shows.
+    /// The estimated part of `whole` that meets the condition, from a sample.
     private func share(
         app: AppKey, _ resolved: ResolvedAudience, _ route: Route, lastKey: DeviceKey, now: Timestamp, of whole: Int
     ) throws -> Int {
@@ -97,7 +97,7 @@ extension StoreSession {
         return addresses + min(count, all)
     }
 
-    /// The length of a stream: counted while it is short, otherwise the density of its first rows over its whole range.
+    /// The length of a stream: counted if it is short, otherwise extrapolated from the density of its first rows.
     private func sampled(_ stream: StreamSample, rowsMax: Int) throws -> Int {
         let read = try connection.first(stream.first(rowsMax)) {
             row -> (count: Int, first: DeviceKey, last: DeviceKey) in

@@ -6,8 +6,8 @@ indirect enum ConditionPlan: Sendable, Hashable {
     case and([ConditionPlan])
     case or([ConditionPlan])
     case not(ConditionPlan)
-    /// nil for a topic that does not exist. `isExcluded`: an odd number of negations surrounds it, so that who leaves
-    /// the topic counts at once, and so does who joins it.
+    /// nil for a topic that does not exist. `isExcluded`: it is inside an odd number of negations, so devices that
+    /// leave or join the topic count at once.
     case topic(Int64?, isExcluded: Bool)
     case user(String)
     case device(DeviceID)
@@ -39,7 +39,7 @@ indirect enum RowTest: Sendable, Hashable {
     case attribute(String, [ConditionTest])
     case appVersion([ConditionTest])
 
-    /// What it reads of a device.
+    /// The parts of a device that it reads.
     struct Row {
         var locale: Int64
         var zone: Int64
@@ -79,7 +79,7 @@ struct ConditionPlanner {
     let session: StoreSession
     let app: AppKey
     let route: Route
-    /// Ages are counted from here, so that they mean the same during all of a message.
+    /// Ages are relative to this instant, so that they mean the same for the whole message.
     let cutoff: Timestamp
 
     func plan(_ condition: Condition, isExcluded: Bool = false) throws -> ConditionPlan {
@@ -110,7 +110,8 @@ struct ConditionPlanner {
         }
     }
 
-    /// Joins parts by and (`unit` true) or or (false): constants are evaluated, tests of rows come last and together.
+    /// Joins parts with AND (`unit` true) or OR (false): constants are evaluated, and tests of rows come last and
+    /// together.
     private static func joined(_ parts: [ConditionPlan], unit: Bool) -> ConditionPlan {
         if parts.contains(.rows(.always(!unit))) { return .rows(.always(!unit)) }
         var tests: [RowTest] = []

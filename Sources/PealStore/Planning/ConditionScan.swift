@@ -7,15 +7,15 @@ struct ConditionScan {
     let app: AppKey
     let route: Route
     let range: ClosedRange<DeviceKey>
-    /// Who joined later is not found.
+    /// Devices that joined later are not found.
     let cutoff: Timestamp
 
-    /// When at least one key in three is wanted, reading the whole range costs less than looking each one up.
+    /// If at least one key in three is wanted, reading the whole range costs less than looking up each one.
     private static let densityInverse: Int64 = 3
     /// How many keys are looked up at a time.
     private static let keysPerLookUp = 4096
 
-    /// - Parameter wanted: where the devices must be; nil for all active devices of the route.
+    /// - Parameter wanted: the devices to search; nil for all active devices of the route.
     func matching(_ plan: ConditionPlan, in wanted: KeySet?) throws -> KeySet {
         switch plan {
         case .and(let parts):
@@ -63,7 +63,7 @@ struct ConditionScan {
         try find(DeviceTable.stream(app: app, route, range, cutoff: cutoff))
     }
 
-    /// The devices that a look-up names, if they are on the route since before the cutoff.
+    /// The devices that a look-up names and that joined the route before the cutoff.
     private func named<Input>(_ statement: Statement<Input>, _ input: Input) throws -> KeySet {
         var keys: [DeviceKey] = []
         try session.connection.scan(statement, CollectionOfOne(input)) { row in
@@ -131,7 +131,7 @@ struct ConditionScan {
     }
 }
 
-/// The statements that read what conditions ask of devices.
+/// The statements that read what conditions need of devices.
 extension DeviceTable {
     private static let propertyColumns = "seq, locale, zone, registered_at, since, state, route"
     private static let columnsWithDetail =

@@ -40,7 +40,7 @@ extension StoreSession {
         return Plan(state: .sending, leasedSlices: planned.map(\.slice).filter { $0.term == 1 })
     }
 
-    /// Slices of a closed route wait for it; to lease them would only write them twice.
+    /// Slices of a closed route wait for it; leasing them would only write them twice.
     private func isClosed(_ route: Route, app: AppKey) throws -> Bool {
         try gate(of: ActiveRoute(app: app, route: route)).map { $0.state != .open } ?? false
     }
@@ -58,7 +58,7 @@ extension StoreSession {
         return Plan(state: state, leasedSlices: [])
     }
 
-    /// The slices of every route that is not empty, each with its rank: its position in the message.
+    /// The slices of every route that has devices, each with its rank: its position in the message.
     private func cut(
         _ resolved: ResolvedAudience, app: AppKey, message: MessageID, now: Timestamp
     ) throws -> [(slice: Slice, rank: Int)] {
@@ -134,8 +134,8 @@ extension StoreSession {
     }
 }
 
-/// How the keys of an app are cut into ranges. Wide ones for small audiences, so that a page is not nearly empty;
-/// narrow ones for small apps, so that several workers find something to do.
+/// How the keys of an app are cut into ranges. Ranges are wide for small audiences, so that pages are not nearly empty,
+/// and narrow for small apps, so that several workers have work.
 struct KeyRangePlan: Sendable, Hashable {
     /// A bitmap of 512 KiB.
     static let keysMax: Int64 = 1 << 22
@@ -146,13 +146,13 @@ struct KeyRangePlan: Sendable, Hashable {
 
     /// - Parameters:
     ///   - lastKey: the highest key assigned so far.
-    ///   - audience: about how many devices of one route are among all keys.
+    ///   - audience: the approximate number of devices of one route among all keys.
     ///   - keysMax: the widest range.
     init(lastKey: DeviceKey, audience: Int, keysMax: Int64 = Self.keysMax) {
         self.lastKey = lastKey
         var keys = Limits.rangeKeys
         while keys > Limits.rangeKeysMin, keys * Self.slicesWanted > lastKey { keys /= 2 }
-        // Devices in a range, by proportion. A range should hold at least a page of them.
+        // The expected number of devices in a range, which should be at least a page.
         while keys < keysMax, keys < lastKey,
             Double(audience) * Double(keys) / Double(max(1, lastKey)) < Double(Limits.pageDevicesMax)
         { keys *= 2 }

@@ -1,10 +1,10 @@
 internal import PealCore
 
 /// An audience after planning: topics are numbers, and named devices and users are keys. It is evaluated for every
-/// slice, so it is small and needs no look-ups.
+/// slice, so it is small and requires no look-ups of names.
 struct Predicate: Sendable, Hashable {
     var includesAll = false
-    /// Every member is named: the slices carry their keys.
+    /// Every member is named: the slices contain their keys.
     var isList = false
     var interactiveOnly = false
     /// There are named devices besides the streams, in `message_keys`.
@@ -18,7 +18,7 @@ struct Predicate: Sendable, Hashable {
 /// A predicate, packed; the first byte is the version of the layout.
 enum PredicateCoding {
     private static let version: UInt8 = 1
-    /// The layout with a condition behind the rest.
+    /// The layout with a condition at the end.
     private static let versionWithCondition: UInt8 = 2
 
     static func encode(_ predicate: Predicate) -> [UInt8] {
@@ -105,8 +105,8 @@ extension StoreSession {
         return set
     }
 
-    /// The union of all that the predicate includes. Each stream is read once. A condition that narrows all devices is
-    /// evaluated here, because it may name few of them.
+    /// The union of everything that the predicate includes. Each stream is read once. A condition that narrows all
+    /// devices is evaluated here, because it may name few of them.
     func streams(
         _ predicate: Predicate, of id: Slice.ID, range: ClosedRange<DeviceKey>, cutoff: Timestamp
     ) throws -> KeySet {
@@ -136,7 +136,7 @@ extension StoreSession {
         ) { row in try KeyListCoding.decode(row.next()) } ?? []
     }
 
-    /// Removes those whom the predicate excludes now: leaving the audience takes effect at once.
+    /// Removes devices that the predicate excludes now: leaving the audience takes effect at once.
     func narrow(
         _ set: inout KeySet, _ predicate: Predicate, app: AppKey, route: Route, range: ClosedRange<DeviceKey>,
         cutoff: Timestamp

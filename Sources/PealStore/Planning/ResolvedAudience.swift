@@ -3,7 +3,7 @@ internal import PealCore
 /// An audience whose names have been looked up.
 struct ResolvedAudience {
     var predicate: Predicate
-    /// The routes that it may be sent on.
+    /// The routes on which it may be sent.
     var routes: [Route]
     /// Named devices, sorted, by route.
     var keys: [Route: [DeviceKey]] = [:]
@@ -14,8 +14,8 @@ struct ResolvedAudience {
         keys.values.reduce(0) { $0 + $1.count } + addresses.values.reduce(0) { $0 + $1.count }
     }
 
-    /// How wide a range of keys may be. Where the rows of all devices are read, a slice reads no more of them at once
-    /// than a dense audience does, however few devices meet the condition.
+    /// How wide a range of keys may be. If the rows of all devices are read, a slice reads no more of them at once than
+    /// for a dense audience, however few devices meet the condition.
     var rangeKeysMax: Int64 { predicate.condition?.readsRows == true ? Limits.rangeKeys : KeyRangePlan.keysMax }
 
     /// Platforms and the APNs environment decide the routes.
@@ -30,7 +30,7 @@ struct ResolvedAudience {
 }
 
 extension StoreSession {
-    /// Looks up everything that the audience names. A topic that has expired neither includes nor excludes anybody.
+    /// Looks up everything that the audience names. An expired topic neither includes nor excludes devices.
     func resolve(
         app: AppKey, _ audience: Audience, environment: Environment?, now: Timestamp
     ) throws -> ResolvedAudience {
@@ -78,7 +78,7 @@ extension StoreSession {
         return numbers.sorted()
     }
 
-    /// An address that a device has stands for that device. Other addresses are sent to directly, each once.
+    /// An address that belongs to a device means that device. Other addresses are sent to directly, each once.
     private func resolve(
         _ address: Address, app: AppKey, _ resolved: inout ResolvedAudience, _ keys: inout [Route: Set<DeviceKey>]
     ) throws {
@@ -89,7 +89,7 @@ extension StoreSession {
         }
     }
 
-    /// Removes named devices that are excluded now, so that only the others are counted and planned for.
+    /// Removes named devices that are excluded now, so that only the others are counted and planned.
     private func narrow(_ resolved: inout ResolvedAudience, app: AppKey, cutoff: Timestamp) throws {
         let predicate = resolved.predicate
         guard predicate.interactiveOnly || !predicate.excludedTopics.isEmpty || predicate.condition != nil else {

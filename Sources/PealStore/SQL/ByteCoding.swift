@@ -47,7 +47,7 @@ struct ByteReader {
         throw PealError.damaged("a packed number that is too long")
     }
 
-    /// What has not been read.
+    /// The bytes that have not been read.
     var rest: [UInt8] { Array(bytes) }
 
     mutating func int() throws -> Int {

@@ -37,8 +37,8 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
 
         package mutating func appendInterpolation(_ columns: Columns) { text += columns.text }
 
-        /// A state's number as text. SQLite uses a partial index only where its condition is written out, not for a
-        /// parameter.
+        /// A state's number as text. SQLite uses a partial index only if the statement spells out its condition as a
+        /// literal, not as a parameter.
         package mutating func appendInterpolation<Code: RawRepresentable>(code: Code) where Code.RawValue == Int64 {
             text += String(code.rawValue)
         }
@@ -65,7 +65,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
             text += rest
         }
 
-        /// What an INSERT writes, each column beside its value: `(a, b) VALUES ($1, $2)`.
+        /// What an INSERT writes, each column next to its value: `(a, b) VALUES ($1, $2)`.
         package mutating func appendInterpolation(
             row: KeyValuePairs<String, any SQLStorable>, _ rest: some Sequence<ColumnValue> = [ColumnValue]()
         ) {
@@ -80,7 +80,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
             text += ")"
         }
 
-        /// What an UPDATE sets, each column beside its value: `a = $1, b = $2`.
+        /// What an UPDATE sets, each column next to its value: `a = $1, b = $2`.
         package mutating func appendInterpolation(set: KeyValuePairs<String, any SQLStorable>) {
             append(set: set)
         }
@@ -119,7 +119,8 @@ package struct Columns: ExpressibleByStringLiteral, Sendable, Hashable {
     }
 }
 
-/// A statement that runs for many inputs in a row. Its text is built once; the values of an input are beside it.
+/// A statement that runs for many inputs in succession. Its text is built only once, with the values of each input kept
+/// separately.
 package struct Statement<Input>: Sendable {
     package let text: String
     package let values: @Sendable (Input) -> [SQLValue]
@@ -188,14 +189,14 @@ extension SQLConnection {
         try query(statement.text, each: inputs.map(statement.values), row)
     }
 
-    /// The first row, made into a value; nil when there is none.
+    /// The first row, converted to a value; nil when there is none.
     package func first<R>(_ sql: SQL, _ read: (inout RowReader) throws -> R) throws -> R? {
         var result: R?
         try query(sql) { if result == nil { result = try read(&$0) } }
         return result
     }
 
-    /// Every row, made into a value.
+    /// Every row, converted to a value.
     package func all<R>(_ sql: SQL, _ read: (inout RowReader) throws -> R) throws -> [R] {
         var result: [R] = []
         try query(sql) { result.append(try read(&$0)) }

@@ -1,12 +1,12 @@
 package import PealCore
 
-/// A database that runs the store's SQL, which is one text for all engines.
+/// A database that runs the store's SQL. All engines run the same statements.
 package protocol SQLEngine: Sendable {
-    /// How this engine spells what differs between engines.
+    /// How this engine spells the few constructs that differ between engines.
     var dialect: SQLDialect { get }
 
     /// Runs `body` on one consistent state. Cancelling the calling task does not stop it.
-    /// - Parameter lane: Reads of one lane do not wait for those of another.
+    /// - Parameter lane: Reads in one lane do not wait for reads in another.
     func read<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R
     ) async throws -> R
@@ -21,7 +21,7 @@ package protocol SQLEngine: Sendable {
     /// Runs `body` in a transaction without a time limit, while no other process runs one of this kind.
     func migrate(_ body: @escaping @Sendable (any SQLConnection) throws -> Void) async throws
 
-    /// Runs `body` in a transaction of its own while no other process runs one of this kind. It may read what others
+    /// Runs `body` in a separate transaction while no other process runs one of this kind. It may read what others
     /// write at the same time without making them wait or fail.
     func exclusively<R: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> R
@@ -61,8 +61,8 @@ package protocol SQLConnection {
     /// may send it together with others. If it fails, so does the transaction, perhaps only later.
     func post(_ sql: String, _ parameters: [SQLValue]) throws
 
-    /// The next number of a series; nil when the row that counts it does not exist. It stays used when the transaction
-    /// is undone, where the engine takes numbers in blocks.
+    /// The next number of a series; nil when the row that counts it does not exist. If the engine takes numbers in
+    /// blocks, the number stays used even when the transaction is undone.
     func number(in series: NumberSeries) throws -> Int64?
 }
 
@@ -72,13 +72,13 @@ extension SQLConnection {
     package func number(in series: NumberSeries) throws -> Int64? { try value(series.raising(1)) }
 }
 
-/// Numbers that are each given once. Some may never be used.
+/// A series of unique numbers. Some may never be used.
 package struct NumberSeries: Sendable {
-    /// Tells it apart from all others.
+    /// Distinguishes the series from all others.
     package let name: String
-    /// How many a process may take at a time. More than one where nothing depends on their order.
+    /// How many a process may take at a time: more than one if nothing depends on their order.
     package let blockSize: Int64
-    /// Raises the row that counts the series, and answers its new value.
+    /// Increments the row that counts the series, and returns its new value.
     package let raising: @Sendable (_ count: Int64) -> SQL
 
     package init(name: String, blockSize: Int64 = 1, raising: @escaping @Sendable (_ count: Int64) -> SQL) {
@@ -95,7 +95,7 @@ package protocol SQLRow {
     func int(_ column: Int) -> Int64
     /// Empty for NULL.
     func text(_ column: Int) -> String
-    /// Lends the column's bytes without copying them. They are invalid after `body` returns.
+    /// Passes the column's bytes to `body` without copying them. They are invalid after `body` returns.
     func withBytes<R>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R
 }
 
@@ -118,21 +118,21 @@ extension SQLValue {
     package static func route(_ value: Route) -> SQLValue { value.stored }
 }
 
-/// What each engine must spell differently. Everything else is one text.
+/// The constructs that engines spell differently. Everything else is the same for all.
 package struct SQLDialect: Sendable, Hashable {
     /// The type of byte strings, in place of `{bytes}`.
     package let bytes: String
     /// The type of text that is compared by bytes, in place of `{text}`.
     package let text: String
-    /// Follows a table that is stored in the order of its primary key, in place of `{clustered}`.
+    /// Comes after a table that is stored in the order of its primary key, in place of `{clustered}`.
     package let clustered: String
-    /// Follows a table whose rows change often, in place of `{updated}`.
+    /// Comes after a table whose rows change often, in place of `{updated}`.
     package let updated: String
-    /// Ends a query whose rows are locked against other nodes; rows that another node has locked are skipped.
+    /// The end of a query that locks its rows against other nodes and skips rows that another node has locked.
     package let lock: String
     /// Whether several processes use the database at once.
     package let isShared: Bool
-    /// A query for the bytes of the database.
+    /// A query for the size of the database in bytes.
     package let size: String
 
     package init(

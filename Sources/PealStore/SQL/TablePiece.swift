@@ -13,7 +13,8 @@ struct TablePiece: Sendable {
         self.key = key.map { (name: $0.key, kind: $0.value) }
     }
 
-    /// The rows of an app in the order of the primary key: then neighbours go together, and a piece touches few pages.
+    /// The rows of an app in the order of the primary key, so that adjacent rows are deleted together and a piece
+    /// touches few pages.
     func rows(of app: AppKey) -> SQL {
         let mine: SQL = "app = \(app)"
         return key.first?.name == "app" ? "\(mine) ORDER BY \(name: columns)" : mine
@@ -115,8 +116,8 @@ extension TablePiece {
     static let statistics = TablePiece("statistics", ["app": .int, "span": .int, "at": .int])
     static let answer = TablePiece("idempotency", ["scope": .bytes, "request_key": .text])
 
-    /// Every table with rows of an app, except `app` itself, the audit log, which records the deletion too, and
-    /// `remainder`. What is sent or would begin goes first.
+    /// Every table with rows of an app, except `app` itself, the audit log, which also records the deletion, and
+    /// `remainder`. Rows that cause sending are deleted first.
     static let ofApp: [TablePiece] = [
         slice, moment, message, outbox, webhookDelivery, webhook, keyGrant, apiKey, installation, credential, content,
         predicate, keys, address, logPage, receipt, receiptCount, deviceEvent, contextSample, member, subscription,

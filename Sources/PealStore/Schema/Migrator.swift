@@ -23,7 +23,7 @@ struct Migrator: Sendable {
         }
     }
 
-    /// The version of a database that has the migration table; 0 when none has run.
+    /// The version of a database that has the migration table; 0 if none has run.
     static func version(_ connection: any SQLConnection) throws -> Int {
         try connection.value("SELECT MAX(version) FROM migration") ?? 0
     }

@@ -40,9 +40,10 @@ enum Schema1 {
 
 extension Schema1 {
     /// `since` of a device or a topic's member is when it joined that stream of its route: a message reaches only those
-    /// who joined before its cutoff. `device_topic` is the truth about subscriptions, also those of retired devices;
-    /// `topic_member` has the active ones in the order in which sending reads them. The indexes of streams contain
-    /// every column that their statements name, also those of their own condition: only then do they cover them.
+    /// who joined before its cutoff. `device_topic` is authoritative for subscriptions, including those of retired
+    /// devices; `topic_member` has the active ones in the order in which sending reads them. The indexes of streams
+    /// contain every column that their statements name, including those of their own condition: otherwise they would
+    /// not be covering indexes.
     static let devices = [
         """
         CREATE TABLE device (
@@ -85,7 +86,7 @@ extension Schema1 {
 }
 
 extension Schema1 {
-    /// `message` is narrow because it changes often; what an author wrote is stored beside it.
+    /// `message` is narrow because it changes often; what the author wrote is stored in another table.
     static let messages = [
         """
         CREATE TABLE message (
@@ -123,8 +124,8 @@ extension Schema1 {
 }
 
 extension Schema1 {
-    /// `window_no` is the first key of the slice's key range, so that the range of a key is the last one not above it.
-    /// `delivery_page` is not clustered: its rows are large and would spill into overflow pages.
+    /// `window_no` is the first key of the slice's key range, so that the range of a key is the last one that does not
+    /// begin after it. `delivery_page` is not clustered: its rows are large and would spill into overflow pages.
     static let delivery = [
         """
         CREATE TABLE slice (
@@ -148,10 +149,10 @@ extension Schema1 {
     ]
 }
 
-/// The second schema: webhooks, the events that wait for them, and the requests made of those.
+/// The second schema: webhooks, the events that wait for them, and the requests that are made from these.
 enum Schema2 {
     /// `outbox` is read per webhook in order of time and emptied as it is read. `webhook_delivery` keeps requests for a
-    /// while, their bodies only as long as they may be sent again.
+    /// while, and their bodies only while they may be sent again.
     static let webhooks = [
         """
         CREATE TABLE webhook (
@@ -180,7 +181,7 @@ enum Schema2 {
     ]
 }
 
-/// Devices by their identifiers elsewhere. `device_detail` has them for display, this table for audiences.
+/// Devices by their identifiers in other systems. `device_detail` has these for display, this table for audiences.
 enum Schema3 {
     static let identifiers = [
         """
@@ -194,8 +195,8 @@ enum Schema3 {
 
 /// The fourth schema: geofences, and what devices report about messages.
 enum Schema4 {
-    /// `geofence_series` issues each app's numbers and instants of change. A tombstone stays until no device can hold
-    /// the deleted geofence: `told_until` is the latest end that any version of it had.
+    /// `geofence_series` issues each app's numbers and instants of change. A tombstone stays until no device can still
+    /// have the deleted geofence: `told_until` is the latest end that any version of it had.
     static let geofences = [
         """
         CREATE TABLE geofence_series (
@@ -266,8 +267,8 @@ enum Schema4 {
 
 /// The fifth schema: delivery windows, with one row for each user of a message, and the arms of experiments.
 enum Schema5 {
-    /// `due_at` is when time moves a moment on: the fallback of an open one, the end of a claim. Indexes name every
-    /// column of their own condition.
+    /// `due_at` is when a moment's next timed transition is due: the fallback of an open one, or the end of a claim.
+    /// Indexes name every column of their own condition.
     static let moments = [
         "ALTER TABLE message ADD COLUMN window_until BIGINT",
         "ALTER TABLE message ADD COLUMN window_method {text}",
@@ -299,7 +300,7 @@ enum Schema5 {
     ]
 }
 
-/// The sixth schema: the gates of routes, what expires while it waits, and indexes for the filters of lists.
+/// The sixth schema: the gates of routes, the expiry of waiting messages, and indexes for the filters of lists.
 enum Schema6 {
     /// `gate` is 0 for a route that is open again. `change_no` counts the changes of all gates.
     static let routes = [
@@ -328,7 +329,7 @@ enum Schema6 {
     ]
 }
 
-/// Changes that are completed in pieces, and the indexes by which what is over is found.
+/// Changes that are completed in pieces, and the indexes that find rows whose retention has ended.
 enum SchemaPruning {
     static let statements = [
         """
@@ -342,7 +343,7 @@ enum SchemaPruning {
     ]
 }
 
-/// What may have been sent already, and slices whose results cannot be stored.
+/// Devices that may have been sent to already, and slices whose results cannot be stored.
 enum SchemaTrouble {
     /// `doubt` counts the devices after the cursor that may have got the message already. `fault` says why a slice is
     /// quarantined.
@@ -353,10 +354,10 @@ enum SchemaTrouble {
     ]
 }
 
-/// Time series that outlive messages, test messages, and what lists show of a message.
+/// Time series that outlive messages; test messages; and what lists show of a message.
 enum SchemaStatistics {
-    /// `span` is the length in seconds of what a row sums up: a minute, an hour or a day. `search` is the texts of a
-    /// message in lower case.
+    /// `span` is the length in seconds of the period that a row sums up: a minute, an hour or a day. `search` contains
+    /// the texts of a message in lower case.
     static let statements = [
         """
         CREATE TABLE statistics (

@@ -1,6 +1,6 @@
-/// Who acts: the chained audit log, named admins, and what is known of keys.
+/// Actors: the chained audit log, named admins, and the names and last use of keys.
 enum SchemaTrust {
-    /// Entries from before the chain wait for their places in it.
+    /// Entries from before the chain wait until they are added to it.
     static let audit = [
         """
         CREATE TABLE audit_pending (
@@ -49,7 +49,7 @@ enum SchemaSegments {
     ]
 }
 
-/// What the servers on one database know of each other.
+/// What the servers that share a database know about each other.
 enum SchemaServers {
     /// `sealed` is a token for a push network under the master key.
     static let statements = [
@@ -63,7 +63,7 @@ enum SchemaServers {
     ]
 }
 
-/// What devices got lately, for frequency caps, and how far rates are used.
+/// What devices got recently, for frequency caps, and how much of each rate limit is used.
 enum SchemaRules {
     static let statements = [
         """
@@ -83,7 +83,7 @@ enum SchemaRules {
 /// Keys that serve several apps, repetitions of a moment's request, alerts to all devices of a user, and identifiers
 /// whose letter case is insignificant.
 enum SchemaDialects {
-    /// `waiting` has the devices whose alerts have not ended.
+    /// `waiting` contains the devices whose alerts have not ended.
     static let statements = [
         """
         CREATE TABLE key_grant (
@@ -104,7 +104,7 @@ enum SchemaDialects {
 enum SchemaDevices {
     /// `wake_at` is null while no message needs the device. Ids of events are remembered so that a repeated report
     /// changes nothing; `context_sample` has what people agreed to share, without their ids. `open_hour` counts a
-    /// user's opens by hour of the day (UTC); the user without a name is the sum of all.
+    /// user's opens by hour of the day (UTC); the user without a name has the sum over all users.
     static let statements = [
         "ALTER TABLE moment ADD COLUMN score BIGINT",
         """

@@ -1,4 +1,4 @@
-/// A table as the migrations made it: what a copy of a store must know.
+/// A table as the migrations create it, as far as copying a store requires.
 struct SchemaTable: Sendable, Hashable {
     let name: String
     var columns: [Column]
@@ -47,7 +47,7 @@ struct SchemaTable: Sendable, Hashable {
         }
     }
 
-    /// What stands between the outer parentheses, cut at commas outside inner ones.
+    /// The text between the outer parentheses, split at commas outside inner ones.
     private static func entries(_ definition: String) -> [String] {
         var (entries, entry, depth) = ([String](), "", 0)
         for character in definition.drop(while: { $0 != "(" }) {
@@ -66,7 +66,7 @@ struct SchemaTable: Sendable, Hashable {
 }
 
 extension SchemaTable.Column {
-    /// nil for what is not a column, such as a constraint.
+    /// nil if it is not a column, such as a constraint.
     init?(_ words: [String]) {
         guard words.count > 1 else { return nil }
         switch words[1] {

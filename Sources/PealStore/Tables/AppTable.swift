@@ -11,7 +11,7 @@ enum AppTable {
             createdAt: try row.next())
     }
 
-    /// The columns in which dialects have ids of their own, in their order. Each is named after its dialect.
+    /// The columns with the dialects' own ids for the app, in order. Each is named after its dialect.
     private static let dialectIDColumns = ["richie_app_id", "devtodev_app_id"].map { name in
         (name: name, dialect: DialectName(rawValue: String(name.dropLast("_app_id".count))))
     }
@@ -22,14 +22,14 @@ enum AppTable {
         return ids
     }
 
-    /// What changes of an app, by column.
+    /// The columns of an app that can change.
     static func changing(_ app: App) -> [ColumnValue] {
         [
             ("name", app.name), ("bundle_id", app.bundleID), ("settings", SettingsCoding.encode(app.settings)),
         ] + dialectIDColumns.map { ($0.name, app.dialectIDs[$0.dialect]) }
     }
 
-    /// The column with the ids of a dialect; nil for a dialect without.
+    /// The column with a dialect's own ids; nil if the dialect has none.
     static func idColumn(of dialect: DialectName) -> String? {
         dialectIDColumns.first { $0.dialect == dialect }?.name
     }
@@ -57,7 +57,7 @@ extension StoreSession {
             AppTable.app)
     }
 
-    /// Scans all apps: used only where a request is refused.
+    /// Scans all apps: used only when a request is refused.
     func hasApp(dialect: DialectName, id: String) throws -> Bool {
         guard let column = AppTable.idColumn(of: dialect) else { return false }
         return try connection.value("SELECT app FROM app WHERE \(name: column) = \(id) LIMIT 1", AppKey.self) != nil
@@ -85,10 +85,10 @@ extension StoreSession {
             """)
     }
 
-    /// How many keys a deletion takes at once, so that their public halves are free.
+    /// How many keys a deletion removes at once, so that their public halves can be used again.
     private static let keysAtOnce = 1000
 
-    /// Without its row nothing is found or sent for an app. The Pruner deletes the rest.
+    /// Without its row, an app is not found and nothing is sent for it. The Pruner deletes the rest.
     func deleteApp(_ key: AppKey, now: Timestamp) throws -> Bool {
         guard try connection.execute("DELETE FROM app WHERE app = \(key)") == 1 else { return false }
         try connection.execute("DELETE FROM key_grant WHERE id IN (SELECT id FROM api_key WHERE app = \(key))")
@@ -99,7 +99,7 @@ extension StoreSession {
         return true
     }
 
-    /// Whether the app exists. Rows of a deleted one remain for a while.
+    /// Whether the app exists. Rows of a deleted app remain for a while.
     func isLiving(_ app: AppKey) throws -> Bool {
         try connection.value("SELECT app FROM app WHERE app = \(app)", AppKey.self) != nil
     }

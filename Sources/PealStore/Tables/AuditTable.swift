@@ -39,7 +39,8 @@ enum AuditTable {
         ]
     }
 
-    /// The numbers of entries that are not chained yet. Blocks, so that transactions do not wait for each other.
+    /// The numbers of entries that are not chained yet. They are taken in blocks, so that transactions do not wait for
+    /// each other.
     static let pendingNumbers = NumberSeries(name: "audit", blockSize: 256) { count in
         """
         INSERT INTO counter (name, value) VALUES ('audit', \(count))
@@ -65,13 +66,13 @@ enum AuditTable {
             : "SELECT number FROM audit ORDER BY number DESC LIMIT 1"
     }
 
-    /// What was decided at about the same time may be written in another order.
+    /// Entries from about the same time may be written in another order.
     static let disorder = Duration.seconds(300)
 }
 
 extension AuditEntry.Outcome: SQLStorable {}
 
-/// Where the chain is held: a row with its hash.
+/// A fixed point of the chain: a row with its hash.
 struct AuditMark: Sendable, Hashable {
     enum Name: String, Sendable, SQLStorable {
         /// The last row.
@@ -87,7 +88,7 @@ struct AuditMark: Sendable, Hashable {
 }
 
 extension StoreSession {
-    /// A process that has the store for itself chains the entry at once; others leave that to `chainAudit`.
+    /// A process that has the store to itself chains the entry at once; others leave this to `chainAudit`.
     func audit(_ entry: AuditEntry) throws {
         guard context.dialect.isShared else { return try chain([entry]) }
         guard let number = try connection.number(in: AuditTable.pendingNumbers) else {
@@ -193,7 +194,8 @@ extension StoreSession {
         return condition
     }
 
-    /// The number of the first row about as late as `time`, found by halving: numbers rise with time.
+    /// The number of approximately the first row at `time` or later, found by binary search: numbers increase with
+    /// time.
     private func number(atOrAfter time: Timestamp) throws -> Int64 {
         guard let first: Int64 = try connection.value(AuditTable.ends(true)),
             let last: Int64 = try connection.value(AuditTable.ends(false))
@@ -213,7 +215,7 @@ extension StoreSession {
         guard head?.isGenuine ?? true, base?.isGenuine ?? true else {
             return .broken(number: last + 1, reason: "the mark of the log's end was not made by this server")
         }
-        // Rows may have been pruned since the last part.
+        // Rows may have been pruned since the last part was read.
         if let base = base?.mark, base.number > last { (last, hash) = (base.number, base.hash) }
         let rows = try connection.all(
             AuditTable.rows("number > \(last) ORDER BY number", limit: limit), AuditTable.row)

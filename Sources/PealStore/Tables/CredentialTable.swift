@@ -86,7 +86,7 @@ extension StoreSession {
             "c.health = \(code: CredentialTable.HealthCode.stopped) ORDER BY c.health_at DESC", limit: limit)
     }
 
-    /// Those of every app that `condition` selects and sorts.
+    /// The credentials of all apps that `condition` selects and sorts.
     private func credentials(
         _ condition: SQL, limit: Int
     ) throws -> [(app: AppID, record: CredentialRecord)] {
@@ -103,7 +103,7 @@ extension StoreSession {
         now: Timestamp
     ) throws -> CredentialRecord {
         let bytes = examination.credential.stored
-        // Includes the place: connections are kept by fingerprint, and two apps with one key must not share them.
+        // Includes the place: connections are kept by fingerprint, and two apps with the same key must not share them.
         let place = CredentialTable.seal(app, provider, environment)
         let record = CredentialRecord(
             provider: provider, environment: environment, kind: examination.credential.kind,

@@ -25,7 +25,7 @@ extension DeviceTable {
         """
     ) { [.int($0.app), .int($0.key), .route($0.route)] }
 
-    /// `message_address`: addresses that a message names and no device has.
+    /// `message_address`: addresses that a message names and that no device has.
     static func addresses(of id: Slice.ID, _ range: ClosedRange<DeviceKey>) -> SQL {
         """
         SELECT n, address FROM message_address
@@ -37,7 +37,7 @@ extension DeviceTable {
 }
 
 extension StoreSession {
-    /// When at least one device in three is wanted, reading the whole range costs less than looking each one up.
+    /// If at least one device in three is wanted, reading the whole range costs less than looking up each one.
     private static let densityInverse: Int64 = 3
 
     func page(
@@ -46,7 +46,7 @@ extension StoreSession {
         let keys = candidates.keys(after: cursor, limit: limit)
         var page = DevicePage(through: slice.keyTo, isLast: true, readAt: now, capacity: keys.count)
         guard let first = keys.first, let last = keys.last else { return page }
-        // A small page is read directly after its candidates, which are none for a deleted app.
+        // A small page is read directly after its candidates; a deleted app has none.
         if keys.count > Limits.directDevicesMax, try !isLiving(slice.id.app) { return page }
         if keys.count == limit, !candidates.keys(after: last, limit: 1).isEmpty {
             page.through = last

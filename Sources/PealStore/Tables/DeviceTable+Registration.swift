@@ -77,8 +77,8 @@ extension StoreSession {
         return .init(device: device, isNew: isNew)
     }
 
-    /// Applies a registration to a known device. Its key stays and, on the same route, its place in every stream: a
-    /// device that opens its app during a send is not dropped from it.
+    /// Applies a registration to a known device. It keeps its key and, on the same route, its position in every stream,
+    /// so that a device that opens its app during a send is still sent to.
     private func update(
         _ old: DeviceRow, _ registration: DeviceRegistration, _ addressKey: [UInt8], app: AppKey, now: Timestamp,
         isNew: Bool = false
@@ -98,7 +98,7 @@ extension StoreSession {
 
         let detail = DetailCoding.encode(registration.detail)
         let sameDetail = try self.detail(app: app, device: row.key) == detail
-        // An expired topic does not count: naming it again subscribes to a new topic.
+        // An expired topic is ignored: naming it again subscribes to a new topic.
         let before = try subscriptions(app: app, device: row.key).filter { $0.expiresAt.map { $0 > now } ?? true }
         let known = Set(before.map { ExactText($0.name) })
         let topics = registration.topics.map { Set($0.map(ExactText.init)) } ?? known
@@ -160,13 +160,13 @@ extension StoreSession {
 
     private static let addressMoved = "AddressMoved"
 
-    /// Replaces the key of an address that now belongs to another device. It is unique because ids are.
+    /// Replaces the key of an address that now belongs to another device. The new key is unique because ids are.
     private static func freedAddressKey(_ id: DeviceID) -> [UInt8] { id.bytes }
 }
 
-/// `device_identifier`: devices by their identifiers elsewhere.
+/// `device_identifier`: devices by their identifiers in other systems.
 extension StoreSession {
-    /// Makes a device known by these identifiers and no others.
+    /// Replaces the identifiers of a device with these.
     private func putIdentifiers(_ identifiers: [String: String], app: AppKey, device: DeviceKey, isNew: Bool) throws {
         if !isNew { try connection.execute("DELETE FROM device_identifier WHERE app = \(app) AND seq = \(device)") }
         try connection.post(
@@ -181,8 +181,8 @@ extension StoreSession {
 }
 
 extension StoreSession {
-    /// Moves devices that were reached in their provider's other environment, whoever holds the lease by now. Each
-    /// joins the streams of its new route now, so that no message being sent meets it twice.
+    /// Moves devices that were reached in their provider's other environment, whichever process holds the lease now.
+    /// Each joins the streams of its new route now, so that no message being sent meets it twice.
     func move(_ settlement: Settlement, now: Timestamp) throws {
         for reached in settlement.moves.sorted(by: { $0.key < $1.key }) {
             let app = settlement.slice.app
@@ -199,7 +199,7 @@ extension StoreSession {
         row.address = Address(route: route, bytes: old.address.bytes)
         row.addressKey = DeviceTable.addressKey(of: row.address)
         if let holder = try deviceRow(app: app, addressKey: row.addressKey) {
-            // The same installation registered there too: one of the two is enough.
+            // The same installation also registered there: one of the two is enough.
             guard holder.retirement != nil else { return try release(old, app: app, now: now) }
             try release(holder, app: app, now: now)
         }
@@ -217,7 +217,7 @@ extension StoreSession {
     }
 
     /// Corrects a registration by what the provider proved: a device that was reached in the other environment with the
-    /// same address, and named the wrong one before, stays where it is.
+    /// same address, and that named the wrong one before, stays in that environment.
     private func corrected(
         _ registration: DeviceRegistration, to elsewhere: Address, of row: DeviceRow, app: AppKey
     ) throws -> DeviceRegistration {
@@ -233,7 +233,7 @@ extension StoreSession {
 }
 
 extension DeviceTable {
-    /// Retires an address that its provider called dead, unless the device has registered since.
+    /// Retires an address that its provider reported as dead, unless the device has registered since.
     static func retire(_ retirement: Settlement.Retirement, _ route: Route, app: AppKey, now: Timestamp) -> SQL {
         """
         UPDATE device SET state = \(code: State.retired), retired_at = \(now),
@@ -271,7 +271,7 @@ extension StoreSession {
             """, Int64.self) != nil
     }
 
-    /// Continues an erasure whose request did not come to its end. What the user began later stays.
+    /// Continues an erasure that its request did not complete. Whatever the user has begun since then stays.
     func eraseUser(
         _ userID: String, app: AppKey, before end: Timestamp, limit: Int, now: Timestamp
     ) throws -> Piece {
@@ -282,7 +282,7 @@ extension StoreSession {
         return Piece(rows: moments.rows + devices, isComplete: devices < room)
     }
 
-    /// The delivery log names devices only by numbers that are never given again, so that nothing in it leads to the
+    /// The delivery log names devices only by numbers that are never reused, so that nothing in it identifies the
     /// person once the devices are gone.
     private func eraseDevices(
         of userID: String, app: AppKey, before end: Timestamp?, limit: Int, now: Timestamp
@@ -294,7 +294,7 @@ extension StoreSession {
         return devices.count
     }
 
-    /// How much of what a device reported goes at once with it.
+    /// How many of a device's reports are deleted together with it.
     private static let reportsAtOnce = 100
 
     /// - Returns: how many rows were deleted.

@@ -43,7 +43,7 @@ extension SubscriptionTable {
 
 /// Listing devices by key.
 extension StoreSession {
-    /// A listing by topic shows active devices only: retired ones are no members.
+    /// A listing by topic shows only active devices: retired ones are not members.
     func devices(app: AppKey, _ filter: DeviceFilter, after cursor: DeviceKey, limit: Int) throws -> [Device] {
         guard let topic = filter.topic else {
             return try deviceRows(app: app, filter, after: cursor, limit: limit).map { try device($0, app: app) }
@@ -114,7 +114,7 @@ extension StoreSession {
         return try routes.reduce(0) { try $0 + memberCount(app: app, $1, topic: number) }
     }
 
-    /// Of the route, or of the topic on it.
+    /// Of the route, or of the topic on this route.
     private func memberCount(app: AppKey, _ route: Route, topic: Int64?) throws -> Int {
         guard let topic else { return try deviceCount(app: app, route: route) }
         return try connection.count(SubscriptionTable.count(app: app, topic: topic, route: route))
@@ -177,7 +177,7 @@ extension StoreSession {
     }
 }
 
-/// A part to find in texts, ignoring letter case. It runs here rather than in SQL, because the engines compare case
+/// A case-insensitive substring search. It runs here rather than in SQL, because the engines compare letter case
 /// differently.
 struct PartOfText {
     private let part: [UInt8]

@@ -36,7 +36,8 @@ enum DeviceTable {
         "SELECT \(columns) FROM device WHERE app = \(app) AND address_key = \(addressKey)"
     }
 
-    /// The devices that a registration may concern: of its id, of its address, and of its address on another route.
+    /// The devices that a registration may concern: those with its id, with its address, and with its address on
+    /// another route.
     static func concerned(_ id: DeviceID, _ addressKey: [UInt8], _ otherKey: [UInt8]?, app: AppKey) -> SQL {
         let other: SQL = otherKey.map { " UNION ALL \(find(addressKey: $0, app: app))" } ?? ""
         return "\(find(id, app: app)) UNION ALL \(find(addressKey: addressKey, app: app))\(other)"
@@ -82,7 +83,7 @@ enum DeviceTable {
     }
 
     /// The identity of an address: the first 16 bytes of SHA-256 over the route and the address. Addresses are long and
-    /// would fill an index.
+    /// would make the index large.
     static func addressKey(of address: Address) -> [UInt8] {
         var hash = SHA256()
         hash.update(data: [UInt8(truncatingIfNeeded: address.route.rawValue)])
@@ -103,7 +104,7 @@ struct DeviceRow {
     var zone: Int64
     var isInteractive: Bool
     var registeredAt: Timestamp
-    /// Since when it is in the stream of all devices of its route.
+    /// When it joined the stream of all devices of its route.
     var since: Timestamp
     var retirement: Device.Retirement?
 
@@ -146,7 +147,7 @@ struct DeviceRow {
 
     func update(app: AppKey) -> SQL { "UPDATE device SET \(set: changing) WHERE app = \(app) AND seq = \(key)" }
 
-    /// What changes of a device, by column.
+    /// The columns of a device that can change.
     private var changing: KeyValuePairs<String, any SQLStorable> {
         [
             "id": id, "route": route,
@@ -192,7 +193,7 @@ extension StoreSession {
         return rows
     }
 
-    /// A row together with what other tables hold of the device.
+    /// A row together with what other tables contain about the device.
     func device(_ row: DeviceRow, app: AppKey) throws -> Device {
         let topics = try subscriptions(app: app, device: row.key)
         let ends = topics.compactMap { topic in topic.expiresAt.map { (topic.name, $0) } }
@@ -229,8 +230,8 @@ extension StoreSession {
     }
 }
 
-/// What is known of a device but not needed for sending, as compact JSON. Without any detail there are no bytes and no
-/// row.
+/// What is known about a device but not needed for sending, as compact JSON. Without any detail there are no bytes and
+/// no row.
 enum DetailCoding {
     static func encode(_ detail: DeviceDetail) -> [UInt8] {
         guard detail != DeviceDetail() else { return [] }

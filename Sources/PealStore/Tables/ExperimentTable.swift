@@ -1,7 +1,7 @@
 internal import Crypto
 internal import PealCore
 
-/// `experiment` and `experiment_arm`: the experiments of campaigns, and what became of their users' messages.
+/// `experiment` and `experiment_arm`: the experiments of campaigns, and what happened to their users' messages.
 enum ExperimentTable {
     /// Users' matured messages by arm and day. Only users who had a device when a message was scheduled take part, and
     /// only messages whose arm the server chose.
@@ -132,7 +132,7 @@ extension StoreSession {
     }
 }
 
-/// Who is in which arm of a campaign's experiment.
+/// Which users are in which arm of a campaign's experiment.
 extension StoreSession {
     /// The arm of a user's message: the author's choice, or the arm that the user was assigned to, now or before.
     func arm(of user: String, in draft: MessageDraft, _ window: DeliveryWindow, now: Timestamp) throws -> Arm {

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// `frequency`: which messages devices got lately, in apps with a frequency cap. One row a device and message.
+/// `frequency`: which messages devices got recently, in apps with a frequency cap. One row per device and message.
 enum FrequencyTable {
     /// The newest rows that count, newest first.
     static let latest = Statement<(app: AppKey, key: DeviceKey, since: Timestamp, limit: Int64)>(
@@ -24,7 +24,7 @@ enum FrequencyTable {
 }
 
 extension StoreSession {
-    /// A message that was counted before, in an earlier attempt or before a crash, passes.
+    /// A message that was counted before, in an earlier attempt or before a crash, is allowed.
     func reserve(
         _ keys: [DeviceKey], app: AppKey, message: MessageID, cap: FrequencyCap, now: Timestamp
     ) throws -> [DeviceKey: Timestamp] {

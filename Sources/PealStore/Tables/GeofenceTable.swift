@@ -1,7 +1,7 @@
 internal import PealCore
 
 /// `geofence` with `geofence_place`, its locations in order. `geofence_tombstone` remembers deleted ones until no
-/// device can hold them; `geofence_series` gives each app's numbers and instants of change.
+/// device can still have them; `geofence_series` issues each app's numbers and change times.
 enum GeofenceTable {
     static let columns: Columns = """
         geofence, tags, trigger_type, starts_at, expires_at, reach, data, created_at, updated_at
@@ -115,8 +115,8 @@ extension StoreSession {
         return true
     }
 
-    /// Phones drop a geofence by themselves when it ends. One that practically never ends is remembered only for a
-    /// while.
+    /// Phones drop a geofence by themselves when it ends. A geofence that practically never ends is remembered only for
+    /// a limited time.
     private static func heldUntil(_ plan: Geofence.Plan, now: Timestamp) -> Timestamp {
         min(plan.expiresAt, now + .seconds(Limits.geofenceMemorySeconds))
     }
@@ -130,7 +130,7 @@ extension StoreSession {
     }
 }
 
-/// The series of changes and numbers that geofences, locations and groups share.
+/// The series of change times and numbers that geofences, locations and groups share.
 extension StoreSession {
     /// An instant after all earlier changes of the app. Taking it locks the row, so that changes become visible in the
     /// order of their instants.

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// `installation`: apps that registered their own device, with what reaching them in the background needs.
+/// `installation`: apps that registered their own device, with what is needed to reach them in the background.
 enum InstallationTable {
     private static let columns: Columns = """
         app, seq, token_hash, api_key, capabilities, sdk_version, seen_at, wake_no, woken_at, woken_before, \
@@ -100,7 +100,7 @@ extension StoreSession {
         try connection.all(InstallationTable.due(now, limit: limit), InstallationTable.installation)
     }
 
-    /// Ends a device's token: the address, and with it the device, belongs to somebody else.
+    /// Ends a device's token, because the address, and with it the device, now belongs to another installation.
     func endToken(app: AppKey, device: DeviceKey) throws {
         try connection.post("DELETE FROM installation WHERE app = \(app) AND seq = \(device)")
     }
@@ -124,7 +124,7 @@ extension StoreSession {
     }
 }
 
-/// `device_event` and `context_sample`: what devices reported, and what people agreed to share.
+/// `device_event` and `context_sample`: what devices reported, and what people consented to share.
 enum DeviceEventTable {
     static func insert(_ event: DeviceEvent, app: AppKey, device: DeviceKey, now: Timestamp) -> SQL {
         """
@@ -171,11 +171,11 @@ extension StoreSession {
     }
 }
 
-/// `open_hour`: at which hours of the day people open what they are sent.
+/// `open_hour`: the hours of the day at which people open messages.
 extension StoreSession {
-    /// The name of everybody together.
+    /// The name of the row for all users together.
     private static let everybody = ""
-    /// As many opens of its own as a user needs to count as much as everybody else.
+    /// The number of own opens at which a user's history weighs as much as that of all users.
     private static let priorOpens = 12.0
 
     func countOpen(app: AppKey, userID: String, hour: Int) throws {
@@ -215,7 +215,8 @@ extension StoreSession {
             .contains { $0.isReachable(within: span) }
     }
 
-    /// The beginning of the hour in which the user most probably opens: own opens, shrunk to those of everybody.
+    /// The beginning of the hour in which the user most probably opens: the user's opens, shrunk towards those of all
+    /// users.
     private func bestHour(
         of user: String, app: AppKey, from start: Timestamp, until end: Timestamp
     ) throws -> Timestamp? {

@@ -23,7 +23,7 @@ enum KeyTable {
         scopes.map(\.rawValue).sorted().joined(separator: " ")
     }
 
-    /// Keys that were granted to the app, its own included.
+    /// Keys that were granted to the app, including its own.
     static func granted(to app: AppKey) -> SQL {
         "SELECT id FROM key_grant WHERE app = \(app)"
     }

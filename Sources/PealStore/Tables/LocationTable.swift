@@ -17,10 +17,10 @@ enum LocationTable {
     }
 }
 
-/// A table of the locations that something has, in order: `geofence_place` or `location_group_place`.
+/// A table of the ordered locations of a geofence or group: `geofence_place` or `location_group_place`.
 struct PlaceList {
     let table: String
-    /// The column that names whose locations they are.
+    /// The column with the owner of the locations.
     let owner: String
 
     static let geofence = PlaceList(table: "geofence_place", owner: "geofence")

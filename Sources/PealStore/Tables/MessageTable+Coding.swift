@@ -2,7 +2,7 @@ internal import PealCore
 
 /// A message's content as compact JSON without loss: numbers and member order of the author's objects are kept.
 enum ContentCoding {
-    /// Deeper than any request: the stored form wraps an author's object in a few levels of its own.
+    /// Deeper than any request: the stored form wraps an author's object in a few more levels.
     static let depthMax = Limits.jsonDepthMax * 2
 
     static func encode(_ content: Content) -> [UInt8] {

@@ -60,7 +60,7 @@ extension StoreSession {
 
 /// Counts of outcomes, packed; the first byte is the version of the layout.
 enum CountsCoding {
-    /// Version 2 also counts devices that were resent to; where there are none, version 1 is written.
+    /// Version 2 also counts devices that were sent to again; if there are none, version 1 is written.
     private static let version: UInt8 = 2
 
     private static func version(_ counts: some Collection<OutcomeCounts>) -> UInt8 {

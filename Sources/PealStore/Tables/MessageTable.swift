@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// `message`: what changes of a message, narrow; `message_content`: what its author wrote, which only a new draft
-/// changes.
+/// `message`: the changing part of a message, kept narrow; `message_content`: what its author wrote, which changes only
+/// with a new draft.
 enum MessageTable {
     static let columns: Columns = """
         message, app, state, dialect, campaign_id, created_at, start_at, expires_at, cutoff_at, first_sent_at, \
@@ -59,7 +59,7 @@ enum MessageTable {
         "UPDATE message SET ending = 1 WHERE \(place(app, id)) AND ending = 0"
     }
 
-    /// Metrics count no further than `Limits.censusMax`.
+    /// Metrics stop counting at `Limits.censusMax`.
     static func census(scheduled: Bool) -> SQL {
         """
         SELECT COUNT(*) FROM (SELECT 1 FROM message WHERE state < \(code: Message.State.sent)
@@ -68,7 +68,7 @@ enum MessageTable {
         """
     }
 
-    /// How many of the messages that are being sent are looked at for the oldest one.
+    /// How many of the messages that are being sent are examined to find the oldest one.
     private static let oldestLookedAt = 1000
 
     /// When the oldest message that is being sent started.
@@ -127,7 +127,7 @@ enum MessageTable {
         "UPDATE message SET first_sent_at = \(sentAt) WHERE \(place(app, id)) AND first_sent_at IS NULL"
     }
 
-    /// Answers how many slices are open then.
+    /// Returns how many slices are then open.
     static func addOpenSlices(_ app: AppKey, _ id: MessageID, _ count: Int) -> SQL {
         "UPDATE message SET slices_open = slices_open + \(count) WHERE \(place(app, id)) RETURNING slices_open"
     }
@@ -277,9 +277,9 @@ extension StoreSession {
     }
 }
 
-/// From one state to the next.
+/// Transitions from one state to the next.
 extension StoreSession {
-    /// An expired message that is paused or resumed is found by its expiry again. A resumed message returns to where it
+    /// An expired message that is paused or resumed is found by its expiry again. A resumed message continues where it
     /// was paused: one that has no slices yet is planned, or waits for its start.
     func moveMessage(
         app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, now: Timestamp
@@ -298,7 +298,7 @@ extension StoreSession {
         return message.state
     }
 
-    /// A message with slices ends for its reports when the last of them is settled.
+    /// For reports, a message with slices ends when the last of them is settled.
     private func hasNoSlices(app: AppKey, id: MessageID) throws -> Bool {
         try connection.value("SELECT slices_open FROM message WHERE \(MessageTable.place(app, id))") == 0
     }

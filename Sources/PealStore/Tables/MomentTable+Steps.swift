@@ -1,7 +1,7 @@
 internal import Crypto
 internal import PealCore
 
-/// Moving moments on: the one compare-and-set, and what follows from it.
+/// The transitions of moments: the one compare-and-set, and its consequences.
 extension StoreSession {
     func apply(_ event: MomentEvent, to moment: Moment, now: Timestamp) throws -> MomentStep? {
         guard let step = try change(moment, by: event, now: now) else { return nil }
@@ -86,14 +86,14 @@ extension StoreSession {
         return due.count + lapsed.count
     }
 
-    /// Whose the claimant is now.
+    /// The user of the claiming device now.
     private func holder(of moment: Moment) throws -> ClaimHolder {
         guard let key = moment.device, let row = try deviceRow(app: moment.app, key: key) else { return .gone }
         return row.userID.map(ExactText.init) == ExactText(moment.userID) ? .user : .another
     }
 
-    /// Cancels a user's open moments and deletes what is over, with the arms of experiments. One being sent remains
-    /// until it ends.
+    /// Cancels a user's open moments and deletes finished ones, with the arms of experiments. A moment that is being
+    /// sent remains until it ends.
     /// - Parameter end: only those of messages that were accepted before; nil for all.
     func eraseMoments(
         app: AppKey, userID: String, before end: Timestamp?, limit: Int, now: Timestamp
@@ -113,10 +113,10 @@ extension StoreSession {
         }
     }
 
-    /// How many waiting moments a registration moves on at once.
+    /// How many waiting moments a registration triggers at once.
     private static let wokenAtOnce = 100
 
-    /// Moves on the moments that waited only for the user to register a device.
+    /// Triggers the moments that waited only for the user to register a device.
     func wakeMoments(app: AppKey, userID: String?, now: Timestamp) throws {
         guard let userID else { return }
         let piece = try wakeMoments(of: userID, app: app, limit: Self.wokenAtOnce, now: now)
@@ -145,7 +145,7 @@ extension StoreSession {
         try settleGone(slice, known: Set(entries.map(\.key) + settlement.deferrals.flatMap(\.keys)), now: now)
     }
 
-    /// Moments whose alerts are under way, by their devices: at least those of `devices`.
+    /// Moments whose alerts are in progress, by their devices: at least those of `devices`.
     private func alertedMoments(_ slice: Slice.ID, among devices: [DeviceKey]) throws -> [DeviceKey: Moment] {
         guard let first = devices.first else { return [:] }
         let moments = try connection.all(
@@ -188,7 +188,7 @@ extension StoreSession {
         _ moment: Moment, _ device: DeviceKey, _ slice: Slice.ID, _ outcome: Outcome, _ reason: String, now: Timestamp
     ) throws {
         if moment.waiting != nil {
-            // Other devices of the same user may have settled meanwhile, in this transaction too.
+            // Other devices of the same user may have settled meanwhile, even in this transaction.
             guard let current = try self.moment(moment.place) else { return }
             let target = Moment.Target(device: device, route: slice.route)
             _ = try apply(.settledOne(target, outcome, reason: reason), to: current, now: now)
@@ -247,7 +247,7 @@ extension StoreSession {
         }
     }
 
-    /// The same notice has the same id wherever it is written.
+    /// The same notice has the same id in every place where it is written.
     private static func noticeID(_ moment: Moment, _ notice: MomentStep.Notice) -> OutboxEventID {
         // A replacement is pending again.
         let state = moment.state == .open ? "open \(moment.rev)" : moment.state.name

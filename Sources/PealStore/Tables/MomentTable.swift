@@ -46,7 +46,7 @@ enum MomentTable {
         return moment
     }
 
-    /// What changes of a moment, by column.
+    /// The columns of a moment that can change.
     private static func changing(_ moment: Moment, dueAt: Timestamp) -> KeyValuePairs<String, any SQLStorable> {
         [
             "state": moment.state, "rev": moment.rev, "arm": moment.plannedArm, "claimable": moment.isClaimable,
@@ -202,14 +202,14 @@ enum MomentTable {
         """
     }
 
-    /// When time moves the moment on. A claim that has ended and must not be sent again is looked at once more when the
-    /// moment is given up.
+    /// When the moment's next timed transition is due. A claim that has ended and must not be sent again is examined
+    /// once more when the moment is given up.
     static func dueAt(_ moment: Moment, now: Timestamp) -> Timestamp {
         guard moment.state == .claimed, let claim = moment.claim else { return moment.fallbackAt }
         return claim.until > now ? claim.until : moment.givenUpAt
     }
 
-    /// What tells names apart: the first 16 bytes of SHA-256 over their parts and the lengths of these.
+    /// Identifies a name: the first 16 bytes of SHA-256 over its parts and their lengths.
     static func nameKey(_ name: MomentName) -> [UInt8] {
         var hash = SHA256()
         for part in [name.platform.rawValue, name.userID, name.campaignID, name.key] {

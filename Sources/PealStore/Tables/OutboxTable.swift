@@ -2,7 +2,7 @@ internal import PealCore
 
 /// `outbox`: the events that wait for a webhook, read in order of time and deleted as they are read.
 enum OutboxTable {
-    /// Runs for every message that ends: an app without webhooks costs one look-up.
+    /// Runs for every message that ends; for an app without webhooks it costs one look-up.
     /// - Parameter gathering: how long the webhook waits for more events.
     static func enqueue(_ event: OutboxEvent, for kind: Webhook.Kind, gathering: Duration) -> SQL {
         """
@@ -14,7 +14,7 @@ enum OutboxTable {
         """
     }
 
-    /// From one webhook to the next through the key, however many rows lie between.
+    /// Skips from one webhook to the next through the key, however many rows lie between.
     static func nextQueue(after place: WebhookReference) -> SQL {
         """
         SELECT app, webhook FROM outbox WHERE (app, webhook) > (\(place.app), \(place.webhook))
@@ -79,7 +79,7 @@ extension StoreSession {
     func dueWebhooks(now: Timestamp) throws -> [WebhookReference] {
         let queues = try webhookQueues().filter { try isQueueDue($0, now: now) }
         let pending = try webhooks(WebhookDeliveryTable.nextPending).filter { try isDeliveryDue(for: $0, now: now) }
-        // Those of a deleted webhook remain for a while.
+        // Events of a deleted webhook remain for a while.
         return try Set(queues + pending).sorted().filter { try isKnown($0) }
     }
 

@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// `rate_bucket`: how far the rate of an app, whose `message` is nil (all zeros), or of a message is used. In the
-/// store, so that a rate is one for all servers and survives a restart.
+/// `rate_bucket`: how far the rate of an app, whose `message` is nil (all zeros), or of a message is used. It is in the
+/// store, so that all servers share a rate and it survives a restart.
 enum RateTable {
     static let ofApp = MessageID(high: 0, low: 0)
 

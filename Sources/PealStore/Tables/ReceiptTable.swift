@@ -1,6 +1,7 @@
 internal import PealCore
 
-/// `receipt`: what devices reported of messages, of each device the first of a kind; `receipt_count` holds the sums.
+/// `receipt`: what devices reported about messages, the first report of each kind from each device; `receipt_count`
+/// contains the sums.
 enum ReceiptTable {
     static func insert(_ receipt: Receipt, app: AppKey) -> SQL {
         """

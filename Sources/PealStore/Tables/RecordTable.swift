@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// `idempotency`: the answers to requests that named themselves.
+/// `idempotency`: the answers to requests that had an idempotency key.
 extension StoreSession {
     func keptAnswer(_ request: IdempotentRequest, now: Timestamp) throws -> KeptAnswer? {
         let earliest = now - .seconds(min(request.lifeSeconds, Limits.idempotencyLifeSeconds))

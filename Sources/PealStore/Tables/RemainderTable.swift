@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// `remainder`: changes that a request began and that may concern any number of rows. The request makes them true, for
-/// example by deleting an app's own row; the Pruner removes or changes the other rows in pieces.
+/// `remainder`: changes that a request began and that may affect any number of rows. The request makes them effective,
+/// for example by deleting an app's own row; the Pruner removes or changes the other rows in pieces.
 struct Remainder: Sendable, Hashable {
     /// In the order in which they are completed: an app is the largest.
     enum Kind: Int64, CaseIterable, SQLStorable {
@@ -76,7 +76,7 @@ extension StoreSession {
             """)
     }
 
-    /// Completes what requests began, at most about `limit` rows. Returns how many rows it changed.
+    /// Completes changes that requests began, at most about `limit` rows. Returns how many rows it changed.
     func completeRemainders(now: Timestamp, limit: Int) throws -> Int {
         var room = limit
         while room > 0, let remainder = try connection.first(RemainderTable.next(now), Remainder.init) {
@@ -89,8 +89,8 @@ extension StoreSession {
         return limit - room
     }
 
-    /// A request that was authenticated before its app was deleted may write a little later. So an app is looked at
-    /// again after a minute.
+    /// A request that was authenticated before its app was deleted may still write a little later, so the app is
+    /// checked again after a minute.
     private func close(_ remainder: Remainder, now: Timestamp) throws {
         let lastLook = remainder.beganAt + .seconds(Limits.deletedAppWatchSeconds)
         if remainder.kind == .app, now < lastLook {

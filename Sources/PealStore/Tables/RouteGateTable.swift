@@ -17,7 +17,7 @@ enum RouteGateTable {
 
     static func find(_ route: ActiveRoute) -> SQL { "SELECT \(columns) FROM route_gate WHERE \(place(route))" }
 
-    /// A closed route stays in its row, where the next probe goes on behind the last one.
+    /// A closed route keeps its row, which says where the next probe continues.
     static func put(_ gate: RouteGate, change: Int64) -> SQL {
         """
         INSERT INTO route_gate \(row: [
@@ -43,7 +43,7 @@ enum RouteGateTable {
         """
     }
 
-    /// Whoever changes the row may probe.
+    /// The process that changes the row may probe.
     static func beginProbe(_ route: ActiveRoute, until end: Timestamp, now: Timestamp) -> SQL {
         """
         UPDATE route_gate SET probe_until = \(end)
@@ -63,7 +63,7 @@ enum RouteGateTable {
         "SELECT \(columns) FROM route_gate WHERE gate > 0 ORDER BY change_no LIMIT \(limit)"
     }
 
-    /// From when on slices of the `slice` row's route may be leased; NULL while it is open.
+    /// When slices of the `slice` row's route may be leased again; NULL while it is open.
     static let leasedFrom: SQL = """
         (SELECT CASE WHEN g.probe_until > g.closed_until THEN g.probe_until ELSE g.closed_until END
         FROM route_gate g WHERE g.app = slice.app AND g.route = slice.route AND g.gate > 0)
@@ -142,7 +142,7 @@ extension StoreSession {
         return loads
     }
 
-    /// Slices that wait for closed routes, counted no further than about `Limits.censusMax`.
+    /// Slices that wait for closed routes, counted up to about `Limits.censusMax`.
     func parkedCount() throws -> Int {
         let closed = try connection.all(RouteGateTable.closed(limit: Limits.routeSlicesRead), RouteGateTable.gate)
         var (count, rest) = (0, closed[...])
@@ -174,10 +174,10 @@ extension StoreSession {
 
 /// Leasing for a probe.
 extension StoreSession {
-    /// The most messages that are looked at for one probe.
+    /// The most messages that are examined for one probe.
     private static let probeStepsMax = 256
 
-    /// One slice each of a few messages behind those of the last probe, if a probe is due.
+    /// One slice from each of a few messages after those of the last probe, if a probe is due.
     func leaseProbe(_ gate: RouteGate, owner: String, until: Timestamp, now: Timestamp) throws -> [Slice] {
         let end = now + .seconds(Limits.probeSeconds)
         guard try connection.execute(RouteGateTable.beginProbe(gate.route, until: end, now: now)) == 1 else {
@@ -206,7 +206,7 @@ extension StoreSession {
                 last = next
             }
         }
-        // Where none of them had a slice, the next probe looks at others.
+        // If none of them had a slice, the next probe examines others.
         if slices.isEmpty { last = seen }
         if let last, last != gate.probed { try connection.execute(RouteGateTable.setProbed(gate.route, last)) }
         return slices

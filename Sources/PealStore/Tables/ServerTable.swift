@@ -1,10 +1,10 @@
 internal import PealCore
 
-/// `live_server` and `provider_token`: what the servers on one database know of each other.
+/// `live_server` and `provider_token`: what the servers that share a database know about each other.
 enum ServerTable {
-    /// Servers that were not seen for so long are forgotten.
+    /// Servers that were not seen for this long are forgotten.
     static let memorySeconds: Int64 = 3600
-    /// Tokens of keys that nobody uses any more are deleted.
+    /// Tokens of keys that are no longer used are deleted.
     static let tokenMemorySeconds: Int64 = 24 * 3600
 
     static func note(_ name: String, _ now: Timestamp) -> SQL {
@@ -21,7 +21,7 @@ enum ServerTable {
         """
     }
 
-    /// Where a token is sealed for.
+    /// What a sealed token is bound to.
     static func tokenPlace(_ name: String) -> String { "provider token \(name)" }
 }
 

@@ -1,6 +1,6 @@
 internal import PealCore
 
-// What doctor, metrics and explanations read of slices.
+// What doctor, metrics and explanations read about slices.
 
 extension StoreSession {
     func quarantinedSlices(limit: Int) throws -> [QuarantinedSlice] {

@@ -31,14 +31,14 @@ extension SliceTable {
         }
     }
 
-    /// The end of a lease that is written now. A write that waited for the store would otherwise extend the lease to an
-    /// instant that has passed, and another server would take it back.
+    /// The end of a lease that is written now. Otherwise a write that had to wait for the store would extend the lease
+    /// to an instant in the past, and another server would take it back.
     private static func fresh(_ end: Timestamp, _ now: Timestamp) -> Timestamp {
         max(end, now + .seconds(Limits.leaseSeconds))
     }
 
-    /// `state`, or where the message is paused or has ended and the slice would wait or be ready, what follows from
-    /// that.
+    /// `state`, or if the message is paused or has ended and the slice would wait or be ready, the state that follows
+    /// from that.
     private static func placed(after state: Slice.State) -> SQL {
         state == .waiting || state == .ready ? placed(state) : "\(state)"
     }
@@ -63,9 +63,9 @@ extension SliceTable {
             """
     }
 
-    /// Takes the slice out of work, if the lease and the cursor are still what the worker knows. One whose message has
-    /// ended goes to its end, if the cursor moves.
-    /// - Parameter keepsAnswers: Whether what is known of its devices is stored too; otherwise they are in doubt.
+    /// Quarantines the slice, if the lease and the cursor are still what the worker knows. A slice whose message has
+    /// ended becomes `ending` instead, if the cursor moves.
+    /// - Parameter keepsAnswers: Whether what is known about its devices is stored too; otherwise they are in doubt.
     static func quarantine(_ settlement: Settlement, reason: String, keepsAnswers: Bool) -> SQL {
         let quarantined: SQL = "\(code: Slice.State.quarantined)"
         let ended: SQL = """
@@ -109,7 +109,7 @@ extension SliceTable {
         """
     }
 
-    /// Inserts deferred keys as a slice of their own, a part of the settled one.
+    /// Inserts deferred keys as a separate slice, a part of the settled one.
     static func insertPart(_ deferral: Settlement.Deferral, of settlement: Settlement, now: Timestamp) -> SQL {
         let isLeased = deferral.leasedUntil != nil
         let first = deferral.keys.first ?? 0
@@ -169,7 +169,7 @@ extension StoreSession {
             let ended = try settleMessage(place, change, now: now)
             if let ended { results[change.lastIndex].messageState = ended }
         }
-        // What an earlier write applied was counted with it.
+        // What an earlier write applied was already counted with it.
         try addStatistics(zip(settlements, isNew).filter(\.1).compactMap { Self.counted($0.0, now: now) })
         return results
     }
@@ -219,8 +219,8 @@ extension StoreSession {
         return (left.route.rawValue, left.rangeStart, left.part) < (right.route.rawValue, right.rangeStart, right.part)
     }
 
-    /// What a settlement that matches no lease is answered: applied, if it is in the database already. A commit whose
-    /// answer was lost is repeated.
+    /// The result for a settlement that matches no lease: applied, if it is already in the database, because a commit
+    /// whose answer was lost is repeated.
     private func resultOfEarlierWrite(_ settlement: Settlement) throws -> Settlement.Result {
         guard try connection.value(SliceTable.applied(settlement), Int64.self) != nil else {
             return Settlement.Result(isApplied: false)
@@ -228,7 +228,7 @@ extension StoreSession {
         return Settlement.Result(isApplied: true, leasedSlices: try leasedParts(settlement))
     }
 
-    /// Makes the deferred keys slices of their own.
+    /// Turns the deferred keys into separate slices.
     /// - Returns: how many there are now, and those that stay with the worker.
     private func insertParts(_ settlement: Settlement, now: Timestamp) throws -> (count: Int, leased: [Slice]) {
         let deferrals = settlement.deferrals.filter { !$0.keys.isEmpty }
@@ -251,7 +251,7 @@ extension StoreSession {
         }
     }
 
-    /// Retires dead addresses, whoever holds the lease by now: what the provider said stays true.
+    /// Retires dead addresses, whichever process holds the lease now: what the provider said remains true.
     private func retire(_ settlement: Settlement, now: Timestamp) throws {
         guard !settlement.slice.holdsAddresses, !settlement.retirements.isEmpty else { return }
         let (app, route) = (settlement.slice.app, settlement.slice.route)

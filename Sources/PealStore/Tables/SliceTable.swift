@@ -56,7 +56,7 @@ enum SliceTable {
         """
     }
 
-    /// The lists of the message that may contain the key and are not due.
+    /// The lists of the message that may contain the key and are not due yet.
     static func waiting(for key: DeviceKey, app: AppKey, message: MessageID, route: Route) -> SQL {
         """
         SELECT ready_at, keys FROM slice
@@ -131,8 +131,8 @@ enum SliceTable {
         """
     }
 
-    /// Ends leases whose holders are gone, and puts what they may have sent in doubt. A slice of a paused message is
-    /// held, and one of an ended message ends; any other is ready again.
+    /// Ends leases whose holders are gone, and marks what they may have sent as in doubt. A slice of a paused message
+    /// is held, and one of an ended message ends; any other is ready again.
     /// - Parameter process: leases of this process have sent nothing yet.
     static func takeBack(by process: String?) -> SQL {
         """
@@ -150,7 +150,7 @@ enum SliceTable {
         """
     }
 
-    /// The next route with slices in `state`, which is `ready` or `ending`, and from when on they may be leased.
+    /// The next route with slices in `state`, which is `ready` or `ending`, and when they may be leased.
     static func nextRoute(after app: AppKey, _ route: Int64, _ state: Slice.State) -> SQL {
         let leasedFrom: SQL = state == .ready ? RouteGateTable.leasedFrom : "CAST(NULL AS BIGINT)"
         return """
@@ -166,7 +166,7 @@ enum SliceTable {
         """
     }
 
-    /// Metrics count no further than `Limits.censusMax`.
+    /// Metrics stop counting at `Limits.censusMax`.
     static func census(_ state: Slice.State) -> SQL {
         """
         SELECT COUNT(*) FROM
@@ -216,7 +216,7 @@ extension StoreSession {
         return found
     }
 
-    /// From one route to the next through the index, however many slices lie between.
+    /// Skips from one route to the next through the index, however many slices lie between.
     private func nextRoute(
         after last: ActiveRoute?, _ state: Slice.State
     ) throws -> (route: ActiveRoute, leasedFrom: Timestamp?)? {
@@ -253,8 +253,8 @@ extension StoreSession {
     /// How many slices follow their message at once.
     private static let movedAtOnce = 1000
 
-    /// Leased slices are left to their workers, who release them when they see the new state. So do those that take a
-    /// slice which has not followed yet.
+    /// Leased slices are left to their workers, which release them when they see the new state. A worker that leases a
+    /// slice that has not followed yet does the same.
     func moveSlices(app: AppKey, id: MessageID, to state: Message.State, now: Timestamp) throws {
         let piece = try movePiece(app: app, id: id, to: state, limit: Self.movedAtOnce, now: now)
         if !piece.isComplete { try leave(.slices, app: app, name: id.description, now: now) }
@@ -351,7 +351,7 @@ extension StoreSession {
     func takeBackLeases(
         endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>, by process: String?
     ) throws -> Int {
-        // Leases of other processes end by time alone.
+        // Leases of other processes end only by time.
         if now == nil, context.dialect.isShared { return 0 }
         let end = now ?? Timestamp(milliseconds: .max)
         guard !kept.isEmpty else {

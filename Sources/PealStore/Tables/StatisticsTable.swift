@@ -1,7 +1,7 @@
 internal import PealCore
 
 /// `statistics`: what was counted in each minute, over all messages of an app except tests. The Pruner sums old minutes
-/// up to hours, and old hours to days. It adds before it deletes, so every count is in exactly one row.
+/// into hours, and old hours into days. It adds before it deletes, so every count is in exactly one row.
 enum StatisticsTable {
     typealias Step = Statistics.Step
 
@@ -77,7 +77,7 @@ extension StoreSession {
         try connection.post(rows.map { StatisticsTable.add($0.value, .minute, app: $0.key.app) })
     }
 
-    /// Sums up what is old, and deletes what is very old.
+    /// Sums up old rows, and deletes very old ones.
     func pruneStatistics(_ now: Timestamp, _ limit: Int) throws -> Int {
         let minutes = now - .seconds(Limits.statisticsMinutesLifeSeconds)
         let hours = now - .seconds(Limits.statisticsHoursLifeSeconds)

@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// Who is in which topic. `device_topic` is the truth, of retired devices too; `topic_member` holds the active ones in
-/// the order in which sending reads them.
+/// The members of topics. `device_topic` is authoritative, also for retired devices; `topic_member` contains the active
+/// ones in the order in which sending reads them.
 enum SubscriptionTable {
     /// The condition that the topic `$2` of the app `$1` has not been deleted: the rows of its members remain for a
     /// while.
@@ -94,7 +94,8 @@ extension StoreSession {
         return topics
     }
 
-    /// Subscribes a device to a topic. A device that is in it already keeps its place. Retired devices join no stream.
+    /// Subscribes a device to a topic. A device that is already a member keeps its position. Retired devices join no
+    /// stream.
     func subscribe(_ row: DeviceRow, _ topic: Int64, app: AppKey, now: Timestamp) throws {
         try connection.post(
             """

@@ -14,7 +14,7 @@ enum TopicTable {
 
     static func isLiving(_ now: Timestamp) -> SQL { "(expires_at IS NULL OR expires_at > \(now))" }
 
-    /// Topics that have not expired, with or without an expiry as the search says.
+    /// Topics that have not expired, with or without an expiry as the search specifies.
     private static func matching(_ search: TopicSearch, app: AppKey, now: Timestamp) -> SQL {
         """
         FROM topic WHERE app = \(app) AND ((expires_at IS NULL AND \(search.hasExpiry != true) = 1)
@@ -140,9 +140,9 @@ extension StoreSession {
         try connection.post("UPDATE topic SET expires_at = \(expiresAt) WHERE app = \(app) AND topic = \(number)")
     }
 
-    /// Without its row a topic has no members, and its number is never given again. The Pruner deletes their rows, by
-    /// way of the members, because subscriptions are stored in the order of devices. Those of retired devices go when
-    /// the devices go or return.
+    /// Without its row, a topic has no members, and its number is never reused. The Pruner deletes the members' rows
+    /// through `topic_member`, because subscriptions are stored in the order of devices. Subscriptions of retired
+    /// devices are deleted when the devices are deleted or register again.
     func deleteTopic(app: AppKey, name: String, now: Timestamp) throws -> Bool {
         guard let number = try knownTopicNumber(app: app, name: name) else { return false }
         memo.topics[memoKey(app, name)] = nil
@@ -154,7 +154,7 @@ extension StoreSession {
     }
 }
 
-/// From names to numbers.
+/// Translates names into numbers.
 extension StoreSession {
     /// The number of the topic, which is created when it does not exist. An expired topic is deleted with its members:
     /// a subscription to its name means a new topic.

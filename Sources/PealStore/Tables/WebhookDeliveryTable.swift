@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// `webhook_delivery`: the requests made of events, kept for a while; their bodies only as long as they may be sent
-/// again.
+/// `webhook_delivery`: the requests that were made from events, kept for a while; their bodies are kept only while they
+/// may be sent again.
 enum WebhookDeliveryTable {
     typealias State = WebhookDelivery.State
 
@@ -40,7 +40,7 @@ enum WebhookDeliveryTable {
         """
     }
 
-    /// Pending, due, and leased by nobody.
+    /// Pending, due and not leased.
     private static func free(_ place: WebhookReference, _ now: Timestamp) -> SQL {
         """
         state = \(code: State.pending) AND \(WebhookTable.place(place)) AND next_at <= \(now) AND lease_until <= \(now)

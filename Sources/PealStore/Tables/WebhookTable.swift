@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// `webhook`: where an app's events are sent, with the sealed secret that proves who sends them.
+/// `webhook`: where an app's events are sent, with the sealed secret that authenticates the sender.
 enum WebhookTable {
     static let columns: Columns = "app, webhook, name, url, kind, sealed, created_at, changed_at, disabled_at"
 
@@ -77,7 +77,7 @@ extension StoreSession {
         return true
     }
 
-    /// How many events and deliveries are silenced at once.
+    /// How many events and deliveries are dropped at once.
     private static let silencedAtOnce = 1000
 
     func disableWebhook(_ place: WebhookReference, now: Timestamp) throws {

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// `word`: texts that many devices share, stored once and named by a number. 0 stands for none.
+/// `word`: texts that many devices share, stored once and referred to by a number. 0 means none.
 enum WordTable {
     enum Kind: Int64, SQLStorable {
         case locale = 1
@@ -42,7 +42,7 @@ extension StoreSession {
         return try connection.value("SELECT name FROM word WHERE number = \(number)")
     }
 
-    /// The numbers of the locales that a range of RFC 4647 matches. Reads every locale that devices ever named.
+    /// The numbers of the locales that a language range (RFC 4647) matches. Reads every locale that devices ever named.
     func localeNumbers(in range: String) throws -> Set<Int64> {
         var numbers: Set<Int64> = []
         try connection.scan(WordTable.all(.locale)) { row in

@@ -1,7 +1,7 @@
 @_exported public import Foundation
 public import UserNotifications
 
-// The shape of Apple's frameworks as far as the guide for iPhones sees it: enough to type-check its code.
+// Stubs of Apple's frameworks as far as the iPhone guide uses them: enough to type-check its code.
 @MainActor open class UIResponder: NSObject {}
 @MainActor public protocol UIApplicationDelegate: AnyObject {
     func application(

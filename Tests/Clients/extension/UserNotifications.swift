@@ -1,6 +1,6 @@
 import Foundation
 
-// The shape of Apple's framework as far as a notification service extension sees it: enough to compile and run one.
+// Stubs of Apple's framework as far as a notification service extension uses it: enough to compile and run one.
 
 open class UNNotificationContent: NSObject {
     open var userInfo: [AnyHashable: Any] = [:]

@@ -1,7 +1,7 @@
 import Foundation
 import UserNotifications
 
-/// Gives one push to the extension, tells what it hands over and how often: `push JSON-of-userInfo [seconds]`.
+/// Passes one push to the extension, and prints what it delivers and how often: `push JSON-of-userInfo [seconds]`.
 func run() throws {
     let arguments = CommandLine.arguments
     let content = UNNotificationContent()

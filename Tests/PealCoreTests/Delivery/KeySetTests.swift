@@ -2,7 +2,7 @@ import PealCore
 import Testing
 
 @Suite("KeySet") struct KeySetTests {
-    /// A set of keys by both means, drawn at random.
+    /// A random set of keys in both representations.
     private func pair(
         _ range: ClosedRange<DeviceKey>, _ count: Int, _ generator: inout SeededGenerator
     ) -> (KeySet, Set<DeviceKey>) {

@@ -87,7 +87,7 @@ import Testing
         #expect(!flight.snapshot.isComplete)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await flight.wait() }
-            // A wake that comes before the wait is lost by contract, so it is given until the waiter is gone.
+            // By contract, a wake-up before the wait is lost, so it is repeated until the waiter has returned.
             group.addTask {
                 while !Task.isCancelled {
                     flight.wake()

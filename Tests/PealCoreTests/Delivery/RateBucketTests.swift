@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Rates")
 struct RateBucketTests {
-    /// Asks every `step` milliseconds for a minute. Returns how many were let through in all, and at most in a second.
+    /// Asks every `step` milliseconds for a minute. Returns how many were allowed in total, and at most in a second.
     private func minute(_ perSecond: Int64, wanted: Int, step: Int64) -> (all: Int, second: Int) {
         var bucket = RateBucket(perSecond: perSecond, busyUntil: 0)
         var grants: [(at: Int64, count: Int)] = []

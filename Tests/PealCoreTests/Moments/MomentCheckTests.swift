@@ -1,8 +1,8 @@
 import PealCore
 import Testing
 
-/// Every state that two devices, the server's clock, a cancellation and a network that loses, doubles and reorders can
-/// bring about, with the server's own transitions.
+/// Every state that two devices, the server's clock, a cancellation and a network that loses, duplicates and reorders
+/// packets can reach, with the server's real transitions.
 @Suite("Every course of a moment")
 struct MomentCheckTests {
     private enum Phone: Hashable { case held, asked, intent, displayed, shown, gone }
@@ -87,7 +87,7 @@ struct MomentCheckTests {
         case .grant(let phone): if world.phones[phone] == .asked { next.phones[phone] = .intent }
         case .deny(let phone): if world.phones[phone] == .asked { next.phones[phone] = .gone }
         case .alert(let phone):
-            // The extension looks into the ledger, and behind an intent into the notification centre.
+            // The extension checks the ledger and, after an intent, the notification centre.
             if world.phones[phone] != .shown, world.phones[phone] != .displayed {
                 next.alerts += 1
                 isServers = true
@@ -115,7 +115,7 @@ struct MomentCheckTests {
         return [Move(world: next, isServers: false)]
     }
 
-    /// Whether the server alone gets it to somebody, whatever packets are lost.
+    /// Whether the server alone delivers it to a device, whatever packets are lost.
     private static func isAttempted(_ world: World) -> Bool {
         var seen: Set<World> = [world]
         var open = [world]
@@ -142,7 +142,8 @@ struct MomentCheckTests {
             if world.alerts > 0, world.cancellation == .done { afterCancel += 1 }
             open += Self.moves(world).map(\.world).filter { seen.insert($0).inserted }
         }
-        // A late cancellation asks the claimant to forget it, so only who was not cancelled at all must be tried.
+        // A late cancellation asks the claiming device to drop it, so only moments without any cancellation must be
+        // tried.
         let lost = seen.count { $0.cancellation == .none && !Self.isAttempted($0) }
         #expect(seen.count > 500)
         #expect(doubled == 0)

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 @Suite("Randomness") struct RandomnessTests {
-    /// Gives the same word again and again: the extremes show which bits are forced.
+    /// Returns the same word every time: the extremes show which bits are fixed.
     private struct Constant: Randomness {
         let word: UInt64
         func next() -> UInt64 { word }

@@ -4,7 +4,7 @@ import PealStore
 import PealTesting
 import Testing
 
-/// A store with one app and its credential, a scripted push network, and a clock that stands until it is moved.
+/// A store with one app and its credential, a scripted push network, and a manual clock.
 struct DeliveryFixture: Sendable {
     struct TooSlow: Error {}
 
@@ -72,7 +72,7 @@ struct DeliveryFixture: Sendable {
             expiresAt: life.end)
     }
 
-    /// Makes a message durable as the API does; a small one is handed to `engine`.
+    /// Stores a message as the API does; a small one is passed to `engine`.
     @discardableResult
     func accept(_ draft: MessageDraft, engine: DeliveryService? = nil) async throws -> MessageID {
         let (owner, now, app) = (engine?.owner, now, app)
@@ -97,7 +97,7 @@ struct DeliveryFixture: Sendable {
             options: options)
     }
 
-    /// Runs `service` while `body` does, then stops it as a signal does and awaits its end.
+    /// Runs `service` while `body` runs, then stops it as a signal would and waits for its end.
     func running(_ service: DeliveryService, _ body: () async throws -> Void) async throws {
         let run = Task { await service.run() }
         do { try await body() } catch {
@@ -128,7 +128,7 @@ struct DeliveryFixture: Sendable {
         }
     }
 
-    /// The device as it is stored.
+    /// The device as stored.
     func device(_ number: Int) async throws -> Device? {
         try await store.read { [app] in try $0.device(app: app, id: Self.deviceID(number)) }
     }
@@ -150,7 +150,7 @@ struct DeliveryFixture: Sendable {
         throw TooSlow()
     }
 
-    /// Moves the clock by `seconds`, one at a time, and lets the services turn to each.
+    /// Moves the clock by `seconds`, one at a time, and lets the services react to each.
     func pass(seconds: Int) async throws {
         for _ in 0..<seconds {
             time.advance(by: .seconds(1))
@@ -158,10 +158,10 @@ struct DeliveryFixture: Sendable {
         }
     }
 
-    /// Moves the clock in steps until `condition` holds. Unless `isWorkUnderWay` is set, the clock stands while slices
-    /// are worked on, because on a busy machine their leases would end before their workers run. It always stands while
-    /// a write waits for its disk. Now and then it moves a little all the same: with PostgreSQL, a ready slice whose
-    /// row was locked is only looked for again after a time.
+    /// Moves the clock in steps until `condition` holds. Unless `isWorkUnderWay` is set, the clock does not move while
+    /// slices are worked on, because on a busy machine their leases would expire before their workers run. It never
+    /// moves while a write waits for the disk. From time to time it moves a little nevertheless: with PostgreSQL, a
+    /// ready slice whose row was locked is searched for again only after some time.
     func drive(
         by step: Duration = .milliseconds(250), isWorkUnderWay: Bool = false, until condition: () async throws -> Bool
     ) async throws {
@@ -178,7 +178,8 @@ struct DeliveryFixture: Sendable {
         throw TooSlow()
     }
 
-    /// Lets woken services read and write: returns after the writes that they had begun by then, however slow the disk.
+    /// Lets woken services read and write: returns after the writes that they have begun until then, however slow the
+    /// disk is.
     private func settle() async throws {
         for _ in 0..<2 {
             try await Task.sleep(for: .milliseconds(2))

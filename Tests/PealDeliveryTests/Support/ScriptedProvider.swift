@@ -1,12 +1,12 @@
 import PealCore
 import Synchronization
 
-/// A push network that answers as a test says, at once or when the test lets it.
+/// A push network that answers as a test specifies, at once or when the test allows it.
 final class ScriptedProvider: Provider {
     /// What happens to one device's request.
     enum Reply: Sendable {
         case answer(ProviderAnswer)
-        /// It is begun and gets no answer before `answerOpen`.
+        /// It begins and gets no answer before `answerOpen`.
         case silence
         /// It never begins.
         case unsent(String)
@@ -21,7 +21,7 @@ final class ScriptedProvider: Provider {
     struct Request: Sendable {
         let message: MessageID
         let key: DeviceKey
-        /// Sends to this key before, of this message.
+        /// The number of earlier sends of this message to this key.
         let earlier: Int
         let lane: Slice.Lane
         let route: Route
@@ -123,7 +123,7 @@ final class ScriptedProvider: Provider {
     /// Holds pages back until `release`.
     func hold() { state.withLock { $0.isHolding = true } }
 
-    /// Works on the pages that wait. With `andHold`, later ones wait again.
+    /// Processes the waiting pages. With `andHold`, later ones wait again.
     func release(andHold: Bool = false) {
         let held = state.withLock { state in
             state.isHolding = andHold
@@ -133,7 +133,7 @@ final class ScriptedProvider: Provider {
         for order in held { work(order) }
     }
 
-    /// Answers every request that was met with silence.
+    /// Answers every request that has had no answer.
     func answerOpen(_ answer: ProviderAnswer = .accepted, limit: Int = .max) {
         let open = state.withLock { state in
             defer { state.open.removeFirst(min(limit, state.open.count)) }

@@ -1,7 +1,7 @@
 import PealCore
 import Synchronization
 
-/// A store from which a process can be cut off, as if it had died: nothing it writes arrives from then on.
+/// A store from which a process can be cut off, as if it had died: nothing that it writes afterwards arrives.
 final class SeveredStore: Store {
     private let store: any Store
     private let isCut = Mutex(false)
@@ -10,7 +10,7 @@ final class SeveredStore: Store {
 
     func cut() { isCut.withLock { $0 = true } }
 
-    /// Lets writes through again, as after an outage.
+    /// Accepts writes again, as after an outage.
     func restore() { isCut.withLock { $0 = false } }
 
     private func check() throws {

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The client of single requests")
 struct OutboundClientTests {
-    /// Sends one request with a client of its own.
+    /// Sends one request with a new client.
     private func send(
         _ request: OutboundRequest, _ change: (inout OutboundClient.Options) -> Void = { _ in }
     ) async throws -> Result<OutboundReply, OutboundFailure> {

@@ -5,16 +5,16 @@ import PealCore
 
 @testable import PealProviders
 
-/// Opens connections to a server that lives in the test, on an event loop that goes on only when it is told: whole days
-/// pass in moments, and always in the same way. To be used from one thread.
-final class EmbeddedPeer: Connecting, @unchecked Sendable {  // The test's one thread alone ever touches it.
+/// Opens connections to a server inside the test, on an event loop that the test advances: whole days pass in moments,
+/// and always in the same way. Must be used from one thread.
+final class EmbeddedPeer: Connecting, @unchecked Sendable {  // Only the test's thread uses it.
     /// What one connection saw.
     struct Connection {
         let channel: EmbeddedChannel
         var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
         var input = ByteBuffer()
         var hasPreface = false
-        /// Values of `authorization`, one a request.
+        /// Values of `authorization`, one for each request.
         var authorizations: [String] = []
         var pings = 0
         var openNow = 0
@@ -25,11 +25,11 @@ final class EmbeddedPeer: Connecting, @unchecked Sendable {  // The test's one t
     let loop = EmbeddedEventLoop()
     var group: any EventLoopGroup { loop }
     private(set) var connections: [Connection] = []
-    /// Streams that a connection may have open, as its first SETTINGS say.
+    /// Streams that a connection may have open according to its first SETTINGS.
     var streamsMax: UInt32 = 100
-    /// Whether requests are answered at once; else when `letGo` is called.
+    /// Whether requests are answered at once; otherwise when `letGo` is called.
     var answersRequests = true
-    /// Whether a connection's first request is answered at once nevertheless.
+    /// Whether a connection's first request is answered at once in any case.
     var answersFirst = true
     private var held: [(number: Int, streamID: UInt32)] = []
     var answersPings = true
@@ -48,7 +48,7 @@ final class EmbeddedPeer: Connecting, @unchecked Sendable {  // The test's one t
 
     var openCount: Int { connections.count { $0.channel.isActive } }
 
-    /// Reads what the connections wrote and answers it, until nothing more comes.
+    /// Reads what the connections wrote and answers it, until nothing more arrives.
     func serve() throws {
         var isBusy = true
         while isBusy {
@@ -58,7 +58,7 @@ final class EmbeddedPeer: Connecting, @unchecked Sendable {  // The test's one t
         }
     }
 
-    /// Accepts what was held back.
+    /// Accepts the requests that were held back.
     func letGo() throws {
         answersRequests = true
         let all = held

@@ -1,7 +1,7 @@
 import Foundation
 import PealTesting
 
-/// A server that nobody here wrote, on a free port of the loopback interface, gone with this object.
+/// A third-party server on a free port of the loopback interface. It ends with this object.
 final class ForeignServer {
     let port: Int
     let directory: TestDirectory
@@ -18,8 +18,8 @@ final class ForeignServer {
     }
 
     /// nghttp2's server: strict about headers, answers 404 to every path that is not a file.
-    /// - Parameter arguments: as `-m 7` for the stream limit, `-w 10` for windows of 2¹⁰ − 1, `-c` for the header
-    /// table.
+    /// - Parameter arguments: such as `-m 7` for the stream limit, `-w 10` for windows of 2¹⁰ − 1, `-c` for the header
+    ///   table.
     static func nghttpd(_ arguments: [String] = []) throws -> ForeignServer {
         let port = try LoopbackPort.free()
         let directory = try TestDirectory.certificates()
@@ -30,9 +30,9 @@ final class ForeignServer {
     }
 
     /// - Parameters:
-    ///   - server: directives of the server block; `$uri` answers 200 unless they say otherwise.
+    ///   - server: directives of the server block; by default every URI gets 200.
     ///   - logsPaths: whether each request's path goes to `access.log`.
-    ///   - format: of the lines there.
+    ///   - format: the format of its lines.
     static func nginx(
         _ server: String, location: String = "return 200;", logsPaths: Bool = false,
         format: String = "$http_apns_id $uri $http_apns_expiration"
@@ -64,7 +64,7 @@ final class ForeignServer {
             ["-p", directory.path, "-e", directory.file("error.log"), "-c", directory.file("nginx.conf")])
     }
 
-    /// The lines of its access log, once there are as many: it is written after the answer.
+    /// The lines of its access log, once there are this many: nginx writes it after the answer.
     func log(lines count: Int) throws -> [String] {
         var lines: [String] = []
         for _ in 0..<3000 {

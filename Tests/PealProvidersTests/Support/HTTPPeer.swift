@@ -4,7 +4,7 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// An HTTP/1.1 server that does with each request what a test says.
+/// An HTTP/1.1 server that handles each request as a test specifies.
 final class HTTPPeer: Sendable {
     struct Request: Sendable {
         let method: HTTPMethod
@@ -94,7 +94,7 @@ final class HTTPPeer: Sendable {
     var heldAtOnceMax: Int { state.value.withLock { $0.heldAtOnceMax } }
     var openConnections: Int { state.value.withLock { $0.open } }
 
-    /// Answers what is held, and what is yet to come at once.
+    /// Answers the held requests, and later ones at once.
     func release() {
         let held = state.change { state in
             state.isReleased = true
@@ -104,10 +104,10 @@ final class HTTPPeer: Sendable {
         for answer in held { answer() }
     }
 
-    /// Returns once so many requests came.
+    /// Returns once this many requests have arrived.
     func received(_ count: Int) async { await wait { requests, _ in requests >= count } }
 
-    /// Returns once so many requests are held.
+    /// Returns once this many requests are held.
     func holding(_ count: Int) async { await wait { _, held in held >= count } }
 
     private func wait(_ condition: @escaping @Sendable (Int, Int) -> Bool) async {

@@ -3,15 +3,14 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Ports for servers that must be told theirs before they listen.
+/// Ports for servers that need a fixed port before they listen.
 enum LoopbackPort {
-    /// Below those that systems give to outgoing connections and to whoever asks for any: nobody takes one by chance
-    /// before its server has it.
+    /// Below the ephemeral range, so that no other program gets the port at random before its server listens on it.
     private static let range = 20_000..<32_000
-    /// How many were tried; another process begins elsewhere.
+    /// How many were tried. Another process starts at a different port.
     private static let tries = Mutex(Int(ProcessInfo.processInfo.processIdentifier) &* 7919)
 
-    /// A port where nobody listens, another one at every call.
+    /// A port on which nothing listens, a different one at every call.
     static func free() throws -> Int {
         for _ in range {
             let number = tries.withLock { tries in
@@ -28,8 +27,8 @@ enum LoopbackPort {
         throw TestFailure("no port is free")
     }
 
-    /// Returns once somebody listens.
-    /// - Parameter isRunning: whether the one who will is there: false ends the wait.
+    /// Returns once a program listens on the port.
+    /// - Parameter isRunning: whether the program that will listen is running: false ends the wait.
     static func waitForListener(_ port: Int, while isRunning: () -> Bool = { true }) throws {
         for _ in 0..<3000 where isRunning() {
             let attempt = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -43,7 +42,7 @@ enum LoopbackPort {
         throw TestFailure("nobody listens on \(port)")
     }
 
-    /// Twenty milliseconds for another process to go on.
+    /// Twenty milliseconds, so that another process can continue.
     static func pause() {
         try? MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: .milliseconds(20)) {}.futureResult.wait()
     }

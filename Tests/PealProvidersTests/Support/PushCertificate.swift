@@ -4,15 +4,15 @@ import PealTesting
 
 @testable import PealProviders
 
-/// A client certificate such as Apple makes, which is its own authority.
+/// A self-signed client certificate like Apple's.
 struct PushCertificate {
-    /// What stands in it.
+    /// Its content.
     struct Draft {
         /// The subject's UID; nil = none.
         var userID: String? = "com.example.app"
         /// The extension of topics; empty = none.
         var topics: [String] = []
-        /// Apple's marks: `6.3.1` is development, `6.3.2` production.
+        /// Apple's environment extensions: `6.3.1` is development, `6.3.2` production.
         var marks = ["6.3.1", "6.3.2"]
         var keyArguments = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
     }
@@ -53,7 +53,7 @@ struct PushCertificate {
         Credential.APNsCertificate(identity: identity, bundleID: bundleID)
     }
 
-    /// As `openssl pkcs12 -export` makes it.
+    /// In the format of `openssl pkcs12 -export`.
     func archive(passphrase: String = "secret", _ arguments: [String] = []) throws -> [UInt8] {
         let file = directory.file("identity.p12")
         try Self.openSSL(

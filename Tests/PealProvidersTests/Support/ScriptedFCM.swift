@@ -4,9 +4,9 @@ import Synchronization
 
 @testable import PealProviders
 
-/// A scripted server that reads requests whole and answers each as a function says.
+/// A scripted server that reads complete requests and answers each with the result of a function.
 final class ScriptedFCM: Sendable {
-    /// One request as it came.
+    /// One request as received.
     struct Request: Sendable {
         var headers: [String: String]
         var body: String

@@ -5,15 +5,15 @@ import Synchronization
 
 @testable import PealProviders
 
-/// A TLS server that does whatever a test says to the frames that come.
+/// A TLS server that reacts to incoming frames as a test specifies.
 final class ScriptedServer: Sendable {
-    /// One connection, in the eyes of a script.
+    /// One connection, as a script sees it.
     struct Connection {
         /// Counted from 0.
         let number: Int
         let write: ([UInt8]) -> Void
         let close: () -> Void
-        /// Reads nothing more for that time.
+        /// Stops reading for this long.
         let pause: (TimeAmount) -> Void
     }
 
@@ -100,7 +100,7 @@ final class ScriptedServer: Sendable {
                 script(connection, nil)
             }
             frames += WireFrame.parse(&input)
-            // Writing and closing may bring further octets while a script runs.
+            // Writing and closing may deliver further bytes while a script runs.
             guard !isRunning else { return }
             isRunning = true
             while !frames.isEmpty { script(connection, frames.removeFirst()) }

@@ -1,7 +1,7 @@
 import Foundation
 import PealTesting
 
-/// A directory of its own, gone with this object.
+/// A temporary directory, which is deleted with this object.
 final class TestDirectory: Sendable {
     let path: String
 
@@ -14,7 +14,7 @@ final class TestDirectory: Sendable {
 
     func file(_ name: String) -> String { path + "/" + name }
 
-    /// With `cert.pem` and `key.pem` for localhost and 127.0.0.1; the certificate is its own authority.
+    /// Contains `cert.pem` and `key.pem` for localhost and 127.0.0.1; the certificate is self-signed.
     static func certificates(names: String = "DNS:localhost,IP:127.0.0.1") throws -> TestDirectory {
         let directory = try TestDirectory()
         let status = try ChildProgram.run(

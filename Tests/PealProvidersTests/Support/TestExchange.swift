@@ -8,7 +8,7 @@ import PealCore
 
 let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-/// Takes addresses for URIs, posts the notification's body to them, and accepts 200.
+/// Treats addresses as URIs, posts the notification's body to them, and accepts 200.
 struct TestExchange: RequestExchange {
     var refuses: @Sendable (RequestSubject) -> RequestRefusal? = { _ in nil }
     var judges: @Sendable (OutboundReply, RequestSubject) -> RequestJudgement = { reply, _ in
@@ -55,7 +55,7 @@ func requestOrder(
         variants: Array(repeating: 0, count: addresses.count), lane: lane, deadline: deadline, control: control)
 }
 
-/// A client for tests, with short patience.
+/// A client for tests, with short time-outs.
 func testClient(
     time: any TimeSource = ManualTime(), originsMax: Int = Limits.outboundOriginsMax,
     _ change: (inout OutboundClient.Options) -> Void = { _ in }

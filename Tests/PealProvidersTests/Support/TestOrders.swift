@@ -4,7 +4,7 @@ import Testing
 
 @testable import PealProviders
 
-/// A credential whose key is made for the test.
+/// A credential whose key is generated for the test.
 let testCredential = Credential.APNsToken(
     keyID: "KEY1234567", teamID: "TEAM123456", privateKey: P256.Signing.PrivateKey().pemRepresentation,
     bundleID: "com.example.app")
@@ -49,7 +49,7 @@ func testOrder(
 }
 
 extension PageFlight {
-    /// Waits until every device is answered.
+    /// Waits until every device has an answer.
     func completed() async -> Snapshot {
         while !snapshot.isComplete { await wait() }
         return snapshot
@@ -57,7 +57,7 @@ extension PageFlight {
 }
 
 extension PageFlight.Snapshot {
-    /// How many devices had which answer, written `result reason`.
+    /// The number of devices by answer, in the form `result reason`.
     var tally: [String: Int] {
         var tally: [String: Int] = [:]
         for index in isAnswered.indices where isAnswered[index] {

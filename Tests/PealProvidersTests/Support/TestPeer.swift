@@ -4,12 +4,12 @@ import PealCore
 
 @testable import PealProviders
 
-/// A frame as it went over the wire.
+/// A frame as sent over the wire.
 struct WireFrame: Hashable {
     let header: HTTP2Frame.Header
     let payload: [UInt8]
 
-    /// Takes every whole frame off the front.
+    /// Removes every complete frame from the front.
     static func parse(_ buffer: inout ByteBuffer) -> [WireFrame] {
         var frames: [WireFrame] = []
         while let header = HTTP2Frame.Header(peeking: buffer),
@@ -50,7 +50,7 @@ enum ServerFrame {
         frame(HTTP2Frame.Kind.headers, flags: (ends ? 1 : 0) | (endHeaders ? 4 : 0), stream: stream, block)
     }
 
-    /// A header block with a literal status, nothing indexed.
+    /// A header block with a literal status and no indexed fields.
     static func status(_ status: Int, _ fields: [(String, String)] = []) -> [UInt8] {
         var block: [UInt8] = [0x08, 3] + Array(String(status).utf8)
         for (name, value) in fields {
@@ -76,7 +76,7 @@ enum ServerFrame {
     }
 }
 
-/// The state machine between a test's hands.
+/// The state machine under the control of a test.
 struct StateFixture {
     var state: HTTP2ConnectionState
     var out = ByteBuffer()

@@ -1,11 +1,11 @@
 import CryptoExtras
 import PealCore
 
-/// Made once for the run: RSA keys take their time.
+/// Generated once per run, because generating RSA keys is slow.
 let testRSAKey = makeKey(.bits2048)
 let testSmallRSAKey = makeKey(.init(bitCount: 1024))
 
-/// A service account whose key is made for the run.
+/// A service account whose key is generated for the run.
 let testServiceAccount = Credential.FCMServiceAccount(
     projectID: "example-project", clientEmail: "push@example-project.iam.gserviceaccount.com", privateKeyID: "abc123",
     privateKey: testRSAKey.pkcs8PEMRepresentation, tokenURI: "https://oauth2.googleapis.com/token")

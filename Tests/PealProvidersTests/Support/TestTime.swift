@@ -2,7 +2,7 @@ import Foundation
 import PealCore
 import Synchronization
 
-/// A clock that stands still until it is moved.
+/// A clock that moves only when a test moves it.
 final class ManualTime: TimeSource {
     private let state: Mutex<(now: Timestamp, uptime: Duration)>
 
@@ -26,14 +26,14 @@ final class ManualTime: TimeSource {
     func sleep(for duration: Duration) async throws { advance(duration) }
 }
 
-/// Real clocks, for tests with real connections; the wall clock starts where the test says.
+/// Real clocks, for tests with real connections; the test sets the start of the wall clock.
 struct RealTime: TimeSource {
     private let start = ContinuousClock.now
     private let startedAt: Timestamp
 
     init(now: Timestamp = Timestamp(seconds: 1_800_000_000)) { startedAt = now }
 
-    /// The time that a peer would tell.
+    /// The time that a peer would report.
     static var ofSystem: RealTime {
         RealTime(now: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)))
     }

@@ -3,7 +3,8 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A token endpoint over plain HTTP on loopback: answers as told, in order, then with a grant; keeps what was asked.
+/// A token endpoint over plain HTTP on loopback: gives the specified answers in order, then a grant, and records the
+/// requests.
 final class TokenServer: Sendable {
     typealias Reply = (status: Int, body: String)
 

@@ -17,7 +17,7 @@ struct GuardedHostsTests {
         let hosts = hosts(resolver)
         let first = GuardedHosts.Finding.address(try #require(IPAddress("93.184.216.34")))
         #expect(await hosts.find("up.example.org") == first)
-        // The name stands for something else by now: whoever asks gets the checked address all the same.
+        // The name now resolves to another address, but callers still get the checked one.
         #expect(await hosts.find("up.example.org") == first)
         #expect(resolver.count == 1)
         time.advance(.seconds(60))

@@ -29,7 +29,7 @@ struct PinnedClientsTests {
         let clients = try clients(certificates)
         let url = "https://localhost:\(peer.port)/x"
         #expect(await outcome(clients, OutboundRequest(url: url, address: IPAddress("127.0.0.1"))) == .success(201))
-        // The name leads to the peer, the address that was checked does not.
+        // The name resolves to the peer, but the checked address is another one.
         #expect(
             await outcome(clients, OutboundRequest(url: url, address: IPAddress("127.0.0.2")))
                 == .failure(.unreachable("NoConnection")))

@@ -3,7 +3,7 @@ import PealCore
 
 @testable import PealProviders
 
-/// A browser with a subscription of its own: gives out the address, and reads what is sent to it.
+/// A browser with its own subscription: provides the address, and decrypts what is sent to it.
 struct TestBrowser: Sendable {
     let key: P256.KeyAgreement.PrivateKey
     let secret: [UInt8]

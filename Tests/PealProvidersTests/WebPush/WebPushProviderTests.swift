@@ -13,7 +13,7 @@ struct WebPushProviderTests {
         _ certificates: TestDirectory, hosts: [String], isOpen: Bool = false,
         resolver: any HostResolver = ScriptedResolver([])
     ) -> WebPushProvider {
-        // It stands, so that what is left of a life is known.
+        // It does not move, so that the remaining lifetime is known.
         let time = ManualTime()
         return WebPushProvider(
             configuration: WebPushConfiguration(
@@ -87,7 +87,7 @@ struct WebPushProviderTests {
         #expect(answers == [0: ProviderAnswer(.verdict(.stopApp), reason: "BadJwtToken", status: 403)])
         #expect(Set(requests.compactMap { $0["authorization"] }).count == 2)
         #expect(requests.count == 2)
-        // A salt seen twice under one key would give the text away.
+        // A salt that is used twice with one key would reveal the text.
         #expect(Set(requests.map { Array($0.body.prefix(86)) }).count == 2)
     }
 

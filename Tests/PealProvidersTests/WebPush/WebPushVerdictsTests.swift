@@ -9,7 +9,7 @@ struct WebPushVerdictsTests {
     private static let doubtful = Verdict.retireAddress(since: nil, isSuspicious: true)
     private static let held = Verdict.holdAddress(after: .seconds(60))
 
-    /// Status, body, the word for it, what it means.
+    /// Status, body, reason, verdict.
     static let rows: [(Int, String, String, Verdict)] = [
         (200, "", "", .accepted), (201, "", "", .accepted), (202, "", "", .accepted), (204, "", "", .accepted),
         (299, #"{"reason":"Whatever"}"#, "Whatever", .accepted),
@@ -64,7 +64,7 @@ struct WebPushVerdictsTests {
         (403, #"{"reason":"SomethingNew"}"#, "SomethingNew", .refreshCredential),
         (500, "", "", .retry(after: nil)), (502, "<html>", "", .retry(after: nil)), (503, "", "", .retry(after: nil)),
         (599, #"{"reason":"SomethingNew"}"#, "SomethingNew", .retry(after: nil)),
-        // What is no word of theirs.
+        // Bodies without a valid reason.
         (410, #"{"reason":"Gone\nfor ever"}"#, "", dead), (410, #"{"reason":""}"#, "", dead),
         (400, #"{"errno":"110"}"#, "", .rejectMessage), (400, "[110]", "", .rejectMessage),
     ]

@@ -103,7 +103,7 @@ struct MPNSProviderTests {
     }
 }
 
-/// Certificates are made by the real clock.
+/// Certificates are created with the real clock.
 enum SystemTimeOfTest {
     static var now: Timestamp { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
 }

@@ -5,7 +5,7 @@ import Synchronization
     import FoundationXML
 #endif
 
-/// libxml2, as somebody else's opinion of a document.
+/// libxml2, as an independent parser.
 final class XMLReader: NSObject, XMLParserDelegate {
     /// What it read: every element with its attributes, and all text.
     struct Outline: Equatable {

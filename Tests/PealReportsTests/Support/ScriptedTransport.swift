@@ -2,7 +2,7 @@ import PealCore
 import PealReports
 import Synchronization
 
-/// A transport whose answers a test decides.
+/// A transport whose answers are determined by a test.
 final class ScriptedTransport: WebhookTransport {
     private let script: @Sendable (WebhookRequest) async -> WebhookAnswer
     private let seen = Mutex<[WebhookRequest]>([])

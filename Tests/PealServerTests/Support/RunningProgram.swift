@@ -1,7 +1,7 @@
 import Foundation
 import PealTesting
 
-/// A program of this package in a process of its own.
+/// A program of this package in a separate process.
 final class RunningProgram: Sendable {
     private let child: ChildProgram
 
@@ -31,7 +31,7 @@ final class RunningProgram: Sendable {
     /// Waits until it exits. Returns the exit code.
     func end() async throws -> Int32 { try await child.waitForExit() }
 
-    /// A figure of `/proc/PID/status` in megabytes, such as `VmHWM`, the peak of resident memory.
+    /// A value of `/proc/PID/status` in megabytes, such as `VmHWM`, the peak of resident memory.
     func memoryMegabytes(_ name: String) throws -> Double {
         let text = try String(contentsOfFile: "/proc/\(child.processID)/status", encoding: .utf8)
         let line = text.split(separator: "\n").first { $0.hasPrefix("\(name):") }

@@ -4,7 +4,7 @@ import NIOHTTP1
 import PealCore
 import Testing
 
-/// A running `peal serve` and a client to it.
+/// A running `peal serve` and a client for it.
 struct RunningServer: Sendable {
     let program: RunningProgram
     let address: String

@@ -6,7 +6,7 @@ import PealCore
 import PealTesting
 import Testing
 
-/// A simulator and servers on loopback, each a process of its own, in a directory that is deleted after the test.
+/// A simulator and servers on loopback, each in a separate process, in a directory that is deleted after the test.
 final class ServerFixture: Sendable {
     static let adminToken = "test-admin-token-0123456789abcdef"
 
@@ -14,7 +14,7 @@ final class ServerFixture: Sendable {
     let simulator: RunningProgram
     let controlURL: String
     private let settings: JSON
-    /// Where the servers' store is.
+    /// The place of the servers' store.
     private let store: [String: String]
 
     /// - Parameter environment: of the simulator.
@@ -104,7 +104,7 @@ final class ServerFixture: Sendable {
         }
     }
 
-    /// Replaces the rules by which the simulator answers, as YAML.
+    /// Replaces the simulator's fault rules, given as YAML.
     func setFaults(_ script: String) async throws {
         var request = HTTPClientRequest(url: "\(controlURL)/script")
         request.method = .POST

@@ -1,6 +1,6 @@
 import Foundation
 
-// The shape of Apple's framework as far as the SDK sees it: enough to type-check its code for Apple's systems.
+// Stubs of Apple's framework as far as the SDK uses it: enough to type-check its code for Apple's systems.
 open class UNNotificationContent: NSObject, @unchecked Sendable {
     open var userInfo: [AnyHashable: Any] { [:] }
     override open func mutableCopy() -> Any { UNMutableNotificationContent() }
