@@ -9,6 +9,7 @@ package import PealCore
 internal import PealDelivery
 internal import PealLearning
 internal import PealNetwork
+internal import PealPostgres
 internal import PealProviders
 internal import PealReports
 internal import PealSQLite
