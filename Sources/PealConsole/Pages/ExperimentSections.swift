@@ -249,7 +249,7 @@ extension Texts {
         let tenths = Int((abs(value) * 1000).rounded())
         let whole = number(tenths / 10)
         let text = tenths >= 1000 ? whole : "\(whole)\(language == .english ? "." : ",")\(tenths % 10)"
-        return "\(tenths == 0 ? "±" : value < 0 ? "−" : "+")\(text) %"
+        return "\(tenths == 0 ? "±" : value < 0 ? "−" : "+")\(text)\u{A0}%"
     }
 
     /// A class of `ExperimentFacts.delayLimits`.
