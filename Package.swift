@@ -85,8 +85,8 @@ let package = Package(
         .target(
             name: "PealServer",
             dependencies: [
-                "PealAPI", "PealConsole", "PealCore", "PealDelivery", "PealNetwork", "PealPostgres", "PealProviders",
-                "PealReports",
+                "PealAPI", "PealConsole", "PealCore", "PealDelivery", "PealLearning", "PealNetwork", "PealPostgres",
+                "PealProviders", "PealReports",
                 "PealSQLite", "PealStore", configuration, crypto, hummingbird, hummingbirdCore, hummingbirdTLS,
                 hummingbirdHTTP2,
                 httpTypes, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, nioTLS,
@@ -129,6 +129,9 @@ let package = Package(
             name: "PealPostgres", dependencies: ["CPostgreSQL", "PealCore", "PealStore"], swiftSettings: settings),
         .target(
             name: "PealDelivery", dependencies: ["PealCore", logging, serviceLifecycle],
+            swiftSettings: settings),
+        .target(
+            name: "PealLearning", dependencies: ["PealCore", logging, pealMoments, pealMomentTraining],
             swiftSettings: settings),
         .target(
             name: "PealProviders",
@@ -182,6 +185,13 @@ let package = Package(
             name: "PealDeliveryTests", dependencies: ["PealCore", "PealDelivery", "PealStore", "PealTesting", logging],
             swiftSettings: settings),
         .testTarget(
+            name: "PealLearningTests",
+            dependencies: [
+                "PealCore", "PealLearning", "PealStore", "PealTesting", crypto, logging, pealMoments,
+                pealMomentTraining,
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "PealProvidersTests",
             dependencies: [
                 "PealCore", "PealNetwork", "PealProviders", "PealStore", "PealTesting", asyncHTTPClient, crypto,
@@ -227,7 +237,8 @@ let package = Package(
             name: "PealServerTests",
             dependencies: [
                 "PealCommands", "PealCore", "PealServer", "PealSimulator", "PealTesting", asyncHTTPClient,
-                configuration, logging, nioCore, nioHTTP1, nioPosix, nioSSL, pealDevice, pealSDK, pealWire,
+                configuration, crypto, logging, nioCore, nioHTTP1, nioPosix, nioSSL, pealDevice, pealMoments, pealSDK,
+                pealWire,
             ],
             swiftSettings: settings),
         .testTarget(

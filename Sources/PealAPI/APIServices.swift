@@ -91,6 +91,7 @@ package struct APIServices: Sendable {
     package var savedMessages: SavedMessageVerbs { SavedMessageVerbs(store: store) }
     var receipts: ReceiptVerbs { ReceiptVerbs(gatherer: receiptGatherer) }
     package var routes: RouteVerbs { RouteVerbs(store: store) }
+    var models: ModelVerbs { ModelVerbs(store: store) }
     package var campaigns: CampaignVerbs { CampaignVerbs(store: store) }
     package var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
     var moments: MomentVerbs { MomentVerbs(store: store, engine: engine) }

@@ -368,4 +368,24 @@ extension Limits {
     package static let reachHalfLifeSeconds: Int64 = 3 * 24 * 3600
     /// Between two messages that a device shows at moments of its choice.
     package static let displaySpacingSeconds: Int64 = 7200
+
+    // Moment models
+    package static let modelLifeSeconds: Int64 = 60 * 24 * 3600
+    /// After its display, a message whose opening counts for the model.
+    package static let labelMaturitySeconds: Int64 = 24 * 3600
+    /// How many models of a campaign are kept, for rollbacks.
+    package static let modelVersionsMax = 5
+    package static let modelsPerSyncMax = 8
+    /// How long no training replaces a model that was rolled back to.
+    package static let modelHoldSeconds: Int64 = 7 * 24 * 3600
+    /// Between two looks at an app's labels.
+    package static let learningIntervalSeconds: Int64 = 3600
+    /// Between two trainings of a campaign that has few new labels.
+    package static let trainingIntervalSeconds: Int64 = 24 * 3600
+    /// Labels of an app that one look reads, the newest.
+    package static let labelsMax = 100_000
+    package static let labelsPerRead = 2000
+    package static let campaignsPerRead = 200
+    /// People whose habits one look reads.
+    package static let countersMax = 2000
 }

@@ -7,6 +7,7 @@ internal import PealAPI
 internal import PealConsole
 package import PealCore
 internal import PealDelivery
+internal import PealLearning
 internal import PealNetwork
 internal import PealProviders
 internal import PealReports
@@ -125,8 +126,10 @@ struct Server {
         running += listeners.services
         // Stopped first: open streams of progress would keep requests from ending.
         if !isPaused {
+            let learning = LearningService(store: storage.store, time: clock, logger: logger)
             running.append(
-                NamedService("background", BackgroundService(functions: dialectBackground(services))))
+                NamedService(
+                    "background", BackgroundService(functions: dialectBackground(services) + [learning.run])))
         }
         let result = await Result { [running] in try await run(running) }
         for provider in providers.all.values { await provider.close() }

@@ -87,6 +87,9 @@ struct SealedTable: Sendable {
         SealedTable(name: "provider_token", key: [("name", .text)], column: "sealed") { key in
             ServerTable.tokenPlace(key[0].text)
         },
+        SealedTable(name: "model_key", key: [("app", .int), ("kid", .text)], column: "sealed") { key in
+            "model_key \(key[0].text) \(key[1].text)"
+        },
     ]
 
     /// Seals the secrets of the next rows that are not sealed under the current key.

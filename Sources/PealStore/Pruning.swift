@@ -27,7 +27,7 @@ extension StoreSession {
         var count = try completeRemainders(now: now, limit: limit / 2)
         for step in [
             pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks,
-            pruneStatistics, pruneFrequency, pruneEvents, pruneSettings,
+            pruneStatistics, pruneFrequency, pruneEvents, pruneModels, pruneSettings,
         ]
         where count < limit {
             count += try step(now, limit - count)
@@ -53,15 +53,16 @@ extension StoreSession {
             room -= piece.rows
             guard piece.isComplete else { break }
             room -= try connection.execute("DELETE FROM message WHERE \(MessageTable.place(app, id))")
-            if let campaign { try endExperiment(campaign, app: app, now: now) }
+            if let campaign { try endCampaign(campaign, app: app, now: now) }
         }
         return limit - room
     }
 
-    /// An experiment ends with the last message of its campaign.
-    private func endExperiment(_ campaign: String, app: AppKey, now: Timestamp) throws {
-        guard try connection.value(MessageTable.first(of: campaign, app: app), MessageID.self) == nil,
-            try connection.execute("DELETE FROM experiment WHERE app = \(app) AND campaign_id = \(campaign)") == 1
+    /// An experiment, and what was learnt of the campaign's displays, end with the last message of the campaign.
+    private func endCampaign(_ campaign: String, app: AppKey, now: Timestamp) throws {
+        guard try connection.value(MessageTable.first(of: campaign, app: app), MessageID.self) == nil else { return }
+        try connection.execute("DELETE FROM learning WHERE app = \(app) AND campaign_id = \(campaign)")
+        guard try connection.execute("DELETE FROM experiment WHERE app = \(app) AND campaign_id = \(campaign)") == 1
         else { return }
         try leave(.experiment, app: app, name: campaign, now: now)
     }
@@ -110,6 +111,11 @@ extension StoreSession {
     /// What the console keeps of sessions that ended and of links that were not used.
     private func pruneSettings(_ now: Timestamp, _ limit: Int) throws -> Int {
         try TablePiece.setting.delete(where: Pruning.settings(now), limit: limit, connection)
+    }
+
+    /// Models that no phone uses any more.
+    private func pruneModels(_ now: Timestamp, _ limit: Int) throws -> Int {
+        try TablePiece.momentModel.delete(where: Pruning.models(now), limit: limit, connection)
     }
 
     /// Rows that no frequency cap counts.
@@ -172,6 +178,8 @@ enum Pruning {
     static func deviceEvents(_ earliest: Timestamp) -> SQL { "stored_at <= \(earliest) ORDER BY stored_at" }
 
     static func contextSamples(_ earliest: Timestamp) -> SQL { "at <= \(earliest) ORDER BY at" }
+
+    static func models(_ now: Timestamp) -> SQL { "expires_at <= \(now) ORDER BY expires_at" }
 
     static func triggers(_ earliest: Timestamp) -> SQL { "at <= \(earliest)" }
 

@@ -33,6 +33,14 @@ struct StoreSession: StoreWriting {
         var topics: [ExactText: Int64] = [:]
         /// Whether an app has an installation.
         var installs: [AppKey: Bool] = [:]
+        /// Phases of campaigns.
+        var phases: [PhaseKey: CampaignPhase] = [:]
+    }
+
+    struct PhaseKey: Hashable {
+        let app: AppKey
+        let campaign: ExactText
+        let window: Duration
     }
 
     let connection: any SQLConnection

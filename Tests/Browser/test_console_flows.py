@@ -39,7 +39,7 @@ def test_an_experiment_says_what_it_found(admin, lessons):
     page.get_by_text("Show as a table").first.click()
     assert page.locator("figure.chart table tbody tr").count() >= 10
     expect(page.get_by_text("Without the SDK")).to_be_visible()
-    expect(page.get_by_text("Built into the SDK")).to_be_visible()
+    expect(page.get_by_text("Not trained on this campaign")).to_be_visible()
     admin.shoot("experiment")
 
 

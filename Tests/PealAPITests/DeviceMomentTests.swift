@@ -37,6 +37,41 @@ struct DeviceMomentTests {
         }
     }
 
+    @Test("a sync states the app's quiet hours and frequency cap, and which messages are free of them")
+    func rules() async throws {
+        try await DeviceFixture.open { server in
+            let phone = try await server.phone()
+            let none = try await server.sync(phone)["rules"]
+            #expect(none == ["spacing_seconds": 7200, "wake_interval_seconds": 1800])
+            _ = try await server.fixture.admin(
+                .patch, "…",
+                [
+                    "settings": [
+                        "quiet_hours": ["from": "22:00", "to": "07:05"], "frequency_cap": ["messages": 3, "hours": 48],
+                    ]
+                ])
+            let until = (server.fixture.clock.now + .seconds(3600)).description
+            for isTransactional in [false, true] {
+                let sent = try await server.fixture.admin(
+                    .post, "…/messages",
+                    [
+                        "audience": ["users": ["ann"]], "content": ["title": "T"], "method": "context_aware",
+                        "schedule": ["window": ["until": .string(until)]],
+                        "options": ["transactional": .bool(isTransactional)],
+                    ])
+                #expect(sent.status == 202, "\(sent.text)")
+            }
+            let reply = try await server.sync(phone)
+            #expect(reply["rules.quiet_hours"] == ["from": "22:00", "to": "07:05"])
+            #expect(reply["rules.frequency_cap"] == ["messages": 3, "hours": 48])
+            let free = reply["messages"]?.arrayValue?.map { $0["transactional"] }
+            #expect(free?.contains(true) == true && free?.contains(nil) == true)
+            _ = try await server.fixture.admin(
+                .patch, "…", ["settings": ["quiet_hours": .null, "frequency_cap": .null]])
+            #expect(try await server.sync(phone)["rules"] == none)
+        }
+    }
+
     @Test("a sync of many messages continues where it ended")
     func pages() async throws {
         try await DeviceFixture.open { server in

@@ -13,6 +13,10 @@ struct DeviceRegistrationTests {
             #expect(first["app"] == "com.example.cheese" && first["now"] == "2026-11-21T00:00:00.000Z")
             let token = try #require(first["device_token"]?.stringValue)
             #expect(token.hasPrefix("pdt_") && token.count == 47)
+            #expect(first["model_keys.0.kid"] == "m1")
+            let key = Base64URL.decode(first["model_keys.0.public_key"]?.stringValue ?? "")
+            #expect(key?.count == 32)
+            #expect(try await server.register(7)["model_keys"] == first["model_keys"], "an app has one key")
 
             let lost = try await server.register(1)
             #expect(lost.status == 200 && lost["device"] == first["device"])

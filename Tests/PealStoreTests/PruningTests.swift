@@ -48,6 +48,9 @@ struct PruningTests {
         "installation": "one row for each device that registered itself; goes with it",
         "device_event": "pruned after Limits.deviceEventMemorySeconds; goes with its device",
         "context_sample": "pruned after Limits.contextSampleSeconds",
+        "model_key": "one row for each app",
+        "moment_model": "Limits.modelVersionsMax for each campaign; pruned when expired",
+        "learning": "one row for each campaign; goes with its last message",
         "open_hour": "at most 24 rows for each device; goes with it",
         "statistics": "summed up after Limits.statisticsMinutesLifeSeconds, deleted after statisticsDaysLifeSeconds",
     ]

@@ -256,6 +256,12 @@ private enum HotStatements {
         "installation.one": InstallationTable.find(1, app: 1), "installation.due": InstallationTable.due(now, limit: 1),
         "installation.nextDue": InstallationTable.nextDue(), "installation.ofUser": InstallationTable.of("", app: 1),
         "prune.deviceEvents": TablePiece.deviceEvent.keys(where: Pruning.deviceEvents(now), limit: 1),
+        "model.newest": ModelTable.find("", app: 1, version: nil), "model.versions": ModelTable.versions("", app: 1),
+        "model.campaigns": ModelTable.openCampaigns(of: "", app: 1),
+        "learning.one": LearningTable.find("", app: 1), "learning.sharing": LearningTable.nextSharing(after: 1),
+        "learning.labels": LearningTable.labels(
+            1, after: ContextCursor(at: now, device: 1, id: .init(high: 1, low: 1)), limit: 1, now: now),
+        "prune.models": TablePiece.momentModel.keys(where: Pruning.models(now), limit: 1),
         "prune.samples": TablePiece.contextSample.keys(where: Pruning.contextSamples(now), limit: 1),
     ]
 

@@ -67,6 +67,15 @@ public struct Standardization: Sendable, Hashable {
         self.scales = scales.map { $0.rounded(significantDigits: 4) }
     }
 
+    /// The same with scales of at least a share of another's. A feature that hardly varied in the rows would otherwise
+    /// be a huge number as soon as it does, such as the hour when all messages were shown at the same time.
+    public func scales(atLeast share: Double, of other: Self) -> Self {
+        Self(
+            means: means, scales: zip(scales, other.scales).map { max($0, (share * $1).rounded(significantDigits: 4)) })
+    }
+
+    private init(means: [Double], scales: [Double]) { (self.means, self.scales) = (means, scales) }
+
     /// The rows with every feature except the constant standardized; NaN becomes 0, the mean.
     public func callAsFunction(_ rows: FeatureMatrix) -> FeatureMatrix {
         var result = FeatureMatrix(width: rows.width)

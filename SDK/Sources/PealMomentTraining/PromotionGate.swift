@@ -124,8 +124,10 @@ public struct PromotionState: Sendable, Hashable, Codable {
     /// Whether the campaign has its own model.
     public private(set) var hasOwnModel = false
 
-    /// A campaign that uses the model for all campaigns.
-    public init() {}
+    /// By default a campaign that uses the model for all campaigns.
+    public init(failures: Int = 0, hasOwnModel: Bool = false) {
+        (self.failures, self.hasOwnModel) = (failures, hasOwnModel)
+    }
 
     /// What to ship to phones.
     public enum Action: Sendable, Hashable {
@@ -147,37 +149,5 @@ public struct PromotionState: Sendable, Hashable, Codable {
         guard hasOwnModel, failures >= 2 else { return .keep }
         hasOwnModel = false
         return .withdraw
-    }
-}
-
-/// How a campaign's messages are shown while it has few labels.
-public enum CampaignPhase: String, Sendable, Hashable, Codable {
-    /// At random moments, to collect labels at all hours.
-    case calibrating
-    /// At good moments.
-    case live
-
-    /// A first campaign needs this many matured displays, or `firstOpens` opens.
-    public static let firstDisplays = 2000
-    /// Opens that also end the calibration of a first campaign.
-    public static let firstOpens = 100
-    /// Displays that every campaign with a window above `longWindowHours` needs, because its hours may differ from all
-    /// others.
-    public static let longWindowDisplays = 500
-    /// Longer windows count as long.
-    public static let longWindowHours = 8.0
-
-    /// The phase of a campaign.
-    /// - Parameters:
-    ///   - hasPrior: whether earlier campaigns of the app have trained a model.
-    ///   - displays: matured displays so far.
-    public init(windowHours: Double, hasPrior: Bool, displays: Int, opens: Int) {
-        if !hasPrior, displays < Self.firstDisplays, opens < Self.firstOpens {
-            self = .calibrating
-        } else if windowHours > Self.longWindowHours, displays < Self.longWindowDisplays {
-            self = .calibrating
-        } else {
-            self = .live
-        }
     }
 }

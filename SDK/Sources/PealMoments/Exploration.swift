@@ -10,25 +10,6 @@ public enum ExplorationMode: String, Sendable, Hashable, Codable {
     case uniform
 }
 
-/// The shares of a campaign's messages that do not follow the stopping rule.
-public struct ExplorationShares: Sendable, Hashable {
-    /// Share of soft messages.
-    public let soft: Double
-    /// Share of uniform messages.
-    public let uniform: Double
-
-    /// For a campaign in use: enough randomness to compare models, at a cost below one percent of opens.
-    public static let live = Self(soft: 0.2, uniform: 0.02)
-    /// For a campaign that is collecting its first labels.
-    public static let calibrating = Self(soft: 0, uniform: 1)
-
-    /// Shares between 0 and 1.
-    public init(soft: Double, uniform: Double) {
-        self.soft = soft
-        self.uniform = uniform
-    }
-}
-
 /// The randomness in a message's delivery. It is derived from the message's id, so that server and phone agree on it
 /// and a sequence of events can be replayed.
 public struct ExplorationDraw: Sendable, Hashable {
@@ -45,13 +26,6 @@ public struct ExplorationDraw: Sendable, Hashable {
         seed = "\(salt)\u{1F}\(messageID)".utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01B3
         }
-    }
-
-    /// The message's mode.
-    public func mode(_ shares: ExplorationShares) -> ExplorationMode {
-        let draw = unit(0)
-        if draw < shares.uniform { return .uniform }
-        return draw < shares.uniform + shares.soft ? .soft : .greedy
     }
 
     /// The instant after which a uniform message is shown.

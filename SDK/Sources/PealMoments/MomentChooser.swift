@@ -5,17 +5,17 @@ public struct DeliveryRules: Sendable, Hashable {
 
     /// Milliseconds between two messages.
     public var spacing: Int64
-    /// Maximum number of messages in 24 hours; nil for no limit.
-    public var dailyMax: Int?
+    /// How many messages may be shown in any period of some hours; nil for no limit.
+    public var cap: DeliveryCap?
     /// Local hours in which no message is shown before its deadline; nil for none.
     public var quietHours: QuietHours?
 
-    /// Rules without a daily limit or quiet hours.
+    /// By default without a cap and quiet hours.
     public init(
-        spacing: Int64 = Self.spacingDefault, dailyMax: Int? = nil, quietHours: QuietHours? = nil
+        spacing: Int64 = Self.spacingDefault, cap: DeliveryCap? = nil, quietHours: QuietHours? = nil
     ) {
         self.spacing = spacing
-        self.dailyMax = dailyMax
+        self.cap = cap
         self.quietHours = quietHours
     }
 
@@ -26,12 +26,28 @@ public struct DeliveryRules: Sendable, Hashable {
         return from <= to ? time.hour >= from && time.hour < to : time.hour >= from || time.hour < to
     }
 
-    /// Whether earlier messages prevent showing one now.
+    /// Whether the last message was shown too recently.
     /// - Parameter shown: when messages were shown, in milliseconds since 1970.
+    public func isTooSoon(shown: [Int64], now: Int64) -> Bool { now - (shown.max() ?? .min / 2) < spacing }
+
+    /// Whether the person has got as many messages as the cap allows.
     public func isExhausted(shown: [Int64], now: Int64) -> Bool {
-        let latest = shown.max() ?? .min / 2
-        let day = shown.count { $0 > now - 86_400_000 }
-        return now - latest < spacing || day >= dailyMax ?? .max
+        guard let cap else { return false }
+        return shown.count { $0 > now - cap.period } >= cap.messages
+    }
+}
+
+/// How many messages may be shown in any period.
+public struct DeliveryCap: Sendable, Hashable {
+    /// The number of messages.
+    public let messages: Int
+    /// Milliseconds.
+    public let period: Int64
+
+    /// A cap for any period of that length.
+    public init(messages: Int, period: Int64) {
+        self.messages = messages
+        self.period = period
     }
 }
 
@@ -65,6 +81,8 @@ public struct HeldMessage: Sendable, Hashable {
     public let draw: ExplorationDraw
     /// The wakes at which it was considered, in order.
     public var wakes: [Int64]
+    /// Whether quiet hours and cap do not apply to it.
+    public var isTransactional = false
 
     /// A message that has not been considered yet.
     public init(
@@ -123,8 +141,9 @@ public struct MomentChooser: Sendable {
         _ messages: [HeldMessage], signals: Signals, now: Int64, shown: [Int64], isForeground: Bool
     ) -> (show: String?, traces: [WakeTrace]) {
         let time = localTime(now)
-        let open = messages.filter { now >= $0.start && now < $0.end }
-        guard !isForeground, !rules.isQuiet(time), !rules.isExhausted(shown: shown, now: now) else { return (nil, []) }
+        guard !isForeground, !rules.isTooSoon(shown: shown, now: now) else { return (nil, []) }
+        let isRestricted = rules.isQuiet(time) || rules.isExhausted(shown: shown, now: now)
+        let open = messages.filter { now >= $0.start && now < $0.end && (!isRestricted || $0.isTransactional) }
         let known = FeatureSchema.known(at: time, for: person)
         let sensed = FeatureSchema.sensed(signals, at: time, for: person)
         let traces = open.map { trace($0, now: now, known: known, sensed: sensed) }
@@ -141,7 +160,7 @@ public struct MomentChooser: Sendable {
         var instant = now
         while instant < message.end {
             let time = localTime(instant)
-            if instant == now || !rules.isQuiet(time) { wakes.append(wake(at: time, message.model)) }
+            if instant == now || message.isTransactional || !rules.isQuiet(time) { wakes.append(wake(at: time, message.model)) }
             instant += wakeInterval
         }
         return StoppingRule(

@@ -64,11 +64,13 @@ struct ModelPolicy: MomentPolicy {
 
     private static func heldMessage(_ entry: LedgerEntry, _ wake: MomentWake) -> HeldMessage? {
         guard let message = entry.message else { return nil }
-        return HeldMessage(
+        var held = HeldMessage(
             id: message.id, model: wake.shelf.model(for: message.campaign ?? "", now: wake.now),
             start: message.start.milliseconds, end: message.fallbackAt.milliseconds,
             mode: message.explore.flatMap(ExplorationMode.init(rawValue:)) ?? .greedy,
             draw: ExplorationDraw(messageID: message.id, salt: message.salt ?? ""), wakes: entry.looks)
+        held.isTransactional = message.transactional ?? false
+        return held
     }
 
     /// The server's rules; what it leaves out is the SDK's default.
@@ -78,7 +80,8 @@ struct ModelPolicy: MomentPolicy {
             guard let from = hour(quiet.from), let to = hour(quiet.to) else { return nil }
             return QuietHours(from: from, to: to)
         }
-        return DeliveryRules(spacing: spacing, dailyMax: rules?.dailyMax, quietHours: quiet)
+        let cap = rules?.frequencyCap.map { DeliveryCap(messages: $0.messages, period: Int64($0.hours) * 3_600_000) }
+        return DeliveryRules(spacing: spacing, cap: cap, quietHours: quiet)
     }
 
     /// `22:30` is 22.5.

@@ -59,6 +59,8 @@ public struct OpenMessage: Sendable, Hashable, Codable {
     /// `greedy`, `soft` or `uniform`.
     public var explore: String?
     public var salt: String?
+    /// Whether quiet hours and frequency cap do not apply; absent counts as false.
+    public var transactional: Bool?
     public var content: MessageContent
 
     /// A claimable message.
@@ -67,7 +69,7 @@ public struct OpenMessage: Sendable, Hashable, Codable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case id, rev, campaign, claimable, start, explore, salt, content
+        case id, rev, campaign, claimable, start, explore, salt, transactional, content
         case fallbackAt = "fallback_at"
     }
 }
@@ -120,7 +122,7 @@ public struct SignedModel: Sendable, Hashable, Codable {
 /// Limits that the device keeps when it chooses moments.
 public struct DisplayRules: Sendable, Hashable, Codable {
     public var spacingSeconds: Int?
-    public var dailyMax: Int?
+    public var frequencyCap: Cap?
     public var quietHours: QuietTime?
     public var wakeIntervalSeconds: Int?
 
@@ -136,12 +138,24 @@ public struct DisplayRules: Sendable, Hashable, Codable {
         }
     }
 
+    /// How many messages may be shown in any period of that many hours.
+    public struct Cap: Sendable, Hashable, Codable {
+        public var messages: Int
+        public var hours: Int
+
+        /// A cap as the server writes it.
+        public init(messages: Int, hours: Int) {
+            self.messages = messages
+            self.hours = hours
+        }
+    }
+
     /// No limits but the SDK's own.
     public init() {}
 
     enum CodingKeys: String, CodingKey {
         case spacingSeconds = "spacing_seconds"
-        case dailyMax = "daily_max"
+        case frequencyCap = "frequency_cap"
         case quietHours = "quiet_hours"
         case wakeIntervalSeconds = "wake_interval_seconds"
     }

@@ -74,18 +74,6 @@ struct JudgementTests {
     }
 
     @Test(
-        "campaigns calibrate as long as they must",
-        arguments: [
-            (6.0, false, 0, 0, CampaignPhase.calibrating), (6, false, 2000, 0, .live), (6, false, 500, 100, .live),
-            (6, true, 0, 0, .live), (8, true, 0, 0, .live), (12, true, 499, 80, .calibrating),
-            (12, true, 500, 0, .live),
-            (12, false, 400, 100, .calibrating),
-        ])
-    func phases(hours: Double, hasPrior: Bool, displays: Int, opens: Int, phase: CampaignPhase) {
-        #expect(CampaignPhase(windowHours: hours, hasPrior: hasPrior, displays: displays, opens: opens) == phase)
-    }
-
-    @Test(
         "drift is noticed in either direction, and chance is not drift",
         arguments: [
             (0.05, false), (0.10, true), (0.01, true),

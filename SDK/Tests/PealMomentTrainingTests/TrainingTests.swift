@@ -180,6 +180,16 @@ struct TrainingTests {
         #expect(ScoreTable(scores: [], ownHours: [], binCount: 8) == nil)
     }
 
+    @Test("a feature that hardly varied is not magnified")
+    func scaleFloor() {
+        var rows = FeatureMatrix(width: 3)
+        for value in [0.500, 0.501, 0.502] { rows.append([1, value, 100 * value]) }
+        let builtIn = Standardization(of: MomentModel.builtIn(app: "a"))
+        let floored = Standardization(of: rows).scales(atLeast: 0.25, of: builtIn)
+        #expect(floored.scales[0] == 0.25 * builtIn.scales[0])
+        #expect(floored.scales[1] < 0.25 * builtIn.scales[1] + 0.1 && floored.means == Standardization(of: rows).means)
+    }
+
     @Test("standardisation leaves out what is unknown and puts it at the mean")
     func standardization() {
         var rows = FeatureMatrix(width: 2)

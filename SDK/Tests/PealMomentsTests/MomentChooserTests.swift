@@ -58,7 +58,7 @@ struct MomentChooserTests {
         #expect(decide([message("m")], good, shown: [Self.now - Self.hour]) == nil)
         #expect(decide([message("m")], good, shown: [Self.now - 2 * Self.hour]) == "m")
         var chooser = chooser
-        chooser.rules.dailyMax = 1
+        chooser.rules.cap = DeliveryCap(messages: 1, period: 24 * Self.hour)
         #expect(decide([message("m")], good, chooser: chooser, shown: [Self.now - 23 * Self.hour]) == nil)
         #expect(decide([message("m")], good, chooser: chooser, shown: [Self.now - 25 * Self.hour]) == "m")
     }
@@ -88,17 +88,11 @@ struct MomentChooserTests {
         #expect(abs(decision.traces[0].chance - 1.0 / 7) < 1e-12)
     }
 
-    @Test("modes have their shares, and the same message always has the same mode")
-    func shares() {
-        var counts: [ExplorationMode: Int] = [:]
-        for number in 0..<20_000 {
-            counts[ExplorationDraw(messageID: "m\(number)", salt: "s").mode(.live), default: 0] += 1
-        }
-        #expect((3800...4200).contains(counts[.soft] ?? 0))
-        #expect((330...470).contains(counts[.uniform] ?? 0))
+    @Test("the same message always has the same draws")
+    func draws() {
         let draw = ExplorationDraw(messageID: "m", salt: "s")
         #expect(draw == ExplorationDraw(messageID: "m", salt: "s"))
-        #expect(draw.mode(.calibrating) == .uniform)
+        #expect(draw != ExplorationDraw(messageID: "m", salt: "t"))
     }
 
     @Test("propensities follow from chances and sum to one")

@@ -323,11 +323,15 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
     func modelPolicy() throws {
         let message = try JSONDecoder().decode(OpenMessage.self, from: Data(Self.message.utf8))
         let now = try #require(WireTime(Self.now)).milliseconds
-        let entry = LedgerEntry(id: message.id, owner: "", stage: .held, message: message, since: now)
-        func choose(_ rules: DisplayRules) -> MomentChoice {
-            ModelPolicy().choose(
+        func choose(
+            _ rules: DisplayRules, _ shownMessage: OpenMessage? = nil, shown: [Int64] = []
+        ) -> MomentChoice {
+            let entry = LedgerEntry(
+                id: message.id, owner: "", stage: .held, message: shownMessage ?? message, since: now)
+            return ModelPolicy().choose(
                 MomentWake(
-                    held: [entry], signals: Signals(), now: now, shown: [], openCounts: [], wakeRate: nil, rules: rules,
+                    held: [entry], signals: Signals(), now: now, shown: shown, openCounts: [], wakeRate: nil,
+                    rules: rules,
                     shelf: ModelShelf(app: "com.x"), utcOffsetSeconds: 0, isForeground: false))
         }
         #expect(choose(DisplayRules()).traces.count == 1)
@@ -336,6 +340,16 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         var quiet = DisplayRules()
         quiet.quietHours = DisplayRules.QuietTime(from: "22:00", to: "07:00")
         #expect(choose(quiet).show == nil && choose(quiet).traces.isEmpty)
+        var capped = DisplayRules()
+        capped.frequencyCap = DisplayRules.Cap(messages: 1, hours: 24)
+        #expect(choose(capped).traces.count == 1)
+        #expect(choose(capped, shown: [now - 23 * 3_600_000]).traces.isEmpty)
+        #expect(choose(capped, shown: [now - 25 * 3_600_000]).traces.count == 1)
+        var free = message
+        free.transactional = true
+        #expect(choose(quiet, free).traces.count == 1, "a transactional message may be shown at night")
+        #expect(choose(capped, free, shown: [now - 23 * 3_600_000]).traces.count == 1)
+        #expect(choose(capped, free, shown: [now - 3_600_000]).traces.isEmpty, "but not right after another one")
     }
 
     @Test("reads movement from half a second of acceleration")

@@ -31,6 +31,11 @@ package struct QuietHours: Sendable, Hashable {
         from < to ? from <= minute && minute < to : from <= minute || minute < to
     }
 
+    /// A time such as `22:00`.
+    package static func text(_ minute: Int) -> String {
+        [minute / 60, minute % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+    }
+
     /// Minutes since midnight of a time such as `22:00`; nil for anything else.
     package static func minute(_ text: String) -> Int? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)

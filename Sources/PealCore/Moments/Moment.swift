@@ -37,6 +37,8 @@ package struct Moment: Sendable, Hashable {
     package var idempotencyKey: String?
     /// The request that scheduled or last replaced it; nil if it had no name.
     package var request: Request?
+    /// How the phone chooses the moment.
+    package var exploration = Exploration.greedy
     /// The devices whose alerts have not ended, if the alert went to all of the user's devices at once; nil if it goes
     /// to one device at a time.
     package var waiting: [DeviceKey]?

@@ -150,6 +150,28 @@ package protocol StoreReading {
     func installation(app: AppKey, device: DeviceKey) throws -> Installation?
     /// The experiment of a campaign; nil if it has none. Reads all its messages.
     func experiment(app: AppKey, campaign: String, now: Timestamp) throws -> ExperimentFacts?
+    /// The public keys of an app's models, the newest last.
+    func modelKeys(app: AppKey) throws -> [ModelKey]
+    /// A model of a campaign (empty for all); nil for a version that does not exist. Without a version, the newest.
+    func modelRelease(app: AppKey, campaign: String, version: Int64?) throws -> ModelRelease?
+    /// The kept versions of a campaign's model, the newest first.
+    func modelVersions(app: AppKey, campaign: String) throws -> [Int64]
+    /// Models that are newer than what a phone has, of all campaigns and of those of its user's open messages; at most
+    /// `Limits.modelsPerSyncMax`.
+    /// - Parameter held: versions by campaign.
+    func newModels(app: AppKey, userID: String?, held: [String: Int64], now: Timestamp) throws -> [ModelRelease]
+    func learning(app: AppKey, campaign: String) throws -> CampaignLearning?
+    /// The first app after `app` some of whose users share their context.
+    func sharingApp(after app: AppKey) throws -> AppKey?
+    /// Displays whose outcome is known by `now`, the newest first, starting after `cursor`.
+    func labels(app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp) throws
+        -> (labels: [MomentLabel], next: ContextCursor?)
+    /// In which hours of the day people who share their context opened the app: 24 counters for each of at most `limit`.
+    func openCounters(app: AppKey, limit: Int) throws -> [[Int]]
+    /// The expected share of wake-ups that arrive, in the mean of the app's devices; nil without evidence.
+    func arrivalRate(app: AppKey) throws -> Double?
+    /// Displays of a campaign at moments that phones chose, with known outcome by `now`. Counts at most `limit`.
+    func displays(app: AppKey, campaign: String, limit: Int, now: Timestamp) throws -> (shown: Int, opened: Int)
     /// When the next device is due for a wake-up push.
     func nextWakeAt() throws -> Timestamp?
     /// Whether the app has a key of that dialect.

@@ -166,6 +166,15 @@ package protocol StoreWriting: StoreReading {
     /// Reports to webhooks that a device became reachable or unreachable.
     func report(_ transition: DeviceTransition, id: OutboxEventID) throws
 
+    /// The public keys of an app's models. Makes the first one.
+    func provideModelKeys(app: AppKey, now: Timestamp) throws -> [ModelKey]
+    /// Signs a model and stores it as the newest of its campaign.
+    /// - Throws: `conflict` unless its version is higher than all others.
+    func issueModel(_ draft: ModelRelease.Draft, app: AppKey, now: Timestamp) throws -> ModelRelease
+    func putLearning(_ learning: CampaignLearning, app: AppKey) throws
+    /// Takes the turn to look at the app's labels.
+    /// - Returns: false if another server did so lately.
+    func beginLearning(app: AppKey, now: Timestamp) throws -> Bool
     /// Stores the installation, in place of an earlier one of its device.
     func putInstallation(_ installation: Installation) throws
     /// Installations that are due for a wake-up push, the longest overdue first.

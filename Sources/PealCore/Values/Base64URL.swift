@@ -18,6 +18,12 @@ package enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// The text in the plain alphabet, with padding.
+    package static func padded(_ bytes: some Collection<UInt8>) -> String {
+        let text = String(encode(bytes).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
+        return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+    }
+
     /// The bytes of `text` in either alphabet, padded or not; nil for anything else.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var characters = Array(text.utf8)[...]

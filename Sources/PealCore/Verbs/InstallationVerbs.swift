@@ -40,6 +40,8 @@ package struct InstallationVerbs: Sendable {
         package let isNew: Bool
         /// The token that is valid from now on.
         package let deviceToken: String
+        /// What its models are signed with.
+        package let modelKeys: [ModelKey]
     }
 
     /// Registers a device. With a valid token, the request is about the token's device; otherwise about the one that
@@ -93,7 +95,9 @@ package struct InstallationVerbs: Sendable {
                 try store.classify(&installation, of: result.device, at: call.now)
             }
             try store.putInstallation(installation)
-            return Registered(device: result.device, isNew: result.isNew, deviceToken: deviceToken)
+            return Registered(
+                device: result.device, isNew: result.isNew, deviceToken: deviceToken,
+                modelKeys: try store.provideModelKeys(app: app, now: call.now))
         }
         if registered.isNew { devices.added(to: app) }
         return registered
@@ -114,6 +118,9 @@ package struct InstallationVerbs: Sendable {
             let refused = try reader.record(sync.events, in: store, now: now)
             var result = try reader.open(sync)
             result.refused = refused
+            result.rules = try store.app(key: app)?.settings.rules ?? SendRules()
+            result.models = try store.newModels(
+                app: app, userID: owner.userID, held: sync.heldModels, now: now)
             let mayWait = !sync.held.isEmpty || !result.messages.isEmpty
             if mayWait, installation.wakes.dueAt == nil, installation.capabilities.choosesMoments {
                 installation.wakes.dueAt = now + .seconds(Limits.wakeIntervalSeconds)
@@ -167,6 +174,8 @@ package struct InstallationVerbs: Sendable {
 package struct DeviceSync: Sendable {
     /// Revisions of the messages that it holds.
     package var held: [MessageID: Int64] = [:]
+    /// Versions of the models that it has, by campaign.
+    package var heldModels: [String: Int64] = [:]
     /// Numbers of the wake-ups that arrived.
     package var wakes: [Int64] = []
     package var events: [DeviceEvent] = []
@@ -182,6 +191,9 @@ package struct SyncResult: Sendable {
     package var messages: [OpenMoment] = []
     /// Messages that the device holds and that are not open for it any more.
     package var revoked: [MessageID] = []
+    package var models: [ModelRelease] = []
+    /// The app's limits, which the device keeps when it chooses moments.
+    package var rules = SendRules()
     package var refused: [RefusedEvent] = []
     /// Where the next call continues; nil if there is nothing more.
     package var next: MomentCursor?
@@ -195,6 +207,8 @@ package struct OpenMoment: Sendable {
     package let campaignID: String?
     package let content: Content
     package let start: Timestamp
+    /// Whether quiet hours and caps do not apply.
+    package let isTransactional: Bool
 }
 
 /// Reads what one device may see: messages of its user on its route, messages that it has itself, and for receipts
@@ -254,7 +268,7 @@ package struct MomentReader {
         result.messages.append(
             OpenMoment(
                 moment: moment, campaignID: draft.campaignID, content: draft.content,
-                start: draft.startAt ?? draft.createdAt))
+                start: draft.startAt ?? draft.createdAt, isTransactional: draft.options.isTransactional))
     }
 
     /// Stores new events with everything that follows from them.

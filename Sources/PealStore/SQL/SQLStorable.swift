@@ -88,6 +88,7 @@ extension Slice.Lane: SQLStorable {}
 extension RouteGate.State: SQLStorable {}
 extension Moment.State: SQLStorable {}
 extension Arm: SQLStorable {}
+extension Exploration: SQLStorable {}
 extension DeliveryWindow.Method: SQLStorable {}
 extension Receipt.Kind: SQLStorable {}
 extension Webhook.Kind: SQLStorable {}

@@ -108,6 +108,9 @@ extension TablePiece {
     static let experiment = TablePiece("experiment", ["app": .int, "campaign_id": .text])
     static let experimentArm = TablePiece(
         "experiment_arm", ["app": .int, "campaign_id": .text, "user_id": .text])
+    static let modelKey = TablePiece("model_key", ["app": .int, "kid": .text])
+    static let momentModel = TablePiece("moment_model", ["app": .int, "campaign_id": .text, "version": .int])
+    static let learning = TablePiece("learning", ["app": .int, "campaign_id": .text])
     static let routeGate = TablePiece("route_gate", ["app": .int, "route": .int])
     static let statistics = TablePiece("statistics", ["app": .int, "span": .int, "at": .int])
     static let answer = TablePiece("idempotency", ["scope": .bytes, "request_key": .text])
@@ -120,7 +123,7 @@ extension TablePiece {
         identifier, detail, frequency, starredDevice, device, topic, segment, savedMessage, trigger, geofencePlace,
         geofence, geofenceTombstone,
         geofenceSeries, locationGroupPlace, locationGroup, location, experimentArm, experiment, openHour, routeGate,
-        statistics, rate,
+        statistics, rate, momentModel, learning, modelKey,
     ]
 
     /// What a device reported.

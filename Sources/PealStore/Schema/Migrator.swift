@@ -53,6 +53,7 @@ extension Migration {
         Migration(version: 13, statements: SchemaRules.statements),
         Migration(version: 14, statements: SchemaDialects.statements),
         Migration(version: 15, statements: SchemaDevices.statements),
-        Migration(version: 16, statements: SchemaConsole.statements),
+        Migration(version: 16, statements: SchemaModels.statements),
+        Migration(version: 17, statements: SchemaConsole.statements),
     ]
 }

@@ -137,6 +137,35 @@ enum SchemaDevices {
     ]
 }
 
+/// The models that choose moments, what they are signed with, and what is known of each campaign's learning.
+enum SchemaModels {
+    /// An empty `campaign_id` is the model of all campaigns. `begun_at` is when a server last took the turn to look at
+    /// the app's labels; only the row of all campaigns has it.
+    static let statements = [
+        "ALTER TABLE moment ADD COLUMN explore BIGINT NOT NULL DEFAULT 0",
+        "CREATE INDEX context_sample_newest ON context_sample (app, at, seq, id)",
+        """
+        CREATE TABLE model_key (
+            app BIGINT NOT NULL, kid {text} NOT NULL, public_key {bytes} NOT NULL, sealed {bytes} NOT NULL,
+            created_at BIGINT NOT NULL, PRIMARY KEY (app, kid))
+        """,
+        """
+        CREATE TABLE moment_model (
+            app BIGINT NOT NULL, campaign_id {text} NOT NULL, version BIGINT NOT NULL, trained_at BIGINT NOT NULL,
+            expires_at BIGINT NOT NULL, parent {text}, labels BIGINT NOT NULL, payload {bytes} NOT NULL,
+            kid {text} NOT NULL, signature {bytes} NOT NULL, PRIMARY KEY (app, campaign_id, version))
+        """,
+        "CREATE INDEX moment_model_expiry ON moment_model (expires_at)",
+        """
+        CREATE TABLE learning (
+            app BIGINT NOT NULL, campaign_id {text} NOT NULL, displays BIGINT NOT NULL, opens BIGINT NOT NULL,
+            trained_at BIGINT, labels BIGINT NOT NULL, failures BIGINT NOT NULL, own_model BIGINT NOT NULL,
+            drifted BIGINT NOT NULL, held_until BIGINT, objections {text} NOT NULL, begun_at BIGINT,
+            PRIMARY KEY (app, campaign_id))
+        """,
+    ]
+}
+
 /// What people keep in the console: drafts, templates and starred devices; and settings that expire.
 enum SchemaConsole {
     static let statements = [

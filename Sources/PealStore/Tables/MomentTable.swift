@@ -7,7 +7,7 @@ enum MomentTable {
     private static let columns: Columns = """
         app, message, user_id, state, rev, arm, claimable, fallback_at, deadline, awaits_device, route, had_device, \
         device, tried, claim_id, claim_until, has_ledger, score, cancel_requested, outcome, reason, request_key, \
-        request_digest, requested_at, waiting
+        request_digest, requested_at, waiting, explore
         """
 
     /// Scores are stored in millionths.
@@ -25,7 +25,7 @@ enum MomentTable {
         let (cancelRequested, outcome): (Bool, Int64?) = (try row.next(), try row.next())
         let (reason, key): (String, String?) = (try row.next(), try row.next())
         let (digest, requestedAt): ([UInt8]?, Timestamp?) = (try row.next(), try row.next())
-        let waiting: [UInt8]? = try row.next()
+        let (waiting, exploration): ([UInt8]?, Exploration) = (try row.next(), try row.next())
         var moment = Moment(
             app: place.app, message: place.message, userID: place.userID, terms: terms, route: route,
             hadDevice: hadDevice, idempotencyKey: key)
@@ -42,6 +42,7 @@ enum MomentTable {
         moment.reason = reason
         if let digest, let requestedAt { moment.request = Moment.Request(digest: digest, at: requestedAt) }
         moment.waiting = try waiting.map(KeyListCoding.decode)
+        moment.exploration = exploration
         return moment
     }
 
@@ -57,7 +58,7 @@ enum MomentTable {
             "cancel_requested": moment.cancelRequested, "outcome": moment.outcome.map { Int64($0.rawValue) },
             "reason": moment.reason, "request_key": moment.idempotencyKey, "due_at": dueAt,
             "request_digest": moment.request?.digest, "requested_at": moment.request?.at,
-            "waiting": moment.waiting.map(KeyListCoding.encode),
+            "waiting": moment.waiting.map(KeyListCoding.encode), "explore": moment.exploration,
         ]
     }
 
@@ -315,6 +316,7 @@ extension StoreSession {
             route: Self.route(target, routes), hadDevice: target != nil, idempotencyKey: window.name?.key,
             request: window.request)
         moment.rev = rev
+        if moment.isClaimable { moment.exploration = try exploration(of: user, in: draft, window) }
         try connection.post(MomentTable.insert(moment, nameKey: window.name.map(MomentTable.nameKey)))
         if moment.isClaimable { try requestWakes(app: draft.app, userID: user, now: now) }
     }

@@ -17,11 +17,13 @@ final class ServerFixture: Sendable {
     /// Where the servers' store is.
     private let store: [String: String]
 
-    init(mode: String = "strict") async throws {
+    /// - Parameter environment: of the simulator.
+    init(mode: String = "strict", environment: [String: String] = [:]) async throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString)")
         let directory = folder.appendingPathComponent("sim")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        simulator = try RunningProgram("peal-sim", arguments: ["--directory", directory.path, "--mode", mode])
+        simulator = try RunningProgram(
+            "peal-sim", arguments: ["--directory", directory.path, "--mode", mode], environment: environment)
         let file = directory.appendingPathComponent("simulator.json")
         settings = try JSONParser.parse(try await Self.contents(of: file, whileRunning: simulator))
         store = try Self.store(in: folder)

@@ -28,6 +28,11 @@ enum DeviceDocument {
         .object([
             .required("device", .uuid), .required("device_token", .text), .required("app", .text),
             .optional("user_id", .text), .required("now", .time),
+            .required(
+                "model_keys",
+                .list(
+                    .component(
+                        "DeviceModelKey", .object([.required("kid", .text), .required("public_key", .text)])))),
         ]))
 
     private static let registration: [APIOperation] = [
@@ -90,6 +95,19 @@ enum DeviceDocument {
                             .required("now", .time), .required("error", NativeDocument.error),
                         ]))),
             ]),
+        APIOperation(
+            id: "deviceModel", method: .get, path: "\(base)/model", summary: "The newest moment model",
+            text: "A sync has new models too. Without a model, devices use the built-in one.",
+            parameters: [
+                .query("campaign", .text(0...Limits.nameCharactersMax), "The campaign; absent for all campaigns."),
+                .header("If-None-Match", .text, "The `ETag` of an earlier answer."),
+            ],
+            answers: [
+                APIAnswer(
+                    200, "The signed file.", model,
+                    headers: [(name: "ETag", schema: .text, text: "Identifies the content.")]),
+                APIAnswer(304, "It has not changed."),
+            ], refusals: [.notFound]),
         events("deviceMessageEvents", "\(base)/messages/:id/events", "Report what became of one message"),
         events("deviceEvents", "\(base)/events", "Report what happened on the device"),
     ]
@@ -148,20 +166,37 @@ enum DeviceDocument {
         .object([
             .required("id", .uuid), .required("rev", .count), .optional("campaign", .text),
             .required("claimable", .flag), .required("start", .time), .required("fallback_at", .time),
-            .required("explore", .text), .required("salt", .text), .required("content", content),
+            .required("explore", .text), .required("salt", .text), .optional("transactional", .flag),
+            .required("content", content),
+        ]))
+
+    private static let model = Schema.component(
+        "DeviceModel",
+        .object([
+            .required("v", .count), .required("alg", .text), .required("kid", .text), .required("payload", .text),
+            .required("sig", .text),
         ]))
 
     private static let synced = Schema.component(
         "DeviceSynced",
         .object([
             .required("now", .time), .required("messages", .list(openMessage)), .required("revoked", .list(.uuid)),
-            .required("models", .list(.openObject)),
+            .required("models", .list(model)),
             .required(
                 "rules",
                 .component(
                     "DeviceRules",
                     .object([
-                        .optional("spacing_seconds", .count), .optional("daily_max", .count),
+                        .optional("spacing_seconds", .count),
+                        .optional(
+                            "frequency_cap",
+                            .component(
+                                "DeviceFrequencyCap",
+                                .object([.required("messages", .count), .required("hours", .count)]))),
+                        .optional(
+                            "quiet_hours",
+                            .component(
+                                "DeviceQuietHours", .object([.required("from", .text), .required("to", .text)]))),
                         .optional("wake_interval_seconds", .count),
                     ]))),
             .optional("refused", .list(refused)), .optional("next", .text),

@@ -34,6 +34,13 @@ struct DeviceRegistrations: Sendable {
                 ("device", .string(device.id.description)), ("device_token", .string(result.deviceToken)),
                 ("app", .string(app.bundleID ?? app.id.description)), ("user_id", device.userID.map(JSON.string)),
                 ("now", .string(call.now.withMilliseconds)),
+                (
+                    "model_keys",
+                    .array(
+                        result.modelKeys.map { key in
+                            ["kid": .string(key.id), "public_key": .string(Base64URL.padded(key.publicKey))]
+                        })
+                ),
             ]))
     }
 

@@ -21,6 +21,7 @@ struct DeviceRoutes: Sendable {
             Endpoint(.put, "\(base)/topics/:topic", .deviceToken, registrations.subscribe),
             Endpoint(.delete, "\(base)/topics/:topic", .deviceToken, registrations.unsubscribe),
             Endpoint(.post, "\(base)/sync", .deviceToken, sync),
+            Endpoint(.get, "\(base)/model", .deviceToken, DeviceModels(services).newest),
             Endpoint(.post, "\(base)/messages/:id/claim", .deviceToken, claim),
             Endpoint(.post, "\(base)/messages/:id/events", .deviceToken, messageEvents),
             Endpoint(.post, "\(base)/events", .deviceToken, events),
@@ -123,15 +124,26 @@ extension DeviceRoutes {
         .compact([
             ("now", .string(now.withMilliseconds)),
             ("messages", .array(result.messages.map { json($0, for: result.device) })),
-            ("revoked", .array(result.revoked.map { .string($0.description) })), ("models", []),
-            (
-                "rules",
-                [
-                    "spacing_seconds": .integer(Limits.displaySpacingSeconds),
-                    "wake_interval_seconds": .integer(Limits.wakeIntervalSeconds),
-                ]
-            ),
+            ("revoked", .array(result.revoked.map { .string($0.description) })),
+            ("models", .array(result.models.map(\.json))),
+            ("rules", json(result.rules)),
             ("refused", json(refused)), ("next", result.next.map { .string(DeviceShapes.text($0)) }),
+        ])
+    }
+
+    private static func json(_ rules: SendRules) -> JSON {
+        .compact([
+            ("spacing_seconds", .integer(Limits.displaySpacingSeconds)),
+            (
+                "frequency_cap",
+                rules.frequencyCap.map { ["messages": .integer($0.messages), "hours": .integer($0.hours)] }
+            ),
+            (
+                "quiet_hours",
+                rules.quietHours.map {
+                    ["from": .string(QuietHours.text($0.from)), "to": .string(QuietHours.text($0.to))]
+                }
+            ), ("wake_interval_seconds", .integer(Limits.wakeIntervalSeconds)),
         ])
     }
 
@@ -143,8 +155,9 @@ extension DeviceRoutes {
             ("id", .string(moment.message.description)), ("rev", .integer(moment.rev)),
             ("campaign", open.campaignID.map(JSON.string)), ("claimable", .bool(moment.isClaimable)),
             ("start", .string(open.start.withMilliseconds)),
-            ("fallback_at", .string(moment.fallbackAt.withMilliseconds)), ("explore", "greedy"), ("salt", "1"),
-            ("content", json(content)),
+            ("fallback_at", .string(moment.fallbackAt.withMilliseconds)),
+            ("explore", .string(moment.exploration.name)), ("salt", .string(Exploration.salt(of: moment.userID))),
+            ("transactional", open.isTransactional ? true : nil), ("content", json(content)),
         ])
     }
 

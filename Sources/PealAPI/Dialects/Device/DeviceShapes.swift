@@ -61,14 +61,20 @@ enum DeviceShapes {
 
     static let sync = ObjectShape("DeviceSync", DeviceSyncDraft()) {
         Entry(required: "device", .id()) { $0.device = $1 }
-        Entry(required: "have", holdings.shape) { $0.sync.held = $1 }
+        Entry(required: "have", holdings.shape) { ($0.sync.held, $0.sync.heldModels) = ($1.messages, $1.models) }
         Entry("wakes", .list(.integer(0...Int64.max), max: Limits.reportedWakesMax)) { $0.sync.wakes = $1 ?? [] }
         Entry("events", .list(anyEvent, max: Limits.deviceEventsMax)) { $0.events = $1 ?? [] }
         Entry("capabilities", capabilities.shape) { $0.sync.capabilities = $1 }
         Entry("cursor", cursor) { $0.sync.cursor = $1 }
     }
 
-    private static let holdings = ObjectShape("DeviceHoldings", [MessageID: Int64]()) {
+    /// What a device has already.
+    struct Holdings: Sendable {
+        var models: [String: Int64] = [:]
+        var messages: [MessageID: Int64] = [:]
+    }
+
+    private static let holdings = ObjectShape("DeviceHoldings", Holdings()) {
         Entry(
             "models",
             .map(
@@ -77,14 +83,14 @@ enum DeviceShapes {
                     $0.unicodeScalars.count <= Limits.nameCharactersMax ? nil : "the name of a campaign is too long"
                 },
                 keySchema: .text(0...Limits.nameCharactersMax))
-        ) { _, _ in }
+        ) { $0.models = $1 ?? [:] }
         Entry(
             "msgs",
             .map(
                 "DeviceHeldMessages", .integer(0...Int64.max), 0...Limits.heldMessagesMax, of: "messages",
                 key: { MessageID($0) == nil ? "the name of a held message must be a UUID" : nil }, keySchema: .uuid)
         ) { held, given in
-            held = (given ?? [:]).reduce(into: [:]) { held, pair in
+            held.messages = (given ?? [:]).reduce(into: [:]) { held, pair in
                 if let id = MessageID(pair.key) { held[id] = pair.value }
             }
         }

@@ -14,6 +14,7 @@ struct NativeCampaigns: Sendable {
         [
             Endpoint(.get, "\(app)/campaigns", .app(.read), list),
             Endpoint(.get, "\(app)/campaigns/:campaign", .app(.read), get),
+            Endpoint(.post, "\(app)/campaigns/:campaign/model/rollback", .app(.manage), rollBackModel),
         ]
     }
 
@@ -28,14 +29,31 @@ struct NativeCampaigns: Sendable {
     private func get(_ call: Call) async throws -> Answer {
         let (app, name) = (try call.app(), call.parameter("campaign"))
         let report = try await services.campaigns.report(name, app: app.key)
-        let facts = try await services.store.read(.heavy) {
-            try $0.experiment(app: app.key, campaign: name, now: call.now)
+        let (facts, model) = try await services.store.read(.heavy) { store in
+            (
+                try store.experiment(app: app.key, campaign: name, now: call.now),
+                NativeModel(
+                    try store.learning(app: app.key, campaign: name),
+                    try store.modelRelease(app: app.key, campaign: name, version: nil))
+            )
         }
         var members = Self.json(report).objectValue ?? .init()
         members["experiment"] = facts.map {
             NativeExperiment.json(ExperimentReport($0, share: app.settings[.experimentShare]))
         }
+        members["model"] = model?.json
         return Answer(.ok, .object(members))
+    }
+
+    /// Takes a model back.
+    private func rollBackModel(_ call: Call) async throws -> Answer {
+        let wanted = try call.body(NativeModel.rollback.shape, .native)
+        return Answer(
+            try await services.models.rollBack(
+                call.parameter("campaign"), to: wanted, app: try call.app().key, call.verb
+            ) { release, learning in
+                Reply(status: 200, NativeModel(learning, release)?.json ?? .object(.init()))
+            })
     }
 
     private static func json(_ report: CampaignReport) -> JSON {
@@ -60,9 +78,15 @@ extension NativeDocument {
             id: "getCampaign", method: .get, path: "\(app)/campaigns/:campaign", summary: "Summarize a campaign",
             answers: [
                 APIAnswer(
-                    200, "The totals of its messages, and its experiment if it has one.",
+                    200, "The totals of its messages, and its experiment and moment model if it has them.",
                     NativeReportSchema.campaignDetail)
             ]),
+        APIOperation(
+            id: "rollBackModel", method: .post, path: "\(app)/campaigns/:campaign/model/rollback",
+            summary: "Issue an earlier moment model again",
+            text: "It gets a new version, because devices refuse older ones. For seven days no training replaces it.",
+            body: APIBody(schema: NativeModel.rollback.schema(strict), examples: [("former", [:])]),
+            answers: [APIAnswer(200, "The model.", NativeModel.schema)], refusals: [.notFound, .conflict]),
     ]
 }
 
@@ -90,8 +114,6 @@ enum NativeExperiment {
             "unavailable": .integer(facts.devices.unavailable), "without_sdk": .integer(facts.devices.withoutSDK),
         ]
         members["delays"] = delays(report)
-        // Phones use the model that is part of the SDK.
-        members["model"] = ["kind": "built_in"]
         return .object(members)
     }
 
@@ -152,7 +174,6 @@ enum NativeExperiment {
                 .required("messages_needed", Schema.count.orNull),
                 .required("sample_ratio", sampleRatio), .required("looks", .list(look(interval))),
                 .required("devices", devices), .required("delays", .list(delay)),
-                .required("model", .component("NativeMomentModel", .object([.required("kind", .word("built_in"))]))),
             ]))
     }()
 
@@ -180,5 +201,46 @@ enum NativeExperiment {
         .object([
             .required("minutes_max", Schema.count.orNull), .required("context_aware", .count),
             .required("traditional", .count),
+        ]))
+}
+
+/// What is known of a campaign's moment model.
+struct NativeModel: Sendable {
+    private let learning: CampaignLearning
+    private let release: ModelRelease?
+
+    /// nil if nothing is known.
+    init?(_ learning: CampaignLearning?, _ release: ModelRelease?) {
+        guard learning != nil || release != nil else { return nil }
+        self.learning = learning ?? CampaignLearning(campaign: release?.draft.campaign ?? "")
+        self.release = release
+    }
+
+    var json: JSON {
+        .compact([
+            ("version", release.map { .integer($0.draft.version) }),
+            ("trained_at", release.map { .string($0.draft.trainedAt.description) }),
+            ("expires_at", release.map { .string($0.draft.expiresAt.description) }),
+            ("parent", release?.draft.parent.map(JSON.string)),
+            ("labels", release.map { .integer($0.draft.labels) }),
+            ("displays", .integer(learning.displays)), ("opens", .integer(learning.opens)),
+            ("examined_at", learning.trainedAt.map { .string($0.description) }),
+            ("objections", .array(learning.objections.map(JSON.string))),
+            ("drifted", .bool(learning.hasDrifted)),
+            ("held_until", learning.heldUntil.map { .string($0.description) }),
+        ])
+    }
+
+    static let rollback = ObjectShape("NativeModelRollback", Int64?.none) {
+        Entry("version", .integer(1...Int64.max)) { $0 = $1 }
+    }
+
+    static let schema: Schema = .component(
+        "NativeModel",
+        .object([
+            .optional("version", .count), .optional("trained_at", .time), .optional("expires_at", .time),
+            .optional("parent", .text), .optional("labels", .count), .required("displays", .count),
+            .required("opens", .count), .optional("examined_at", .time), .required("objections", .list(.text)),
+            .required("drifted", .flag), .optional("held_until", .time),
         ]))
 }

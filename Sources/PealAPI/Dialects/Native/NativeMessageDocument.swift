@@ -150,5 +150,9 @@ enum NativeReportSchema {
     static let campaign = Schema.component("NativeCampaign", .object(campaignMembers))
 
     static let campaignDetail = Schema.component(
-        "NativeCampaignDetail", .object(campaignMembers + [.optional("experiment", NativeExperiment.schema)]))
+        "NativeCampaignDetail",
+        .object(
+            campaignMembers + [
+                .optional("experiment", NativeExperiment.schema), .optional("model", NativeModel.schema),
+            ]))
 }

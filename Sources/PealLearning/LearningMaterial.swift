@@ -1,0 +1,100 @@
+internal import Foundation
+package import PealCore
+internal import PealMomentTraining
+internal import PealMoments
+
+/// What an app's training knows.
+package struct LearningMaterial: Sendable {
+    /// The name that the app's models carry.
+    package let app: String
+    package let labels: [MomentLabel]
+    package let now: Timestamp
+    /// 24 counters of app opens for each person who shares them.
+    package var counters: [[Int]] = []
+    /// The share of wake-ups that arrive; nil if it is not known.
+    package var arrival: Double?
+    package var learnings: [String: CampaignLearning] = [:]
+    /// The newest models by campaign.
+    package var releases: [String: ModelRelease] = [:]
+
+    package init(app: String, labels: [MomentLabel], now: Timestamp) {
+        (self.app, self.labels, self.now) = (app, labels, now)
+    }
+}
+
+/// What an app's training found out about one campaign.
+package struct Lesson: Sendable {
+    package var learning: CampaignLearning
+    /// The model to release; nil if the present one stays.
+    package var draft: ModelRelease.Draft?
+}
+
+/// One label with its context decoded.
+struct LearningRow {
+    let features: [Double]
+    let label: MomentLabel
+
+    /// Anybody may have registered a device and sent nonsense: beyond this, a context is not that of a person.
+    private static let featureMax = 10.0
+
+    /// nil for a context of another schema, or one that no phone measures.
+    init?(_ label: MomentLabel) {
+        guard let snapshot = ContextSnapshot(bytes: label.snapshot),
+            snapshot.features.allSatisfy({ !$0.isFinite || abs($0) <= Self.featureMax })
+        else { return nil }
+        (features, self.label) = (snapshot.features, label)
+    }
+
+    var sensed: ArraySlice<Double> { features[FeatureSchema.knownCount...] }
+
+    /// The hour on the user's own clock, from its sine and cosine.
+    var ownHour: OwnHour {
+        let hour = atan2(features[10], features[11]) * 12 / Double.pi
+        return OwnHour(hour: Int(hour < 0 ? hour + 24 : hour) % 24, isWeekend: features[5] > 0.5)
+    }
+}
+
+extension CampaignLabels {
+    /// The labels of rows, with their ages.
+    init(_ rows: [LearningRow], now: Timestamp) {
+        var features = FeatureMatrix(width: FeatureSchema.count)
+        features.reserve(rows.count)
+        for row in rows { features.append(row.features[...]) }
+        self.init(
+            features: features, opened: rows.map { $0.label.isOpened ? 1 : 0 },
+            ageDays: rows.map { Double((now - $0.label.shownAt).milliseconds) / 86_400_000 })
+    }
+
+    var opens: Int { Int(opened.reduce(0, +)) }
+}
+
+extension LoggedWakes {
+    /// Moments that were shown by the model are good ones. Only those shown at random are like all others, so only they
+    /// count, if there are enough of them.
+    init(_ rows: [LearningRow], enough: Int) {
+        let random = rows.filter { $0.label.exploration == .uniform }
+        let taken = random.count >= enough ? random : rows
+        var sensed = FeatureMatrix(width: FeatureSchema.sensedCount)
+        sensed.reserve(taken.count)
+        for row in taken { sensed.append(row.sensed) }
+        self.init(sensed: sensed, ownHours: taken.map(\.ownHour))
+    }
+}
+
+extension ModelRelease {
+    /// The model in the payload; nil if this version cannot compute it.
+    var model: MomentModel? { try? JSONDecoder().decode(MomentModel.self, from: Data(draft.payload)) }
+}
+
+extension ModelRelease.Draft {
+    /// - Throws: `ModelRefusal` for a model that phones would refuse.
+    init(_ model: MomentModel, labels: Int) throws {
+        // Signed by nobody: the store does it. Only payload and size matter.
+        let file = try ModelFile(model, keyID: "m1") { _ in [UInt8](repeating: 0, count: 64) }
+        _ = try file.bytes()
+        self.init(
+            campaign: model.campaign ?? "", version: Int64(model.version),
+            trainedAt: Timestamp(milliseconds: model.trainedAt), expiresAt: Timestamp(milliseconds: model.expires),
+            parent: model.parent, labels: labels, payload: file.payload)
+    }
+}

@@ -1,0 +1,134 @@
+package import Logging
+package import PealCore
+
+/// Learns from what phones report: looks at the labels of every app once an hour, trains the models that are due and
+/// stores them signed. Phones fetch them with their next sync.
+package struct LearningService: Sendable {
+    private static let pollInterval: Duration = .seconds(5)
+    /// Before asking again for a turn that another server has.
+    private static let deferral: Duration = .seconds(300)
+
+    private let store: any Store
+    private let time: any TimeSource
+    private let logger: Logger
+
+    package init(store: any Store, time: any TimeSource, logger: Logger) {
+        (self.store, self.time, self.logger) = (store, time, logger)
+    }
+
+    /// Runs until the task is cancelled.
+    package func run() async {
+        var looks: [AppKey: Timestamp] = [:]
+        repeat {
+            do {
+                try await round(&looks)
+            } catch {
+                logger.error("moment models could not be trained", metadata: ["error": "\(error)"])
+            }
+        } while (try? await time.sleep(for: Self.pollInterval)) != nil
+    }
+
+    private func round(_ looks: inout [AppKey: Timestamp]) async throws {
+        var last: AppKey = 0
+        while let app = try await store.read(.heavy, { [last] in try $0.sharingApp(after: last) }), !Task.isCancelled {
+            last = app
+            let now = time.now
+            if let next = looks[app], next > now { continue }
+            let isMine = try await store.write(.rest) { try $0.beginLearning(app: app, now: now) }
+            // Before the work, so that an app that fails is not tried again at once.
+            looks[app] = now + (isMine ? .seconds(Limits.learningIntervalSeconds) : Self.deferral)
+            if isMine { try await learn(app) }
+        }
+        looks = looks.filter { $0.value > time.now }
+    }
+
+    /// Looks at an app's labels and trains what is due.
+    /// - Returns: the models that were released.
+    @discardableResult
+    package func learn(_ app: AppKey) async throws -> [ModelRelease] {
+        let now = time.now
+        try await countDisplays(app, now: now)
+        guard let material = try await material(app, now: now) else { return [] }
+        let lessons = try AppLearner(material).lessons()
+        var released: [ModelRelease] = []
+        for lesson in lessons { if let release = try await take(lesson, app, now: now) { released.append(release) } }
+        for release in released {
+            logger.info(
+                "a moment model was released",
+                metadata: ["campaign": "\(release.draft.campaign)", "version": "\(release.draft.version)"])
+        }
+        return released
+    }
+
+    /// Stores a lesson, unless somebody rolled the campaign back meanwhile.
+    private func take(_ lesson: Lesson, _ app: AppKey, now: Timestamp) async throws -> ModelRelease? {
+        try await store.write(.rest) { store in
+            let campaign = lesson.learning.campaign
+            let present = try store.learning(app: app, campaign: campaign) ?? CampaignLearning(campaign: campaign)
+            guard present.heldUntil == lesson.learning.heldUntil else { return nil }
+            var learning = lesson.learning
+            (learning.displays, learning.opens) = (present.displays, present.opens)
+            try store.putLearning(learning, app: app)
+            return try lesson.draft.map { try store.issueModel($0, app: app, now: now) }
+        }
+    }
+
+    /// Counts the displays of campaigns that may still calibrate. The counts only grow, although messages are pruned.
+    private func countDisplays(_ app: AppKey, now: Timestamp) async throws {
+        var last: String?
+        while true {
+            let names = try await store.read(.heavy) { [last] in
+                try $0.campaignIDs(app: app, after: last, limit: Limits.campaignsPerRead)
+            }
+            for name in names { try await countDisplays(app, name, now: now) }
+            guard names.count == Limits.campaignsPerRead else { return }
+            last = names.last
+        }
+    }
+
+    private func countDisplays(_ app: AppKey, _ campaign: String, now: Timestamp) async throws {
+        let counted = try await store.read(.heavy) { store -> (shown: Int, opened: Int)? in
+            let known = try store.learning(app: app, campaign: campaign)
+            guard known?.displays ?? 0 < CampaignPhase.firstDisplays else { return nil }
+            let counts = try store.displays(
+                app: app, campaign: campaign, limit: CampaignPhase.firstDisplays, now: now)
+            return counts.shown > known?.displays ?? 0 || counts.opened > known?.opens ?? 0 ? counts : nil
+        }
+        guard let counted else { return }
+        try await store.write(.rest) { store in
+            var learning = try store.learning(app: app, campaign: campaign) ?? CampaignLearning(campaign: campaign)
+            learning.displays = max(learning.displays, counted.shown)
+            learning.opens = max(learning.opens, counted.opened)
+            try store.putLearning(learning, app: app)
+        }
+    }
+
+    /// Everything that the app's training needs; nil if the app was deleted.
+    private func material(_ app: AppKey, now: Timestamp) async throws -> LearningMaterial? {
+        let labels = try await labels(app, now: now)
+        let campaigns = Set(labels.map(\.campaign)).union([""])
+        return try await store.read(.heavy) { store -> LearningMaterial? in
+            guard let found = try store.app(key: app) else { return nil }
+            var material = LearningMaterial(app: found.bundleID ?? found.id.description, labels: labels, now: now)
+            material.counters = try store.openCounters(app: app, limit: Limits.countersMax)
+            material.arrival = try store.arrivalRate(app: app)
+            for campaign in campaigns {
+                material.learnings[campaign] = try store.learning(app: app, campaign: campaign)
+                material.releases[campaign] = try store.modelRelease(app: app, campaign: campaign, version: nil)
+            }
+            return material
+        }
+    }
+
+    private func labels(_ app: AppKey, now: Timestamp) async throws -> [MomentLabel] {
+        var (labels, cursor): ([MomentLabel], ContextCursor?) = ([], nil)
+        repeat {
+            let page = try await store.read(.heavy) { [cursor] in
+                try $0.labels(app: app, after: cursor, limit: Limits.labelsPerRead, now: now)
+            }
+            labels += page.labels
+            cursor = page.next
+        } while cursor != nil && labels.count < Limits.labelsMax && !Task.isCancelled
+        return labels
+    }
+}

@@ -1,0 +1,168 @@
+internal import PealCore
+
+/// `learning`: what is known of each campaign's learning; and the labels of `context_sample`, without whose they are.
+enum LearningTable {
+    private static let columns: Columns = """
+        campaign_id, displays, opens, trained_at, labels, failures, own_model, drifted, held_until, objections
+        """
+
+    static func learning(_ row: inout RowReader) throws -> CampaignLearning {
+        var learning = CampaignLearning(campaign: try row.next())
+        learning.displays = try row.next()
+        learning.opens = try row.next()
+        learning.trainedAt = try row.next()
+        learning.labels = try row.next()
+        learning.failures = try row.next()
+        learning.hasOwnModel = try row.next()
+        learning.hasDrifted = try row.next()
+        learning.heldUntil = try row.next()
+        learning.objections = try row.next(String.self).split(separator: " ").map(String.init)
+        return learning
+    }
+
+    static func find(_ campaign: String, app: AppKey) -> SQL {
+        "SELECT \(columns) FROM learning WHERE \(ModelTable.place(campaign, app))"
+    }
+
+    static func put(_ learning: CampaignLearning, app: AppKey) -> SQL {
+        let changing: KeyValuePairs<String, any SQLStorable> = [
+            "displays": learning.displays, "opens": learning.opens, "trained_at": learning.trainedAt,
+            "labels": learning.labels, "failures": learning.failures, "own_model": learning.hasOwnModel,
+            "drifted": learning.hasDrifted, "held_until": learning.heldUntil,
+            "objections": learning.objections.joined(separator: " "),
+        ]
+        return """
+            INSERT INTO learning \(row: ["app": app, "campaign_id": learning.campaign], changing)
+            ON CONFLICT (app, campaign_id) DO UPDATE SET \(set: Array(changing))
+            """
+    }
+
+    /// The user of the device only leads to the moment; it is not part of the result.
+    static func labels(_ app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp) -> SQL {
+        let earlier: SQL = cursor.map { " AND (s.at, s.seq, s.id) < (\($0.at), \($0.device), \($0.id))" } ?? ""
+        return """
+            SELECT s.at, s.seq, s.id, g.campaign_id, m.explore, s.snapshot, CASE WHEN EXISTS (
+                SELECT 1 FROM receipt r WHERE r.app = s.app AND r.message = s.message AND r.seq = s.seq
+                    AND r.kind = \(code: Receipt.Kind.opened) AND r.at <= s.at + \(maturity.milliseconds)
+            ) THEN 1 ELSE 0 END
+            FROM context_sample s JOIN message g ON g.app = s.app AND g.message = s.message
+            JOIN device d ON d.app = s.app AND d.seq = s.seq
+            JOIN moment m ON m.app = s.app AND m.message = s.message AND m.user_id = d.user_id
+            WHERE s.app = \(app) AND s.at <= \(now - maturity)\(earlier) AND s.snapshot IS NOT NULL
+                AND m.device = s.seq AND m.claim_id IS NOT NULL
+            ORDER BY s.at DESC, s.seq DESC, s.id DESC LIMIT \(limit)
+            """
+    }
+
+    static func displays(_ campaign: String, app: AppKey, limit: Int, now: Timestamp) -> SQL {
+        """
+        SELECT COUNT(*), SUM(opened) FROM (
+            SELECT CASE WHEN m.state = \(code: Moment.State.opened) THEN 1 ELSE 0 END AS opened
+            FROM message g JOIN moment m ON m.app = g.app AND m.message = g.message
+            WHERE g.app = \(app) AND g.campaign_id = \(campaign) AND m.claim_id IS NOT NULL
+                AND m.claim_until <= \(now - maturity)
+                AND m.state IN (\(code: Moment.State.shown), \(code: Moment.State.opened),
+                    \(code: Moment.State.dismissed))
+            LIMIT \(limit)) AS displayed
+        """
+    }
+
+    static func counters(_ app: AppKey, limit: Int) -> SQL {
+        """
+        SELECT seq, hour, COUNT(*) FROM context_sample WHERE app = \(app) AND hour IS NOT NULL
+        GROUP BY seq, hour ORDER BY seq LIMIT \(24 * limit)
+        """
+    }
+
+    static func nextSharing(after app: AppKey) -> SQL {
+        "SELECT app FROM context_sample WHERE app > \(app) ORDER BY app LIMIT 1"
+    }
+
+    private static let maturity = Duration.seconds(Limits.labelMaturitySeconds)
+}
+
+extension StoreSession {
+    func learning(app: AppKey, campaign: String) throws -> CampaignLearning? {
+        try connection.first(LearningTable.find(campaign, app: app), LearningTable.learning)
+    }
+
+    func putLearning(_ learning: CampaignLearning, app: AppKey) throws {
+        try connection.execute(LearningTable.put(learning, app: app))
+    }
+
+    func beginLearning(app: AppKey, now: Timestamp) throws -> Bool {
+        if try learning(app: app, campaign: "") == nil { try putLearning(CampaignLearning(campaign: ""), app: app) }
+        let latest = now - .seconds(Limits.learningIntervalSeconds)
+        return try connection.execute(
+            """
+            UPDATE learning SET begun_at = \(now)
+            WHERE \(ModelTable.place("", app)) AND (begun_at IS NULL OR begun_at <= \(latest))
+            """) == 1
+    }
+
+    func sharingApp(after app: AppKey) throws -> AppKey? { try connection.value(LearningTable.nextSharing(after: app)) }
+
+    func labels(
+        app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp
+    ) throws -> (labels: [MomentLabel], next: ContextCursor?) {
+        let statement = LearningTable.labels(app, after: cursor, limit: limit, now: now)
+        var last: ContextCursor?
+        let labels = try connection.all(statement) { row in
+            let place = ContextCursor(at: try row.next(), device: try row.next(), id: try row.next())
+            last = place
+            let (campaign, exploration): (String?, Exploration) = (try row.next(), try row.next())
+            return MomentLabel(
+                campaign: campaign ?? "", snapshot: try row.next(), exploration: exploration, shownAt: place.at,
+                isOpened: try row.next())
+        }
+        return (labels, labels.count == limit ? last : nil)
+    }
+
+    func openCounters(app: AppKey, limit: Int) throws -> [[Int]] {
+        var (people, last): ([[Int]], DeviceKey?) = ([], nil)
+        try connection.query(LearningTable.counters(app, limit: limit)) { row in
+            let (device, hour, count): (DeviceKey, Int, Int) = (try row.next(), try row.next(), try row.next())
+            if device != last { people.append([Int](repeating: 0, count: 24)) }
+            last = device
+            if (0..<24).contains(hour) { people[people.count - 1][hour] = count }
+        }
+        return Array(people.prefix(limit))
+    }
+
+    func arrivalRate(app: AppKey) throws -> Double? {
+        let sums = try connection.first(
+            "SELECT CAST(SUM(hits) AS BIGINT), CAST(SUM(hits + misses) AS BIGINT) FROM installation WHERE app = \(app)"
+        ) { row -> (hits: Int64?, all: Int64?) in (try row.next(), try row.next()) }
+        guard let hits = sums?.hits, let all = sums?.all, all > 0 else { return nil }
+        return Double(hits) / Double(all)
+    }
+
+    func displays(app: AppKey, campaign: String, limit: Int, now: Timestamp) throws -> (shown: Int, opened: Int) {
+        try connection.first(LearningTable.displays(campaign, app: app, limit: limit, now: now)) { row in
+            (try row.next(), try row.next(Int?.self) ?? 0)
+        } ?? (0, 0)
+    }
+
+    /// How a user's phone chooses the moment of a message. Without a campaign there is nothing to learn, and nobody
+    /// learns anything in an app whose users do not share their context.
+    func exploration(of user: String, in draft: MessageDraft, _ window: DeliveryWindow) throws -> Exploration {
+        guard let campaign = draft.campaignID else { return .greedy }
+        let length = window.until - (draft.startAt ?? draft.createdAt)
+        let key = PhaseKey(app: draft.app, campaign: ExactText(campaign), window: length)
+        guard let phase = try memo.phases[key] ?? phase(of: campaign, app: draft.app, window: length) else {
+            return .greedy
+        }
+        memo.phases[key] = phase
+        return Exploration(of: draft.id, userID: user, in: phase)
+    }
+
+    /// nil if nobody shares a context.
+    private func phase(of campaign: String, app: AppKey, window: Duration) throws -> CampaignPhase? {
+        guard try connection.value("SELECT 1 FROM context_sample WHERE app = \(app) LIMIT 1", Int64.self) != nil else {
+            return nil
+        }
+        let known = try learning(app: app, campaign: campaign) ?? CampaignLearning(campaign: campaign)
+        let hasPrior = try modelRelease(app: app, campaign: "", version: nil) != nil
+        return CampaignPhase(window: window, hasPrior: hasPrior, displays: known.displays, opens: known.opens)
+    }
+}

@@ -1,0 +1,232 @@
+import Foundation
+import PealCore
+import PealMomentTraining
+import PealMoments
+import Testing
+
+@testable import PealLearning
+
+/// Chance that repeats: SplitMix64.
+struct Dice {
+    var state: UInt64
+
+    mutating func unit() -> Double {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return Double((mixed ^ (mixed >> 31)) >> 11) / 9_007_199_254_740_992
+    }
+}
+
+/// Labels of people who open messages when their phone is unlocked, and seldom otherwise.
+enum MadeLabels {
+    static let now = Timestamp(milliseconds: 1_790_000_000_000)
+
+    static func snapshot(unlocked: Bool, at: Timestamp) -> [UInt8] {
+        var signals = Signals()
+        signals.isUnlocked = unlocked
+        signals.wasUnlocked = false
+        signals.isOnWiFi = at.milliseconds % 7_000 < 3_500
+        let person = Person(profile: HourProfile(openCounts: [], template: .plain), openness: 0)
+        return ContextSnapshot.encode(
+            signals, at: LocalTime(milliseconds: at.milliseconds, utcOffsetSeconds: 0), for: person)
+    }
+
+    /// - Parameter chance: of an open, by whether the phone is unlocked.
+    static func make(
+        _ campaign: String, _ count: Int, seed: UInt64 = 1, endingDaysAgo days: Double = 2,
+        _ exploration: Exploration = .uniform, chance: (Bool) -> Double = { $0 ? 0.5 : 0.05 }
+    ) -> [MomentLabel] {
+        var dice = Dice(state: seed)
+        return (0..<count).map { number in
+            let unlocked = dice.unit() < 0.4
+            let ago = days + 3 * Double(number) / Double(count)
+            let at = now - .milliseconds(Int64(ago * 86_400_000) + Int64(dice.unit() * 3_600_000))
+            return MomentLabel(
+                campaign: campaign, snapshot: snapshot(unlocked: unlocked, at: at), exploration: exploration,
+                shownAt: at, isOpened: dice.unit() < chance(unlocked))
+        }
+    }
+}
+
+@Suite("Learning of one app")
+struct LearnerTests {
+    private static let unlocked = FeatureSchema.knownCount
+
+    private static func lessons(
+        _ labels: [MomentLabel], _ change: (inout LearningMaterial) -> Void = { _ in }
+    ) throws -> [String: Lesson] {
+        var material = LearningMaterial(app: "com.example.cheese", labels: labels, now: MadeLabels.now)
+        change(&material)
+        let lessons = try AppLearner(material).lessons()
+        return Dictionary(uniqueKeysWithValues: lessons.map { ($0.learning.campaign, $0) })
+    }
+
+    private static func model(_ draft: ModelRelease.Draft?) throws -> MomentModel {
+        try JSONDecoder().decode(MomentModel.self, from: Data(try #require(draft).payload))
+    }
+
+    /// A release as the store would have it.
+    private static func release(_ draft: ModelRelease.Draft?) throws -> ModelRelease {
+        ModelRelease(try #require(draft), keyID: "m1", signature: [])
+    }
+
+    @Test("labels that show what people open become a model, for the campaign and for all")
+    func learns() throws {
+        let lessons = try Self.lessons(MadeLabels.make("daily", 800))
+        let daily = try #require(lessons["daily"])
+        #expect(daily.learning.objections == [] && daily.learning.hasOwnModel && daily.learning.labels == 800)
+        let model = try Self.model(daily.draft)
+        #expect(model.app == "com.example.cheese" && model.campaign == "daily")
+        #expect(model.version == Int(MadeLabels.now.milliseconds / 1000), "versions are times")
+        #expect(model.expires == MadeLabels.now.milliseconds + 60 * 86_400_000)
+        func score(_ model: MomentModel, _ unlocked: Bool) -> Double {
+            let context = ContextSnapshot(bytes: MadeLabels.snapshot(unlocked: unlocked, at: MadeLabels.now))
+            return model.sensedScore(context?.features[Self.unlocked...] ?? [])
+        }
+        let builtIn = MomentModel.builtIn(app: "com.example.cheese")
+        #expect(
+            score(model, true) - score(model, false) > 1.2 * MomentTrainer.caution
+                * (score(builtIn, true) - score(builtIn, false)))
+        let all = try Self.model(lessons[""]?.draft)
+        #expect(all.campaign == nil && score(all, true) > score(all, false))
+    }
+
+    @Test("too few labels, and labels without a pattern, change nothing", arguments: [60, 1500])
+    func refuses(count: Int) throws {
+        let labels = MadeLabels.make("daily", count) { _ in count == 60 ? 0.2 : 0.1 }
+        // The prior knows already that people open more on an unlocked phone, so it is wrong here.
+        let lessons = try Self.lessons(count == 60 ? labels : MadeLabels.make("daily", count) { $0 ? 0.11 : 0.06 })
+        let daily = try #require(lessons["daily"])
+        #expect(daily.draft == nil && daily.learning.failures == 1 && !daily.learning.hasOwnModel)
+        #expect(daily.learning.objections.first == (count == 60 ? "too_few_labels" : "not_better"))
+        #expect(lessons[""] == nil, "nothing is known of all campaigns either")
+    }
+
+    @Test("a campaign's second failure withdraws its model: phones get the weights of all campaigns under its name")
+    func withdraws() throws {
+        let good = try Self.lessons(MadeLabels.make("daily", 800))
+        let noise = MadeLabels.make("daily", 60)
+        let former = try Self.release(good["daily"]?.draft)
+        var learning = try #require(good["daily"]).learning
+        (learning.trainedAt, learning.labels) = (MadeLabels.now - .seconds(90_000), 60)
+        let first = try Self.lessons(noise) { material in
+            material.learnings["daily"] = learning
+            material.releases["daily"] = former
+        }
+        #expect(first["daily"]?.draft == nil && first["daily"]?.learning.failures == 1)
+        learning.failures = 1
+        let all = try Self.release(good[""]?.draft)
+        let second = try Self.lessons(noise) { material in
+            material.learnings["daily"] = learning
+            material.releases = ["daily": former, "": all]
+        }
+        let model = try Self.model(second["daily"]?.draft)
+        #expect(model.weights == all.model?.weights && model.campaign == "daily")
+        #expect(model.version > Int(former.draft.version) && model.parent == "global@\(all.draft.version)")
+        #expect(second["daily"]?.learning.hasOwnModel == false)
+    }
+
+    @Test(
+        "a campaign is trained every night and with a tenth more labels, but not while a rollback holds",
+        arguments: [
+            (hours: 23, labels: 790, held: false, isDue: false), (24, 800, false, true), (1, 700, false, true),
+            (1, 760, false, false), (48, 100, true, false),
+        ])
+    func due(hours: Int64, labels: Int, held: Bool, isDue: Bool) throws {
+        let lessons = try Self.lessons(MadeLabels.make("daily", 800)) { material in
+            var learning = CampaignLearning(campaign: "daily")
+            (learning.trainedAt, learning.labels) = (MadeLabels.now - .seconds(hours * 3600), labels)
+            if held { learning.heldUntil = MadeLabels.now + .seconds(1) }
+            material.learnings["daily"] = learning
+        }
+        #expect((lessons["daily"] != nil) == isDue)
+    }
+
+    @Test("a campaign whose people open far less than its model expects has drifted, and is trained at once")
+    func drifts() throws {
+        let good = try Self.lessons(MadeLabels.make("daily", 800, endingDaysAgo: 8))
+        var former = try Self.release(good["daily"]?.draft)
+        var model = try #require(former.model)
+        // As if it had been released a week ago.
+        model.trainedAt = (MadeLabels.now - .seconds(6 * 86_400)).milliseconds
+        former.draft = try ModelRelease.Draft(model, labels: 800)
+        var learning = try #require(good["daily"]).learning
+        (learning.trainedAt, learning.labels) = (MadeLabels.now - .seconds(3600), 1300)
+        func after(_ chance: @escaping (Bool) -> Double) throws -> Lesson? {
+            let later = MadeLabels.make("daily", 500, seed: 5, endingDaysAgo: 1, .greedy, chance: chance)
+            return try Self.lessons(MadeLabels.make("daily", 800, endingDaysAgo: 8) + later) { material in
+                material.learnings["daily"] = learning
+                material.releases["daily"] = former
+            }["daily"]
+        }
+        #expect(try after { $0 ? 0.5 : 0.05 } == nil, "nothing new")
+        #expect(try after { _ in 0.01 }?.learning.hasDrifted == true)
+    }
+
+    @Test("a shifted context of random moments is drift too, one of chosen moments is not")
+    func shifts() throws {
+        let model = try Self.model(try Self.lessons(MadeLabels.make("daily", 800))["daily"]?.draft)
+        func rows(_ exploration: Exploration, isLater: Bool, unlockedShare: Double) -> [LearningRow] {
+            (0..<300).compactMap { number in
+                let at = Timestamp(milliseconds: model.trainedAt) + .seconds(isLater ? Int64(number) : -Int64(number))
+                let isUnlocked = Double(number % 10) < unlockedShare * 10
+                return LearningRow(
+                    MomentLabel(
+                        campaign: "daily", snapshot: MadeLabels.snapshot(unlocked: isUnlocked, at: at),
+                        exploration: exploration, shownAt: at, isOpened: number % (isUnlocked ? 2 : 20) == 0))
+            }
+        }
+        for exploration in [Exploration.uniform, .greedy] {
+            let before = rows(exploration, isLater: false, unlockedShare: 0.4)
+            let same = CampaignWatch(before + rows(exploration, isLater: true, unlockedShare: 0.4), since: model)
+            let other = CampaignWatch(before + rows(exploration, isLater: true, unlockedShare: 0.9), since: model)
+            #expect(!same.hasDrifted && other.hasDrifted == (exploration == .uniform))
+        }
+    }
+
+    @Test("contexts that no phone measures, and those of other schemas, are left out")
+    func nonsense() throws {
+        let good = MadeLabels.make("daily", 500)
+        var wild = good[0].snapshot
+        // An openness of 32.767.
+        (wild[3], wild[4]) = (0xFF, 0x7F)
+        let bad = [wild, [], [9], [UInt8](repeating: 0xFF, count: 16), [UInt8](repeating: 1, count: 40)].map {
+            MomentLabel(
+                campaign: "daily", snapshot: $0, exploration: .uniform, shownAt: MadeLabels.now - .seconds(90_000),
+                isOpened: true)
+        }
+        let (clean, mixed) = (try Self.lessons(good), try Self.lessons(good + bad + bad))
+        #expect(clean["daily"]?.learning.labels == 500 && mixed["daily"]?.learning.labels == 500)
+        #expect(try Self.model(clean["daily"]?.draft) == Self.model(mixed["daily"]?.draft))
+        #expect(try Self.lessons(bad).isEmpty)
+    }
+
+    @Test("the look ahead is learnt from random moments, because chosen ones are better than most")
+    func wakes() throws {
+        let random = MadeLabels.make("daily", 400).compactMap(LearningRow.init)
+        let chosen = MadeLabels.make("daily", 400, .greedy).compactMap(LearningRow.init)
+        #expect(LoggedWakes(random + chosen, enough: 200).sensed.count == 400)
+        #expect(LoggedWakes(Array(random.prefix(199)) + chosen, enough: 200).sensed.count == 599)
+        let time = LocalTime(hour: 21.4, isWeekend: true)
+        let person = Person(profile: HourProfile(openCounts: [], template: .plain), openness: 0)
+        let row = LearningRow(
+            MomentLabel(
+                campaign: "", snapshot: ContextSnapshot.encode(Signals(), at: time, for: person),
+                exploration: .uniform, shownAt: MadeLabels.now, isOpened: false))
+        #expect(row?.ownHour == person.ownHour(at: time))
+    }
+
+    @Test("the audience's day is learnt from a hundred people, and not from fewer", arguments: [99, 100])
+    func template(people: Int) throws {
+        let night = (0..<24).map { $0 < 4 ? 5 : 0 }
+        let lessons = try Self.lessons(MadeLabels.make("daily", 800)) {
+            $0.counters = Array(repeating: night, count: people)
+            $0.arrival = 0.31
+        }
+        let model = try Self.model(lessons["daily"]?.draft)
+        #expect((model.template.hours[2] > 0.1) == (people == 100))
+        #expect(model.arrival == 0.31)
+    }
+}
