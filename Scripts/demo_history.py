@@ -142,6 +142,8 @@ class History:
     def count(self, connection, app):
         """The chart of the last two days."""
         now = int(time.time() * 1000) // HOUR * HOUR
+        # All messages of the experiment were sent just now.
+        connection.execute("DELETE FROM statistics WHERE app = ? AND span = 60", (app,))
         for hour in range(1, 48):
             at = now - hour * HOUR
             day = 1 + math.sin((at // HOUR % 24 - 9) / 24 * 2 * math.pi)

@@ -32,14 +32,14 @@ def test_an_experiment_says_what_it_found(admin, lessons):
     verdict = page.locator("[data-verdict]")
     expect(verdict).to_be_visible()
     assert verdict.get_attribute("data-verdict") in ("promote", "undecided")
-    expect(verdict).to_contain_text(re.compile(r"\+\d+(\.\d)? % opens, between"))
+    expect(verdict).to_contain_text(re.compile(r"\+\d+(\.\d)?\s% opens, between"))
     expect(page.get_by_text("Arms in balance")).to_be_visible()
     expect(page.get_by_role("row").filter(has_text="At a good moment").first).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("Lift over time"))).to_be_visible()
     page.get_by_text("Show as a table").first.click()
     assert page.locator("figure.chart table tbody tr").count() >= 10
     expect(page.get_by_text("Without the SDK")).to_be_visible()
-    expect(page.get_by_text("Built into the SDK")).to_be_visible()
+    expect(page.get_by_text("Not trained on this campaign")).to_be_visible()
     admin.shoot("experiment")
 
 

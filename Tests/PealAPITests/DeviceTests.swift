@@ -177,6 +177,28 @@ struct DeviceTests {
         }
     }
 
+    @Test("show how their topics grew, by the day on which they joined")
+    func growth() async throws {
+        try await Fixture.open { fixture in
+            for number in 1...3 {
+                var device = Self.device([("topics", ["a"])]).objectValue ?? .init()
+                device["address"] = .string(String(repeating: "a\(number)", count: 32))
+                let id = "10000000-0000-4000-8000-00000000000\(number)"
+                _ = try await fixture.admin(.put, "…/devices/\(id)", .object(device))
+                fixture.clock.advance(by: .seconds(24 * 3600))
+            }
+            let reply = try await fixture.admin(.get, "…/topics/a/growth?days=3")
+            let items = reply["items"]?.arrayValue ?? []
+            #expect(items.map { $0["joined"]?.integerValue } == [1, 1, 0], "\(reply.text)")
+            #expect(items.map { $0["devices"]?.integerValue } == [2, 3, 3], "\(reply.text)")
+            #expect(try await fixture.admin(.get, "…/topics/a/growth")["items"]?.arrayValue?.count == 30)
+            #expect(try await fixture.admin(.get, "…/topics/b/growth").code == "not_found")
+            for days in ["0", "367", "x", "-1"] {
+                #expect(try await fixture.admin(.get, "…/topics/a/growth?days=\(days)").field == "days")
+            }
+        }
+    }
+
     @Test("make topics, which are counted, may expire and go")
     func topics() async throws {
         try await Fixture.open { fixture in

@@ -33,6 +33,14 @@ struct SavedMessageTests {
             (#"{"request":{}}"#, 201, nil), (#"{"request":{"audience":{"topics":["a"]}}}"#, 201, nil),
             (#"{"request":{"content":{"titel":"x"}}}"#, 400, "request.content.titel"),
             (#"{"request":{"options":{"rate_per_second":0}}}"#, 400, "request.options.rate_per_second"),
+            (
+                #"{"request":{"options":{"expires_at":"2020-01-01T00:00:00Z"}}}"#, 400,
+                "request.options.expires_at"
+            ),
+            (
+                #"{"request":{"content":{"ios":{"options":{"expires_at":"2020-01-01T00:00:00Z"}}}}}"#, 400,
+                "request.content.ios.options.expires_at"
+            ),
             (#"{"request":{"subject":"x"}}"#, 400, "request.subject"), (#"{"request":[]}"#, 400, "request"),
             ("{}", 400, "request"), (#"{"request":{},"more":1}"#, 400, "more"),
         ] as [(String, Int, String?)])

@@ -45,6 +45,27 @@ struct WebhookTests {
         }
     }
 
+    @Test("get a test event of their own, unless they are disabled or unknown")
+    func test() async throws {
+        try await Fixture.open { fixture in
+            #expect(try await fixture.admin(.post, "…/webhooks/main/test").code == "not_found")
+            for name in ["main", "other"] { _ = try await fixture.admin(.put, "…/webhooks/\(name)", Self.body()) }
+            let reply = try await fixture.admin(.post, "…/webhooks/main/test", headers: ["Idempotency-Key": "k"])
+            #expect(reply.status == 202 && reply.text == #"{"type":"test"}"#, "\(reply.text)")
+            // The repetition queues nothing.
+            _ = try await fixture.admin(.post, "…/webhooks/main/test", headers: ["Idempotency-Key": "k"])
+            let id = fixture.app
+            let events = try await fixture.store.read { store in
+                let app = try #require(try store.app(id)?.key)
+                return try store.webhooks(app: app, after: nil, limit: 9).map { webhook in
+                    try store.outboxEvents(for: webhook.place, limit: 9).map { ($0.type, $0.payload) }
+                }
+            }
+            #expect(events.map(\.count) == [1, 0])
+            #expect(events[0][0].0 == "test" && events[0][0].1 == Array(#"{"test":true}"#.utf8))
+        }
+    }
+
     @Test(
         "lead to public hosts over https, and to listed ones",
         arguments: [

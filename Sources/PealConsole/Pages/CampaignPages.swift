@@ -42,15 +42,22 @@ enum CampaignPages {
         let id = visit.parameter("id")
         let app = try visit.app
         let report = try await visit.services.campaigns.report(id, app: app.key)
-        let facts = try await visit.services.store.read(.heavy) {
-            try $0.experiment(app: app.key, campaign: id, now: visit.now)
+        let (facts, model) = try await visit.services.store.read(.heavy) { store in
+            (
+                try store.experiment(app: app.key, campaign: id, now: visit.now),
+                (
+                    learning: try store.learning(app: app.key, campaign: id),
+                    release: try store.modelRelease(app: app.key, campaign: id, version: nil)
+                )
+            )
         }
         let experiment = facts.map { ExperimentReport($0, share: app.settings[.experimentShare]) }
         let messages = try await MessagePages.summaries(visit, MessageFilter(campaignID: id), before: nil, limit: 20)
         var page = Page(visit, id, .campaigns)
         page.trail = [(texts[.campaigns], visit.link("campaigns"))]
         page.body = """
-            \(ExperimentSections(visit: visit, campaign: id).html(experiment))
+            \(ExperimentSections(visit: visit, campaign: id, learning: model.learning, release: model.release).html(
+                experiment))
             <section class="card"><h2>\(texts[.funnel])</h2>\(funnel(visit, report))</section>
             <section class="card"><h2>\(texts[.reasons])</h2>\(visit.outcomes(report.total))\(reasons(visit, report))</section>
             <section><h2>\(texts[.messages])</h2>\(MessagePages.table(visit, messages))</section>

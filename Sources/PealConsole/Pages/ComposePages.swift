@@ -171,7 +171,7 @@ enum ComposePages {
         let reply = try await visit.services.messages.send(draft, visit.verb.with(request)) { accepted in
             Reply(status: 202, ["id": .string(accepted.id.description)])
         }
-        try await SavedMessagePages.end(visit)
+        await SavedMessagePages.end(visit)
         let id = (try? JSONParser.parse(reply.body))?["id"]?.stringValue ?? draft.id.description
         guard visit.may(.read) else { return ConsoleAnswer(redirect: visit.link("compose") + "?done=sent") }
         return ConsoleAnswer(redirect: visit.link("messages", id))

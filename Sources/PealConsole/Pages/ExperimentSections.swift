@@ -6,6 +6,9 @@ internal import PealMomentTraining
 struct ExperimentSections {
     let visit: PageCall
     let campaign: String
+    let learning: CampaignLearning?
+    /// The newest model of the campaign itself; nil while phones use the one of all campaigns or the built-in one.
+    let release: ModelRelease?
 
     private var texts: Texts { visit.texts }
 
@@ -174,8 +177,23 @@ struct ExperimentSections {
 
     private func model(_ report: ExperimentReport) -> HTML {
         var facts = FactList()
-        facts.add(texts[.model], text: texts[.builtInModel])
-        facts.add(texts[.trainedOn], text: texts[.notTrained])
+        if let draft = release?.draft {
+            facts.add(texts[.model], text: texts(.modelVersion, texts.number(Int(draft.version))))
+            facts.add(texts[.trainedOn], "\(texts(.modelLabels, texts.number(Int(draft.labels)))) \(visit.time(draft.trainedAt))")
+            facts.add(texts[.expires], visit.time(draft.expiresAt))
+        } else {
+            facts.add(texts[.model], text: texts[.sharedModel])
+            facts.add(texts[.trainedOn], text: texts[.notTrained])
+        }
+        if let learning {
+            facts.add(
+                texts[.learned],
+                text: texts(
+                    .learnedFrom, texts.number(Int(learning.displays)), texts.number(Int(learning.opens))))
+            if learning.hasDrifted { facts.add(texts[.drift], visit.badge(texts[.drifted], "warn")) }
+            facts.add(texts[.objections], text: learning.objections.joined(separator: ", "))
+            if let until = learning.heldUntil { facts.add(texts[.heldUntil], visit.time(until)) }
+        }
         if let chance = report.comparison?.chanceOfGain {
             facts.add(texts[.chanceOfGain], text: texts.percent(Int((chance * 1000).rounded()), of: 1000))
         }
@@ -249,7 +267,7 @@ extension Texts {
         let tenths = Int((abs(value) * 1000).rounded())
         let whole = number(tenths / 10)
         let text = tenths >= 1000 ? whole : "\(whole)\(language == .english ? "." : ",")\(tenths % 10)"
-        return "\(tenths == 0 ? "±" : value < 0 ? "−" : "+")\(text) %"
+        return "\(tenths == 0 ? "±" : value < 0 ? "−" : "+")\(text)\u{A0}%"
     }
 
     /// A class of `ExperimentFacts.delayLimits`.

@@ -112,14 +112,10 @@ extension SavedMessagePages {
         return ConsoleAnswer(redirect: visit.link("drafts") + "?done=saved")
     }
 
-    /// The draft that was sent is no draft any more.
-    static func end(_ visit: PageCall) async throws {
-        guard let name = visit.form["draft"] else { return }
-        do {
-            try await verbs(visit).delete(.draft, name, app: try visit.app.key, visit.verb)
-        } catch let error as PealError where error.code == .notFound {
-            return
-        }
+    /// The draft that was sent is no draft any more. If it cannot be deleted, the message is sent all the same.
+    static func end(_ visit: PageCall) async {
+        guard let name = visit.form["draft"], let app = try? visit.app.key else { return }
+        try? await verbs(visit).delete(.draft, name, app: app, visit.verb)
     }
 }
 

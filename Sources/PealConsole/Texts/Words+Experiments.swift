@@ -10,7 +10,6 @@ extension Word {
     static let bandHint = Word(
         "The line is the lift, the band its 95 % interval. It is valid at every look, so looking early does no harm.",
         "Die Linie ist der Gewinn, das Band sein 95-%-Bereich. Er gilt bei jedem Blick, auch bei einem frühen.")
-    static let builtInModel = Word("Built into the SDK", "Im SDK enthalten")
     static let chanceOfGain = Word("Probability of a gain", "Wahrscheinlichkeit eines Gewinns")
     static let delay = Word("After sending", "Nach dem Senden")
     static let delayHint = Word(
@@ -91,4 +90,14 @@ extension Word {
     static let verdictRevert = Word("Sending immediately wins", "Sofort zu senden gewinnt")
     static let verdictUndecided = Word("Not decided yet", "Noch nicht entschieden")
     static let verdictUntrustworthy = Word("Do not trust these figures", "Diesen Zahlen ist nicht zu trauen")
+    static let drift = Word("Drift", "Drift")
+    static let drifted = Word("People behave differently than before", "Verhalten hat sich geändert")
+    static let heldUntil = Word("Kept until", "Beibehalten bis")
+    static let learned = Word("Learned from", "Gelernt aus")
+    static let learnedFrom = Word("{} displays, {} opens", "{} Anzeigen, {} Öffnungen")
+    static let modelLabels = Word("{} displays,", "{} Anzeigen,")
+    static let modelVersion = Word("This campaign's own, version {}", "Eigenes dieser Kampagne, Version {}")
+    static let objections = Word("Against a model of its own", "Gegen ein eigenes Modell")
+    static let sharedModel = Word(
+        "The one of all campaigns, or the one built into the SDK", "Das aller Kampagnen oder das im SDK enthaltene")
 }

@@ -114,8 +114,6 @@ enum NativeExperiment {
             "unavailable": .integer(facts.devices.unavailable), "without_sdk": .integer(facts.devices.withoutSDK),
         ]
         members["delays"] = delays(report)
-        // Phones use the model that is part of the SDK.
-        members["model"] = ["kind": "built_in"]
         return .object(members)
     }
 
@@ -176,7 +174,6 @@ enum NativeExperiment {
                 .required("messages_needed", Schema.count.orNull),
                 .required("sample_ratio", sampleRatio), .required("looks", .list(look(interval))),
                 .required("devices", devices), .required("delays", .list(delay)),
-                .required("model", .component("NativeMomentModel", .object([.required("kind", .word("built_in"))]))),
             ]))
     }()
 

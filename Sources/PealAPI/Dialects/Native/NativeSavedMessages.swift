@@ -33,6 +33,17 @@ struct NativeSavedMessages: Sendable {
         read: { json, reading throws(PealError) in
             var given = NativeMessageDraft()
             try NativeMessageShapes.message.apply(json, to: &given, &reading)
+            let lives =
+                [("options", given.options?.life)]
+                + Platform.allCases.map {
+                    ("content.\($0.rawValue).options", given.content?.platforms[$0]?.options.life)
+                }
+            for (place, life) in lives {
+                if case .until(let end) = life, end <= reading.now {
+                    let path = reading.path("\(place).expires_at")
+                    throw PealError.invalid(path, "\(path) must be in the future")
+                }
+            }
             return json
         }, describe: { NativeMessageShapes.message.change("NativeSavedRequest", $0) })
 
