@@ -144,6 +144,8 @@ package struct DeliveryOptions: Sendable {
     package var pollInterval: Duration = .seconds(1)
     /// How long a stop waits for answers to requests on the wire.
     package var drain: Duration = .seconds(Limits.drainSeconds)
+    /// Where the spans of messages go; nil without tracing.
+    package var traces: (any TraceSink)?
     /// Which devices of a page are sent to now; nil applies the rules of apps and messages.
     var gate: (any PageGate)?
 
