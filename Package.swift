@@ -87,7 +87,8 @@ let package = Package(
             dependencies: [
                 "PealAPI", "PealConsole", "PealCore", "PealDelivery", "PealLearning", "PealNetwork", "PealPostgres",
                 "PealProviders", "PealReports",
-                "PealSQLite", "PealStore", configuration, crypto, hummingbird, hummingbirdCore, hummingbirdTLS,
+                "PealSQLite", "PealStore", asyncHTTPClient, configuration, crypto, hummingbird, hummingbirdCore,
+                hummingbirdTLS,
                 hummingbirdHTTP2,
                 httpTypes, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, nioTLS,
                 serviceLifecycle,

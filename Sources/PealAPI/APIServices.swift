@@ -28,6 +28,8 @@ package struct APIServices: Sendable {
     let bodies = BodyBudget()
     let parsing = ParsingTurns()
     let progressStreams = ProgressStreams()
+    /// Where the spans of messages go; nil without tracing.
+    package var traces: (any TraceSink)?
     private let examinations: CredentialExaminations
     private let receiptGatherer: ReceiptGatherer
 

@@ -291,6 +291,8 @@ extension Limits {
     package static let webhookRequestsInFlightMax = 8
     package static let webhooksServedMax = 128
     package static let webhooksFailingMax = 10_000
+    package static let tracedSpansWaitingMax = 16_384
+    package static let tracedSpansPerRequestMax = 512
     package static let webhookRoundsMax = 64
     package static let webhookLeaseSeconds: Int64 = 60
     package static let webhookRetrySecondsMin: Int64 = 5

@@ -8,6 +8,7 @@ final class DeliveryContext: Sendable {
     let time: any TimeSource
     let randomness: any Randomness
     let logger: Logger
+    let traces: (any TraceSink)?
     /// The name under which this process leases slices.
     let owner: String
 
@@ -43,6 +44,7 @@ final class DeliveryContext: Sendable {
         self.time = time
         self.randomness = randomness
         self.logger = logger
+        traces = options.traces
         owner = "peal-" + Hex.encode(randomness.bytes(8))
         gate = options.gate ?? AppGate(store: store, time: time)
         health = StoreHealth(time: time)

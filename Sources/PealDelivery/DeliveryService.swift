@@ -145,6 +145,8 @@ package struct DeliveryOptions: Sendable {
     package var pollInterval: Duration = .seconds(1)
     /// How long the engine waits for answers to requests on the wire when it stops.
     package var drain: Duration = .seconds(Limits.drainSeconds)
+    /// Where the spans of messages go; nil without tracing.
+    package var traces: (any TraceSink)?
     /// Decides which devices of a page are sent to now; nil applies the rules of apps and messages.
     var gate: (any PageGate)?
 

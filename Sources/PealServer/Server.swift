@@ -88,7 +88,12 @@ struct Server {
             .init(
                 eventLoopGroup: senders, time: time, randomness: randomness, logger: logger,
                 store: storage.shared == nil ? nil : storage.store))
-        let delivery = makeDelivery(storage, providers, clock)
+        let traces = configuration.tracingURL.map { url in
+            TraceExporter(
+                .init(url: url, percent: configuration.tracingPercent, version: PealVersion.current),
+                group: eventLoopGroup, time: time, logger: logger)
+        }
+        let delivery = makeDelivery(storage, providers, clock, traces)
         let shared = storage.shared.map { SharedDelivery(delivery, $0.signals) }
         let transport = ReloadableTransport(try makeTransport(configuration))
         let courier = makeCourier(storage, clock, transport)
@@ -100,7 +105,7 @@ struct Server {
         let failures = AuthenticationFailures(
             perMinute: configuration.authenticationFailuresPerMinute, time: time, logger: logger)
         let http = HTTPMetrics()
-        let services = APIServices(
+        var services = APIServices(
             store: storage.store, engine: shared ?? delivery, providers: providers.all, channels: providers.channels,
             time: clock, randomness: randomness, hasher: storage.store.hasher, firstAdmin: firstAdmin,
             addressRules: configuration.addressRules, webhookRules: configuration.webhookRules,
@@ -110,6 +115,7 @@ struct Server {
                 failures: failures, http: http, isPaused: isPaused, time: time),
             failures: failures, http: http,
             examinations: CredentialExaminations { work in Self.examiners.submit { _ in work() } }, logger: logger)
+        services.traces = traces
         let console = Console(
             ConsoleServices(
                 services, configuration,
@@ -119,6 +125,7 @@ struct Server {
             logger: logger)
         // Stopped in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
         var running: [any Service] = [NamedService("lag", LagService())]
+        if let traces { running.append(NamedService("traces", traces)) }
         if !isPaused { running.append(NamedService("webhooks", courier)) }
         running.append(NamedService("delivery", delivery))
         if let databaseTime { running.append(NamedService("database time", databaseTime)) }
@@ -140,12 +147,14 @@ struct Server {
         try result.get()
     }
 
-    private func makeDelivery(_ storage: Storage, _ providers: ProviderSet, _ clock: any TimeSource) -> DeliveryService
-    {
+    private func makeDelivery(
+        _ storage: Storage, _ providers: ProviderSet, _ clock: any TimeSource, _ traces: (any TraceSink)?
+    ) -> DeliveryService {
         var options = DeliveryOptions()
         options.pagesInFlightMax = configuration.pagesInFlightMax
         options.isOnlyProcess = storage.shared == nil
         options.isPaused = isPaused
+        options.traces = traces
         return DeliveryService(
             store: storage.store, providers: providers.all, time: clock, randomness: randomness, logger: logger,
             options: options)

@@ -188,8 +188,8 @@ class Fuzzer:
         return {"integer": self.random.randint(-1, 100), "number": 0.5, "boolean": True, "null": None}.get(kind, self.text())
 
 
-def memory(process, name="VmRSS"):
-    """In MB."""
+def memory(process, name="RssAnon"):
+    """In MB. Pages of files, such as the database's, are not counted: the system takes them back."""
     status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
     return int(re.search(rf"{name}:\s+(\d+)", status)[1]) / 1024
 
@@ -206,13 +206,14 @@ def run(world, seconds, seed):
     for thread in threads:
         thread.start()
     samples = []
-    print(f"seed {seed}\n seconds  requests  RSS in MB", flush=True)
+    print(f"seed {seed}\n seconds  requests  own memory in MB  resident in MB", flush=True)
     rows = 0
     while (now := time.monotonic()) < end and world.peal.is_running:
         samples.append((now - start, memory(world.peal.process)))
         if now - start >= rows * seconds / 30:
             rows += 1
-            print(f"{now - start:8.0f}  {sum(counts.values()):8}  {samples[-1][1]:9.1f}", flush=True)
+            resident = memory(world.peal.process, "VmRSS")
+            print(f"{now - start:8.0f}  {sum(counts.values()):8}  {samples[-1][1]:16.1f}  {resident:14.1f}", flush=True)
         time.sleep(min(1, seconds / 100))
     for thread in threads:
         thread.join(timeout=60)

@@ -106,7 +106,7 @@ def test_typescript(world, tmp_path):
 
 
 def test_go(world, tmp_path):
-    # Unless it is told otherwise, the generator refuses answers with members that the document does not name.
+    # By default, the generated code refuses answers with members that the document does not name.
     client = generate(
         world, tmp_path, "go", packageName="peal", enumClassPrefix="true",
         disallowAdditionalPropertiesIfNotPresent="false",

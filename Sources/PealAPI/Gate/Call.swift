@@ -27,9 +27,11 @@ struct Call: Sendable {
 
     /// For the verbs, where the body named the caller.
     func verb(by caller: Caller) -> VerbCall {
-        VerbCall(
+        var call = VerbCall(
             actor: caller.actor, now: now, request: idempotent, address: visit.address.text,
             requestID: visit.requestID)
+        call.noted = visit.noted
+        return call
     }
 
     /// The app that the path names or that the key belongs to.

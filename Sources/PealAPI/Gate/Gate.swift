@@ -69,6 +69,27 @@ struct Gate: RouterMiddleware {
                 "status": "\(status)", "duration_ms": "\(Double(duration.components.seconds) * 1000 + milliseconds)",
                 "actor": "\(visit.actorText)", "address": "\(visit.address.text)",
             ])
+        trace(request, visit, status: status, after: duration)
+    }
+
+    /// Begins the trace of the message that the request created.
+    private func trace(_ request: Request, _ visit: Visit, status: Int, after duration: Duration) {
+        guard let traces = services.traces, let message = visit.noted.id, traces.records(message) else { return }
+        let (now, uptime) = (services.time.now, services.time.uptime)
+        let handled = uptime - (visit.handledAt ?? uptime)
+        let root = TraceSpan.root(of: message)
+        let link = HTTPField.Name("traceparent").flatMap { request.headers[$0] }
+        traces.record([
+            TraceSpan(
+                .request, of: message, id: root, parent: nil, start: now - duration, duration: duration,
+                attributes: [
+                    "http.request.method": .string(request.method.label), "http.route": .string(visit.route ?? "none"),
+                    "http.response.status_code": .integer(Int64(status)), "peal.request_id": .string(visit.requestID),
+                    "peal.message": .string(message.description),
+                ], isFailed: status >= 500, link: link.flatMap { TraceSpan.Link(traceparent: $0) }),
+            TraceSpan(
+                .accept, of: message, id: root ^ 1, parent: root, start: now - handled, duration: handled),
+        ])
     }
 
     /// Why no endpoint matches a request.
@@ -119,6 +140,7 @@ struct Gate: RouterMiddleware {
             method: request.method, path: path, parameters: parameters, query: query, headers: request.headers,
             caller: caller, visit: visit, body: body, now: now, idempotent: idempotent,
             jsonValuesMax: services.options.jsonValuesMax, parsing: turn)
+        visit.handled(at: services.time.uptime)
         guard let idempotent else { return try await endpoint.handler(call) }
         return try await repetitions.once(idempotent, now: now) { try await endpoint.handler(call) }
     }

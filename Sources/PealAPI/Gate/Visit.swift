@@ -5,11 +5,14 @@ internal import Synchronization
 final class Visit: Sendable {
     let requestID: String
     let address: ClientAddress
+    /// The message that the request creates.
+    let noted = NotedMessage()
 
     private struct State {
         var route: String?
         var actor: Actor?
         var app: AppID?
+        var handledAt: Duration?
     }
 
     private let state = Mutex(State())
@@ -33,6 +36,11 @@ final class Visit: Sendable {
             $0.app = app
         }
     }
+
+    /// When the handler began; nil before.
+    var handledAt: Duration? { state.withLock { $0.handledAt } }
+
+    func handled(at uptime: Duration) { state.withLock { $0.handledAt = uptime } }
 
     func admitted(_ caller: Caller) {
         let (actor, app) = (caller.actor, caller.app?.id)

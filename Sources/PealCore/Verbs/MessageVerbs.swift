@@ -28,7 +28,10 @@ package struct MessageVerbs: Sendable {
                 try store.audit(call, app: draft.app, "message.send", "message \(draft.id)")
                 return outcome
             })
-        if let outcome { outcome.handOver(to: engine) }
+        if let outcome {
+            call.noted?.note(draft.id)
+            outcome.handOver(to: engine)
+        }
         return reply
     }
 

@@ -27,6 +27,7 @@ package struct MomentVerbs: Sendable {
             }
             return result
         }
+        if result.isApplied { call.noted?.note(result.moment.message) }
         engine.wake()
         return result
     }

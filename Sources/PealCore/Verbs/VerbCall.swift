@@ -8,6 +8,8 @@ package struct VerbCall: Sendable {
     /// The client's address; nil for what the server does by itself.
     package let address: String?
     package let requestID: String?
+    /// Learns which message the call created.
+    package var noted: NotedMessage?
 
     package init(
         actor: Actor, now: Timestamp, request: IdempotentRequest? = nil, address: String? = nil,
@@ -22,7 +24,9 @@ package struct VerbCall: Sendable {
 
     /// The same call with another idempotency key.
     package func with(_ request: IdempotentRequest?) -> VerbCall {
-        VerbCall(actor: actor, now: now, request: request, address: address, requestID: requestID)
+        var call = VerbCall(actor: actor, now: now, request: request, address: address, requestID: requestID)
+        call.noted = noted
+        return call
     }
 
     /// A row of the audit log about what the call did.

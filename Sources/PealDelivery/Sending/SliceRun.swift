@@ -131,6 +131,7 @@ struct SliceRun: Sendable {
         let left = max(0, unsettled - (conclusion?.log.count ?? 0))
         let settlements = settlements(of: conclusion, left: left, next)
         let (earlier, askedAt) = (slice.counts, context.time.uptime)
+        let judgedAt = context.time.now
         let results = await context.settler.settle(settlements)
         guard let last = settlements.last, results.allSatisfy(\.isApplied) else {
             context.logger.warning("a lease was lost", metadata: ["message": "\(slice.id.message)"])
@@ -143,6 +144,9 @@ struct SliceRun: Sendable {
         slice.pageCount += settlements.count { $0.logRow != nil }
         unsettled = left
         if let conclusion { context.count(conclusion, since: earlier, settlements) }
+        if conclusion != nil {
+            trace(group, judgedAt: judgedAt, isQuarantined: results.contains(where: \.isQuarantined))
+        }
         if let list = results.last?.leasedSlices.first, let conclusion {
             follow(list, conclusion.stragglers, askedAt: askedAt)
         }
@@ -225,5 +229,32 @@ struct SliceRun: Sendable {
             following: SliceLife.Page(through: page.through, isLast: true, isProbe: false))
         context.leases.add(list, askedAt: askedAt)
         context.stragglers.put(run)
+    }
+}
+
+/// The trace of a message.
+extension SliceRun {
+    /// Records the pages that were settled together.
+    private func trace(_ group: [PageFates], judgedAt: Timestamp, isQuarantined: Bool) {
+        guard let traces = context.traces, traces.records(slice.id.message), let first = group.first?.page else {
+            return
+        }
+        let (message, now, route) = (slice.id.message, context.time.now, slice.id.route)
+        let devices = group.reduce(0) { $0 + $1.page.keys.count }
+        let page = UInt64(bitPattern: context.randomness.positiveNumber())
+        func id() -> UInt64 { UInt64(bitPattern: context.randomness.positiveNumber()) }
+        traces.record([
+            TraceSpan(
+                .page, of: message, id: page, parent: TraceSpan.root(of: message), start: first.readAt,
+                duration: now - first.readAt,
+                attributes: [
+                    "peal.devices": .integer(Int64(devices)), "peal.route": .string("\(route)"),
+                    "peal.server": .string(context.owner), "peal.attempt": .integer(Int64(slice.attempt)),
+                ], isFailed: isQuarantined),
+            TraceSpan(
+                .provider, of: message, id: id(), parent: page, start: first.sentAt, duration: judgedAt - first.sentAt,
+                attributes: ["peal.provider": .string(route.provider?.rawValue ?? "none")]),
+            TraceSpan(.settle, of: message, id: id(), parent: page, start: judgedAt, duration: now - judgedAt),
+        ])
     }
 }

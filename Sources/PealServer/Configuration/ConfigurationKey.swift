@@ -198,6 +198,12 @@ extension ConfigurationKey {
     static let logFormat = ConfigurationKey(
         "log.format", .choice(["json", "text"]), default: "json", "Format of log entries")
 
+    static let tracingURL = ConfigurationKey(
+        "tracing.otlp.url", .url,
+        "Collector that receives traces of messages as OTLP over HTTP (JSON), without /v1/traces; nothing by default")
+    static let tracingPercent = ConfigurationKey(
+        "tracing.percent", .integer(0...100, unit: "percent"), default: "100", "Share of the messages that are traced")
+
     /// Every key, in the order of the documentation.
     package static let all: [ConfigurationKey] =
         [
@@ -211,6 +217,7 @@ extension ConfigurationKey {
             requestsPerKey,
             requestsPerApp, devicesPerApp, topicsPerDevice, pagesInFlight, retentionDays, retiredDeviceDays, auditDays,
             contextPushHold, contextPushWindow, pivotalImmediate, richieTopics, richieUsers, logLevel, logFormat,
+            tracingURL, tracingPercent,
         ]
 
     /// Variables of the client commands. They may be set in the server's environment too.

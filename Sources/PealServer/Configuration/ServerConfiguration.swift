@@ -45,6 +45,9 @@ package struct ServerConfiguration: Sendable {
     package var richieUsersMax: Int
     package var logLevel: String
     package var logFormat: LogFormat
+    /// Base URL of the collector of traces; nil for none.
+    package var tracingURL: String?
+    package var tracingPercent: Int
     /// Every key with its value (secrets masked), and whether the value was given. For `--print-config`.
     let values: [(key: ConfigurationKey, value: String?, isGiven: Bool)]
 
@@ -124,6 +127,7 @@ extension ServerConfiguration {
             richieUsersMax: checked.integer(.richieUsers),
             logLevel: checked.text(.logLevel),
             logFormat: LogFormat(rawValue: checked.text(.logFormat)) ?? .json,
+            tracingURL: checked.optional(.tracingURL), tracingPercent: checked.integer(.tracingPercent),
             values: ConfigurationKey.all.map { key in
                 let value = source.text(key).map {
                     key.isSecret ? "********" : key == .storeURL ? StorePlace.masked($0) : $0
