@@ -125,9 +125,9 @@ package struct AppLearner {
             trainedAt: material.now.milliseconds, parent: parent)
     }
 
-    /// The reference of openness stays that of the built-in model: contexts state openness relative to it. Scales are at
-    /// least its scales: in labels from one hour of the day, "charging" and "charging at this hour" are the same, and the
-    /// model must not believe the second.
+    /// The reference of openness stays that of the built-in model: contexts state openness relative to it. Scales are
+    /// at least its scales: in labels from one hour of the day, "charging" and "charging at this hour" are the same,
+    /// and the model must not believe the second.
     private static func audience(_ material: LearningMaterial, _ labels: CampaignLabels) -> PealMomentTraining.Audience
     {
         let builtIn = MomentModel.builtIn(app: material.app)
@@ -149,8 +149,8 @@ struct CampaignWatch {
     /// With fewer random moments before or after, their contexts are not compared.
     private static let randomMin = 200
 
-    /// Features without the time: hours differ whenever a campaign has other windows, or before and after have other days
-    /// of the week.
+    /// Features without the time: hours differ whenever a campaign has other windows, or before and after have other
+    /// days of the week.
     private static let compared = FeatureSchema.names.indices.dropFirst().filter { index in
         !["hour", "taste", "weekend"].contains { FeatureSchema.names[index].contains($0) }
     }

@@ -52,8 +52,8 @@ package final class ChildProgram: Sendable {
         processID = child
     }
 
-    /// Makes the child close every descriptor from 3 on. SwiftNIO's sockets are not close-on-exec: without this, a child
-    /// would keep the sockets of other tests open, and even listen on their ports.
+    /// Makes the child close every descriptor from 3 on. SwiftNIO's sockets are not close-on-exec: without this, a
+    /// child would keep the sockets of other tests open, and even listen on their ports.
     private static func closeInherited(_ actions: inout posix_spawn_file_actions_t) {
         typealias AddCloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
         // glibc 2.34 and later has it; Swift's module of the C library does not show it.

@@ -160,7 +160,9 @@ public struct MomentChooser: Sendable {
         var instant = now
         while instant < message.end {
             let time = localTime(instant)
-            if instant == now || message.isTransactional || !rules.isQuiet(time) { wakes.append(wake(at: time, message.model)) }
+            if instant == now || message.isTransactional || !rules.isQuiet(time) {
+                wakes.append(wake(at: time, message.model))
+            }
             instant += wakeInterval
         }
         return StoppingRule(

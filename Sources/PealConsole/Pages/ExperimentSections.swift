@@ -179,7 +179,9 @@ struct ExperimentSections {
         var facts = FactList()
         if let draft = release?.draft {
             facts.add(texts[.model], text: texts(.modelVersion, texts.number(Int(draft.version))))
-            facts.add(texts[.trainedOn], "\(texts(.modelLabels, texts.number(Int(draft.labels)))) \(visit.time(draft.trainedAt))")
+            facts.add(
+                texts[.trainedOn],
+                "\(texts(.modelLabels, texts.number(Int(draft.labels)))) \(visit.time(draft.trainedAt))")
             facts.add(texts[.expires], visit.time(draft.expiresAt))
         } else {
             facts.add(texts[.model], text: texts[.sharedModel])

@@ -166,7 +166,8 @@ package protocol StoreReading {
     /// Displays whose outcome is known by `now`, the newest first, starting after `cursor`.
     func labels(app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp) throws
         -> (labels: [MomentLabel], next: ContextCursor?)
-    /// In which hours of the day people who share their context opened the app: 24 counters for each of at most `limit`.
+    /// In which hours of the day people who share their context opened the app: 24 counters for each of at most
+    /// `limit`.
     func openCounters(app: AppKey, limit: Int) throws -> [[Int]]
     /// The expected share of wake-ups that arrive, in the mean of the app's devices; nil without evidence.
     func arrivalRate(app: AppKey) throws -> Double?

@@ -3,8 +3,8 @@ import PealDevice
 import PealTesting
 import Synchronization
 
-/// A clock that a test moves, for programs (by the library of `Tests/Clients/moved_clock.c`) and for phones alike. Needs
-/// Linux and a C compiler.
+/// A clock that a test moves, for programs (by the library of `Tests/Clients/moved_clock.c`) and for phones alike.
+/// Needs Linux and a C compiler.
 final class MovedTime: PhoneClock {
     private let file: URL
     private let library: URL
