@@ -24,12 +24,18 @@ struct NativeSavedMessages: Sendable {
         }
     }
 
-    fileprivate static let draft = ObjectShape("NativeSavedMessageDraft", JSON.null) {
+    /// A request as given, and what was read of it.
+    fileprivate struct Saved: Sendable {
+        var json = JSON.null
+        var given = NativeMessageDraft()
+    }
+
+    fileprivate static let draft = ObjectShape("NativeSavedMessageDraft", Saved()) {
         Entry(required: "request", request) { $0 = $1 }
     }
 
     /// What is given is checked; what the message needs and depends on other things is checked when it is sent.
-    private static let request = Shape<JSON>(
+    private static let request = Shape<Saved>(
         read: { json, reading throws(PealError) in
             var given = NativeMessageDraft()
             try NativeMessageShapes.message.apply(json, to: &given, &reading)
@@ -44,7 +50,7 @@ struct NativeSavedMessages: Sendable {
                     throw PealError.invalid(path, "\(path) must be in the future")
                 }
             }
-            return json
+            return Saved(json: json, given: given)
         }, describe: { NativeMessageShapes.message.change("NativeSavedRequest", $0) })
 
     private static func name(_ call: Call) throws(PealError) -> String {
@@ -69,12 +75,26 @@ struct NativeSavedMessages: Sendable {
     }
 
     private func put(_ call: Call, _ kind: SavedMessage.Kind) async throws -> Answer {
-        let request = try call.body(Self.draft.shape, .native)
+        let saved = try call.body(Self.draft.shape, .native)
+        try checkAddresses(saved.given)
         let result = try await services.savedMessages.put(
             SavedMessage(
-                kind: kind, name: try Self.name(call), request: request, createdAt: call.now, changedAt: call.now),
+                kind: kind, name: try Self.name(call), request: saved.json, createdAt: call.now, changedAt: call.now),
             app: try call.app().key, call.verb)
         return Answer(result.isNew ? .created : .ok, Self.json(result.message))
+    }
+
+    /// Addresses have the form of their platform, which the shape cannot check.
+    private func checkAddresses(_ given: NativeMessageDraft) throws(PealError) {
+        for item in given.audience?.addresses ?? [] {
+            let environment = item.value.environment ?? given.options?.environment ?? .production
+            do throws(PealError) {
+                _ = try services.addressRules.address(
+                    item.value.address, platform: item.value.platform, environment: environment)
+            } catch {
+                throw error.under(item.path)
+            }
+        }
     }
 
     private static func json(_ message: SavedMessage) -> JSON {
