@@ -110,7 +110,7 @@ final class ServerFixture: Sendable {
             do {
                 return try await server.call(
                     "POST", "\(app)/devices:batch", ["devices": .array(devices)], expect: 200)
-            } catch where attempt < 5 && "\(error)".contains(": 503 ") {
+            } catch  where attempt < 5 && "\(error)".contains(": 503 ") {
                 attempt += 1
                 try await Task.sleep(for: .seconds(1))
             }
