@@ -102,19 +102,8 @@ struct Server {
                 total: configuration.connectionsMax, perAddress: configuration.connectionsPerAddressMax,
                 descriptors: descriptors),
             proxies: configuration.trustedProxies, time: time, logger: logger)
-        let failures = AuthenticationFailures(
-            perMinute: configuration.authenticationFailuresPerMinute, time: time, logger: logger)
-        let http = HTTPMetrics()
-        var services = APIServices(
-            store: storage.store, engine: shared ?? delivery, providers: providers.all, channels: providers.channels,
-            time: clock, randomness: randomness, hasher: storage.store.hasher, firstAdmin: firstAdmin,
-            addressRules: configuration.addressRules, webhookRules: configuration.webhookRules,
-            options: APIOptions(configuration),
-            operations: ServerOperations(
-                store: storage.store, delivery: delivery, courier: courier, connections: connections,
-                failures: failures, http: http, isPaused: isPaused, time: time),
-            failures: failures, http: http,
-            examinations: CredentialExaminations { work in Self.examiners.submit { _ in work() } }, logger: logger)
+        var services = makeServices(
+            storage, providers, engine: shared ?? delivery, delivery, courier, connections, firstAdmin, clock)
         services.traces = traces
         let console = Console(
             ConsoleServices(
@@ -123,28 +112,54 @@ struct Server {
         let listeners = try HTTPListeners(
             configuration, services: services, console: console, connections: connections, group: eventLoopGroup,
             logger: logger)
+        let background = isPaused ? [] : backgroundServices(services, storage, clock)
+        let reloading = reloadService(storage, services, providers, courier, transport, listeners)
         // Stopped in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
-        var running: [any Service] = [NamedService("lag", LagService())]
-        if let traces { running.append(NamedService("traces", traces)) }
-        if !isPaused { running.append(NamedService("webhooks", courier)) }
-        running.append(NamedService("delivery", delivery))
-        if let databaseTime { running.append(NamedService("database time", databaseTime)) }
-        if let shared { running.append(NamedService("signals", shared)) }
-        running.append(NamedService("access", BackgroundService(functions: [AccessRecorder(services).run])))
-        running.append(
-            NamedService("reload", reloadService(storage, services, providers, courier, transport, listeners)))
-        running += listeners.services
-        if !isPaused {
-            let learning = LearningService(store: storage.store, time: clock, logger: logger)
-            running.append(
-                NamedService(
-                    "background", BackgroundService(functions: dialectBackground(services) + [learning.run])))
-        }
-        // Stopped first, whatever else takes its time: open streams would keep requests from ending.
-        running.append(NamedService("streams", StreamClosing(services)))
-        let result = await Result { [running] in try await run(running) }
+        let running: [(any Service)?] = [
+            NamedService("lag", LagService()),
+            traces.map { NamedService("traces", $0) },
+            isPaused ? nil : NamedService("webhooks", courier),
+            NamedService("delivery", delivery),
+            databaseTime.map { NamedService("database time", $0) },
+            shared.map { NamedService("signals", $0) },
+            NamedService("access", BackgroundService(functions: [AccessRecorder(services).run])),
+            NamedService("reload", reloading),
+        ]
+        // Streams stop first, whatever else takes its time: open streams would keep requests from ending.
+        let later = listeners.services + background + [NamedService("streams", StreamClosing(services))]
+        let result = await Result { try await run(running.compactMap(\.self) + later) }
         for provider in providers.all.values { await provider.close() }
         try result.get()
+    }
+
+    private func makeServices(
+        _ storage: Storage, _ providers: ProviderSet, engine: any DeliveryEngine, _ delivery: DeliveryService,
+        _ courier: WebhookCourier, _ connections: Connections, _ firstAdmin: FirstAdmin, _ clock: any TimeSource
+    ) -> APIServices {
+        let failures = AuthenticationFailures(
+            perMinute: configuration.authenticationFailuresPerMinute, time: time, logger: logger)
+        let http = HTTPMetrics()
+        return APIServices(
+            store: storage.store, engine: engine, providers: providers.all, channels: providers.channels,
+            time: clock, randomness: randomness, hasher: storage.store.hasher, firstAdmin: firstAdmin,
+            addressRules: configuration.addressRules, webhookRules: configuration.webhookRules,
+            options: APIOptions(configuration),
+            operations: ServerOperations(
+                store: storage.store, delivery: delivery, courier: courier, connections: connections,
+                failures: failures, http: http, isPaused: isPaused, time: time),
+            failures: failures, http: http,
+            examinations: CredentialExaminations { work in Self.examiners.submit { _ in work() } }, logger: logger)
+    }
+
+    /// What a server that sends also does.
+    private func backgroundServices(
+        _ services: APIServices, _ storage: Storage, _ clock: any TimeSource
+    ) -> [any Service] {
+        let learning = LearningService(store: storage.store, time: clock, logger: logger)
+        return [
+            NamedService(
+                "background", BackgroundService(functions: dialectBackground(services) + [learning.run]))
+        ]
     }
 
     private func makeDelivery(
