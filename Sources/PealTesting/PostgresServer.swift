@@ -41,7 +41,8 @@ package final class PostgresServer: Sendable {
         }
         let options = [
             "listen_addresses=", "unix_socket_directories=\(directory)", "fsync=off", "full_page_writes=off",
-            "max_connections=1000", "shared_buffers=64MB", "autovacuum=off", "wal_level=minimal", "max_wal_senders=0",
+            "max_connections=1000", "max_pred_locks_per_transaction=256", "shared_buffers=64MB", "autovacuum=off",
+            "wal_level=minimal", "max_wal_senders=0",
         ]
         let serve = user + ["\(programs)/postgres", "-D", "\(directory)/data"] + options.flatMap { ["-c", $0] }
         guardian = try Self.guarded(serve, log: log, deleting: [directory, log])
