@@ -14,6 +14,7 @@ class Collector:
 
     def __init__(self, status=200):
         self.spans, self.requests = [], []
+        self.is_gone = False
         collector = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -21,6 +22,9 @@ class Collector:
 
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                if collector.is_gone:
+                    self.close_connection = True
+                    return
                 collector.requests.append((self.path, dict(self.headers), body))
                 for resource in body["resourceSpans"]:
                     for scope in resource["scopeSpans"]:
@@ -36,6 +40,12 @@ class Collector:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def leave(self):
+        """Ends as a killed collector does: no new connections, and no answer on those that are kept open."""
+        self.is_gone = True
+        self.server.shutdown()
+        self.server.server_close()
 
     def of(self, message):
         """The spans of a message, by name."""
@@ -142,8 +152,7 @@ def test_a_collector_that_refuses_or_is_gone_costs_nothing_but_spans(simulate, s
     peal, app = start(simulate, serve, collector)
     assert peal.wait(app, peal.send(app))["counts"]["accepted"] == 40
     wait_until(lambda: "the collector refused spans" in peal.log, 15)
-    collector.server.shutdown()
-    collector.server.server_close()
+    collector.leave()
     assert peal.wait(app, peal.send(app))["counts"]["accepted"] == 40
     wait_until(lambda: "spans could not be sent" in peal.log, 15)
     assert peal.stop() == 0
