@@ -150,7 +150,15 @@ let package = Package(
             swiftSettings: settings),
 
         .executableTarget(
-            name: "peal-sim", dependencies: ["PealSimulator", argumentParser], swiftSettings: settings),
+            name: "peal-sim", dependencies: ["PealPhones", "PealSimulator", argumentParser], swiftSettings: settings),
+        .target(
+            name: "PealPhones",
+            dependencies: [
+                "PealWorlds", argumentParser, asyncHTTPClient, crypto, nioCore, nioHTTP1, pealDevice, pealMoments,
+                pealMomentTraining, pealSDK,
+            ],
+            swiftSettings: settings),
+        .target(name: "PealWorlds", dependencies: [pealMoments], swiftSettings: settings),
         .target(
             name: "PealSimulator",
             dependencies: [
@@ -162,8 +170,8 @@ let package = Package(
         .target(
             name: "PealLab",
             dependencies: [
-                "PealCore", "PealProviders", "PealSQLite", "PealStore", "PealTesting", argumentParser, asyncHTTPClient,
-                hummingbird, logging, nioCore, nioHPACK, nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
+                "PealCore", "PealProviders", "PealSQLite", "PealStore", "PealTesting", "PealWorlds", argumentParser,
+                asyncHTTPClient, hummingbird, logging, nioCore, nioHPACK, nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
             ],
             swiftSettings: settings),
         .target(
@@ -236,7 +244,7 @@ let package = Package(
             name: "PealSimulatorTests",
             dependencies: ["PealSimulator", crypto, cryptoExtras, nioCore, nioPosix, nioSSL],
             swiftSettings: settings),
-        .testTarget(name: "PealLabTests", dependencies: ["PealLab", "PealTesting"], swiftSettings: settings),
+        .testTarget(name: "PealLabTests", dependencies: ["PealLab", "PealTesting", "PealWorlds"], swiftSettings: settings),
         .testTarget(
             name: "PealServerTests",
             dependencies: [

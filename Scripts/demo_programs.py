@@ -48,13 +48,13 @@ class Programs:
                 process.kill()
                 process.wait()
 
-    def start_simulator(self):
+    def start_simulator(self, environment=None):
         directory = self.folder / "simulator"
         directory.mkdir()
-        self.start("peal-sim", ["--directory", str(directory)], {})
+        self.start("peal-sim", ["--directory", str(directory)], environment or {})
         return json.loads(self.appears(directory / "simulator.json", is_complete=is_json))
 
-    def start_server(self, simulator, admin_token):
+    def start_server(self, simulator, admin_token, environment=None):
         port_file = self.folder / "port"
         self.start("peal", ["serve"], {
             "PEAL_STORE_URL": f"sqlite:{self.folder / 'peal.db'}",
@@ -65,6 +65,7 @@ class Programs:
             "PEAL_PROVIDERS_APNS_SANDBOX_URL": simulator["apns_sandbox_url"],
             "PEAL_PROVIDERS_CA_FILE": simulator["ca_file"],
             "PEAL_CONTEXTPUSH_TRADITIONAL_HOLD_SECONDS": "1",
+            **(environment or {}),
         })
         port = self.appears(port_file, is_complete=lambda text: text.strip().isdigit()).strip()
         return f"http://127.0.0.1:{port}"

@@ -6,7 +6,7 @@ import Logging
 /// `peal-sim`: runs a simulator until SIGTERM or SIGINT.
 package struct SimulatorCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
-        commandName: "peal-sim",
+        commandName: "networks",
         abstract: "Simulate APNs, FCM, WNS, MPNS and Web Push, with an inbox of what was sent.")
 
     @Option(help: "Directory to write simulator.json, certificates and keys to.")

@@ -1,10 +1,11 @@
 import ArgumentParser
+import PealPhones
 import PealSimulator
 
-/// The program: the push-network simulator as a command.
+/// The program: the push-network simulator, and phones that use it.
 @main
-struct PealSim {
-    static func main() async {
-        await SimulatorCommand.main()
-    }
+struct PealSim: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "peal-sim", abstract: "Simulate push networks and phones.",
+        subcommands: [SimulatorCommand.self, PhonesCommand.self], defaultSubcommand: SimulatorCommand.self)
 }

@@ -1,4 +1,5 @@
 import Foundation
+import PealWorlds
 import Testing
 
 @testable import PealLab

@@ -186,6 +186,19 @@ public actor Peal {
         return (try? parts.state.read()[id]?.stage.wasShown) != true || configuration.hasExtension
     }
 
+    /// Takes an alert push where the app itself presents it, as a notification service extension does elsewhere: decides
+    /// whether it may alert, and reports its receipt.
+    /// - Returns: false for a message that has already alerted the person. What cannot be decided is shown.
+    public func receiveAlert(_ push: Push) async -> Bool {
+        guard let id = push.message else { return true }
+        let desk = AlertDesk(
+            state: parts.state, board: parts.board, api: parts.api, clock: parts.clock, makeID: parts.makeID,
+            pause: { try? await Task.sleep(nanoseconds: UInt64($0) * 1_000_000) })
+        let verdict = (try? await desk.receive(id)) ?? .show
+        try? await desk.flush()
+        return verdict != .silence
+    }
+
     /// The device's id on the server; nil before its registration.
     public var device: String? { try? parts.state.read().identity?.device }
 

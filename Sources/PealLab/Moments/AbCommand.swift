@@ -1,6 +1,7 @@
 package import ArgumentParser
 import Foundation
 import PealMomentTraining
+import PealWorlds
 
 /// `peal-lab ab`: checks the statistics of experiments against a simulated truth.
 package struct AbCommand: ParsableCommand {

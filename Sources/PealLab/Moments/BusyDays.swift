@@ -1,5 +1,6 @@
 import Foundation
 import PealMoments
+import PealWorlds
 
 /// The second and the third synthetic world: moods, busy blocks and habituation instead of activities, people who like
 /// two separate hours of the day, weaker sensors, wakes that arrive more often on the phones of keen users, and two
@@ -228,24 +229,5 @@ struct BusyDays: Sendable {
         return Signals(
             flags[index], before: flags[person * Self.slots + max(slot - Self.stride, 0)],
             brightness: brightness[index], battery: battery[index])
-    }
-}
-
-extension Signals {
-    /// The signals of a synthetic phone.
-    init(_ seen: PocketDay.Flags, before: PocketDay.Flags, brightness: Float, battery: Float) {
-        self.init()
-        isUnlocked = seen.contains(.unlocked)
-        wasUnlocked = before.contains(.unlocked)
-        isInVehicle = seen.contains(.vehicle)
-        isWalking = seen.contains(.walking)
-        isCharging = seen.contains(.charging)
-        isOnWiFi = seen.contains(.wifi)
-        hasHeadphones = seen.contains(.headphones)
-        isFaceDown = seen.contains(.faceDown)
-        self.brightness = Double(brightness)
-        self.battery = Double(battery)
-        isInLowPowerMode = seen.contains(.lowPower)
-        isSilent = seen.contains(.silent)
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import PealMomentTraining
 import PealMoments
+import PealWorlds
 
 /// Chooses a slot in advance: at once, at random, or by the hour.
 struct PlannedPolicy: BusyDaysPolicy {

@@ -1,6 +1,7 @@
 import Foundation
 import PealMomentTraining
 import PealMoments
+import PealWorlds
 
 /// A policy in the second and third world: a slot chosen in advance, or a rule evaluated at wakes.
 protocol BusyDaysPolicy {

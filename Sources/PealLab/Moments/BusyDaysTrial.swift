@@ -1,6 +1,7 @@
 import Foundation
 import PealMomentTraining
 import PealMoments
+import PealWorlds
 
 /// A seed of the second or the third world: two weeks of random moments to learn from, and two to compare policies in.
 struct BusyDaysTrial {

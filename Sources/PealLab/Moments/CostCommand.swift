@@ -2,6 +2,7 @@ package import ArgumentParser
 import Foundation
 import PealMomentTraining
 import PealMoments
+import PealWorlds
 
 /// `peal-lab cost`: what a decision costs a phone, and a training the server.
 package struct CostCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import Foundation
 import PealMomentTraining
 import PealMoments
+import PealWorlds
 
 /// The results of all policies in one world: the output of `peal-lab evaluate`.
 struct Evaluation: Sendable, Codable {

@@ -1,6 +1,7 @@
 import Foundation
 import PealMomentTraining
 import PealMoments
+import PealWorlds
 
 /// Users with individual open rates in an experiment whose true effect is known.
 struct ExperimentTrial {

@@ -1,6 +1,7 @@
 import Foundation
 import PealMomentTraining
 import PealMoments
+import PealWorlds
 
 /// The first schema with its prior, with the product's trainer and stopping rule. The second schema is compared with
 /// it.

@@ -1,6 +1,7 @@
 package import ArgumentParser
 import Foundation
 import PealMoments
+import PealWorlds
 
 /// `peal-lab report`: the evaluation as charts in one self-contained HTML file.
 package struct MomentReportCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import Foundation
 import PealMomentTraining
 import PealMoments
+import PealWorlds
 
 /// The product's policy in PocketDay: its features, trainer, model and stopping rule.
 struct PhonePolicy {

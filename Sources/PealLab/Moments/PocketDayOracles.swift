@@ -1,5 +1,6 @@
 import Foundation
 import PealMoments
+import PealWorlds
 
 /// The limits of PocketDay, computed with its true parameters.
 struct PocketDayOracles {

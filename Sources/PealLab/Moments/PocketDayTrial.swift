@@ -1,5 +1,6 @@
 import Foundation
 import PealMoments
+import PealWorlds
 
 /// Messages of one campaign with a delivery window, one for each person and day.
 struct TrialWindows: Sendable {

@@ -1,6 +1,7 @@
 import Foundation
 import PealMomentTraining
 import PealMoments
+import PealWorlds
 
 /// Policies that need no phone: they choose one instant of the window in advance.
 struct ServerPolicies {

@@ -1,53 +1,55 @@
 import Foundation
-import PealMoments
+package import PealMoments
 
 /// The first synthetic world: people whose days consist of eight activities, with a phone that is sometimes in use and
 /// whose sensors show some of it. Time goes in slots of ten minutes.
-struct PocketDay: Sendable {
-    static let slotsPerDay = 144
-    static let days = 21
-    static let slots = days * slotsPerDay
+package struct PocketDay: Sendable {
+    package static let slotsPerDay = 144
+    package static let days = 21
+    package static let slots = days * slotsPerDay
     /// Activities, by index: sleep, commute, focus, break, leisure on the phone, chores, out, sport.
-    static let activityCount = 8
+    package static let activityCount = 8
 
-    struct Citizen: Sendable {
+    package struct Citizen: Sendable {
         /// How many hours later than usual the person's day is; nine more for night workers.
-        var shift = 0.0
+        package var shift = 0.0
         /// How much this person likes each activity.
-        var routine = [Double](repeating: 1, count: activityCount)
+        package var routine = [Double](repeating: 1, count: activityCount)
         /// Added to the log-odds of using the phone.
-        var useBias = 0.0
+        package var useBias = 0.0
         /// Added to the log-odds of opening any message.
-        var openness = 0.0
+        package var openness = 0.0
         /// A private preference for hours: weights of sine and cosine.
-        var taste = (sine: 0.0, cosine: 0.0)
+        package var taste = (sine: 0.0, cosine: 0.0)
     }
 
     /// The state of a slot. The phone can sense all of it except `using`.
-    struct Flags: OptionSet, Sendable {
-        let rawValue: UInt16
-        static let using = Self(rawValue: 1)
-        static let unlocked = Self(rawValue: 2)
-        static let vehicle = Self(rawValue: 4)
-        static let walking = Self(rawValue: 8)
-        static let charging = Self(rawValue: 16)
-        static let wifi = Self(rawValue: 32)
-        static let headphones = Self(rawValue: 64)
-        static let faceDown = Self(rawValue: 128)
-        static let lowPower = Self(rawValue: 256)
-        static let silent = Self(rawValue: 512)
+    package struct Flags: OptionSet, Sendable {
+        package let rawValue: UInt16
+        package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+        package static let using = Self(rawValue: 1)
+        package static let unlocked = Self(rawValue: 2)
+        package static let vehicle = Self(rawValue: 4)
+        package static let walking = Self(rawValue: 8)
+        package static let charging = Self(rawValue: 16)
+        package static let wifi = Self(rawValue: 32)
+        package static let headphones = Self(rawValue: 64)
+        package static let faceDown = Self(rawValue: 128)
+        package static let lowPower = Self(rawValue: 256)
+        package static let silent = Self(rawValue: 512)
     }
 
-    let citizens: [Citizen]
+    package let citizens: [Citizen]
     /// Slot by slot, person after person: `person * slots + slot`.
-    private(set) var activities: [UInt8]
-    private(set) var flags: [Flags]
-    private(set) var brightness: [Float]
-    private(set) var battery: [Float]
+    package private(set) var activities: [UInt8]
+    package private(set) var flags: [Flags]
+    package private(set) var brightness: [Float]
+    package private(set) var battery: [Float]
     /// App opens before each day by hour: `(person * (days + 1) + day) * 24 + hour`.
-    private(set) var openCounts: [Int32]
+    package private(set) var openCounts: [Int32]
 
-    init(seed: Int, people: Int) {
+    package init(seed: Int, people: Int) {
         var random = WorldRandom(seed: seed, stream: 1)
         citizens = (0..<people).map { _ in Self.citizen(&random) }
         activities = [UInt8](repeating: 0, count: people * Self.slots)
@@ -143,25 +145,25 @@ struct PocketDay: Sendable {
         }
     }
 
-    static func hour(_ slot: Int) -> Double { Double(slot % slotsPerDay) / 6 }
+    package static func hour(_ slot: Int) -> Double { Double(slot % slotsPerDay) / 6 }
 
-    static func isWeekend(_ slot: Int) -> Bool { slot / slotsPerDay % 7 >= 5 }
+    package static func isWeekend(_ slot: Int) -> Bool { slot / slotsPerDay % 7 >= 5 }
 
-    static func time(_ slot: Int) -> LocalTime { LocalTime(hour: hour(slot), isWeekend: isWeekend(slot)) }
+    package static func time(_ slot: Int) -> LocalTime { LocalTime(hour: hour(slot), isWeekend: isWeekend(slot)) }
 
-    static func wrapped(_ hour: Double) -> Double {
+    package static func wrapped(_ hour: Double) -> Double {
         let rest = hour.truncatingRemainder(dividingBy: 24)
         return rest < 0 ? rest + 24 : rest
     }
 
     /// The counters on a person's phone in the morning of a day.
-    func opens(_ person: Int, before day: Int) -> [Int] {
+    package func opens(_ person: Int, before day: Int) -> [Int] {
         let row = (person * (Self.days + 1) + day) * 24
         return openCounts[row..<row + 24].map(Int.init)
     }
 
     /// - Parameter previous: the slot of the previous scheduled wake.
-    func signals(_ person: Int, _ slot: Int, previous: Int) -> Signals {
+    package func signals(_ person: Int, _ slot: Int, previous: Int) -> Signals {
         let index = person * Self.slots + slot
         return Signals(
             flags[index], before: flags[person * Self.slots + max(previous, 0)], brightness: brightness[index],
@@ -199,15 +201,34 @@ private enum Routine {
 }
 
 /// The probability of each signal during each activity.
-enum Emission {
-    static let vehicle = [0, 0.62, 0.01, 0.01, 0.01, 0.02, 0.08, 0.02]
-    static let walking = [0, 0.22, 0.03, 0.10, 0.05, 0.25, 0.22, 0.65]
-    static let charging = [0.75, 0.12, 0.15, 0.12, 0.22, 0.18, 0.05, 0.01]
-    static let wifi = [0.93, 0.15, 0.85, 0.75, 0.93, 0.9, 0.35, 0.25]
-    static let headphones = [0.01, 0.45, 0.22, 0.08, 0.12, 0.10, 0.04, 0.60]
-    static let faceDown = [0.3, 0.03, 0.35, 0.12, 0.03, 0.2, 0.2, 0.05]
-    static let silent = [0.7, 0.55, 0.8, 0.6, 0.5, 0.5, 0.5, 0.4]
-    static let brightness = [0.1, 0.6, 0.5, 0.5, 0.45, 0.45, 0.55, 0.6]
-    static let unlockedUsing = 0.8
-    static let unlockedIdle = 0.04
+package enum Emission {
+    package static let vehicle = [0, 0.62, 0.01, 0.01, 0.01, 0.02, 0.08, 0.02]
+    package static let walking = [0, 0.22, 0.03, 0.10, 0.05, 0.25, 0.22, 0.65]
+    package static let charging = [0.75, 0.12, 0.15, 0.12, 0.22, 0.18, 0.05, 0.01]
+    package static let wifi = [0.93, 0.15, 0.85, 0.75, 0.93, 0.9, 0.35, 0.25]
+    package static let headphones = [0.01, 0.45, 0.22, 0.08, 0.12, 0.10, 0.04, 0.60]
+    package static let faceDown = [0.3, 0.03, 0.35, 0.12, 0.03, 0.2, 0.2, 0.05]
+    package static let silent = [0.7, 0.55, 0.8, 0.6, 0.5, 0.5, 0.5, 0.4]
+    package static let brightness = [0.1, 0.6, 0.5, 0.5, 0.45, 0.45, 0.55, 0.6]
+    package static let unlockedUsing = 0.8
+    package static let unlockedIdle = 0.04
+}
+
+extension Signals {
+    /// The signals of a synthetic phone.
+    package init(_ seen: PocketDay.Flags, before: PocketDay.Flags, brightness: Float, battery: Float) {
+        self.init()
+        isUnlocked = seen.contains(.unlocked)
+        wasUnlocked = before.contains(.unlocked)
+        isInVehicle = seen.contains(.vehicle)
+        isWalking = seen.contains(.walking)
+        isCharging = seen.contains(.charging)
+        isOnWiFi = seen.contains(.wifi)
+        hasHeadphones = seen.contains(.headphones)
+        isFaceDown = seen.contains(.faceDown)
+        self.brightness = Double(brightness)
+        self.battery = Double(battery)
+        isInLowPowerMode = seen.contains(.lowPower)
+        isSilent = seen.contains(.silent)
+    }
 }

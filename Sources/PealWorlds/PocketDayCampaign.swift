@@ -2,21 +2,21 @@ import Foundation
 import PealMoments
 
 /// The true model of opens in PocketDay.
-struct PocketDayCampaign: Sendable {
+package struct PocketDayCampaign: Sendable {
     /// Effect of each activity.
-    var activities: [Double]
-    var use: Double
+    package var activities: [Double]
+    package var use: Double
     /// Effect of headphones on a commute.
-    var headphones: Double
-    var hour: (sine: Double, cosine: Double)
-    var weekend: Double
-    var lowPower = -0.35
-    var intercept = 0.0
+    package var headphones: Double
+    package var hour: (sine: Double, cosine: Double)
+    package var weekend: Double
+    package var lowPower = -0.35
+    package var intercept = 0.0
 
     /// - Parameters:
     ///   - spread: how much campaigns differ.
     ///   - rate: the mean open probability in daytime.
-    init(_ world: PocketDay, _ random: inout WorldRandom, spread: Double, rate: Double) {
+    package init(_ world: PocketDay, _ random: inout WorldRandom, spread: Double, rate: Double) {
         let base = [-2.2, 0.05, -0.9, 0.55, 0.75, -0.25, -0.9, -1.6]
         let width = [0.3, 1, 1, 1, 1, 1, 1, 0.5]
         activities = zip(base, width).map { $0 + random.normal(0, spread) * $1 }
@@ -28,7 +28,7 @@ struct PocketDayCampaign: Sendable {
     }
 
     /// The part of the log-odds that depends on person and time.
-    func known(_ world: PocketDay, _ person: Int, _ slot: Int) -> Double {
+    package func known(_ world: PocketDay, _ person: Int, _ slot: Int) -> Double {
         let citizen = world.citizens[person]
         let (sine, cosine) = PocketDayClock.waves[slot % PocketDay.slotsPerDay]
         let hours = (hour.sine + citizen.taste.sine) * sine + (hour.cosine + citizen.taste.cosine) * cosine
@@ -36,21 +36,21 @@ struct PocketDayCampaign: Sendable {
     }
 
     /// The part that depends on what the person does.
-    func hidden(activity: Int, using: Bool, _ seen: PocketDay.Flags) -> Double {
+    package func hidden(activity: Int, using: Bool, _ seen: PocketDay.Flags) -> Double {
         activities[activity] + (using ? use : 0)
             + (activity == 1 && seen.contains(.headphones) ? headphones : 0)
             + (seen.contains(.lowPower) ? lowPower : 0)
     }
 
     /// The log-odds that a message shown in a slot is opened.
-    func score(_ world: PocketDay, _ person: Int, _ slot: Int) -> Double {
+    package func score(_ world: PocketDay, _ person: Int, _ slot: Int) -> Double {
         let index = person * PocketDay.slots + slot
         let seen = world.flags[index]
         return known(world, person, slot)
             + hidden(activity: Int(world.activities[index]), using: seen.contains(.using), seen)
     }
 
-    func probability(_ world: PocketDay, _ person: Int, _ slot: Int) -> Double {
+    package func probability(_ world: PocketDay, _ person: Int, _ slot: Int) -> Double {
         Logistic.probability(score(world, person, slot))
     }
 

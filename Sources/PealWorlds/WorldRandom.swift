@@ -1,12 +1,12 @@
 import Foundation
 
 /// The random numbers of a synthetic world, reproducible from a seed: xoshiro256++.
-struct WorldRandom: Sendable {
+package struct WorldRandom: Sendable {
     private var state: (UInt64, UInt64, UInt64, UInt64)
     private var spare: Double?
 
     /// - Parameter stream: separates the parts of a world, so that a change of one does not affect the others.
-    init(seed: Int, stream: Int) {
+    package init(seed: Int, stream: Int) {
         var mixer = UInt64(bitPattern: Int64(seed)) &* 0xD134_2543_DE82_EF95 &+ UInt64(bitPattern: Int64(stream))
         func next() -> UInt64 {
             mixer &+= 0x9E37_79B9_7F4A_7C15
@@ -18,7 +18,7 @@ struct WorldRandom: Sendable {
         state = (next(), next(), next(), next())
     }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         let sum = state.0 &+ state.3
         let result = (sum << 23 | sum >> 41) &+ state.0
         let shifted = state.1 << 17
@@ -32,16 +32,16 @@ struct WorldRandom: Sendable {
     }
 
     /// Uniform in 0 ..< 1.
-    mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
+    package mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 
     /// True with this probability.
-    mutating func hits(_ chance: Double) -> Bool { unit() < chance }
+    package mutating func hits(_ chance: Double) -> Bool { unit() < chance }
 
     /// An integer in 0 ..< `bound`.
-    mutating func below(_ bound: Int) -> Int { min(Int(unit() * Double(bound)), bound - 1) }
+    package mutating func below(_ bound: Int) -> Int { min(Int(unit() * Double(bound)), bound - 1) }
 
     /// Normally distributed, by Marsaglia's polar method.
-    mutating func normal(_ mean: Double = 0, _ deviation: Double = 1) -> Double {
+    package mutating func normal(_ mean: Double = 0, _ deviation: Double = 1) -> Double {
         if let spare {
             self.spare = nil
             return mean + deviation * spare
@@ -57,7 +57,7 @@ struct WorldRandom: Sendable {
     }
 
     /// `count` distinct numbers below `bound`; all of them in order if there are no more.
-    mutating func sample(_ count: Int, below bound: Int) -> [Int] {
+    package mutating func sample(_ count: Int, below bound: Int) -> [Int] {
         guard count < bound else { return Array(0..<bound) }
         var numbers = Array(0..<bound)
         for index in 0..<count { numbers.swapAt(index, index + below(bound - index)) }

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Runs `peal-sim phones`: simulated phones with the real SDK, in front of a real server whose clock is moved.
+
+usage: Scripts/phones.py [--build debug|release] [--kills N] [--store postgres://…] [options of peal-sim phones]
+
+Starts the simulated push networks and `peal serve`, both with the clock of Tests/Clients/moved_clock.c, creates an app,
+and lets the phones live. With --kills N the server is killed with SIGKILL about N times, at random, and started again
+each time. Exits with 1 if an invariant does not hold.
+"""
+import argparse
+import pathlib
+import random
+import secrets
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from demo_api import Native
+from demo_programs import Problem, Programs
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Seconds between two kills; the first one lets phones register.
+KILL_PAUSES = (5, 25)
+
+
+class MovedClock:
+    """The file that moves the clock, and the library that programs load for it."""
+
+    def __init__(self, folder):
+        self.file = folder / "clock-offset"
+        self.file.write_bytes(struct.pack("=q", 0))
+        library = folder / "moved_clock.so"
+        source = ROOT / "Tests" / "Clients" / "moved_clock.c"
+        compiler = shutil.which("cc") or shutil.which("clang")
+        if sys.platform != "linux" or not compiler:
+            raise Problem("moving the clock needs Linux and a C compiler")
+        subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+        self.environment = {"LD_PRELOAD": str(library), "CLOCK_OFFSET_FILE": str(self.file)}
+
+
+class Reaper(threading.Thread):
+    """Kills the server at random times and starts it again on the same port."""
+
+    def __init__(self, programs, start, count):
+        super().__init__(daemon=True)
+        self.programs, self.start_server, self.count = programs, start, count
+        self.done, self.stopped, self.failure = 0, threading.Event(), None
+
+    def run(self):
+        while self.done < self.count and not self.stopped.wait(random.uniform(*KILL_PAUSES)):
+            server = self.programs.running.pop()[0]
+            server.send_signal(signal.SIGKILL)
+            server.wait()
+            try:
+                self.start_server()
+            except Problem as problem:
+                self.failure = problem
+                return
+            self.done += 1
+
+
+def prepare(server_url, admin_token, simulator):
+    """Creates an app with the simulator's APNs key; returns its id."""
+    native, apns = Native(server_url, admin_token), simulator["apns"]
+    app = native.post("/apps", {"name": "Phones", "bundle_id": apns["bundle_id"]})["id"]
+    credential = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
+    credential["kind"] = "token"
+    credential["private_key"] = pathlib.Path(apns["private_key_file"]).read_text()
+    native.put(f"/apps/{app}/credentials/apns/production", credential)
+    return app
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--build", choices=["debug", "release"], default="debug")
+    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--store")
+    arguments, rest = parser.parse_known_args()
+    with tempfile.TemporaryDirectory(prefix="peal-phones-") as name, Programs(ROOT, pathlib.Path(name)) as programs:
+        folder = pathlib.Path(name)
+        programs.binaries = ROOT / ".build" / arguments.build
+        clock = MovedClock(folder)
+        simulator = programs.start_simulator(clock.environment)
+        admin_token = secrets.token_hex(24)
+        more = dict(clock.environment)
+        if arguments.store:
+            more |= {"PEAL_STORE_URL": arguments.store, "PEAL_MASTER_KEY": "A" * 43 + "="}
+        server_url = programs.start_server(simulator, admin_token, more)
+        app = prepare(server_url, admin_token, simulator)
+
+        def start_again():
+            (folder / "port").unlink(missing_ok=True)
+            programs.start_server(simulator, admin_token, more | {"PEAL_HTTP_PORT": server_url.rsplit(":", 1)[1]})
+
+        reaper = Reaper(programs, start_again, arguments.kills)
+        reaper.start()
+        # Ledgers are made durable at every change; in memory that costs nothing.
+        memory = pathlib.Path("/dev/shm")
+        with tempfile.TemporaryDirectory(prefix="peal-phones-", dir=memory if memory.is_dir() else None) as ledgers:
+            started = time.monotonic()
+            code = subprocess.run([
+                str(programs.binaries / "peal-sim"), "phones", "--server", server_url, "--app", app, "--key", admin_token,
+                "--simulator", str(folder / "simulator"), "--clock", str(clock.file), "--directory", ledgers, *rest]).returncode
+        reaper.stopped.set()
+        reaper.join()
+        if reaper.failure:
+            raise reaper.failure
+        if arguments.kills:
+            print(f"The server was killed {reaper.done} times in {time.monotonic() - started:.0f} s.", flush=True)
+        return code
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Problem as problem:
+        sys.exit(f"phones: {problem}")
+    except KeyboardInterrupt:
+        sys.exit(130)

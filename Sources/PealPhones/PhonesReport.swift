@@ -1,0 +1,128 @@
+import Foundation
+import PealWorlds
+
+/// What a run found: the invariants, and the experiment as the server reports it beside the truth of the world.
+struct PhonesReport: Codable, Sendable {
+    let phones: Int
+    let days: Int
+    let seed: Int
+    let windowHours: Int
+    var seconds = 0.0
+    var messages = 0
+    var cancelled = 0
+    var shownByPhone = 0
+    var shownByPush = 0
+    var wakes = 0
+    var wakesLost = 0
+    /// The most wake-ups of a phone within an hour.
+    var wakesPerHourMax = 0
+    /// Messages that alerted their person more than once.
+    var shownTwice = 0
+    /// Messages that alerted after the server had confirmed their cancellation.
+    var shownAfterCancel = 0
+    /// Messages that nobody cancelled and that neither appeared nor were pushed.
+    var unattempted = 0
+    var experiment: Experiment?
+    /// Mean true probability of an open in the context-aware arm when its messages are shown at once, and as they were
+    /// shown.
+    var immediateRate = 0.0
+    var chosenRate = 0.0
+    /// The true lift of the moments in which messages of the context-aware arm were shown.
+    var trueLift: Double?
+
+    /// The experiment as the server reports it.
+    struct Experiment: Codable, Sendable {
+        var verdict = ""
+        var lift: Double?
+        var low: Double?
+        var high: Double?
+        var arms: [String: Arm] = [:]
+
+        struct Arm: Codable, Sendable {
+            let users: Int
+            let messages: Int
+            let opens: Int
+        }
+    }
+
+    init(_ plan: PhonesPlan) {
+        (phones, days, seed, windowHours) = (plan.count, plan.days, plan.seed, plan.windowHours)
+    }
+
+    /// Whether nothing happened that must never happen.
+    var holds: Bool { shownTwice == 0 && shownAfterCancel == 0 && unattempted == 0 && wakesPerHourMax <= 2 }
+
+    /// - Parameter wasPushed: whether an alert for it reached the phone.
+    mutating func count(_ message: PlannedMessage, _ appearance: Screen.Appearance?, wasPushed: Bool) {
+        let alerts = appearance?.alerts ?? 0
+        messages += 1
+        if message.isCancelled { cancelled += 1 }
+        if alerts > 0 {
+            if appearance?.byPush == true { shownByPush += 1 } else { shownByPhone += 1 }
+        }
+        if alerts > 1 { shownTwice += 1 }
+        if message.isCancelled, alerts > message.alertsAtCancellation { shownAfterCancel += 1 }
+        if !message.isCancelled, alerts == 0, !wasPushed { unattempted += 1 }
+    }
+
+    /// Adds the experiment, and what the world knows about the arm of chosen moments.
+    mutating func compare(
+        _ messages: [PlannedMessage], _ answer: PhonesJSON, _ world: Inhabited, _ phones: [SimulatedPhone]
+    ) {
+        var experiment = Experiment()
+        experiment.verdict = answer["verdict"].text ?? "none"
+        experiment.lift = answer["lift"].number
+        let interval = answer["lift_interval"].list.compactMap(\.number)
+        (experiment.low, experiment.high) = (interval.first, interval.last)
+        for name in ["context_aware", "traditional"] {
+            let arm = answer["arms"][name]
+            experiment.arms[name] = Experiment.Arm(
+                users: arm["users"].integer ?? 0, messages: arm["messages"].integer ?? 0,
+                opens: arm["opens"].integer ?? 0)
+        }
+        self.experiment = experiment
+        var (immediate, chosen, count) = (0.0, 0.0, 0.0)
+        for message in messages where !message.isCancelled && message.isPlannedForPhone == true {
+            count += 1
+            immediate += world.campaign.probability(world.world, message.person, message.start)
+            guard let id = message.id, let slot = phones[message.person].screen.appearances[id]?.slot else { continue }
+            chosen += world.campaign.probability(world.world, message.person, slot)
+        }
+        guard count > 0, immediate > 0 else { return }
+        (immediateRate, chosenRate, trueLift) = (immediate / count, chosen / count, chosen / immediate - 1)
+    }
+
+    var json: String {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+
+    var table: String {
+        func percent(_ value: Double?) -> String { value.map { String(format: "%+.1f %%", $0 * 100) } ?? "–" }
+        func rate(_ value: Double) -> String { String(format: "%.2f %%", value * 100) }
+        var lines = [
+            "\(phones) phones, \(days) days, seed \(seed), windows of \(windowHours) h: \(Int(seconds)) s",
+            "  messages \(messages): shown by the phone \(shownByPhone), pushed \(shownByPush), cancelled \(cancelled)",
+            "  wake-ups \(wakes), of which \(wakesLost) were lost; at most \(wakesPerHourMax) an hour and phone",
+            "  shown twice \(shownTwice), after a cancellation \(shownAfterCancel), not attempted \(unattempted)",
+        ]
+        if let experiment {
+            lines.append("  arm            users  messages  opens   rate")
+            for (name, arm) in experiment.arms.sorted(by: { $0.key < $1.key }) {
+                let share = arm.messages > 0 ? Double(arm.opens) / Double(arm.messages) : 0
+                lines.append(
+                    "  " + name.padding(toLength: 13, withPad: " ", startingAt: 0)
+                        + String(format: "%7d %9d %6d   ", arm.users, arm.messages, arm.opens) + rate(share))
+            }
+            lines.append(
+                "  reported lift \(percent(experiment.lift)), between \(percent(experiment.low)) and "
+                    + "\(percent(experiment.high)): \(experiment.verdict)")
+        }
+        lines.append(
+            "  true lift of the chosen moments \(percent(trueLift)): \(rate(immediateRate)) at once, "
+                + "\(rate(chosenRate)) as shown")
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,291 @@
+import Foundation
+import PealMomentTraining
+import PealWorlds
+import Synchronization
+
+/// The settings of a run.
+struct PhonesPlan: Sendable {
+    var count = 100
+    var days = 2
+    var seed = 1
+    var windowHours = 6
+    /// The chance that a wake-up reaches its phone.
+    var arrival = 0.8
+    /// The share of messages that their author cancels at some time in their window.
+    var cancelled = 0.03
+    /// How long the server gets at least to notice what became due.
+    var settle: Duration = .milliseconds(1150)
+    /// Slots of ten minutes from one look to the next.
+    var stride = 1
+    var campaign = "phones"
+    /// Phones that do something at the same time.
+    var width = 24
+    /// Tells every display as it happens.
+    var tellsStory = false
+}
+
+/// What an author did with one message.
+struct PlannedMessage: Sendable {
+    let person: Int
+    /// Slot in which it is sent.
+    let start: Int
+    /// Slot in which its author cancels it; nil for never.
+    let cancelSlot: Int?
+    var id: String?
+    /// Whether the server confirmed the cancellation, and how often the message had alerted by then.
+    var isCancelled = false
+    /// Whether the experiment leaves the moment to the phone; nil before that is known.
+    var isPlannedForPhone: Bool?
+    var alertsAtCancellation = 0
+}
+
+/// Days in the lives of simulated phones, in front of a real server.
+actor PhonesRun {
+    /// The first day of the world that people live with the app; before it they only open it.
+    static let firstDay = 7
+    /// Registrations in a simulated minute; the server allows 60 from one address, and each phone needs two.
+    private static let registrationsPerMinute = 24
+
+    private let plan: PhonesPlan
+    private let author: AuthorAPI
+    private let clock: WorldClock
+    private let world: Inhabited
+    private let phones: [SimulatedPhone]
+    private let inbox: SimulatedInbox
+    private(set) var messages: [PlannedMessage]
+    /// Milliseconds since 1970 of slot 0 of the first day: a Monday.
+    private let monday: Int64
+    private var wakes: [Int: [Int64]] = [:]
+    private var alerts: [Int: Set<String>] = [:]
+    private var lostWakes = 0
+    private var story: PhonesStory?
+    private let say: @Sendable (String) -> Void
+
+    init(
+        _ plan: PhonesPlan, author: AuthorAPI, clock: WorldClock, inbox: SimulatedInbox,
+        order: @Sendable (PhonesPlan) -> PhoneOrder, say: @escaping @Sendable (String) -> Void
+    ) {
+        (self.plan, self.author, self.clock, self.inbox, self.say) = (plan, author, clock, inbox, say)
+        let world = Inhabited(seed: plan.seed, people: plan.count)
+        let made = order(plan)
+        phones = (0..<plan.count).map { SimulatedPhone($0, in: world, made) }
+        self.world = world
+        messages = Self.messages(plan)
+        let week: Int64 = 7 * 86_400_000
+        // 5 January 1970 was a Monday. An hour and what registration takes remain until then.
+        let minutes = Int64(plan.count / Self.registrationsPerMinute + 120)
+        let monday1970: Int64 = 4 * 86_400_000
+        let earliest = clock.wall + minutes * 60_000 - monday1970
+        monday = monday1970 + (earliest + week - 1) / week * week
+        story = plan.tellsStory ? PhonesStory(world: world) : nil
+    }
+
+    /// One message a day for each person, at a random time from which the window ends by 22 h.
+    private static func messages(_ plan: PhonesPlan) -> [PlannedMessage] {
+        var random = WorldRandom(seed: plan.seed, stream: 40)
+        var messages: [PlannedMessage] = []
+        for day in firstDay..<firstDay + plan.days {
+            for person in 0..<plan.count {
+                let latest = (14 - plan.windowHours) * 6 / plan.stride
+                let start = day * PocketDay.slotsPerDay + 48 + random.below(latest + 1) * plan.stride
+                let isCancelled = random.hits(plan.cancelled)
+                let cancelSlot = start + random.below(plan.windowHours * 6 / plan.stride) * plan.stride
+                messages.append(
+                    PlannedMessage(person: person, start: start, cancelSlot: isCancelled ? cancelSlot : nil))
+            }
+        }
+        return messages.sorted { $0.start < $1.start }
+    }
+
+    // MARK: The course of a run
+
+    /// Lives all days and reports.
+    func run() async throws -> PhonesReport {
+        let began = ContinuousClock.now
+        try await grow()
+        try await register()
+        for day in Self.firstDay..<Self.firstDay + plan.days { try await live(day) }
+        try await finish()
+        let experiment = try await author.insist("GET", "/campaigns/\(plan.campaign)")["experiment"]
+        var report = PhonesReport(plan)
+        report.seconds = (ContinuousClock.now - began) / .seconds(1)
+        report.wakes = wakes.values.reduce(0) { $0 + $1.count }
+        report.wakesLost = lostWakes
+        report.wakesPerHourMax = wakes.values.map(Self.mostInAnHour).max() ?? 0
+        for message in messages {
+            let appearance = message.id.flatMap { phones[message.person].screen.appearances[$0] }
+            let wasPushed = message.id.map { alerts[message.person]?.contains($0) == true } ?? false
+            report.count(message, appearance, wasPushed: wasPushed)
+        }
+        try await assignArms(experiment)
+        report.compare(messages, experiment, world, phones)
+        return report
+    }
+
+    /// People use the app for a week before its first message, which teaches their phones their habits.
+    private func grow() async throws {
+        for slot in stride(from: 0, to: Self.firstDay * PocketDay.slotsPerDay, by: 6) {
+            clock.pretend(instant(slot))
+            await openApps(slot)
+        }
+        clock.pretend(nil)
+    }
+
+    private func register() async throws {
+        let minutes = Int64(plan.count / Self.registrationsPerMinute + 10)
+        var instant = monday - minutes * 60_000
+        for start in stride(from: 0, to: plan.count, by: Self.registrationsPerMinute) {
+            try clock.move(to: instant)
+            let group = Array(phones[start..<min(start + Self.registrationsPerMinute, plan.count)])
+            try await each(group) { try await $0.register() }
+            instant += 61_000
+        }
+        _ = try await inbox.settle(.milliseconds(300))
+        say("\(plan.count) phones are registered")
+    }
+
+    private func live(_ day: Int) async throws {
+        let first = day * PocketDay.slotsPerDay
+        let evening = first + 22 * 6 + plan.stride
+        for slot in stride(from: first, to: first + PocketDay.slotsPerDay, by: plan.stride) {
+            try clock.move(to: instant(slot))
+            world.now.slot = slot
+            // At night nothing waits; people still open the app.
+            guard slot >= first + 48, slot <= evening else {
+                await openApps(slot)
+                continue
+            }
+            try await author(in: slot)
+            await openApps(slot)
+            try clock.move(to: instant(slot) + 15_000)
+            try await deliver(try await inbox.settle(plan.settle))
+        }
+        let shown = phones.reduce(0) { $0 + $1.screen.appearances.count }
+        say("day \(day - Self.firstDay + 1): \(shown) messages have been shown")
+    }
+
+    /// Everybody comes back online once, and the last messages mature.
+    private func finish() async throws {
+        let end = instant((Self.firstDay + plan.days) * PocketDay.slotsPerDay)
+        for hour in [1, 2, 26, 27] as [Int64] {
+            try clock.move(to: end + hour * 3_600_000)
+            try await deliver(try await inbox.settle(plan.settle))
+            guard hour == 2 else { continue }
+            try await each(phones) { await $0.openApp() }
+        }
+    }
+
+    private func instant(_ slot: Int) -> Int64 {
+        monday + Int64(slot - Self.firstDay * PocketDay.slotsPerDay) * 600_000
+    }
+
+    // MARK: What happens in a slot
+
+    /// The author sends and cancels.
+    private func author(in slot: Int) async throws {
+        let starting = messages.indices.filter { messages[$0].start == slot }
+        let until = instant(slot + plan.windowHours * 6)
+        let (author, plan, pending) = (author, plan, starting.map { (index: $0, person: messages[$0].person) })
+        let ids = Mutex<[Int: String]>([:])
+        try await each(pending) { message in
+            let sent = try await author.insist(
+                "POST", "/messages",
+                [
+                    "audience": ["users": ["p\(message.person)"]], "campaign_id": plan.campaign,
+                    "content": ["title": "Now?", "body": "A lesson of five minutes"],
+                    "schedule": ["window": ["until": Self.text(until)]],
+                ])
+            ids.withLock { $0[message.index] = sent["id"].text }
+        }
+        for (index, id) in ids.withLock({ $0 }) { messages[index].id = id }
+        for index in messages.indices where messages[index].cancelSlot == slot {
+            guard let id = messages[index].id else { continue }
+            let (status, answer) = try await author.call("POST", "/messages/\(id)/cancel")
+            messages[index].isCancelled = status == 200 && answer["state"].text == "cancelled"
+            messages[index].alertsAtCancellation =
+                phones[messages[index].person].screen.appearances[id]?.alerts ?? 0
+        }
+    }
+
+    private func openApps(_ slot: Int) async {
+        let (day, hour) = (slot / PocketDay.slotsPerDay, slot % PocketDay.slotsPerDay / 6)
+        let minute = slot % 6
+        let world = world
+        let isWhole = clock.isPretending || plan.stride >= 6
+        let openers = phones.filter {
+            (isWhole ? minute == 0 : $0.person % 6 / plan.stride == minute / plan.stride)
+                && world.appOpens($0.person, day: day, hour: hour) > 0
+        }
+        try? await each(openers) { phone in
+            for _ in 0..<world.appOpens(phone.person, day: day, hour: hour) { await phone.openApp() }
+        }
+    }
+
+    /// Pushes reach their phones, each phone's in order.
+    private func deliver(_ items: [SimulatedInbox.Item]) async throws {
+        var mail: [Int: [SimulatedInbox.Item]] = [:]
+        for item in items {
+            guard let person = Int(item.device, radix: 16), person < phones.count else { continue }
+            if item.isWake {
+                wakes[person, default: []].append(item.at)
+                var random = WorldRandom(seed: plan.seed, stream: 6_000_000 + person * 4096 + (wakes[person]?.count ?? 0))
+                guard random.hits(plan.arrival) else {
+                    lostWakes += 1
+                    continue
+                }
+            } else if let id = item.payload["peal"]["message"].text {
+                alerts[person, default: []].insert(id)
+            }
+            mail[person, default: []].append(item)
+        }
+        let phones = phones
+        try await each(mail.sorted { $0.key < $1.key }) { person, items in
+            for item in items {
+                if item.isWake {
+                    await phones[person].wake(item.payload)
+                } else {
+                    await phones[person].alert(item.payload)
+                }
+            }
+        }
+        story?.tell(phones, messages, say)
+    }
+
+    /// By the published vector of assignments.
+    private func assignArms(_ experiment: PhonesJSON) async throws {
+        let app = try await author.insist("GET", "")
+        let assignment = ExperimentAssignment(
+            app: app["bundle_id"].text ?? author.app, salt: experiment["salt"].text ?? "", campaign: plan.campaign)
+        let share = experiment["share"].number ?? 0.5
+        for index in messages.indices {
+            let arm = assignment.arm(of: "p\(messages[index].person)", share: share)
+            messages[index].isPlannedForPhone = arm == .contextAware
+        }
+    }
+
+    // MARK: Helpers
+
+    private func each<Item: Sendable>(
+        _ items: [Item], _ action: @escaping @Sendable (Item) async throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, item) in items.enumerated() {
+                if index >= plan.width { try await group.next() }
+                group.addTask { try await action(item) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private static func text(_ instant: Int64) -> String {
+        Date(timeIntervalSince1970: Double(instant) / 1000).formatted(.iso8601)
+    }
+
+    /// The most instants within an hour. The server counts when it sends; ten seconds of an hour are for the way.
+    private static func mostInAnHour(_ instants: [Int64]) -> Int {
+        let sorted = instants.sorted()
+        return sorted.indices.map { first in
+            sorted[first...].prefix { $0 - sorted[first] < 3_590_000 }.count
+        }.max() ?? 0
+    }
+}

@@ -1,0 +1,206 @@
+import Crypto
+import Foundation
+import PealDevice
+import PealMoments
+import PealSDK
+import PealWorlds
+import Synchronization
+
+/// A person of PocketDay with a phone that runs the SDK. Sensors, notification centre and clock are simulated; HTTP,
+/// the ledger and all decisions are real.
+struct SimulatedPhone: Sendable {
+    let person: Int
+    let user: String
+    let token: String
+    let peal: Peal
+    let screen: Screen
+    private let world: Inhabited
+    private let proof: String
+
+    /// - Parameter secret: signs who the person is.
+    init(_ person: Int, in world: Inhabited, _ order: PhoneOrder) {
+        self.person = person
+        self.world = world
+        user = "p\(person)"
+        token = Self.token(person)
+        screen = Screen()
+        proof = Self.proof(user, order.secret)
+        var configuration = PealConfiguration(server: order.server, key: order.key, group: "group.simulated")
+        configuration.folder = order.folder.appendingPathComponent("\(person)")
+        configuration.description.timeZone = "UTC"
+        var surroundings = PealSurroundings(
+            exchange: order.http, board: screen, sensors: WorldSensors(person: person, world: world))
+        surroundings.clock = order.clock
+        surroundings.utcOffsetSeconds = { 0 }
+        surroundings.verify = { publicKey, payload, signature in
+            guard let bytes = Data(base64Encoded: publicKey),
+                let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)
+            else { return false }
+            return key.isValidSignature(signature, for: payload)
+        }
+        peal = Peal(configuration, surroundings: surroundings)
+    }
+
+    /// Device tokens have 64 digits.
+    static func token(_ person: Int) -> String {
+        let text = String(person, radix: 16)
+        return String(repeating: "0", count: 64 - text.count) + text
+    }
+
+    /// A compact JWS over the user, HS256.
+    private static func proof(_ user: String, _ secret: [UInt8]) -> String {
+        func encoded(_ bytes: some Sequence<UInt8>) -> String {
+            Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
+                .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+        }
+        let signed = "\(encoded(#"{"alg":"HS256"}"#.utf8)).\(encoded(#"{"user_id":"\#(user)"}"#.utf8))"
+        let code = HMAC<SHA256>.authenticationCode(for: Data(signed.utf8), using: SymmetricKey(data: secret))
+        return "\(signed).\(encoded(code))"
+    }
+
+    // MARK: Life
+
+    /// The app is installed, and the person signs in and agrees to share contexts.
+    func register() async throws {
+        await peal.setContextSharing(true)
+        await peal.setAddress(token)
+        try await peal.signIn(user: user, proof: proof)
+        guard await peal.device != nil else { throw PhonesFailure("phone \(person) could not register") }
+    }
+
+    /// The person opened the app.
+    func openApp() async { await peal.didBecomeActive() }
+
+    /// A wake-up arrives.
+    func wake(_ payload: PhonesJSON) async {
+        _ = await peal.didReceive(Push(payload.members))
+        await react()
+    }
+
+    /// An alert arrives: the service extension decides how it appears.
+    func alert(_ payload: PhonesJSON) async {
+        let push = Push(payload.members)
+        guard let id = push.message else { return }
+        if await peal.receiveAlert(push) { screen.alert(id, byPush: true) }
+        await react()
+    }
+
+    /// The person opens what just appeared, or does not.
+    private func react() async {
+        for id in screen.news() {
+            let slot = world.now.slot
+            screen.see(id, in: slot)
+            guard world.opens(person, slot, message: id) else { continue }
+            await peal.didRespond(to: Push(["peal": ["message": id]]), .opened)
+        }
+    }
+}
+
+/// What phones are made with.
+struct PhoneOrder: Sendable {
+    let server: URL
+    /// The app's device key.
+    let key: String
+    let secret: [UInt8]
+    let folder: URL
+    let clock: WorldClock
+    let http: PhonesHTTP
+}
+
+/// PocketDay with a campaign, at one time.
+struct Inhabited: Sendable {
+    let world: PocketDay
+    let campaign: PocketDayCampaign
+    let seed: Int
+    let now: WorldNow
+
+    init(seed: Int, people: Int) {
+        let world = PocketDay(seed: seed, people: people)
+        var random = WorldRandom(seed: seed, stream: 3)
+        campaign = PocketDayCampaign(world, &random, spread: 0.45, rate: 0.05)
+        (self.world, self.seed, now) = (world, seed, WorldNow())
+    }
+
+    /// Whether the person opens a message that appears in this slot: by the true probability, and a number that belongs
+    /// to person and day, so that the same dice fall for every policy.
+    func opens(_ person: Int, _ slot: Int, message: String) -> Bool {
+        var random = WorldRandom(
+            seed: seed, stream: 5_000_000 + person * PocketDay.days + slot / PocketDay.slotsPerDay)
+        return random.hits(campaign.probability(world, person, slot))
+    }
+
+    /// App opens of a person in an hour of a day.
+    func appOpens(_ person: Int, day: Int, hour: Int) -> Int {
+        let row = (person * (PocketDay.days + 1) + day) * 24 + hour
+        return Int(world.openCounts[row + 24] - world.openCounts[row])
+    }
+}
+
+/// What a phone senses in PocketDay.
+private struct WorldSensors: Sensors {
+    let person: Int
+    let world: Inhabited
+
+    func read() async -> Signals {
+        let slot = world.now.slot
+        return world.world.signals(person, slot, previous: slot)
+    }
+}
+
+/// The notification centre, with everything that ever alerted.
+final class Screen: NotificationBoard {
+    /// What became of one message on this phone.
+    struct Appearance: Sendable {
+        /// How often it alerted the person.
+        var alerts = 0
+        var byPush = false
+        /// The slot in which the person first saw it.
+        var slot: Int?
+    }
+
+    private struct State {
+        var displayed: Set<String> = []
+        var appearances: [String: Appearance] = [:]
+        var news: [String] = []
+    }
+
+    private let state = Mutex(State())
+
+    var appearances: [String: Appearance] { state.withLock { $0.appearances } }
+
+    func alert(_ id: String, byPush: Bool) {
+        state.withLock { state in
+            state.displayed.insert(id)
+            state.appearances[id, default: Appearance()].alerts += 1
+            state.appearances[id]?.byPush = byPush
+            state.news.append(id)
+        }
+    }
+
+    /// What alerted since the last call.
+    func news() -> [String] {
+        state.withLock { state in
+            defer { state.news = [] }
+            return state.news
+        }
+    }
+
+    func see(_ id: String, in slot: Int) {
+        state.withLock { state in
+            if state.appearances[id]?.slot == nil { state.appearances[id]?.slot = slot }
+        }
+    }
+
+    func add(_ notification: LocalNotification) async throws {
+        if notification.isSilent {
+            state.withLock { _ = $0.displayed.insert(notification.id) }
+        } else {
+            alert(notification.id, byPush: false)
+        }
+    }
+
+    func contains(_ id: String) async -> Bool { state.withLock { $0.displayed.contains(id) } }
+    func remove(_ ids: [String]) async { state.withLock { $0.displayed.subtract(ids) } }
+    func permission() async -> NotificationPermission { NotificationPermission(allowsAlerts: true) }
+    func register(_ categories: [NotificationCategory]) async {}
+}
