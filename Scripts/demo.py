@@ -17,6 +17,7 @@ import urllib.parse
 from demo_programs import Programs, Problem
 from demo_history import History
 from demo_api import Devtodev, Native, Pivotal, Richie, request
+from demo_phones import show_phones
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOPIC = "local_seminars"
@@ -292,6 +293,8 @@ def main():
         server_url = programs.start_server(simulator, admin_token)
         demonstration = Demonstration(stage, server_url, admin_token, simulator)
         demonstration.run()
+        if not show_phones(stage, ROOT, pathlib.Path(folder)):
+            demonstration.problems.append("the phones showed what they must not")
         furnish(stage, demonstration, pathlib.Path(folder) / "peal.db")
         if os.environ.get("DEMO_EXIT") == "1":
             stage.say("done" if not demonstration.problems else "failed")

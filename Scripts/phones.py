@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs `peal-sim phones`: simulated phones with the real SDK, in front of a real server whose clock is moved.
 
-usage: Scripts/phones.py [--build debug|release] [--kills N] [--store postgres://…] [options of peal-sim phones]
+usage: Scripts/phones.py [--build debug] [--kills N] [--store postgres://…] [options of peal-sim phones]
 
 Starts the simulated push networks and `peal serve`, both with the clock of Tests/Clients/moved_clock.c, creates an app,
 and lets the phones live. With --kills N the server is killed with SIGKILL about N times, at random, and started again
@@ -11,36 +11,19 @@ import argparse
 import pathlib
 import random
 import secrets
-import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-from demo_api import Native
 from demo_programs import Problem, Programs
+from moved_clock import MovedClock, prepare
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Seconds between two kills; the first one lets phones register.
 KILL_PAUSES = (5, 25)
-
-
-class MovedClock:
-    """The file that moves the clock, and the library that programs load for it."""
-
-    def __init__(self, folder):
-        self.file = folder / "clock-offset"
-        self.file.write_bytes(struct.pack("=q", 0))
-        library = folder / "moved_clock.so"
-        source = ROOT / "Tests" / "Clients" / "moved_clock.c"
-        compiler = shutil.which("cc") or shutil.which("clang")
-        if sys.platform != "linux" or not compiler:
-            raise Problem("moving the clock needs Linux and a C compiler")
-        subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
-        self.environment = {"LD_PRELOAD": str(library), "CLOCK_OFFSET_FILE": str(self.file)}
 
 
 class Reaper(threading.Thread):
@@ -64,20 +47,9 @@ class Reaper(threading.Thread):
             self.done += 1
 
 
-def prepare(server_url, admin_token, simulator):
-    """Creates an app with the simulator's APNs key; returns its id."""
-    native, apns = Native(server_url, admin_token), simulator["apns"]
-    app = native.post("/apps", {"name": "Phones", "bundle_id": apns["bundle_id"]})["id"]
-    credential = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
-    credential["kind"] = "token"
-    credential["private_key"] = pathlib.Path(apns["private_key_file"]).read_text()
-    native.put(f"/apps/{app}/credentials/apns/production", credential)
-    return app
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--build", choices=["debug", "release"], default="debug")
+    parser.add_argument("--build", default="debug", help="folder in .build with the programs")
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--store")
     arguments, rest = parser.parse_known_args()

@@ -4,8 +4,31 @@ internal import PealCore
 /// `peal campaign`: the totals of messages with the same campaign.
 struct CampaignCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "campaign", abstract: "List and show campaigns.",
-        subcommands: [ListCommand<CampaignResource>.self, ShowCommand<CampaignResource>.self])
+        commandName: "campaign", abstract: "List and show campaigns, and take moment models back.",
+        subcommands: [
+            ListCommand<CampaignResource>.self, ShowCommand<CampaignResource>.self, CampaignRollbackCommand.self,
+        ])
+}
+
+/// `peal campaign rollback-model`.
+struct CampaignRollbackCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rollback-model",
+        abstract: "Issue an earlier moment model of a campaign again. No training replaces it for seven days.")
+
+    @OptionGroup var name: CampaignResource.Name
+
+    @Option(help: "Version of the model to issue again; the one before the newest if absent.")
+    var version: Int64?
+
+    @OptionGroup var app: AppOptions
+    @OptionGroup var options: ClientOptions
+
+    func run() async throws {
+        let path = try app.path(name.segments + ["model", "rollback"])
+        let body: JSON = .compact([("version", version.map { .integer($0) })])
+        options.show(try await options.client().send(.post, path, body: body))
+    }
 }
 
 /// The campaigns of an app.

@@ -99,7 +99,8 @@ package struct PhonesCommand: AsyncParsableCommand {
         guard let token = made["token"].text, let secret = made["shared_secret"].text.flatMap(Self.bytes) else {
             throw PhonesFailure("the server made no device key")
         }
-        let temporary = FileManager.default.temporaryDirectory.appendingPathComponent("peal-phones-\(UUID().uuidString)")
+        let temporary = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "peal-phones-\(UUID().uuidString)")
         let folder = directory.map { URL(fileURLWithPath: $0) } ?? temporary
         defer { if directory == nil { try? FileManager.default.removeItem(at: temporary) } }
         let moved = try WorldClock(path: clock)

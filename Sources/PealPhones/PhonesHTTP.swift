@@ -61,7 +61,9 @@ struct AuthorAPI: Sendable {
     /// - Returns: status and body. A repeated POST is the same request: it carries an idempotency key.
     /// - Throws: if the server did not answer in time.
     func call(_ method: String, _ path: String, _ body: [String: Any]? = nil) async throws -> (Int, PhonesJSON) {
-        guard let url = URL(string: "\(server)/peal/v1/apps/\(app)\(path)") else { throw PhonesFailure("--server: no URL") }
+        guard let url = URL(string: "\(server)/peal/v1/apps/\(app)\(path)") else {
+            throw PhonesFailure("--server: no URL")
+        }
         var request = PealDevice.HTTPRequest(method, url)
         request.headers = ["authorization": "Bearer \(key)", "content-type": "application/json"]
         if method == "POST" { request.headers["idempotency-key"] = UUID().uuidString }

@@ -169,7 +169,7 @@ actor PhonesRun {
         let end = instant((Self.firstDay + plan.days) * PocketDay.slotsPerDay)
         for hour in [1, 2, 26, 27] as [Int64] {
             try clock.move(to: end + hour * 3_600_000)
-            try await deliver(try await inbox.settle(plan.settle))
+            try await deliver(try await inbox.settle(max(plan.settle, PhonesPlan().settle)))
             guard hour == 2 else { continue }
             try await each(phones) { await $0.openApp() }
         }
@@ -228,7 +228,8 @@ actor PhonesRun {
             guard let person = Int(item.device, radix: 16), person < phones.count else { continue }
             if item.isWake {
                 wakes[person, default: []].append(item.at)
-                var random = WorldRandom(seed: plan.seed, stream: 6_000_000 + person * 4096 + (wakes[person]?.count ?? 0))
+                var random = WorldRandom(
+                    seed: plan.seed, stream: 6_000_000 + person * 4096 + (wakes[person]?.count ?? 0))
                 guard random.hits(plan.arrival) else {
                     lostWakes += 1
                     continue
@@ -281,11 +282,12 @@ actor PhonesRun {
         Date(timeIntervalSince1970: Double(instant) / 1000).formatted(.iso8601)
     }
 
-    /// The most instants within an hour. The server counts when it sends; ten seconds of an hour are for the way.
+    /// The most instants within an hour, less a minute: the clock may jump between the server's decision, which it
+    /// counts, and the arrival.
     private static func mostInAnHour(_ instants: [Int64]) -> Int {
         let sorted = instants.sorted()
         return sorted.indices.map { first in
-            sorted[first...].prefix { $0 - sorted[first] < 3_590_000 }.count
+            sorted[first...].prefix { $0 - sorted[first] < 3_540_000 }.count
         }.max() ?? 0
     }
 }

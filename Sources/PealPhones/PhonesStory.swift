@@ -7,7 +7,8 @@ struct PhonesStory {
         "asleep", "commuting", "focused", "on a break", "at leisure", "doing chores", "out", "doing sport",
     ]
     private static let names = [
-        "Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gia", "Hal", "Ida", "Jon", "Kim", "Leo", "Mia", "Noa", "Oda", "Pia",
+        "Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gia", "Hal", "Ida", "Jon", "Kim", "Leo", "Mia", "Noa", "Oda",
+        "Pia",
         "Quin", "Rex", "Sam", "Tea",
     ]
 

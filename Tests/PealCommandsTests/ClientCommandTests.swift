@@ -153,6 +153,11 @@ import Testing
             ),
             (["campaign", "list"], "GET", "apps/APP/campaigns?limit=200", ""),
             (["campaign", "show", "a b"], "GET", "apps/APP/campaigns/a%20b", ""),
+            (["campaign", "rollback-model", "a"], "POST", "apps/APP/campaigns/a/model/rollback", "{}"),
+            (
+                ["campaign", "rollback-model", "a", "--version", "7"], "POST", "apps/APP/campaigns/a/model/rollback",
+                #"{"version":7}"#
+            ),
             (
                 ["device", "update", "d", "--user", "u"], "PATCH", "apps/APP/devices/d", #"{"user_id":"u"}"#
             ),

@@ -1,3 +1,5 @@
+import PealWorlds
+
 /// A kind of fault that `peal-lab torture` causes.
 package enum TortureFault: String, CaseIterable, Sendable, Hashable {
     /// SIGKILL to a server, which is started again.

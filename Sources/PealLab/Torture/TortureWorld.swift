@@ -1,6 +1,7 @@
 import Foundation
 import PealCore
 import PealTesting
+import PealWorlds
 
 /// Where a run finds its programs and its store.
 package struct TortureSetting: Sendable {

@@ -35,6 +35,9 @@ final class MovedTime: PhoneClock {
     /// For the programs.
     var environment: [String: String] { ["LD_PRELOAD": library.path, "CLOCK_OFFSET_FILE": file.path] }
 
+    /// Of the file with the offset.
+    var path: String { file.path }
+
     func advance(seconds: Int64) throws {
         try offset.withLock { offset in
             offset += seconds

@@ -1,0 +1,51 @@
+"""Shows a day in the lives of twenty people, in a minute: simulated phones with the real SDK, in front of a server whose
+clock is moved."""
+import secrets
+import sqlite3
+import subprocess
+import sys
+import uuid
+
+from demo_programs import Programs, Problem
+from moved_clock import MovedClock, prepare
+
+PHONES = 20
+
+
+def show_phones(stage, root, folder):
+    """Returns whether all invariants held; also where the clock cannot be moved, so that nothing is shown."""
+    folder = folder / "phones"
+    folder.mkdir()
+    try:
+        clock = MovedClock(folder)
+    except Problem as problem:
+        stage.say(f"leaving out the phones: {problem}")
+        return True
+    stage.say(f"letting {PHONES} simulated phones with the SDK live through a day, in about a minute")
+    with Programs(root, folder) as programs:
+        simulator = programs.start_simulator(clock.environment)
+        admin_token = secrets.token_hex(24)
+        server_url = programs.start_server(simulator, admin_token, clock.environment)
+        app = prepare(server_url, admin_token, simulator)
+        calibrate(folder / "peal.db", app)
+        print()
+        code = subprocess.run([
+            str(programs.binaries / "peal-sim"), "phones", "--count", str(PHONES), "--days", "1", "--step-minutes", "30",
+            "--story", "--seed", "4", "--cancelled", "0", "--server", server_url, "--app", app, "--key", admin_token,
+            "--simulator", str(folder / "simulator"), "--clock", str(clock.file), "--directory",
+            str(folder / "ledgers")], stdout=sys.stdout, cwd=folder).returncode
+        print()
+    return code == 0
+
+
+def calibrate(database, app):
+    """A campaign begins with random moments, from which the server learns. This one has had its share of them."""
+    connection = sqlite3.connect(database, timeout=30)
+    try:
+        with connection:
+            number, = connection.execute("SELECT app FROM app WHERE id = ?", (uuid.UUID(app).bytes,)).fetchone()
+            connection.execute(
+                """INSERT INTO learning (app, campaign_id, displays, opens, labels, failures, own_model, drifted, objections)
+                VALUES (?, 'phones', 2000, 100, 0, 0, 0, 0, '')""", (number,))
+    finally:
+        connection.close()

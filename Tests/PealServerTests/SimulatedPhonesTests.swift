@@ -1,0 +1,48 @@
+import Foundation
+import PealCore
+import PealTesting
+import Testing
+
+/// `peal-sim phones` in front of a server: the SDK in a process of its own, over HTTP.
+@Suite("Simulated phones", .serialized, .timeLimit(.minutes(10)))
+struct SimulatedPhonesTests {
+    @Test(
+        "see every message once and none that was cancelled, although the server is killed",
+        .enabled(if: MovedTime.isPossible))
+    func day() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let clock = try await MovedTime(in: folder)
+        let fixture = try await ServerFixture(environment: clock.environment)
+        let server = try await fixture.startServer(clock.environment)
+        let app = try await fixture.makeApp(server)
+        let output = folder.appendingPathComponent("report.json")
+        let phones = try ChildProgram(
+            "\(BuiltPrograms.folder)/peal-sim",
+            [
+                "phones", "--count", "48", "--days", "1", "--step-minutes", "60", "--settle-milliseconds", "500",
+                "--cancelled", "0.25", "--json", "--server", server.address, "--app", Self.lastPart(app), "--key",
+                ServerFixture.adminToken, "--simulator", fixture.folder.appendingPathComponent("sim").path, "--clock",
+                clock.path, "--directory", folder.appendingPathComponent("ledgers").path,
+            ], outputFile: output.path, errorFile: folder.appendingPathComponent("errors").path)
+        try await Polling.wait(for: "the first messages") {
+            try await server.call("GET", "\(app)/messages?limit=1", expect: 200)["items"]?.arrayValue?.isEmpty == false
+        }
+        try await server.program.kill()
+        let port = server.address.split(separator: ":").last.map(String.init) ?? ""
+        let again = try await fixture.startServer(clock.environment.merging(["PEAL_HTTP_PORT": port]) { $1 })
+        let code = try await phones.waitForExit()
+        let report = try JSONParser.parse(try String(contentsOf: output, encoding: .utf8))
+        #expect(code == 0, "\(report.text)")
+        for invariant in ["shown_twice", "shown_after_cancel", "unattempted"] {
+            #expect(report[invariant] == 0, "\(report.text)")
+        }
+        let (messages, cancelled) = (report["messages"]?.integerValue, report["cancelled"]?.integerValue ?? 0)
+        #expect(messages == 48 && cancelled > 0, "\(report.text)")
+        let (chosen, pushed) = (report["shown_by_phone"]?.integerValue ?? 0, report["shown_by_push"]?.integerValue ?? 0)
+        #expect(chosen > 0 && pushed > 0 && chosen + pushed + cancelled == 48, "\(report.text)")
+        try await again.program.stop()
+    }
+
+    private static func lastPart(_ path: String) -> String { String(path.split(separator: "/").last ?? "") }
+}
