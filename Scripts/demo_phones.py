@@ -1,9 +1,10 @@
-"""Shows a day in the lives of twenty people, in a minute: simulated phones with the real SDK, in front of a server whose
-clock is moved."""
+"""Shows a day in the lives of twenty people, in a minute: simulated phones with the real SDK.
+
+They are in front of a second server, whose clock is moved.
+"""
 import secrets
 import sqlite3
 import subprocess
-import sys
 import uuid
 
 from demo_programs import Programs, Problem
@@ -30,10 +31,10 @@ def show_phones(stage, root, folder):
         calibrate(folder / "peal.db", app)
         print()
         code = subprocess.run([
-            str(programs.binaries / "peal-sim"), "phones", "--count", str(PHONES), "--days", "1", "--step-minutes", "30",
-            "--story", "--seed", "4", "--cancelled", "0", "--server", server_url, "--app", app, "--key", admin_token,
-            "--simulator", str(folder / "simulator"), "--clock", str(clock.file), "--directory",
-            str(folder / "ledgers")], stdout=sys.stdout, cwd=folder).returncode
+            str(programs.binaries / "peal-sim"), "phones", "--count", str(PHONES), "--days", "1",
+            "--step-minutes", "30", "--story", "--seed", "4", "--cancelled", "0", "--server", server_url, "--app", app,
+            "--key", admin_token, "--simulator", str(folder / "simulator"), "--clock", str(clock.file),
+            "--directory", str(folder / "ledgers")], cwd=folder).returncode
         print()
     return code == 0
 
@@ -45,7 +46,8 @@ def calibrate(database, app):
         with connection:
             number, = connection.execute("SELECT app FROM app WHERE id = ?", (uuid.UUID(app).bytes,)).fetchone()
             connection.execute(
-                """INSERT INTO learning (app, campaign_id, displays, opens, labels, failures, own_model, drifted, objections)
+                """INSERT INTO learning
+                    (app, campaign_id, displays, opens, labels, failures, own_model, drifted, objections)
                 VALUES (?, 'phones', 2000, 100, 0, 0, 0, 0, '')""", (number,))
     finally:
         connection.close()

@@ -76,8 +76,9 @@ def main():
         with tempfile.TemporaryDirectory(prefix="peal-phones-", dir=memory if memory.is_dir() else None) as ledgers:
             started = time.monotonic()
             code = subprocess.run([
-                str(programs.binaries / "peal-sim"), "phones", "--server", server_url, "--app", app, "--key", admin_token,
-                "--simulator", str(folder / "simulator"), "--clock", str(clock.file), "--directory", ledgers, *rest]).returncode
+                str(programs.binaries / "peal-sim"), "phones", "--server", server_url, "--app", app,
+                "--key", admin_token, "--simulator", str(folder / "simulator"), "--clock", str(clock.file),
+                "--directory", ledgers, *rest]).returncode
         reaper.stopped.set()
         reaper.join()
         if reaper.failure:

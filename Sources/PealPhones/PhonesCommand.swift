@@ -8,9 +8,9 @@ package struct PhonesCommand: AsyncParsableCommand {
         commandName: "phones",
         abstract: "Simulate people with phones: the real SDK over HTTP, in front of a server and this simulator.",
         discussion: """
-            Sends each person a message a day with a delivery window, half of them as an experiment decides, and exits \
-            with 1 if a message was shown twice, shown after its cancellation, or never attempted. Server and simulator \
-            must run with the moved clock of Tests/Clients/moved_clock.c; Scripts/phones.py does all of it.
+            Sends each person a message a day with a delivery window, as an experiment. Exits with 1 if a message was \
+            shown twice, shown after its cancellation, or never attempted. Server and simulator must run with the \
+            moved clock of Tests/Clients/moved_clock.c; Scripts/phones.py does all of it.
             """)
 
     @Option(help: "Number of phones.")
