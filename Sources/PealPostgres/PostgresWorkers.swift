@@ -165,7 +165,7 @@ final class PostgresSession {
         guard backOff.isOver else { throw PostgresFailure.unavailable }
         do {
             let connection = try connect()
-            if backOff.isRunning { settings.report("the database is back") }
+            if backOff.isRunning { settings.report("the connection to the database is restored") }
             backOff = BackOff()
             self.connection = connection
             return connection

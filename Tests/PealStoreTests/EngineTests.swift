@@ -187,7 +187,8 @@ struct EngineTests {
         let error = await #expect(throws: StoreStartFailure.self) { try await test.store.migrate() }
         #expect(
             error?.description
-                == "the database has schema \(version + 1), this program knows up to \(version): use a newer program")
+                == "the database has schema \(version + 1), but this program supports only schemas up to \(version); "
+                + "use a newer program")
     }
 
     @Test("the master key beside a database is made once, private, and missed when it is gone")

@@ -77,7 +77,7 @@ extension StoreSession {
             ], AppTable.changing(app))
             ON CONFLICT DO NOTHING
             """)
-        guard count == 1 else { throw PealError(.conflict, "an app with that id exists", field: "id") }
+        guard count == 1 else { throw PealError(.conflict, "an app with this id already exists", field: "id") }
         return app
     }
 

@@ -215,7 +215,7 @@ extension StoreSession {
             head.map { $0.proof == $0.mark.proof(.head, context.masterKey) } ?? true
             && base.map { $0.proof == $0.mark.proof(.base, context.masterKey) } ?? true
         guard isGenuine else {
-            return .broken(number: last + 1, reason: "the mark of the log's end was not made by this server")
+            return .broken(number: last + 1, reason: "the stored end of the log was not written by this server")
         }
         // Rows may have been pruned since the last part was read.
         if let base = base?.mark, base.number > last { (last, hash) = (base.number, base.hash) }
@@ -236,7 +236,7 @@ extension StoreSession {
             let isShort = end.number > last
             return .broken(
                 number: last + (isShort ? 1 : 0),
-                reason: isShort ? "rows at the end are missing" : "the row was added by somebody else")
+                reason: isShort ? "rows at the end are missing" : "the row was not written by this server")
         }
         guard end.hash == hash else { return .broken(number: last, reason: "the row was changed") }
         return .sound(rows: count)
