@@ -16,17 +16,24 @@ struct SimulatedPhonesTests {
         let fixture = try await ServerFixture(environment: clock.environment)
         let server = try await fixture.startServer(clock.environment)
         let app = try await fixture.makeApp(server)
+        // Ledgers are made durable at every change; in memory that costs nothing.
+        let memory = URL(fileURLWithPath: "/dev/shm")
+        let ledgers = (FileManager.default.fileExists(atPath: memory.path) ? memory : folder)
+            .appendingPathComponent("peal-ledgers-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: ledgers) }
         let output = folder.appendingPathComponent("report.json")
         let phones = try ChildProgram(
             "\(BuiltPrograms.folder)/peal-sim",
             [
-                "phones", "--count", "48", "--days", "1", "--step-minutes", "60", "--settle-milliseconds", "500",
+                "phones", "--count", "40", "--days", "1", "--step-minutes", "60", "--settle-milliseconds", "400",
                 "--cancelled", "0.25", "--json", "--server", server.address, "--app", Self.lastPart(app), "--key",
                 ServerFixture.adminToken, "--simulator", fixture.folder.appendingPathComponent("sim").path, "--clock",
-                clock.path, "--directory", folder.appendingPathComponent("ledgers").path,
+                clock.path, "--directory", ledgers.path,
             ], outputFile: output.path, errorFile: folder.appendingPathComponent("errors").path)
         try await Polling.wait(for: "the first messages") {
-            try await server.call("GET", "\(app)/messages?limit=1", expect: 200)["items"]?.arrayValue?.isEmpty == false
+            // When the clock jumps, the server closes connections that were idle meanwhile.
+            let answer = try? await server.call("GET", "\(app)/messages?limit=1", expect: 200)
+            return answer?["items"]?.arrayValue?.isEmpty == false
         }
         try await server.program.kill()
         let port = server.address.split(separator: ":").last.map(String.init) ?? ""
@@ -38,9 +45,9 @@ struct SimulatedPhonesTests {
             #expect(report[invariant] == 0, "\(report.text)")
         }
         let (messages, cancelled) = (report["messages"]?.integerValue, report["cancelled"]?.integerValue ?? 0)
-        #expect(messages == 48 && cancelled > 0, "\(report.text)")
+        #expect(messages == 40 && cancelled > 0, "\(report.text)")
         let (chosen, pushed) = (report["shown_by_phone"]?.integerValue ?? 0, report["shown_by_push"]?.integerValue ?? 0)
-        #expect(chosen > 0 && pushed > 0 && chosen + pushed + cancelled == 48, "\(report.text)")
+        #expect(chosen > 0 && pushed > 0 && chosen + pushed + cancelled == 40, "\(report.text)")
         try await again.program.stop()
     }
 
