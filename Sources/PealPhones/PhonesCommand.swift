@@ -96,7 +96,7 @@ package struct PhonesCommand: AsyncParsableCommand {
         }
         let author = AuthorAPI(http: http, server: server, app: app, key: key)
         let made = try await author.insist("POST", "/keys", ["dialect": "device", "name": "peal-sim phones"])
-        guard let token = made["token"].text, let secret = made["shared_secret"].text.flatMap(Self.bytes) else {
+        guard let deviceKey = made["token"].text, let secret = made["shared_secret"].text.flatMap(Self.bytes) else {
             throw PhonesFailure("the server made no device key")
         }
         let temporary = FileManager.default.temporaryDirectory.appendingPathComponent(
@@ -108,7 +108,7 @@ package struct PhonesCommand: AsyncParsableCommand {
         let run = PhonesRun(
             plan, author: author, clock: moved, inbox: SimulatedInbox(http: http, control: control),
             order: { _ in
-                PhoneOrder(server: address, key: token, secret: secret, folder: folder, clock: moved, http: http)
+                PhoneOrder(server: address, key: deviceKey, secret: secret, folder: folder, clock: moved, http: http)
             },
             say: { if !isQuiet { print($0); fflush(nil) } })
         return try await run.run()

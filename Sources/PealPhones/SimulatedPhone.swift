@@ -11,7 +11,7 @@ import Synchronization
 struct SimulatedPhone: Sendable {
     let person: Int
     let user: String
-    let token: String
+    let deviceToken: String
     let peal: Peal
     let screen: Screen
     private let world: Inhabited
@@ -22,7 +22,7 @@ struct SimulatedPhone: Sendable {
         self.person = person
         self.world = world
         user = "p\(person)"
-        token = Self.token(person)
+        deviceToken = Self.deviceToken(person)
         screen = Screen()
         proof = Self.proof(user, order.secret)
         var configuration = PealConfiguration(server: order.server, key: order.key, group: "group.simulated")
@@ -42,7 +42,7 @@ struct SimulatedPhone: Sendable {
     }
 
     /// Device tokens have 64 digits.
-    static func token(_ person: Int) -> String {
+    static func deviceToken(_ person: Int) -> String {
         let text = String(person, radix: 16)
         return String(repeating: "0", count: 64 - text.count) + text
     }
@@ -63,7 +63,7 @@ struct SimulatedPhone: Sendable {
     /// The app is installed, and the person signs in and agrees to share contexts.
     func register() async throws {
         await peal.setContextSharing(true)
-        await peal.setAddress(token)
+        await peal.setAddress(deviceToken)
         try await peal.signIn(user: user, proof: proof)
         guard await peal.device != nil else { throw PhonesFailure("phone \(person) could not register") }
     }

@@ -34,6 +34,7 @@ extension LineRule {
     /// The composition root, and programs that are not part of the server.
     private static let outermost = [
         "Sources/PealServer/", "Sources/PealSimulator/", "Sources/PealTesting/", "Sources/PealLab/",
+        "Sources/PealPhones/",
     ]
 
     static let all = [
