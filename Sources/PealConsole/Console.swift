@@ -3,6 +3,7 @@ package import Hummingbird
 package import Logging
 internal import NIOCore
 package import PealCore
+package import PealExperiments
 
 /// The console: pages for people, under `/console/`. It receives requests from the server's front and calls the same
 /// verbs as the API.
@@ -124,6 +125,7 @@ package struct ConsoleServices: Sendable {
     package let webhooks: WebhookVerbs
     package let routes: RouteVerbs
     package let campaigns: CampaignVerbs
+    package let experiments: ExperimentReports
     package let preview: MessagePreview
     /// Of the keys that may sign in, and that the console makes.
     package let keyRules: KeyRules
@@ -142,7 +144,7 @@ package struct ConsoleServices: Sendable {
     package init(
         store: any Store, door: any SignInDoor, apps: AppVerbs, messages: MessageVerbs, devices: DeviceVerbs,
         topics: TopicVerbs, keys: KeyVerbs, credentials: CredentialVerbs, webhooks: WebhookVerbs, routes: RouteVerbs,
-        campaigns: CampaignVerbs, preview: MessagePreview, keyRules: KeyRules, hasher: any KeyHasher,
+        campaigns: CampaignVerbs, experiments: ExperimentReports, preview: MessagePreview, keyRules: KeyRules, hasher: any KeyHasher,
         firstAdmin: FirstAdmin, time: any TimeSource, randomness: any Randomness, options: ConsoleOptions,
         operations: any ConsoleOperations, addressRules: AddressRules, logger: Logger
     ) {
@@ -157,6 +159,7 @@ package struct ConsoleServices: Sendable {
         self.webhooks = webhooks
         self.routes = routes
         self.campaigns = campaigns
+        self.experiments = experiments
         self.preview = preview
         self.keyRules = keyRules
         self.hasher = hasher

@@ -3,6 +3,7 @@ package import PealMomentTraining
 
 /// The result of a campaign's experiment: the arms as they are now, the decision, and how the difference developed.
 package struct ExperimentReport: Sendable {
+    /// Without the users.
     package let facts: ExperimentFacts
     /// The share of users that are assigned to good moments.
     package let share: Double
@@ -13,6 +14,8 @@ package struct ExperimentReport: Sendable {
     package let decision: ExperimentDecision
     /// One for each day on which windows matured, but at most `looksMax`; in ascending order.
     package let looks: [Look]
+    private let contextAware: ArmSums
+    private let traditional: ArmSums
 
     /// The experiment as it was at the end of a day.
     package struct Look: Sendable, Hashable {
@@ -30,43 +33,31 @@ package struct ExperimentReport: Sendable {
 
     private static let looksMax = 60
 
+    /// Reads each user's days once, in the order of days.
     package init(_ facts: ExperimentFacts, share: Double) {
-        self.facts = facts
         self.share = share
         var alarm = SampleRatioAlarm(share: share)
         var looks: [Look] = []
         var last: ArmComparison?
-        for day in Self.days(facts) {
-            let users = Self.users(facts, until: day)
-            alarm.record(
-                contextAware: users.count { $0.arm == .contextAware },
-                traditional: users.count { $0.arm == .traditional })
-            last = ArmComparison(users)
+        var course = ExperimentCourse(facts.users)
+        for day in Self.days(course.days) {
+            course.advance(through: day)
+            alarm.record(contextAware: course.contextAware.users, traditional: course.traditional.users)
+            last = ArmComparison(contextAware: course.contextAware, traditional: course.traditional)
             if let last { looks.append(Self.look(last, day: day)) }
         }
         comparison = last
         decision = last.map { ExperimentDecision($0, isRatioSound: !alarm.isRaised) } ?? .undecided
         self.alarm = alarm
         self.looks = looks
+        (contextAware, traditional) = (course.contextAware, course.traditional)
+        self.facts = facts.withoutUsers
     }
 
     /// The days at whose ends to look, the last one always.
-    private static func days(_ facts: ExperimentFacts) -> [Int64] {
-        let all = Set(facts.users.flatMap { $0.days.map(\.number) }).sorted()
+    private static func days(_ all: [Int64]) -> [Int64] {
         let step = max(1, (all.count + looksMax - 1) / looksMax)
         return all.enumerated().filter { (all.count - 1 - $0.offset).isMultiple(of: step) }.map(\.element)
-    }
-
-    private static func users(_ facts: ExperimentFacts, until day: Int64) -> [ExperimentUser] {
-        facts.users.compactMap { user in
-            let (messages, opens) = user.days.prefix { $0.number <= day }.reduce(into: (0, 0)) { sum, day in
-                sum.0 += day.messages
-                sum.1 += day.opens
-            }
-            guard messages > 0 else { return nil }
-            return ExperimentUser(
-                arm: user.arm == .contextAware ? .contextAware : .traditional, messages: messages, opens: opens)
-        }
     }
 
     private static func look(_ comparison: ArmComparison, day: Int64) -> Look {
@@ -95,8 +86,8 @@ package struct ExperimentReport: Sendable {
 
     /// The totals of one arm's users with matured messages.
     package func totals(_ arm: Arm) -> (users: Int, messages: Int, opens: Int) {
-        let own = facts.users.filter { $0.arm == arm }
-        return (own.count, own.reduce(0) { $0 + $1.messages }, own.reduce(0) { $0 + $1.opens })
+        let own = arm == .contextAware ? contextAware : traditional
+        return (own.users, own.messages, own.opens)
     }
 
     /// How many of the arm's messages took that way, matured or not.

@@ -66,7 +66,7 @@ extension ConsoleServices {
             store: api.store, door: ConsoleDoor(signIn: SignIn(api), hasher: api.hasher), apps: api.apps,
             messages: api.messages,
             devices: api.devices, topics: api.topics, keys: api.keys, credentials: api.credentials,
-            webhooks: api.webhooks, routes: api.routes, campaigns: api.campaigns, preview: api.preview,
+            webhooks: api.webhooks, routes: api.routes, campaigns: api.campaigns, experiments: api.experiments, preview: api.preview,
             keyRules: api.nativeKeyRules, hasher: api.hasher, firstAdmin: api.firstAdmin, time: api.time,
             randomness: api.randomness,
             options: ConsoleOptions(

@@ -184,6 +184,11 @@ def test_the_rate_changes_while_a_message_is_sent(admin, world):
     expect(page.locator("[data-state=sending]")).to_be_visible(timeout=30_000)
     expect(page.get_by_text("left", exact=False).first).to_be_visible(timeout=30_000)
     expect(page.locator(".rate path")).to_be_visible(timeout=30_000)
+    # The numbers behind the line; the table stays open while the page changes.
+    page.locator("#pace summary").click()
+    rows = page.locator("#pace tbody tr")
+    expect(rows.nth(3)).to_be_visible(timeout=30_000)
+    assert re.fullmatch(r"\d+", rows.first.locator("td").last.inner_text().strip())
     admin.shoot("message-sending")
     page.get_by_label("At most, per second").fill("0")
     page.get_by_role("button", name="Change rate").click()

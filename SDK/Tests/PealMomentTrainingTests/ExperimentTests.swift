@@ -58,6 +58,28 @@ struct ExperimentTests {
         #expect(ArmComparison(people) == nil)
     }
 
+    @Test("compare the same from sums, also after users were added and removed", arguments: [2, 40, 3000])
+    func sums(_ count: Int) throws {
+        let users = users(2 * count, lift: 0.3, messages: 7, seed: 5).map {
+            ExperimentUser(arm: $0.arm, messages: $0.messages, opens: $0.opens)
+        }
+        var sums: [ExperimentAssignment.Arm: ArmSums] = [.contextAware: ArmSums(), .traditional: ArmSums()]
+        for user in users {
+            sums[user.arm]?.add(messages: 1, opens: 0)
+            sums[user.arm]?.add(messages: 0, opens: 0)
+            sums[user.arm]?.remove(messages: 1, opens: 0)
+            sums[user.arm]?.add(messages: user.messages, opens: user.opens)
+        }
+        let one = try #require(ArmComparison(users))
+        let other = try #require(
+            ArmComparison(
+                contextAware: try #require(sums[.contextAware]), traditional: try #require(sums[.traditional])))
+        #expect(one.contextAware == other.contextAware && one.traditional == other.traditional)
+        #expect(one.difference == other.difference)
+        #expect(abs(one.variance - other.variance) <= 1e-9 * one.variance)
+        #expect(ArmComparison(contextAware: ArmSums(), traditional: ArmSums()) == nil)
+    }
+
     @Test("narrow their interval by what users did before")
     func cuped() throws {
         let comparison = try #require(ArmComparison(users(4000, lift: 0.2, seed: 3)))

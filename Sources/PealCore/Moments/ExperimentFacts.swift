@@ -4,7 +4,7 @@ package struct ExperimentFacts: Sendable, Hashable {
     /// Part of the assignment.
     package let salt: String
     package let startedAt: Timestamp
-    package let users: [User]
+    package private(set) var users: [User]
     /// All messages of the experiment, matured or not.
     package var deliveries: [Delivery] = []
     /// Opens by arm and the time from sending the message to the open.
@@ -16,6 +16,13 @@ package struct ExperimentFacts: Sendable, Hashable {
         self.salt = salt
         self.startedAt = startedAt
         self.users = users
+    }
+
+    /// Users may be many.
+    package var withoutUsers: ExperimentFacts {
+        var facts = self
+        facts.users = []
+        return facts
     }
 
     /// A user's messages whose windows ended at least a day ago, without cancelled ones.

@@ -17,6 +17,49 @@ public struct ExperimentUser: Sendable, Hashable {
     }
 }
 
+/// The sums of one arm's users from which two arms can be compared. Users can be added and removed, so that an
+/// experiment with many looks is read once.
+public struct ArmSums: Sendable, Hashable {
+    /// Users with at least one matured message.
+    public private(set) var users = 0
+    /// Their messages.
+    public private(set) var messages = 0
+    /// Their opens.
+    public private(set) var opens = 0
+    private var messagesSquared = 0
+    private var opensSquared = 0
+    private var product = 0
+
+    /// No users.
+    public init() {}
+
+    /// Adds a user's totals; without messages, nothing.
+    public mutating func add(messages: Int, opens: Int) { count(messages, opens, sign: 1) }
+
+    /// Takes out a user who was added with these totals.
+    public mutating func remove(messages: Int, opens: Int) { count(messages, opens, sign: -1) }
+
+    private mutating func count(_ messages: Int, _ opens: Int, sign: Int) {
+        guard messages > 0 else { return }
+        users += sign
+        self.messages += sign * messages
+        self.opens += sign * opens
+        messagesSquared += sign * messages * messages
+        opensSquared += sign * opens * opens
+        product += sign * messages * opens
+    }
+
+    fileprivate var summary: ArmComparison.ArmSummary { .init(users: users, messages: messages, opens: opens) }
+
+    /// The variance of the rate: that of the users' linearized residuals, whose sum is zero.
+    fileprivate var variance: Double {
+        let rate = summary.rate
+        let squares = Double(opensSquared) - 2 * rate * Double(product) + rate * rate * Double(messagesSquared)
+        let perUser = Double(messages) / Double(users)
+        return max(0, squares) / (perUser * perUser) / Double(users - 1) / Double(users)
+    }
+}
+
 /// The results of an experiment at one look: opens per message in both arms, by intention to treat, with the user as
 /// the unit of randomization.
 public struct ArmComparison: Sendable, Hashable {
@@ -61,6 +104,17 @@ public struct ArmComparison: Sendable, Hashable {
         difference = corrected[0].rate - corrected[1].rate
         variance = corrected[0].variance + corrected[1].variance
         plainVariance = plain[0].variance + plain[1].variance
+    }
+
+    /// The same without prior rates, from the sums of the arms.
+    /// - Returns: nil unless both arms have two users with messages.
+    public init?(contextAware: ArmSums, traditional: ArmSums) {
+        guard contextAware.users > 1, traditional.users > 1 else { return nil }
+        self.contextAware = contextAware.summary
+        self.traditional = traditional.summary
+        difference = self.contextAware.rate - self.traditional.rate
+        variance = contextAware.variance + traditional.variance
+        plainVariance = variance
     }
 
     /// The difference as a share of the traditional rate.
