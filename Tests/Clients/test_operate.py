@@ -2,12 +2,14 @@
 
 import json
 import os
+import pathlib
 import shutil
 import signal
 import socket
 import ssl
 import stat
 import subprocess
+import tempfile
 import threading
 import urllib.parse
 import urllib.request
@@ -114,6 +116,38 @@ def test_a_backup_under_load_is_restored_paused_and_goes_on(sending, tmp_path):
 def certificate_of(server):
     address = urllib.parse.urlsplit(server.url)
     return ssl.get_server_certificate((address.hostname, address.port))
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="every other test already runs without root's rights")
+def test_a_server_without_the_rights_of_root_sends(simulate):
+    # Outside of the test's own folder, which only root may enter.
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="peal-user-", dir="/tmp"))
+    nobody = 65534
+    simulator = simulate()
+    shutil.copy(simulator.ca_file, folder / "ca.pem")
+    os.chown(folder, nobody, nobody)
+    (folder / "ca.pem").chmod(0o644)
+    urls = simulator.description
+    server = Peal(folder, {
+        "PEAL_PROVIDERS_APNS_PRODUCTION_URL": urls["apns_url"], "PEAL_PROVIDERS_CA_FILE": folder / "ca.pem",
+        "PEAL_PROVIDERS_FCM_URL": urls["fcm_url"],
+        "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": urllib.parse.urlsplit(urls["fcm_url"]).netloc,
+    }, user=nobody)
+    try:
+        app = server.app()
+        apns = urls["apns"]
+        server.put(f"/apps/{app}/credentials/apns/production", {
+            "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"],
+            "private_key": simulator.private_key, "bundle_id": apns["bundle_id"],
+        })
+        account = json.loads(pathlib.Path(urls["fcm"]["service_account_file"]).read_text())
+        server.put(f"/apps/{app}/credentials/fcm", {"service_account": account})
+        server.devices(app, [
+            {"platform": "ios", "address": "ab" * 32}, {"platform": "android", "address": "android-token"}])
+        assert server.wait(app, server.send(app))["counts"]["accepted"] == 2
+    finally:
+        server.stop()
+        shutil.rmtree(folder)
 
 
 def test_sighup_reloads_and_never_ends_the_process(tmp_path):
