@@ -144,7 +144,8 @@ package struct ConsoleServices: Sendable {
     package init(
         store: any Store, door: any SignInDoor, apps: AppVerbs, messages: MessageVerbs, devices: DeviceVerbs,
         topics: TopicVerbs, keys: KeyVerbs, credentials: CredentialVerbs, webhooks: WebhookVerbs, routes: RouteVerbs,
-        campaigns: CampaignVerbs, experiments: ExperimentReports, preview: MessagePreview, keyRules: KeyRules, hasher: any KeyHasher,
+        campaigns: CampaignVerbs, experiments: ExperimentReports, preview: MessagePreview, keyRules: KeyRules,
+        hasher: any KeyHasher,
         firstAdmin: FirstAdmin, time: any TimeSource, randomness: any Randomness, options: ConsoleOptions,
         operations: any ConsoleOperations, addressRules: AddressRules, logger: Logger
     ) {

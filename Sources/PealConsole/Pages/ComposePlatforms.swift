@@ -133,10 +133,10 @@ private struct PlatformOptionsReader {
     func read(_ json: JSON?) throws(PealError) -> PlatformOptions {
         var options = PlatformOptions()
         guard let json, !json.isNull else { return options }
-        guard let members = json.objectValue else { throw wrong("options must be an object") }
+        guard let members = json.objectValue else { throw wrong("its options must be an object") }
         for (name, value) in members.pairs where !value.isNull { try read(name, value, into: &options) }
         guard members["expires_at"] == nil || members["ttl_seconds"] == nil else {
-            throw wrong("options may have expires_at or ttl_seconds, but not both")
+            throw wrong("its options may have expires_at or ttl_seconds, but not both")
         }
         return options
     }
@@ -145,33 +145,35 @@ private struct PlatformOptionsReader {
         switch name {
         case "priority": options.priority = try word(name, value)
         case "collapse_key":
-            guard let key = value.stringValue, !key.isEmpty else { throw wrong("options.collapse_key must be a text") }
+            guard let key = value.stringValue, !key.isEmpty else {
+                throw wrong("the option collapse_key must be a text")
+            }
             options.collapseKey = key
         case "background":
-            guard let flag = value.boolValue else { throw wrong("options.background must be true or false") }
+            guard let flag = value.boolValue else { throw wrong("the option background must be true or false") }
             options.isBackground = flag
         case "environment":
             guard let environment = value.stringValue.flatMap({ Environment(alias: $0) }) else {
-                throw wrong("options.environment must be production or sandbox")
+                throw wrong("the option environment must be production or sandbox")
             }
             options.environment = environment
         case "ttl_seconds":
             guard let seconds = value.integerValue, (0...Limits.ttlSecondsMax).contains(seconds) else {
-                throw wrong("options.ttl_seconds must be a number of seconds")
+                throw wrong("the option ttl_seconds must be a number of seconds")
             }
             options.life = .seconds(seconds)
         case "expires_at":
             guard let end = value.stringValue.flatMap({ Timestamp(rfc3339: $0) }) else {
-                throw wrong("options.expires_at must be a time such as 2026-12-01T09:00:00Z")
+                throw wrong("the option expires_at must be a time such as 2026-12-01T09:00:00Z")
             }
             options.life = .until(end)
-        default: throw wrong("options has no member \(name)")
+        default: throw wrong("there is no option \(name)")
         }
     }
 
     private func word(_ name: String, _ value: JSON) throws(PealError) -> MessageOptions.Priority {
         guard let priority = value.stringValue.flatMap({ MessageOptions.Priority(rawValue: $0) }) else {
-            throw wrong("options.\(name) must be low, normal or high")
+            throw wrong("the option \(name) must be low, normal or high")
         }
         return priority
     }
