@@ -14,8 +14,7 @@ package struct ExperimentReport: Sendable {
     package let decision: ExperimentDecision
     /// One for each day on which windows matured, but at most `looksMax`; in ascending order.
     package let looks: [Look]
-    private let contextAware: ArmSums
-    private let traditional: ArmSums
+    private let totals: [Arm: ExperimentSums]
 
     /// The experiment as it was at the end of a day.
     package struct Look: Sendable, Hashable {
@@ -39,18 +38,19 @@ package struct ExperimentReport: Sendable {
         var alarm = SampleRatioAlarm(share: share)
         var looks: [Look] = []
         var last: ArmComparison?
-        var course = ExperimentCourse(facts.users)
+        var course = ExperimentCourse(facts)
         for day in Self.days(course.days) {
             course.advance(through: day)
-            alarm.record(contextAware: course.contextAware.users, traditional: course.traditional.users)
-            last = ArmComparison(contextAware: course.contextAware, traditional: course.traditional)
+            let (aware, plain) = (course.sums(.contextAware), course.sums(.traditional))
+            alarm.record(contextAware: Int(aware.users), traditional: Int(plain.users))
+            last = ArmComparison(contextAware: ArmTotals(aware), traditional: ArmTotals(plain))
             if let last { looks.append(Self.look(last, day: day)) }
         }
+        totals = [.contextAware: course.sums(.contextAware), .traditional: course.sums(.traditional)]
         comparison = last
         decision = last.map { ExperimentDecision($0, isRatioSound: !alarm.isRaised) } ?? .undecided
         self.alarm = alarm
         self.looks = looks
-        (contextAware, traditional) = (course.contextAware, course.traditional)
         self.facts = facts.withoutUsers
     }
 
@@ -86,19 +86,27 @@ package struct ExperimentReport: Sendable {
 
     /// The totals of one arm's users with matured messages.
     package func totals(_ arm: Arm) -> (users: Int, messages: Int, opens: Int) {
-        let own = arm == .contextAware ? contextAware : traditional
-        return (own.users, own.messages, own.opens)
+        let sums = totals[arm] ?? .init()
+        return (Int(sums.users), Int(sums.messages), Int(sums.opens))
     }
 
     /// How many of the arm's messages took that way, matured or not.
     package func messages(_ arm: Arm, _ way: ExperimentFacts.Way) -> Int {
-        facts.deliveries.first { $0.arm == arm && $0.way == way }?.messages ?? 0
+        facts.deliveries.filter { $0.arm == arm && $0.way == way }.reduce(0) { $0 + $1.messages }
     }
 
     /// Opens of the arm in each class of delays.
     package func delays(_ arm: Arm) -> [Int] {
         (0...ExperimentFacts.delayLimits.count).map { index in
-            facts.delays.first { $0.arm == arm && $0.index == index }?.opens ?? 0
+            facts.delays.filter { $0.arm == arm && $0.index == index }.reduce(0) { $0 + $1.opens }
         }
+    }
+}
+
+extension ArmTotals {
+    fileprivate init(_ sums: ExperimentSums) {
+        self.init(
+            users: sums.users, messages: sums.messages, opens: sums.opens, squaredMessages: sums.squaredMessages,
+            products: sums.products, squaredOpens: sums.squaredOpens)
     }
 }

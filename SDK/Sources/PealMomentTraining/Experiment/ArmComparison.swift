@@ -17,46 +17,34 @@ public struct ExperimentUser: Sendable, Hashable {
     }
 }
 
-/// The sums of one arm's users from which two arms can be compared. Users can be added and removed, so that an
-/// experiment with many looks is read once.
-public struct ArmSums: Sendable, Hashable {
-    /// Users with at least one matured message.
-    public private(set) var users = 0
-    /// Their messages.
-    public private(set) var messages = 0
-    /// Their opens.
-    public private(set) var opens = 0
-    private var messagesSquared = 0
-    private var opensSquared = 0
-    private var product = 0
+/// Sums over the users of one arm, without the users: what is kept of an experiment for good.
+public struct ArmTotals: Sendable, Hashable {
+    public var users: Int64
+    public var messages: Int64
+    public var opens: Int64
+    /// The sum of each user's squared messages.
+    public var squaredMessages: Int64
+    /// The sum of each user's messages × opens.
+    public var products: Int64
+    /// The sum of each user's squared opens.
+    public var squaredOpens: Int64
 
-    /// No users.
-    public init() {}
-
-    /// Adds a user's totals; without messages, nothing.
-    public mutating func add(messages: Int, opens: Int) { count(messages, opens, sign: 1) }
-
-    /// Takes out a user who was added with these totals.
-    public mutating func remove(messages: Int, opens: Int) { count(messages, opens, sign: -1) }
-
-    private mutating func count(_ messages: Int, _ opens: Int, sign: Int) {
-        guard messages > 0 else { return }
-        users += sign
-        self.messages += sign * messages
-        self.opens += sign * opens
-        messagesSquared += sign * messages * messages
-        opensSquared += sign * opens * opens
-        product += sign * messages * opens
+    /// Sums over users with at least one message.
+    public init(
+        users: Int64, messages: Int64, opens: Int64, squaredMessages: Int64, products: Int64, squaredOpens: Int64
+    ) {
+        (self.users, self.messages, self.opens) = (users, messages, opens)
+        (self.squaredMessages, self.products, self.squaredOpens) = (squaredMessages, products, squaredOpens)
     }
 
-    fileprivate var summary: ArmComparison.ArmSummary { .init(users: users, messages: messages, opens: opens) }
-
-    /// The variance of the rate: that of the users' linearized residuals, whose sum is zero.
-    fileprivate var variance: Double {
-        let rate = summary.rate
-        let squares = Double(opensSquared) - 2 * rate * Double(product) + rate * rate * Double(messagesSquared)
-        let perUser = Double(messages) / Double(users)
-        return max(0, squares) / (perUser * perUser) / Double(users - 1) / Double(users)
+    /// Opens per message, and its variance by the delta method.
+    fileprivate var ratio: (rate: Double, variance: Double) {
+        let (users, rate) = (Double(users), Double(opens) / Double(messages))
+        let perUser = Double(messages) / users
+        // The residuals opens - rate * messages of the users sum to zero.
+        let squares =
+            Double(squaredOpens) - 2 * rate * Double(products) + rate * rate * Double(squaredMessages)
+        return (rate, max(squares, 0) / (users - 1) / (perUser * perUser) / users)
     }
 }
 
@@ -106,14 +94,18 @@ public struct ArmComparison: Sendable, Hashable {
         plainVariance = plain[0].variance + plain[1].variance
     }
 
-    /// The same without prior rates, from the sums of the arms.
+    /// The comparison by sums over users, without their prior rates.
     /// - Returns: nil unless both arms have two users with messages.
-    public init?(contextAware: ArmSums, traditional: ArmSums) {
-        guard contextAware.users > 1, traditional.users > 1 else { return nil }
-        self.contextAware = contextAware.summary
-        self.traditional = traditional.summary
-        difference = self.contextAware.rate - self.traditional.rate
-        variance = contextAware.variance + traditional.variance
+    public init?(contextAware: ArmTotals, traditional: ArmTotals) {
+        let arms = [contextAware, traditional]
+        guard arms.allSatisfy({ $0.users > 1 && $0.messages > 0 }) else { return nil }
+        let ratios = arms.map(\.ratio)
+        let summaries = arms.map {
+            ArmSummary(users: Int($0.users), messages: Int($0.messages), opens: Int($0.opens))
+        }
+        (self.contextAware, self.traditional) = (summaries[0], summaries[1])
+        difference = ratios[0].rate - ratios[1].rate
+        variance = ratios[0].variance + ratios[1].variance
         plainVariance = variance
     }
 
