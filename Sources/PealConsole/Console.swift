@@ -212,11 +212,16 @@ package protocol ConsoleOperations: Sendable {
 
 /// One key of the configuration, as the operations page shows it.
 package struct ConfigurationLine: Sendable {
+    /// Where a value comes from.
+    package enum Origin: Sendable {
+        case commandLine, environment, file, fallback
+    }
+
     package let key: String
     package let value: String
-    package let origin: String
+    package let origin: Origin
 
-    package init(key: String, value: String, origin: String) {
+    package init(key: String, value: String, origin: Origin) {
         self.key = key
         self.value = value
         self.origin = origin

@@ -37,9 +37,9 @@ enum MessageLive {
     /// stays open.
     static func pace(_ visit: PageCall) -> HTML {
         let texts = visit.texts
-        let table = ListTable(caption: texts[.pace], columns: [texts[.at], texts[.rate]], numbers: [1])
+        let table = ListTable(caption: texts[.rate], columns: [texts[.at], texts[.rate]], numbers: [1])
         return """
-            <section class="card" id="pace" hidden><h2>\(texts[.pace])</h2><figure class="chart">
+            <section class="card" id="pace" hidden><h2>\(texts[.rate])</h2><figure class="chart">
             <svg class="rate" viewBox="0 0 300 40" preserveAspectRatio="none" role="img" aria-label="\(texts[.rate])"></svg>
             <figcaption class="hint" data-text="\(texts[.ratePerSecond])"></figcaption>
             <details><summary>\(texts[.asTable])</summary>\(table.html)</details></figure></section>
