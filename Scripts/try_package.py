@@ -196,6 +196,9 @@ def try_run(debian, app=None):
 
 
 def try_everything(debian, package, folder):
+    if shutil.which("lintian"):
+        found = subprocess.run(["lintian", "--allow-root", str(package)], text=True, capture_output=True).stdout
+        check(found == "", f"lintian has no findings{found and ': ' + found}")
     try_install(debian, package)
     app = try_run(debian)
     modes = {path.name: debian.mode(path.relative_to(debian.root))

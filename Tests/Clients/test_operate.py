@@ -9,6 +9,7 @@ import socket
 import ssl
 import stat
 import subprocess
+import sys
 import tempfile
 import threading
 import urllib.parse
@@ -16,7 +17,7 @@ import urllib.request
 
 import pytest
 from certificates import write_certificate
-from peal_server import OPENER, PROGRAM, Peal, Refused
+from peal_server import OPENER, PROGRAM, ROOT, Peal, Refused
 from waiting import wait_until
 
 
@@ -319,3 +320,9 @@ def test_the_metrics_are_clean(sending):
         pytest.skip("promtool is not installed")
     done = subprocess.run([promtool, "check", "metrics"], input=text, text=True, capture_output=True)
     assert done.returncode == 0 and not done.stderr.strip(), done.stdout + done.stderr
+
+
+def test_the_dockerfile_has_no_findings():
+    hadolint = pathlib.Path(sys.executable).with_name("hadolint")
+    done = subprocess.run([hadolint, ROOT / "Packaging/docker/Dockerfile"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
