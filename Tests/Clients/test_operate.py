@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -18,6 +19,7 @@ import urllib.request
 import pytest
 from certificates import write_certificate
 from peal_server import OPENER, PROGRAM, ROOT, Peal, Refused
+from promtool import promtool
 from waiting import wait_until
 
 
@@ -315,11 +317,18 @@ def test_the_metrics_are_clean(sending):
                  "process_resident_memory_bytes", "peal_store_bytes"]:
         assert f"\n{name}" in text, name
     assert f'app="{app}"' in text
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        pytest.skip("promtool is not installed")
-    done = subprocess.run([promtool, "check", "metrics"], input=text, text=True, capture_output=True)
+    done = promtool("check", "metrics", input=text)
     assert done.returncode == 0 and not done.stderr.strip(), done.stdout + done.stderr
+
+
+def test_every_alert_fires_when_its_cause_is_there():
+    checked = promtool("check", "rules", ROOT / "Packaging/monitoring/peal-alerts.yaml")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    tests = ROOT / "Tests/Clients/alerts_test.yaml"
+    alerts = re.findall(r"alert: (\w+)", (ROOT / "Packaging/monitoring/peal-alerts.yaml").read_text())
+    assert f"value: {len(alerts)}" in tests.read_text(), "the test must expect all alerts"
+    fired = promtool("test", "rules", tests.name, cwd=tests.parent)
+    assert fired.returncode == 0, fired.stdout + fired.stderr
 
 
 def test_the_dockerfile_has_no_findings():
