@@ -100,10 +100,12 @@ enum ComposePages {
             let count = try await ComposeCheck.count(visit, try form.audience(), form.environment, isExact: false)
             let counted: HTML =
                 "<p class=\"count\" data-count>\(count.map { texts.devices($0) } ?? texts[.nobodyYet])</p>"
-            guard form.hasContent, let draft = try? draft(visit, form.withAnybody()) else {
-                return counted + "<p class=\"hint\">\(texts[.previewHint])</p>"
+            guard form.hasContent else { return counted + "<p class=\"hint\">\(texts[.previewHint])</p>" }
+            do {
+                return counted + (try await ComposeCheck.previews(visit, try draft(visit, form.withAnybody())))
+            } catch let error as PealError where error.field != nil {
+                return counted + "<p class=\"notice warn\">\(error.message)</p>"
             }
-            return counted + (try await ComposeCheck.previews(visit, draft))
         } catch let error as PealError {
             return "<p class=\"notice bad\">\(error.message)</p>"
         } catch {
