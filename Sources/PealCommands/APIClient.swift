@@ -166,7 +166,7 @@ struct APIClient: Sendable {
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            throw .unreachable("cannot reach \(base): \(ConnectionTrouble.text(error))")
+            throw .unreachable("cannot reach \(base): \(ConnectionFailureText.text(error))")
         }
     }
 
@@ -197,7 +197,7 @@ struct APIClient: Sendable {
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            throw .unreachable("cannot reach \(base): \(ConnectionTrouble.text(error))")
+            throw .unreachable("cannot reach \(base): \(ConnectionFailureText.text(error))")
         }
     }
 
@@ -216,7 +216,7 @@ struct APIClient: Sendable {
         } catch let error as HTTPClientError where error == .invalidURL || error == .emptyHost {
             throw .usage("\(base) is not a valid server URL")
         } catch {
-            throw .unreachable("cannot reach \(base): \(ConnectionTrouble.text(error))")
+            throw .unreachable("cannot reach \(base): \(ConnectionFailureText.text(error))")
         }
     }
 

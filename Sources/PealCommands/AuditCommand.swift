@@ -12,7 +12,7 @@ struct AuditCommand: AsyncParsableCommand {
 /// `peal audit list`. Without an app, the admin sees the rows of all apps.
 struct AuditListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List who did what, newest first.",
+        commandName: "list", abstract: "List the entries of the audit log, newest first.",
         discussion: "With --app or PEAL_APP, only rows of that app. --all shows those of all apps; only admins may.")
 
     @Option(help: "Only rows from this time (RFC 3339) on.")
@@ -27,7 +27,7 @@ struct AuditListCommand: AsyncParsableCommand {
     @Option(help: "Only rows with this action, such as key.create, or its first word.")
     var action: String?
 
-    @Flag(help: "Rows of all apps, whatever PEAL_APP says.")
+    @Flag(help: "Rows of all apps, even if PEAL_APP is set.")
     var all = false
 
     @Flag(help: "Print every row as JSON lines, oldest first.")
@@ -75,7 +75,7 @@ struct AuditVerifyCommand: AsyncParsableCommand {
                 "the audit log is broken at row \(row): \(result["reason"]?.stringValue ?? "")")
         }
         if options.json { return options.show(result) }
-        Surroundings.current.print("The audit log is as it was written: \(result["rows"]?.text ?? "0") rows.")
+        Surroundings.current.print("The audit log is intact: \(result["rows"]?.text ?? "0") rows.")
     }
 
     private func result() async throws(CommandFailure) -> JSON {
@@ -92,7 +92,7 @@ struct AuditVerifyCommand: AsyncParsableCommand {
         for line in lines.split(whereSeparator: \.isNewline) {
             guard let row = try? JSONParser.parse(String(line)), var members = row.objectValue,
                 let hash = members["hash"]?.stringValue
-            else { return ["ok": false, "row": .integer(count + 1), "reason": "the line is not a row"] }
+            else { return ["ok": false, "row": .integer(count + 1), "reason": "the line is not an audit log entry"] }
             members["hash"] = nil
             if let last, auditHash(after: last, .object(members)) != hash {
                 return .compact([
@@ -118,7 +118,7 @@ struct AdminCommand: AsyncParsableCommand {
 /// `peal admin create`.
 struct AdminCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "create", abstract: "Create an admin and print the token, which is shown only this once.")
+        commandName: "create", abstract: "Create an admin and print the token, which is shown only once.")
 
     @Argument(help: "Name of the person.")
     var name: String

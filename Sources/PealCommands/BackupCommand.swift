@@ -4,13 +4,13 @@ internal import PealServer
 /// `peal backup`: copies the database of this machine's server.
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "backup", abstract: "Copy the database to a folder, also while the server runs.",
+        commandName: "backup", abstract: "Copy the database to a folder, even while the server is running.",
         discussion: """
             Takes the options and the environment of serve, and runs on the machine of the SQLite database. The copy is \
             consistent. The master key is not part of it.
             """)
 
-    @Option(help: "The folder to write to. It is created if necessary, and must not hold a backup.")
+    @Option(help: "The folder to write to. It is created if necessary, and must not contain a backup.")
     var to: String
 
     @OptionGroup var options: ServerOptions
@@ -24,7 +24,7 @@ struct BackupCommand: AsyncParsableCommand {
 /// `peal restore`.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restore", abstract: "Restore a backup where there is no store yet.",
+        commandName: "restore", abstract: "Restore a backup. Never replaces an existing store.",
         discussion: """
             Takes the options and the environment of serve. An existing store is never replaced. Afterwards, serve \
             --paused accepts requests without sending anything.

@@ -35,12 +35,12 @@ struct UserCommand: AsyncParsableCommand {
 /// `peal user erase`.
 struct UserEraseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "erase", abstract: "Delete a user's devices with their history. It cannot be undone.")
+        commandName: "erase", abstract: "Delete a user's devices and their history. This cannot be undone.")
 
     @Argument(help: "The app's own id of the user.")
     var user: String
 
-    @Flag(help: "Erase without a question.")
+    @Flag(help: "Erase without asking for confirmation.")
     var yes = false
 
     @OptionGroup var app: AppOptions

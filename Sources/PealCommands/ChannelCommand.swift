@@ -22,7 +22,7 @@ struct ChannelCreateCommand: AsyncParsableCommand {
     @Option(help: "none, or most_recent: APNs stores the newest message for offline devices.")
     var storagePolicy = "none"
 
-    @Option(help: "Idempotency key: the server creates one channel for it, however often you send it.")
+    @Option(help: "Idempotency key: repeated requests with the same key create only one channel.")
     var idempotencyKey: String?
 
     @OptionGroup var app: AppOptions

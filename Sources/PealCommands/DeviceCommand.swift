@@ -43,7 +43,9 @@ struct DeviceUpdateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let change = try fields.document()
-        guard change != .empty else { throw CommandFailure.usage("say what to change, such as --user") }
+        guard change != .empty else {
+            throw CommandFailure.usage("nothing to change; give at least one option, such as --user")
+        }
         options.show(try await options.client().send(.patch, try app.path(name.segments), body: change))
     }
 }

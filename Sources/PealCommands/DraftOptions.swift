@@ -119,7 +119,9 @@ struct ContentOptions: ParsableArguments {
     var bodiesIn: [String] = []
 
     @Option(
-        help: "Locale of --title, --subtitle and --body beside texts for locales, and of other devices. Default: en.")
+        help: ArgumentHelp(
+            "Locale of --title, --subtitle and --body if you also give texts for locales, and of devices without a "
+                + "match. Default: en."))
     var defaultLocale: String?
 
     @Option(name: .customLong("image-url"), help: "https URL of an image.")
@@ -205,10 +207,10 @@ struct SendingOptions: ParsableArguments {
     @Flag(help: "Send when each recipient's clock shows the time of --at.")
     var inRecipientTimeZone = false
 
-    @Flag(help: "Pass the app's quiet hours and frequency cap.")
+    @Flag(help: "Ignore the app's quiet hours and frequency cap.")
     var transactional = false
 
-    @Option(name: .customLong("rate"), help: "Notifications in a second at most.")
+    @Option(name: .customLong("rate"), help: "Maximum number of notifications per second.")
     var ratePerSecond: Int64?
 
     @Option(name: .customLong("campaign"), help: "Your own id of the campaign.")

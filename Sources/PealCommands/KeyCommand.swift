@@ -14,14 +14,14 @@ struct KeyCommand: AsyncParsableCommand {
 /// `peal key rotate-master`. Works on the database itself, not on a running server.
 struct KeyRotateMasterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rotate-master", abstract: "Replace the master key, and seal every secret under the new one.",
+        commandName: "rotate-master", abstract: "Replace the master key and encrypt every secret with the new one.",
         discussion: """
             Takes the options and the environment of serve. With SQLite, stop the server first. With PostgreSQL, run \
             it with --prepare, restart the servers one by one, and run it again. An interrupted run is repeated and \
             goes on; until it has ended, servers start with either key.
             """)
 
-    @Option(help: "File with the new key; made if it does not exist. Default: the file of the present key.")
+    @Option(help: "File with the new key; created if it does not exist. Default: the file of the current key.")
     var toFile: String?
 
     @Flag(help: "Only make both keys valid, so that servers can be restarted before the replacement.")
@@ -41,14 +41,14 @@ struct KeyRotateMasterCommand: AsyncParsableCommand {
 /// `peal key create`. The server returns the secret in this answer only.
 struct KeyCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "create", abstract: "Create an API key and print its secret, which is shown only this once.")
+        commandName: "create", abstract: "Create an API key and print its secret, which is shown only once.")
 
     @Argument(
         help: ArgumentHelp(
             "The API that accepts the key: \(servedKeyKinds.joined(separator: ", "))."))
     var dialect: String?
 
-    @Option(help: "Name of the key, for people.")
+    @Option(help: "Name of the key, for display.")
     var name: String?
 
     @Option(
@@ -69,7 +69,7 @@ struct KeyCreateCommand: AsyncParsableCommand {
     @Option(help: "Time (RFC 3339) when the key expires.")
     var expiresAt: String?
 
-    @Option(help: "Idempotency key: the server creates one API key for it, however often you send it.")
+    @Option(help: "Idempotency key: repeated requests with the same key create only one API key.")
     var idempotencyKey: String?
 
     @OptionGroup var body: BodyOptions

@@ -10,7 +10,7 @@ enum LocalTime {
     /// - Throws: `usage` for an invalid time, a local time without a zone, or one that the clocks skip.
     static func rfc3339(_ text: String, in zone: String?) throws(CommandFailure) -> String {
         if Timestamp(rfc3339: text) != nil {
-            guard zone == nil else { throw .usage("\(text) has an offset already; leave out --tz") }
+            guard zone == nil else { throw .usage("\(text) already has an offset; omit --tz") }
             return text
         }
         guard let match = text.wholeMatch(of: #/(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d)(?::(\d\d))?/#) else {
@@ -29,10 +29,10 @@ enum LocalTime {
         let wanted = DateComponents(
             year: numbers[0], month: numbers[1], day: numbers[2], hour: numbers[3], minute: numbers[4],
             second: numbers[5])
-        guard let date = calendar.date(from: wanted) else { throw .usage("there is no \(text) in \(zone)") }
+        guard let date = calendar.date(from: wanted) else { throw .usage("\(text) does not exist in \(zone)") }
         let found = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date)
         let units = [found.year, found.month, found.day, found.hour, found.minute, found.second]
-        guard units.compactMap(\.self) == numbers else { throw .usage("there is no \(text) in \(zone)") }
+        guard units.compactMap(\.self) == numbers else { throw .usage("\(text) does not exist in \(zone)") }
         return Timestamp(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded())).description
     }
 }

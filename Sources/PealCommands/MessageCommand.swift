@@ -26,7 +26,7 @@ struct MessageSendCommand: AsyncParsableCommand {
 
     @OptionGroup var draft: DraftOptions
 
-    @Option(help: "Idempotency key: the server sends one message for it, however often you send it.")
+    @Option(help: "Idempotency key: repeated requests with the same key send only one message.")
     var idempotencyKey: String?
 
     @Flag(help: "Follow the message until it has ended.")
@@ -77,7 +77,9 @@ struct MessageUpdateCommand: AsyncParsableCommand {
     func run() async throws {
         let sender = MessageSender(client: try options.client(), app: try app.id(), options: options)
         let (path, change) = (try app.path(name.segments), try draft.document())
-        guard change != .empty else { throw CommandFailure.usage("say what to change, such as --title") }
+        guard change != .empty else {
+            throw CommandFailure.usage("nothing to change; give at least one option, such as --title")
+        }
         if let audience = change["audience"], !options.dryRun {
             var whole = try await sender.client.send(.get, path)["request"]?.objectValue ?? .init()
             whole["audience"] = audience

@@ -30,13 +30,13 @@ struct MessageSender {
     }
 
     private func warnIfEmpty(_ devices: Int64?) {
-        if devices == 0 { Surroundings.current.warn("the audience is empty: nobody gets this message") }
+        if devices == 0 { Surroundings.current.warn("the audience is empty: no device receives this message") }
     }
 }
 
 /// Protects against messages to more devices than intended.
 struct ConfirmationOptions: ParsableArguments {
-    @Flag(help: "Send without a question, however many devices there are.")
+    @Flag(help: "Send without asking for confirmation, however many devices there are.")
     var yes = false
 
     @Option(help: "Send if the audience has exactly this number of devices.")
@@ -113,7 +113,7 @@ struct MessageWatch {
                 return end == nil
             }
         }
-        guard let end else { throw .unreachable("the server ends every stream of the message's progress") }
+        guard let end else { throw .unreachable("the server keeps closing the message's progress stream") }
         options.show(end)
         let state = end["state"]?.stringValue ?? ""
         guard state == "sent" else { throw .refused("the message was not sent: it is \(state)") }

@@ -35,7 +35,7 @@ enum SegmentResource: ListedResource, ShownResource, DeletedResource {
     static let listAbstract = "List segments and their conditions."
     static let columns = ["name", "where", "changed_at"]
     static let showAbstract = "Show a segment."
-    static let deleteAbstract = "Delete a segment. Messages that name it can no longer be planned."
+    static let deleteAbstract = "Delete a segment. Scheduled messages that refer to it will fail."
 
     static func deleted(_ name: Name) -> String { "Segment \(name.name) deleted." }
 

@@ -10,7 +10,7 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Print every configuration key with its type, default and value, and exit.")
     var printConfig = false
 
-    @Flag(help: "Accept messages but send nothing, such as after a restore. Start without it to go on.")
+    @Flag(help: "Accept messages but send nothing, for example after a restore. Restart without it to resume sending.")
     var paused = false
 
     @OptionGroup var options: ServerOptions

@@ -4,7 +4,7 @@ internal import PealCore
 /// `peal status`: whether a running server works, and what is waiting.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show whether the server works and what waits.",
+        commandName: "status", abstract: "Show whether the server works and what is waiting.",
         discussion: """
             Without a key only the subsystems are shown. Exit codes: 0 ready, 1 not ready, 3 unreachable.
             """)

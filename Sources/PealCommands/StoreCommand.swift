@@ -9,7 +9,7 @@ struct StoreCommand: AsyncParsableCommand {
     /// `peal store copy`.
     struct Copy: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "copy", abstract: "Copy a store, such as from SQLite to PostgreSQL, and compare both.",
+            commandName: "copy", abstract: "Copy a store, for example from SQLite to PostgreSQL, and verify the copy.",
             discussion: """
                 Stop all servers on both databases first. A copy that was interrupted is run again and goes on. The copy \
                 needs the same master key as the original.

@@ -15,7 +15,7 @@ struct WebhookCommand: AsyncParsableCommand {
 /// `peal webhook put`. The secret comes from a file, never from the command line, which other users can read.
 struct WebhookPutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "put", abstract: "Create or update a webhook. A stopped webhook starts again.",
+        commandName: "put", abstract: "Create or update a webhook. A disabled webhook is enabled again.",
         discussion: """
             peal webhook put main --url https://example.com/peal --kind events \\
               --authentication signature --secret-file whsec.txt
@@ -104,7 +104,7 @@ struct WebhookRetryCommand: AsyncParsableCommand {
     @Argument(help: "Id of the delivery.")
     var id: String
 
-    @Option(help: "Idempotency key: the server retries once for it, however often you send it.")
+    @Option(help: "Idempotency key: repeated requests with the same key cause only one retry.")
     var idempotencyKey: String?
 
     @OptionGroup var app: AppOptions

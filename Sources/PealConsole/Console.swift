@@ -65,7 +65,7 @@ package struct Console: Sendable {
             query: Form(encoded: target.count > 1 ? String(target[1]) : ""))
         let cookie = visit.sessionCookie
         if let cookie { visit.session = try await sessions.session(cookie, now: now) }
-        if match.route.need != .nobody, visit.session == nil {
+        if match.route.need != .anonymous, visit.session == nil {
             return visit.signInRedirect(hadCookie: cookie != nil, isPage: request.method == .get)
         }
         if request.method == .post {

@@ -3,7 +3,7 @@ internal import PealCore
 /// One method of one page: who may ask for it, and what answers.
 struct ConsoleRoute: Sendable {
     enum Need: Sendable, Equatable {
-        case nobody
+        case anonymous
         case session
         case admin
         /// The app in the path, with that scope; nil for any.

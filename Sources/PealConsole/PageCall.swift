@@ -105,7 +105,7 @@ extension PageCall {
     /// - Throws: `forbidden`; `not_found` for an unknown app.
     mutating func enter(_ need: ConsoleRoute.Need) async throws {
         switch need {
-        case .nobody, .session: return
+        case .anonymous, .session: return
         case .admin: guard isAdmin else { throw PealError(.forbidden, texts[.onlyAdmin]) }
         case .scope(let scope):
             guard let id = AppID(parameter("app")) else { throw PealError.notFound("app") }

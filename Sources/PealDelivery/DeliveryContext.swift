@@ -76,7 +76,8 @@ final class DeliveryContext: Sendable {
         let left = direct.put(slices, askedAt: askedAt)
         guard left > 0 else { return }
         for slice in slices.suffix(left) { leases.remove(slice) }
-        logger.warning("the direct lane is full: slices wait for their leases to end", metadata: ["slices": "\(left)"])
+        logger.warning(
+            "the direct lane is full; slices wait until their leases expire", metadata: ["slices": "\(left)"])
     }
 }
 

@@ -43,7 +43,7 @@ package final class ClientCache<Client: Sendable>: Sendable {
     package func withClient<Result: Sendable, Failure: Error>(
         _ pin: Pin, _ body: @Sendable (Client) async throws(Failure) -> Result
     ) async throws(Failure) -> Result? {
-        guard let client = lend(pin) else { return nil }
+        guard let client = acquire(pin) else { return nil }
         defer { giveBack(pin) }
         return try await body(client)
     }
@@ -69,7 +69,7 @@ package final class ClientCache<Client: Sendable>: Sendable {
         }
     }
 
-    private func lend(_ pin: Pin) -> Client? {
+    private func acquire(_ pin: Pin) -> Client? {
         let uptime = time.uptime
         return entries.withLock { entries in
             guard var entry = entries[pin] ?? make(pin).map({ Entry(client: $0, usedAt: uptime) }) else { return nil }

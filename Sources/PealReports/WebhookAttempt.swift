@@ -56,7 +56,7 @@ struct WebhookAttempt: Sendable {
             context.logger.info("webhook delivery failed and will be retried", metadata: metadata)
         case .failed:
             context.metrics.change { $0.failed += 1 }
-            context.logger.warning("webhook delivery failed for good", metadata: metadata)
+            context.logger.warning("webhook delivery failed permanently", metadata: metadata)
         }
     }
 

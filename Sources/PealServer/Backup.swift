@@ -71,7 +71,7 @@ package func restoreStore(_ configuration: ServerConfiguration, from folder: Str
         throw ConfigurationFailure(.storeURL, "restore PostgreSQL with its own tools: see docs/operations.md")
     }
     for existing in [path, path + "-wal", path + "-shm"] where FileManager.default.fileExists(atPath: existing) {
-        throw StoreStartFailure("\(existing) exists: nothing was restored; move the existing store away first")
+        throw StoreStartFailure("\(existing) exists, so nothing was restored; move the existing store away first")
     }
     let database = BackupFolder.file(BackupFolder.database, in: folder)
     guard FileManager.default.fileExists(atPath: database) else {
@@ -86,7 +86,7 @@ package func restoreStore(_ configuration: ServerConfiguration, from folder: Str
     try FileManager.default.copyItem(atPath: database, toPath: unfinished)
     do {
         guard try BackupFolder.digest(unfinished).sha256 == expected else {
-            throw StoreStartFailure("\(database) is damaged: its SHA-256 is not the one in \(BackupFolder.description)")
+            throw StoreStartFailure("\(database) is damaged: its SHA-256 does not match \(BackupFolder.description)")
         }
         try SQLiteBackup.check(unfinished)
         let copy = try FileHandle(forUpdating: URL(fileURLWithPath: unfinished))

@@ -169,7 +169,7 @@ final class LogOutput: Sendable {
             }
             guard !lines.isEmpty || dropped > 0 else { return }
             let note =
-                dropped > 0 ? ["\(dropped) log entries were dropped, because nobody read the log fast enough"] : []
+                dropped > 0 ? ["\(dropped) log entries were dropped because the reader of the log was too slow"] : []
             sink((lines + note).joined(separator: "\n") + "\n")
         }
     }

@@ -68,7 +68,7 @@ final class ReloadableProvider: Provider {
     }
 
     /// How long a former provider may take to finish its pages.
-    private static let farewell = Duration.seconds(Limits.drainSeconds)
+    private static let drainTimeout = Duration.seconds(Limits.drainSeconds)
 
     let name: ProviderName
     private let network: ServerNetwork
@@ -97,7 +97,7 @@ final class ReloadableProvider: Provider {
         }
         // Unstructured, because the reload does not wait for pages in flight.
         Task {
-            try? await time.sleep(for: Self.farewell)
+            try? await time.sleep(for: Self.drainTimeout)
             await former.close()
         }
     }

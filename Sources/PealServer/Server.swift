@@ -285,7 +285,7 @@ package func copyStore(
     from: String, to: String, print: @escaping @Sendable (String) -> Void
 ) async throws {
     let (source, target) = (try StorePlace(from), try StorePlace(to))
-    guard source != target else { throw ConfigurationFailure(.storeURL, "the databases are the same") }
+    guard source != target else { throw ConfigurationFailure(.storeURL, "source and target are the same database") }
     if case .sqlite(let path) = source, !FileManager.default.fileExists(atPath: path) {
         throw ConfigurationFailure(.storeURL, "there is no database at \(path)")
     }

@@ -82,7 +82,7 @@ extension ConfigurationKey {
     )
     fileprivate static let fcmTokenHosts = ConfigurationKey(
         "providers.fcm.token.allowed.hosts", .hosts,
-        "Hosts besides Google's that the token_uri of a service account may name")
+        "Hosts other than Google's that a service account's token_uri may name")
     fileprivate static let fcmConnectionsMax = ConfigurationKey(
         "providers.fcm.connections.max", .integer(1...64, unit: "connections"), default: "4",
         "Connections to FCM for each credential")

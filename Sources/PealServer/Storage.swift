@@ -142,7 +142,7 @@ enum AdminToken {
             return hash
         }
         guard kept == hash else { return kept }
-        let note = "The admin token of this server, which is shown only this once: \(made)\n"
+        let note = "The admin token of this server (shown only once): \(made)\n"
         FileHandle.standardError.write(Data(note.utf8))
         return hash
     }

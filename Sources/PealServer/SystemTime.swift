@@ -106,7 +106,8 @@ final class DatabaseTime: TimeSource, Service {
         let offset = time.milliseconds - system.now.milliseconds
         guard abs(offset) > Self.toleranceMilliseconds else { return }
         logger.warning(
-            "the clock differs from the database's", metadata: ["offset_ms": "\(offset)", "followed": "the database's"])
+            "the clock of this machine differs from the database's",
+            metadata: ["offset_ms": "\(offset)", "followed": "the database's"])
     }
 
     /// Measures every minute until the server stops.

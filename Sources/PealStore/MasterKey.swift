@@ -93,7 +93,7 @@ extension MasterKey {
         case present:
             if next != nil { key = try self.bridged(.toNext, connection, isFormer: true) }
         case next: key = try self.bridged(.toFormer, connection, isFormer: false)
-        default: throw StoreStartFailure("the master key is not the one that this database was made with")
+        default: throw StoreStartFailure("the master key is not the one with which this database was created")
         }
         if let sealed = try Self.setting(.hashing, connection) {
             key.hashing = SymmetricKey(data: try key.unseal(sealed, place: Name.hashing.rawValue))
@@ -173,7 +173,7 @@ extension MasterKey {
         }
         if let under = try Self.setting(.nextMark, connection) {
             guard under == next.mark else {
-                throw StoreStartFailure("the master key is being replaced by another one: finish that first")
+                throw StoreStartFailure("another replacement of the master key is in progress; finish it first")
             }
             return
         }
@@ -205,7 +205,8 @@ extension MasterKey {
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
         // An empty file, such as `mktemp` creates, is not a database yet.
         if let attributes, (attributes[.size] as? Int ?? 1) > 0 {
-            throw StoreStartFailure("the master key \(file) is missing beside its database: restore it or name another")
+            throw StoreStartFailure(
+                "the master key \(file) is missing next to its database; restore it or configure another file")
         }
         return try create(file)
     }
@@ -217,13 +218,14 @@ extension MasterKey {
         let mode = (try? FileManager.default.attributesOfItem(atPath: file))?[.posixPermissions] as? Int ?? 0
         guard mode & 0o077 == 0 else {
             let shown = String(mode & 0o777, radix: 8)
-            throw StoreStartFailure("the master key \(file) is open to others (mode \(shown)): run chmod 600 \(file)")
+            throw StoreStartFailure(
+                "the master key \(file) is accessible to other users (mode \(shown)); run chmod 600 \(file)")
         }
         guard let data = FileManager.default.contents(atPath: file) else {
             throw StoreStartFailure("the master key \(file) cannot be read")
         }
         guard let key = MasterKey(base64: String(decoding: data, as: UTF8.self)) else {
-            throw StoreStartFailure("the master key \(file) does not hold 32 bytes in base64")
+            throw StoreStartFailure("the master key \(file) does not contain 32 bytes in base64")
         }
         return key
     }
@@ -232,10 +234,11 @@ extension MasterKey {
     /// - Throws: `StoreStartFailure`.
     package static func create(_ file: String) throws -> MasterKey {
         let bytes = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
-        guard let key = MasterKey(bytes: bytes) else { throw StoreStartFailure("no master key can be made") }
+        guard let key = MasterKey(bytes: bytes) else { throw StoreStartFailure("the master key cannot be generated") }
         let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL, 0o600)
         guard descriptor >= 0 else {
-            throw StoreStartFailure("the master key \(file) cannot be made: \(String(cString: strerror(errno)))")
+            throw StoreStartFailure(
+                "the master key file \(file) cannot be created: \(String(cString: strerror(errno)))")
         }
         defer { close(descriptor) }
         let text = Array((Data(bytes).base64EncodedString() + "\n").utf8)

@@ -51,7 +51,7 @@ package struct StoreCopy: Sendable {
         try await target.migrate { try migrator.migrate($0) }
         let (mark, other) = (try await Self.mark(source), try await Self.mark(target))
         guard other == nil || other == mark else {
-            throw StoreStartFailure("the target holds a store of another master key")
+            throw StoreStartFailure("the target contains a store with another master key")
         }
     }
 

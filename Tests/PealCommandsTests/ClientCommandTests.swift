@@ -540,7 +540,7 @@ import Testing
         #expect(seen.map(\.uri) == [expected])
     }
 
-    @Test("say whether the audit log is as it was written, by the server's word or from an export")
+    @Test("check the audit log, on the server or from an export")
     func auditVerify() async throws {
         let good = try await run(["audit", "verify"], body: #"{"ok":true,"rows":7}"#)
         #expect(

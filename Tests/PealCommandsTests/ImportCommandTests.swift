@@ -212,7 +212,7 @@ import Testing
             let before = server.requests.count { $0.uri.contains("devices:batch") }
             let refused = Terminal(environment: environment)
             #expect(await refused.run(arguments) == 1)
-            #expect(refused.errors.contains("no --platform can read 1 of os ios"), "\(refused.errors)")
+            #expect(refused.errors.contains("none of the given platforms can read 1 of os ios"), "\(refused.errors)")
             #expect(server.requests.count { $0.uri.contains("devices:batch") } == before)
         }
     }

@@ -85,7 +85,7 @@ struct CredentialWatchTests {
         #expect(
             found == [
                 "warning a credential expires soon 30", "warning a credential expires soon 14",
-                "warning a credential expires soon 7", "error a credential has expired: nothing is sent under it 0",
+                "warning a credential expires soon 7", "error a credential has expired: nothing is sent with it 0",
             ])
         #expect(context.metrics.snapshot.credentialsEnded == 1)
         try await put(fixture, endsIn: 10, bundleID: "com.example.renewed")

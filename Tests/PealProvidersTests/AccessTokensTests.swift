@@ -176,10 +176,10 @@ struct AccessTokensTests {
         #expect(text(await tokens.ready()) == "Bearer token-2")
     }
 
-    @Test("trouble of the endpoint is waited for longer and longer, and nobody is kept waiting")
+    @Test("failure of the endpoint is waited for longer and longer, and nobody is kept waiting")
     func backOff() async {
-        let trouble = AccessTokenReply.failed(.init(reason: "NoConnection"), retryAfter: nil)
-        let source = ScriptedTokens(Array(repeating: trouble, count: 12))
+        let failure = AccessTokenReply.failed(.init(reason: "NoConnection"), retryAfter: nil)
+        let source = ScriptedTokens(Array(repeating: failure, count: 12))
         let tokens = tokens(source)
         var pauses: [Int] = []
         for attempt in 1...12 {
@@ -257,13 +257,13 @@ struct AccessTokensTests {
 struct AccessTokenReplyTests {
     private static let now = Timestamp(seconds: 784_111_777)
 
-    private static func trouble(_ reason: String, _ status: Int, _ detail: String = "") -> AccessTokenReply.Trouble {
+    private static func failure(_ reason: String, _ status: Int, _ detail: String = "") -> AccessTokenReply.Failure {
         .init(reason: reason, status: status, detail: detail)
     }
 
     private static let grant = AccessTokenReply.granted(accessToken: "abc", life: .seconds(3599))
     private static let badAnswer = AccessTokenReply.failed(
-        trouble("BadTokenAnswer", 200, "the answer contains no access token"), retryAfter: nil)
+        failure("BadTokenAnswer", 200, "the answer contains no access token"), retryAfter: nil)
 
     static let rows: [(Int, String, AccessTokenReply)] = [
         (200, #"{"access_token":"abc","expires_in":3599,"token_type":"Bearer"}"#, grant),
@@ -274,24 +274,24 @@ struct AccessTokenReplyTests {
         (200, "<html>", badAnswer),
         (
             400, #"{"error":"invalid_grant","error_description":"Invalid JWT: check iat\n"}"#,
-            .refused(trouble("invalid_grant", 400, "Invalid JWT: check iat "))
+            .refused(failure("invalid_grant", 400, "Invalid JWT: check iat "))
         ),
-        (401, #"{"error":"invalid_client"}"#, .refused(trouble("invalid_client", 401))),
-        (400, "", .refused(trouble("Status400", 400))),
-        (400, #"{"error":"no word"}"#, .refused(trouble("Status400", 400))),
+        (401, #"{"error":"invalid_client"}"#, .refused(failure("invalid_client", 401))),
+        (400, "", .refused(failure("Status400", 400))),
+        (400, #"{"error":"no word"}"#, .refused(failure("Status400", 400))),
         (
             400, #"{"error":"temporarily_unavailable"}"#,
-            .failed(trouble("temporarily_unavailable", 400), retryAfter: nil)
+            .failed(failure("temporarily_unavailable", 400), retryAfter: nil)
         ),
-        (403, #"{"error":"access_denied"}"#, .refused(trouble("access_denied", 403))),
-        (403, "blocked", .failed(trouble("Status403", 403), retryAfter: .seconds(7))),
-        (404, "", .failed(trouble("Status404", 404), retryAfter: .seconds(7))),
-        (429, "", .failed(trouble("Status429", 429), retryAfter: .seconds(7))),
-        (503, "{}", .failed(trouble("Status503", 503), retryAfter: .seconds(7))),
-        (302, "", .failed(trouble("Status302", 302), retryAfter: .seconds(7))),
+        (403, #"{"error":"access_denied"}"#, .refused(failure("access_denied", 403))),
+        (403, "blocked", .failed(failure("Status403", 403), retryAfter: .seconds(7))),
+        (404, "", .failed(failure("Status404", 404), retryAfter: .seconds(7))),
+        (429, "", .failed(failure("Status429", 429), retryAfter: .seconds(7))),
+        (503, "{}", .failed(failure("Status503", 503), retryAfter: .seconds(7))),
+        (302, "", .failed(failure("Status302", 302), retryAfter: .seconds(7))),
     ]
 
-    @Test("are grants, refusals or trouble", arguments: rows)
+    @Test("are grants, refusals or failure", arguments: rows)
     func table(status: Int, body: String, expected: AccessTokenReply) {
         let reply = OutboundReply(status: status, headers: ["retry-after": "7"], body: Array(body.utf8))
         #expect(AccessTokenReply(reply, now: Self.now) == expected)

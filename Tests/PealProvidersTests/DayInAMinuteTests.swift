@@ -99,7 +99,7 @@ struct DayInAMinuteTests {
         // What is left over calls for another connection, one at a time.
         try pass(12, step: 1)
         #expect(peer.openCount == 3)
-        try peer.letGo()
+        try peer.answerHeldRequests()
         #expect(order.flight.snapshot.tally == ["accepted": 200])
         try pass(290)
         #expect(peer.openCount == 3)
@@ -119,7 +119,7 @@ struct DayInAMinuteTests {
         try peer.serve()
         #expect(peer.connections[0].openMost == 1)
         #expect(order.flight.snapshot.begun == 1)
-        try peer.letGo()
+        try peer.answerHeldRequests()
         #expect(order.flight.snapshot.tally == ["accepted": 50])
     }
 

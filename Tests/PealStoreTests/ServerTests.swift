@@ -10,7 +10,7 @@ struct ServerTests {
         let fixture = try await Fixture(engine)
         func note(_ name: String) async throws -> Int {
             try await fixture.store.write(.control) { [now = fixture.now] in
-                try $0.noteServer(name, now: now, livingSince: now - .seconds(20))
+                try $0.recordServer(name, now: now, seenSince: now - .seconds(20))
             }
         }
         #expect(try await note("a") == 1)

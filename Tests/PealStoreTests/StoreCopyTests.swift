@@ -60,7 +60,7 @@ struct StoreCopyTests {
         let error = await #expect(throws: StoreStartFailure.self) {
             try await StoreCopy(from: source.engine, to: target.engine).run { _ in }
         }
-        #expect(error?.description == "the target holds a store of another master key")
+        #expect(error?.description == "the target contains a store with another master key")
     }
 
     private final class Results: Sendable {

@@ -17,9 +17,9 @@ struct Gatekeeper: Sendable {
     func admit(
         _ headers: HTTPFields, _ access: Access, parameters: [String: String], _ visit: Visit, now: Timestamp
     ) async throws -> Caller {
-        guard let authentication = access.authentication else { return Caller(identity: .nobody) }
+        guard let authentication = access.authentication else { return Caller(identity: .anonymous) }
         // The handler reads the query or the body, and admits the caller by its secret.
-        if case .parameter = authentication.scheme { return Caller(identity: .nobody) }
+        if case .parameter = authentication.scheme { return Caller(identity: .anonymous) }
         if case .deviceToken = authentication.scheme {
             return try await device(
                 AuthorizationHeader(headers[.authorization]), authentication, visit, now: now)
@@ -49,7 +49,7 @@ struct Gatekeeper: Sendable {
         secret: String?, _ access: Access, for app: App?, _ visit: Visit, now: Timestamp
     ) async throws -> Caller {
         guard let authentication = access.authentication, case .appOfKey(let scope) = access.role else {
-            return Caller(identity: .nobody)
+            return Caller(identity: .anonymous)
         }
         let name = authentication.key.secret
         guard let secret else { throw PealError(.unauthorized, "\(name) is required", field: name) }
@@ -308,7 +308,7 @@ extension String {
 /// An authenticated caller.
 struct Caller: Sendable {
     enum Identity: Sendable {
-        case nobody
+        case anonymous
         /// nil for the first admin.
         case admin(Admin?)
         case key(StoredKey)
@@ -322,7 +322,7 @@ struct Caller: Sendable {
     /// As in the audit log.
     var actor: Actor {
         switch identity {
-        case .nobody: Actor("nobody")
+        case .anonymous: Actor("nobody")
         case .admin(nil): Actor(Admin.first)
         case .admin(let admin?): Actor(admin.id.description, name: admin.name)
         case .key(let stored): Actor(stored.key.id.description, name: stored.key.name)

@@ -27,7 +27,7 @@ final class KeyUsage: Sendable {
         switch caller.identity {
         case .key(let stored): note(.key(stored.key.id), now)
         case .admin(let admin?): note(.admin(admin.id), now)
-        case .admin(nil), .nobody, .device: return
+        case .admin(nil), .anonymous, .device: return
         }
     }
 

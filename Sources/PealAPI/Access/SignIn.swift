@@ -30,7 +30,7 @@ package struct SignIn: Sendable {
         switch caller.identity {
         case .key(let key): return .key(key)
         case .admin(let admin): return .admin(admin)
-        case .nobody, .device: throw PealError(.unauthorized, "a valid key is required")
+        case .anonymous, .device: throw PealError(.unauthorized, "a valid key is required")
         }
     }
 }

@@ -30,7 +30,7 @@ final class BodyDecoder {
             let size = Int32(MemoryLayout<z_stream>.size)
             guard inflateInit2_(stream, Self.gzipWindowBits, ZLIB_VERSION, size) == Z_OK else {
                 stream.deallocate()
-                throw PealError(.unavailable, "there is no memory to decode the body")
+                throw PealError(.unavailable, "out of memory while decoding the body")
             }
             self.stream = stream
         default:

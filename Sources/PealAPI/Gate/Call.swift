@@ -90,7 +90,7 @@ struct Call: Sendable {
             return try JSONParser.parse(body, valuesMax: jsonValuesMax, isLenient: isLenient)
         } catch {
             guard !error.hasTooManyValues else {
-                throw PealError(.bodyTooLarge, "the body holds more than \(jsonValuesMax) JSON values")
+                throw PealError(.bodyTooLarge, "the body contains more than \(jsonValuesMax) JSON values")
             }
             throw PealError(.invalidJSON, "the body is not valid JSON: \(error)")
         }

@@ -208,7 +208,7 @@ struct Gate: RouterMiddleware {
     private func refusal(for error: any Error, requestID: String) -> PealError {
         switch error {
         case let error as PealError: return error
-        case Unmatched.path: return PealError(.notFound, "there is no such path")
+        case Unmatched.path: return PealError(.notFound, "path not found")
         case Unmatched.otherMethod(let allowed):
             return PealError(.methodNotAllowed, "this path allows \(allowed)")
         case is CancellationError: return PealError(.unavailable, "the request was cancelled")

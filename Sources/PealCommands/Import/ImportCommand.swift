@@ -62,7 +62,7 @@ struct ImportCommand: AsyncParsableCommand {
     func run() async throws {
         switch from {
         case .file:
-            guard let file else { throw CommandFailure.usage("name a file, or - for standard input") }
+            guard let file else { throw CommandFailure.usage("give a file, or - for standard input") }
             let source = try FileSource(file, .chosen(format, file: file), environment: environment)
             try await run(source, unit: "line", client: try options.client())
         case .pivotal: try await runPivotal()

@@ -60,8 +60,8 @@ struct PivotalSource: ImportSource {
         guard missing.isEmpty else {
             let list = missing.sorted { $0.key < $1.key }.map { "\($0.value) of os \($0.key)" }.joined(separator: ", ")
             throw .refused(
-                "no --platform can read \(list), so their tags and user ids would be lost: give UUID:SECRET of every "
-                    + "platform, or of none")
+                "none of the given platforms can read \(list), so their tags and user ids would be lost; "
+                    + "give UUID:SECRET of every platform, or of none")
         }
         return whole
     }

@@ -4,8 +4,8 @@ internal import PealCore
 /// Sign in, sign out, sign out everywhere; and the page for whatever goes wrong.
 enum SignInPages {
     static let routes: [ConsoleRoute] = [
-        ConsoleRoute(.get, "sign-in", .nobody, show),
-        ConsoleRoute(.post, "sign-in", .nobody, signIn),
+        ConsoleRoute(.get, "sign-in", .anonymous, show),
+        ConsoleRoute(.post, "sign-in", .anonymous, signIn),
         signOut("sign-out", everywhere: false),
         signOut("sign-out-everywhere", everywhere: true),
     ]

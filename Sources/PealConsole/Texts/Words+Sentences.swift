@@ -88,7 +88,7 @@ extension Word {
         "A device ID, a user or an address. The timeline says what happened, and why.",
         "Eine Geräte-ID, eine Person oder eine Adresse. Der Verlauf sagt, was geschah und warum.")
     static let explainLabel = Word("Device, user or address", "Gerät, Person oder Adresse")
-    static let explainTitle = Word("Why did somebody not get it?", "Warum kam sie bei jemandem nicht an?")
+    static let explainTitle = Word("Why did a user not get it?", "Warum kam sie bei jemandem nicht an?")
     static let forbiddenTitle = Word("Not allowed", "Nicht erlaubt")
     static let imageHint = Word(
         "An https address. Devices load it; the console does not.",

@@ -92,7 +92,7 @@ package struct AdminVerbs: Sendable {
         let hash = hasher.hash(made.adminToken)
         return try await store.commit(.control, call, reply: reply) { store in
             guard try store.admins().count < Limits.adminsMax else {
-                throw PealError(.conflict, "there may be at most \(Limits.adminsMax) admins")
+                throw PealError(.conflict, "at most \(Limits.adminsMax) admins are allowed")
             }
             try store.insertAdmin(admin, publicHalf: KeyVerbs.publicHalf(ofHash: hash), secretHash: hash)
             try store.audit(call, app: nil, "admin.create", "admin \(admin.id) \(name)")
@@ -113,7 +113,7 @@ package struct AdminVerbs: Sendable {
     /// - Throws: `conflict` when the token is configured.
     package func rotate(_ call: VerbCall) async throws -> String {
         guard !first.isConfigured else {
-            throw PealError(.conflict, "PEAL_ADMIN_TOKEN is configured: change it there and restart the server")
+            throw PealError(.conflict, "the token is configured as PEAL_ADMIN_TOKEN; change it in the configuration")
         }
         let adminToken = Self.newToken(randomness)
         let hash = hasher.hash(adminToken)

@@ -155,7 +155,7 @@ extension Installation {
     }
 
     /// Counts the wake-ups as lost if the last one asked for a sync and none came in time.
-    package mutating func noteSilence(at now: Timestamp) {
+    package mutating func recordMissingSync(at now: Timestamp) {
         guard wakes.hasAsked, let lastAt = wakes.lastAt, seenAt < lastAt, wakes.number > wakes.countedThrough,
             now - lastAt >= .seconds(Limits.wakeAnswerSeconds)
         else { return }

@@ -41,7 +41,7 @@ package struct SegmentResolution {
             throw PealError.invalid(
                 path,
                 "\(path) has more than \(Limits.conditionsResolvedMax) conditions, or more than "
-                    + "\(Limits.conditionDepthResolvedMax) inside each other, once its segments are resolved")
+                    + "\(Limits.conditionDepthResolvedMax) levels, once its segments are resolved")
         }
         switch condition {
         case .segment(let name): return try resolve(segment: name, "\(path).segment", inside, depth)

@@ -67,7 +67,7 @@ extension StoreWriting {
         let due = try dueInstallations(now: now, limit: limit)
         var orders: [WakeOrder] = []
         for var installation in due {
-            installation.noteSilence(at: now)
+            installation.recordMissingSync(at: now)
             let device = try device(app: installation.app, key: installation.device)
             if let device { try classify(&installation, of: device, at: now) }
             if let device, let order = try order(&installation, device, now: now, jitter: jitter()) {

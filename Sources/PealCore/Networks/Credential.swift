@@ -104,7 +104,7 @@ package struct StoredCredential: Sendable {
 
     package init(json: JSON) { self.json = json }
 
-    static let damaged = PealError(.internal, "the database holds a credential that cannot be read")
+    static let damaged = PealError(.internal, "the database contains a credential that cannot be read")
 
     package func kind() throws -> String { try text("kind") }
 

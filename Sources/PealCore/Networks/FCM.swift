@@ -93,7 +93,7 @@ private enum FCMCredentialForm {
         ],
         retired: [
             "server_key":
-                "Google ended server keys and the legacy API in 2024; use the JSON key file of a service account"
+                "Google shut down server keys and the legacy API in 2024; use the JSON key file of a service account"
         ])
 }
 

@@ -3,6 +3,7 @@
 package protocol StoreReading {
     func app(_ id: AppID) throws -> App?
     func app(key: AppKey) throws -> App?
+    func appID(_ key: AppKey) throws -> AppID?
     /// The app with that id in a dialect, ignoring letter case.
     func app(dialect: DialectName, id: String) throws -> App?
     /// In ascending order of id, starting after `cursor`.

@@ -138,7 +138,7 @@ package protocol StoreWriting: StoreReading {
         _ settlement: Settlement, reason: String, keepsAnswers: Bool, now: Timestamp
     ) throws -> Settlement.Result
     /// Notes that the server `name` runs. Returns how many servers, this one included, were seen at `start` or later.
-    func noteServer(_ name: String, now: Timestamp, livingSince start: Timestamp) throws -> Int
+    func recordServer(_ name: String, now: Timestamp, seenSince start: Timestamp) throws -> Int
     /// Forgets a server that stops.
     func removeServer(_ name: String) throws
     /// The token that all servers use under `name`: the stored one, if it was issued at `oldest` or later; otherwise

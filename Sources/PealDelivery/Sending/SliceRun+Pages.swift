@@ -199,7 +199,7 @@ extension SliceRun {
             let quiet = now - quietSince
             if !hasStalled, quiet >= Self.stalledAfter, !isFollowing {
                 hasStalled = true
-                noteStall()
+                recordStall()
             }
             if mayLeaveStragglers, now - page.openSince >= interval, mayLeave(page, snapshot, quiet) {
                 return fates(page, snapshot, isFinal: false)
@@ -218,7 +218,7 @@ extension SliceRun {
     }
 
     /// Stalled pages must not block others.
-    private func noteStall() {
+    private func recordStall() {
         // First, so that a run on the same route that waits for a slot sees it.
         context.load.stall(slice.id)
         for page in pages where page.order.map({ !$0.flight.snapshot.isAnswered.contains(true) }) ?? false {

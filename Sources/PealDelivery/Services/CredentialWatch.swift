@@ -84,7 +84,7 @@ struct CredentialWatch: Sendable {
             "days_left": "\(max(0, (end - now).components.seconds / (24 * 3600)))",
         ]
         if end <= now {
-            logger.error("a credential has expired: nothing is sent under it", metadata: metadata)
+            logger.error("a credential has expired: nothing is sent with it", metadata: metadata)
         } else {
             logger.warning("a credential expires soon", metadata: metadata)
         }

@@ -53,7 +53,9 @@ struct Rescuer: Sendable {
     private func endQuarantined() async {
         do {
             let count = try await store.write(.control) { try $0.endQuarantined(limit: Self.endedPerWrite) }
-            if count > 0 { logger.notice("quarantined slices of ended messages end", metadata: ["slices": "\(count)"]) }
+            if count > 0 {
+                logger.notice("ended quarantined slices of ended messages", metadata: ["slices": "\(count)"])
+            }
         } catch {
             logger.error("quarantined slices could not be ended", metadata: ["error": "\(error)"])
         }

@@ -16,7 +16,7 @@ struct ServerPresence: Sendable {
         let (owner, now) = (context.owner, context.time.now)
         do {
             let count = try await context.store.write(.control) {
-                try $0.noteServer(owner, now: now, livingSince: now - Self.life)
+                try $0.recordServer(owner, now: now, seenSince: now - Self.life)
             }
             for provider in context.providers.values { provider.share(among: count) }
         } catch {

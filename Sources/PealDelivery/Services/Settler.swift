@@ -181,7 +181,7 @@ final class Settler: Sendable {
             return sum
         }
         logger.error(
-            "a slice is quarantined: what its devices were answered cannot be stored",
+            "a slice was quarantined: the results of its devices cannot be stored",
             metadata: [
                 "message": "\(settlement.slice.message)", "key_range": "\(settlement.slice.rangeStart)",
                 "error": "\(error)",

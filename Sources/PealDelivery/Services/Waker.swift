@@ -34,7 +34,7 @@ struct Waker: Sendable {
             await send(orders)
             return count
         } catch {
-            context.logger.error("wake-ups could not be taken", metadata: ["error": "\(error)"])
+            context.logger.error("due wake-ups could not be read", metadata: ["error": "\(error)"])
             return 0
         }
     }

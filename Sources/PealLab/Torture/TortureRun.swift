@@ -54,15 +54,15 @@ package struct TortureRun: Sendable {
         say("\(schedule.plan.devices) devices are registered")
         let record = TortureRecord(schedule)
         let watch = TortureWatch(record, world)
-        let troubles = TortureTroubles(schedule, world, record, say: say)
+        let faults = TortureFaults(schedule, world, record, say: say)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await watch.run() }
-            try await send(app, troubles, world, record)
+            try await send(app, faults, world, record)
             group.cancelAll()
         }
         await watch.readRest()
         try await record.note(await world.control("GET", "/inbox/summary"))
-        var result = Result(skipped: await troubles.skipped())
+        var result = Result(skipped: await faults.skipped())
         result.verdict = await record.verdict(pagesInFlight: setting.pagesInFlight)
         result.longestStall = await record.longestStall
         result.resent = await record.resent
@@ -73,14 +73,14 @@ package struct TortureRun: Sendable {
 
     /// Sends everything while the faults occur, and waits until every message has ended or the time has run out.
     private func send(
-        _ app: String, _ troubles: TortureTroubles, _ world: TortureWorld, _ record: TortureRecord
+        _ app: String, _ faults: TortureFaults, _ world: TortureWorld, _ record: TortureRecord
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await troubles.run() }
+            group.addTask { try await faults.run() }
             group.addTask { try await TortureAuthor(schedule, world, app, record).run() }
             try await group.waitForAll()
         }
-        try await troubles.heal()
+        try await faults.heal()
         say("all messages are accepted and every fault is over")
         let clock = ContinuousClock()
         let end = clock.now + .seconds(setting.drainSeconds)

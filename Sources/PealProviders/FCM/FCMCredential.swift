@@ -14,7 +14,7 @@ enum FCMCredential {
         guard tokenHosts.contains(account.tokenURI) else {
             throw .invalid(
                 "service_account.token_uri",
-                "token_uri must be an https URL on a host of Google's or one that the server's configuration allows"
+                "token_uri must be an https URL on a Google host or one that the server's configuration allows"
             )
         }
         let facts = JSON.compact([

@@ -173,10 +173,10 @@ extension FCMProvider {
             return CredentialVerification(.refused, reason: "NoCredential", detail: "the credential cannot be used")
         }
         switch await account.tokens.renew() {
-        case .refused(let trouble):
-            return Self.verification(.refused, trouble, "the token endpoint refused the service account")
-        case .failed(let trouble, _):
-            return Self.verification(.unreachable, trouble, "the token endpoint issued no access token")
+        case .refused(let failure):
+            return Self.verification(.refused, failure, "the token endpoint refused the service account")
+        case .failed(let failure, _):
+            return Self.verification(.unreachable, failure, "the token endpoint issued no access token")
         case .granted(let accessToken, _):
             return await check(projectID: serviceAccount.projectID, accessToken: accessToken)
         }
@@ -198,26 +198,26 @@ extension FCMProvider {
     static func judge(_ reply: OutboundReply) -> CredentialVerification {
         let error = FCMError(reply.body)
         let reason = (200...299).contains(reply.status) ? "" : FCMVerdicts.reason(status: reply.status, error: error)
-        let trouble = AccessTokenReply.Trouble(reason: reason, status: reply.status)
+        let failure = AccessTokenReply.Failure(reason: reason, status: reply.status)
         switch FCMVerdicts.verdict(status: reply.status, error: error) {
         case .accepted, .retireAddress:
-            return verification(.accepted, trouble, "FCM accepted the service account")
+            return verification(.accepted, failure, "FCM accepted the service account")
         case .rejectMessage where reply.status == 400:
-            return verification(.accepted, trouble, "FCM accepted the service account")
+            return verification(.accepted, failure, "FCM accepted the service account")
         case .rejectMessage:
-            return verification(.unreachable, trouble, "FCM gave an unexpected answer")
+            return verification(.unreachable, failure, "FCM gave an unexpected answer")
         case .stopApp, .refreshCredential:
-            return verification(.refused, trouble, "FCM refused the service account or its project")
+            return verification(.refused, failure, "FCM refused the service account or its project")
         case .holdAddress, .holdApp, .reconnect, .retry:
-            return verification(.unreachable, trouble, "FCM had an internal problem")
+            return verification(.unreachable, failure, "FCM had an internal problem")
         }
     }
 
     private static func verification(
-        _ result: CredentialVerification.Result, _ trouble: AccessTokenReply.Trouble, _ sentence: String
+        _ result: CredentialVerification.Result, _ failure: AccessTokenReply.Failure, _ sentence: String
     ) -> CredentialVerification {
-        let detail = trouble.detail.isEmpty ? sentence : "\(sentence): \(trouble.detail)"
-        return CredentialVerification(result, status: trouble.status, reason: trouble.reason, detail: detail)
+        let detail = failure.detail.isEmpty ? sentence : "\(sentence): \(failure.detail)"
+        return CredentialVerification(result, status: failure.status, reason: failure.reason, detail: detail)
     }
 }
 

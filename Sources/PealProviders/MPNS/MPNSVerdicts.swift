@@ -8,7 +8,7 @@ enum MPNSVerdicts: WindowsVerdicts {
     /// hour.
     static let deviceHold = Duration.seconds(3600)
     /// How long a message waits after a 503 without Retry-After.
-    static let troublePause = Duration.seconds(120)
+    static let unavailablePause = Duration.seconds(120)
 
     static func acceptance(_ state: WindowsState) -> (verdict: Verdict, reason: String) {
         switch state.notification {
@@ -35,7 +35,7 @@ enum MPNSVerdicts: WindowsVerdicts {
         case 401: .stopApp
         case 404: .retireAddress(since: nil, isSuspicious: false)
         case 406, 412: .holdAddress(after: state.retryAfter.map { max($0, deviceHold) } ?? deviceHold)
-        case 503: .retry(after: state.retryAfter ?? troublePause)
+        case 503: .retry(after: state.retryAfter ?? unavailablePause)
         case 500...: .retry(after: state.retryAfter)
         default: .rejectMessage
         }

@@ -11,12 +11,12 @@ enum AccessTokenReply: Sendable, Hashable {
     /// - Parameter life: the token's lifetime, counted from the request.
     case granted(accessToken: String, life: Duration)
     /// The credential is at fault and must be replaced or repaired.
-    case refused(Trouble)
+    case refused(Failure)
     /// The token endpoint has a problem or was not reached.
-    case failed(Trouble, retryAfter: Duration?)
+    case failed(Failure, retryAfter: Duration?)
 
     /// Why there is no token.
-    struct Trouble: Sendable, Hashable {
+    struct Failure: Sendable, Hashable {
         /// The endpoint's error code, such as `invalid_grant`, or Peal's own reason.
         var reason: String
         /// HTTP status; 0 if there is none.
@@ -43,25 +43,25 @@ extension AccessTokenReply {
             return
         }
         let word = document["error"]?.stringValue.flatMap(Self.word)
-        let trouble = Trouble(
+        let failure = Failure(
             reason: word ?? "Status\(reply.status)", status: reply.status,
             detail: Self.sentence(document["error_description"]?.stringValue ?? ""))
         let isPassing = word.map(Self.passing.contains) ?? false
         switch reply.status {
-        case 400, 401: self = isPassing ? .failed(trouble, retryAfter: nil) : .refused(trouble)
-        case 403 where word != nil && !isPassing: self = .refused(trouble)
-        default: self = .failed(trouble, retryAfter: reply.retryAfter(now: now))
+        case 400, 401: self = isPassing ? .failed(failure, retryAfter: nil) : .refused(failure)
+        case 403 where word != nil && !isPassing: self = .refused(failure)
+        default: self = .failed(failure, retryAfter: reply.retryAfter(now: now))
         }
     }
 
     init(_ failure: OutboundFailure) {
-        self = .failed(Trouble(reason: failure.answer.reason), retryAfter: nil)
+        self = .failed(Failure(reason: failure.answer.reason), retryAfter: nil)
     }
 
     private static func grant(_ document: JSON, status: Int) -> AccessTokenReply {
         guard let accessToken = document["access_token"]?.stringValue, isSafe(accessToken) else {
             return .failed(
-                Trouble(reason: "BadTokenAnswer", status: status, detail: "the answer contains no access token"),
+                Failure(reason: "BadTokenAnswer", status: status, detail: "the answer contains no access token"),
                 retryAfter: nil)
         }
         // Microsoft also sends it as a string.

@@ -191,13 +191,13 @@ final class AccessTokens: Sendable {
             state.retryAt = .zero
             state.obstacle = .unsent("NoAccessToken")
             return .ready(authorization)
-        case .refused(let trouble):
+        case .refused(let failure):
             state.retryAt = uptime + Self.refusalPause
-            state.obstacle = ProviderAnswer(.verdict(.stopApp), reason: trouble.reason, status: trouble.status)
-        case .failed(let trouble, let retryAfter):
+            state.obstacle = ProviderAnswer(.verdict(.stopApp), reason: failure.reason, status: failure.status)
+        case .failed(let failure, let retryAfter):
             state.retryAt = uptime + (retryAfter ?? pause(after: state.failures))
             state.failures += 1
-            state.obstacle = .unsent(trouble.reason)
+            state.obstacle = .unsent(failure.reason)
         }
         // The current token is used to its end, even if its renewal fails.
         if let present = state.present, uptime < present.end { return .ready(present.authorization) }
@@ -213,12 +213,12 @@ final class AccessTokens: Sendable {
     private func note(_ reply: AccessTokenReply) {
         switch reply {
         case .granted: logger.debug("access token granted")
-        case .refused(let trouble): logger.error("access token refused", metadata: Self.metadata(trouble))
-        case .failed(let trouble, _): logger.warning("cannot get an access token", metadata: Self.metadata(trouble))
+        case .refused(let failure): logger.error("access token refused", metadata: Self.metadata(failure))
+        case .failed(let failure, _): logger.warning("cannot get an access token", metadata: Self.metadata(failure))
         }
     }
 
-    private static func metadata(_ trouble: AccessTokenReply.Trouble) -> Logger.Metadata {
-        ["reason": "\(trouble.reason)", "status": "\(trouble.status)", "detail": "\(trouble.detail)"]
+    private static func metadata(_ failure: AccessTokenReply.Failure) -> Logger.Metadata {
+        ["reason": "\(failure.reason)", "status": "\(failure.status)", "detail": "\(failure.detail)"]
     }
 }

@@ -54,7 +54,7 @@ package struct FuzzDrive {
             try state.receive(&input, into: &out, endings: &gathered)
         } catch {
             fault = "\(error.code): \(error.reason)"
-            state.farewell(error.code, into: &out)
+            state.writeGoAway(error.code, into: &out)
             state.giveUpAll(endings: &gathered)
         }
         settle()

@@ -69,7 +69,7 @@ extension HTTP2ConnectionHandler {
         }
         if !hasBlamedItself, exchange.isOurFault(response) {
             hasBlamedItself = true
-            pool.logger.error("the provider rejects our requests as malformed", metadata: metadata(answer.reason))
+            pool.logger.error("the provider rejects Peal's requests as malformed", metadata: metadata(answer.reason))
         }
         slot.others.append((Int(ticket.index), answer))
         switch answer.result {

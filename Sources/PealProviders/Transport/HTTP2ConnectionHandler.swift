@@ -134,7 +134,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     /// The peer violated the protocol.
     private func fail(_ fault: HTTP2Fault) {
         pool.logger.warning("the peer violated the protocol", metadata: metadata(fault.reason))
-        state.farewell(fault.code, into: &out)
+        state.writeGoAway(fault.code, into: &out)
         flush()
         abort()
     }
@@ -148,7 +148,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
 
     func closeIfDone() {
         guard isFinishing, !hasEnded, state.openCount == 0, let context else { return }
-        state.farewell(.noError, into: &out)
+        state.writeGoAway(.noError, into: &out)
         flush()
         context.close(promise: nil)
     }

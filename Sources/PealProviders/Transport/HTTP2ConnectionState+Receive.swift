@@ -29,7 +29,7 @@ extension HTTP2ConnectionState {
         if let block = headerBlock,
             header.kind != HTTP2Frame.Kind.continuation || header.streamID != block.streamID
         {
-            throw HTTP2Fault(.protocolError, "header block interrupted by another frame by another frame")
+            throw HTTP2Fault(.protocolError, "header block interrupted by another frame")
         }
         if !isSettled && (header.kind != HTTP2Frame.Kind.settings || header.has(HTTP2Frame.Flag.acknowledgement)) {
             throw HTTP2Fault(.protocolError, "first frame is not SETTINGS")

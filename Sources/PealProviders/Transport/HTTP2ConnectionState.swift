@@ -115,7 +115,7 @@ struct HTTP2ConnectionState {
     }
 
     /// Writes a GOAWAY, the last frame on the connection.
-    func farewell(_ code: HTTP2Code, into out: inout ByteBuffer) {
+    func writeGoAway(_ code: HTTP2Code, into out: inout ByteBuffer) {
         out.writeFrameHeader(.init(payloadBytes: 8, kind: HTTP2Frame.Kind.goAway))
         out.writeInteger(UInt32(0))
         out.writeInteger(code.rawValue)

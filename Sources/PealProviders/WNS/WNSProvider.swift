@@ -79,17 +79,17 @@ extension CredentialVerification {
         switch reply {
         case .granted:
             self.init(.accepted, status: 200, detail: "access token granted; nothing was sent to a device")
-        case .refused(let trouble):
-            self.init(.refused, trouble, "the token endpoint refused the credential")
-        case .failed(let trouble, _):
-            self.init(.unreachable, trouble, "the token endpoint issued no access token")
+        case .refused(let failure):
+            self.init(.refused, failure, "the token endpoint refused the credential")
+        case .failed(let failure, _):
+            self.init(.unreachable, failure, "the token endpoint issued no access token")
         }
     }
 
-    private init(_ result: Result, _ trouble: AccessTokenReply.Trouble, _ sentence: String) {
+    private init(_ result: Result, _ failure: AccessTokenReply.Failure, _ sentence: String) {
         self.init(
-            result, status: trouble.status, reason: trouble.reason,
-            detail: trouble.detail.isEmpty ? sentence : "\(sentence): \(trouble.detail)")
+            result, status: failure.status, reason: failure.reason,
+            detail: failure.detail.isEmpty ? sentence : "\(sentence): \(failure.detail)")
     }
 }
 

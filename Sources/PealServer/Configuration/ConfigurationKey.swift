@@ -55,7 +55,7 @@ extension ConfigurationKey {
 
     static let httpHost = ConfigurationKey("http.host", .text, default: "127.0.0.1", "Address to listen on")
     static let httpPort = ConfigurationKey(
-        "http.port", .integer(0...65_535), default: "8080", "Port to listen on; 0 takes a free one")
+        "http.port", .integer(0...65_535), default: "8080", "Port to listen on; 0 selects a free port")
     static let httpPortFile = ConfigurationKey(
         "http.port.file", .path, "File that receives the port, as one decimal line, once the server listens")
     static let httpCertificate = ConfigurationKey(
@@ -98,8 +98,8 @@ extension ConfigurationKey {
         "admin.listen.host", .text, default: "127.0.0.1", "Address of the listener for admins")
     static let adminListenPort = ConfigurationKey(
         "admin.listen.port", .integer(0...65_535),
-        "Port of a listener of its own for what only admins may do, /metrics and the details of /readyz. The main port "
-            + "does not serve these then; the listener serves everything")
+        "Port of a separate listener for everything that only admins may do, /metrics and the details of /readyz. "
+            + "The main port then no longer serves these; the listener for admins serves everything")
     static let adminListenPortFile = ConfigurationKey(
         "admin.listen.port.file", .path, "File to write the port of the listener for admins to")
     static let adminListenCertificate = ConfigurationKey(
@@ -108,7 +108,7 @@ extension ConfigurationKey {
         "admin.listen.tls.key", .path, "PEM file with the private key of that certificate")
     static let adminListenClientCA = ConfigurationKey(
         "admin.listen.tls.client.ca", .path,
-        "PEM file with the roots that must have signed the certificates of clients of the listener for admins")
+        "PEM file with the root certificates for client certificates on the listener for admins")
 
     static let storeURL = ConfigurationKey(
         "store.url", .text, default: "sqlite:peal.db", isSecret: false,
@@ -121,10 +121,10 @@ extension ConfigurationKey {
         "Bearer token with full access, at least 32 characters; otherwise the first start generates one and prints it"
     )
     static let masterKey = ConfigurationKey(
-        "master.key", .text, isSecret: true, "32 bytes in base64 that encrypt credentials and key all hashes")
+        "master.key", .text, isSecret: true, "32 bytes in base64; encrypts credentials and keys all hashes")
     static let masterKeyFile = ConfigurationKey(
         "master.key.file", .path,
-        "File with the master key. Required with PostgreSQL, where every server needs the same. Default with SQLite: a "
+        "File with the master key. Required with PostgreSQL; must be the same for every server. Default with SQLite: a "
             + "file next to the database, which the first start generates"
     )
 
@@ -150,7 +150,7 @@ extension ConfigurationKey {
     static let authenticationFailures = ConfigurationKey(
         "limits.authentication.failures.per.minute", .integer(1...1_000_000, unit: "failures"),
         default: String(Limits.authenticationFailuresPerMinute),
-        "Failed authentications of one client address, and for one key, after which further ones get 429")
+        "Failed authentications of one client address or with one key; further ones get 429")
     static let requestsPerKey = ConfigurationKey(
         "limits.requests.per.key.per.second", .integer(1...1_000_000, unit: "requests per second"),
         default: String(Limits.requestsPerKeyPerSecond), "Requests with one key; further ones get 429")
@@ -171,7 +171,7 @@ extension ConfigurationKey {
         "How long finished messages and their delivery logs are kept")
     static let retiredDeviceDays = ConfigurationKey(
         "retention.devices.days", .integer(1...3650, unit: "days"), default: "90",
-        "How long retired devices are kept; one that registers again in that time has its topics back")
+        "How long retired devices are kept; a device that registers again in that time gets its topics back")
     static let auditDays = ConfigurationKey(
         "retention.audit.days", .integer(1...3650, unit: "days"), default: "365",
         "How long entries of the audit log are kept")

@@ -72,7 +72,7 @@ final class SurplusHandler: ChannelInboundHandler {
     typealias OutboundOut = ByteBuffer
 
     private static let headBytesMax = 8192
-    private static let farewell = TimeAmount.seconds(1)
+    private static let lingerTime = TimeAmount.seconds(1)
 
     private var head: [UInt8] = []
     private var isAnswered = false
@@ -129,7 +129,7 @@ final class SurplusHandler: ChannelInboundHandler {
         context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
         // Data that the client still sends must not hit a closed socket before it has read the answer.
         context.close(mode: .output, promise: nil)
-        schedule(Self.farewell) { $0.context?.close(promise: nil) }
+        schedule(Self.lingerTime) { $0.context?.close(promise: nil) }
     }
 
     private func schedule(_ delay: TimeAmount, _ action: @escaping (SurplusHandler) -> Void) {

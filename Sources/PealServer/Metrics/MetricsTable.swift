@@ -36,7 +36,7 @@ extension Metric {
         },
         Metric(
             "peal_provider_answer_seconds", .histogram,
-            "Time from the first request of a page until all of its answers were there, by provider."
+            "Time from the first request of a page to its last answer, by provider."
         ) { facts in
             facts.delivery.answers.map { Sample(.histogram($0.value), ["provider": $0.key.rawValue]) }.sorted()
         },
@@ -45,7 +45,7 @@ extension Metric {
         Metric(one: "peal_settles_refused_total", .counter, "Settlements refused because the lease was lost.") {
             $0.delivery.settlesRefused
         },
-        Metric(one: "peal_settles_failed_total", .counter, "Writes of settlements that failed and were tried again.") {
+        Metric(one: "peal_settles_failed_total", .counter, "Writes of settlements that failed and were retried.") {
             $0.delivery.settlesFailed
         },
         Metric(
@@ -53,12 +53,12 @@ extension Metric {
             "Devices sent to again although an earlier request may have reached them."
         ) { $0.delivery.resent },
         Metric(one: "peal_retries_total", .counter, "Devices scheduled for another attempt.") { $0.delivery.retries },
-        Metric(one: "peal_stragglers_total", .counter, "Devices whose answer came after their page was settled.") {
+        Metric(one: "peal_stragglers_total", .counter, "Devices whose answer arrived after their page was settled.") {
             $0.delivery.stragglers
         },
         Metric(
             one: "peal_pages_lent_total", .counter,
-            "Pages without an answer for a second whose slot was lent to others."
+            "Pages that released their slot to others because they had no answer for a second."
         ) { $0.delivery.pagesLent },
         Metric(one: "peal_breaker_trips_total", .counter, "Routes paused or stopped.") { $0.delivery.breakerTrips },
         Metric(one: "peal_wakes_total", .counter, "Wake-up pushes sent to apps.") { $0.delivery.wakesSent },

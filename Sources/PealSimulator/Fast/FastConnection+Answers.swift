@@ -71,7 +71,7 @@ extension FastConnection {
         case .expireToken: send(expired, stream, id)
         case .reset(let code): writer.reset(stream, code: UInt32(truncatingIfNeeded: code))
         case .refuse: writer.reset(stream, code: 7)
-        case .goAway(let reason): leave(reason: reason, code: 0, lastStream: stream >= 2 ? stream - 2 : 0)
+        case .goAway(let reason): sendGoAway(reason: reason, code: 0, lastStream: stream >= 2 ? stream - 2 : 0)
         case .close:
             isEnding = true
             isAborted = true

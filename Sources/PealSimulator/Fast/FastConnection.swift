@@ -110,11 +110,11 @@ final class FastConnection {
 
     /// Sends GOAWAY for a protocol error.
     func fail(_ failure: Failure) {
-        leave(reason: "ProtocolError", code: failure.rawValue, lastStream: lastStream)
+        sendGoAway(reason: "ProtocolError", code: failure.rawValue, lastStream: lastStream)
     }
 
     /// Sends GOAWAY. Later frames are ignored.
-    func leave(reason: String, code: UInt32, lastStream: UInt32) {
+    func sendGoAway(reason: String, code: UInt32, lastStream: UInt32) {
         guard !isEnding else { return }
         isEnding = true
         writer.goAway(lastStream: lastStream, code: code, reason: reason)

@@ -31,8 +31,8 @@ final class FastHandler: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if let farewell = event as? ShutdownEvent {
-            connection.leave(reason: farewell.reason, code: 0, lastStream: connection.lastStream)
+        if let shutdown = event as? ShutdownEvent {
+            connection.sendGoAway(reason: shutdown.reason, code: 0, lastStream: connection.lastStream)
             flush(context)
         } else {
             context.fireUserInboundEventTriggered(event)

@@ -42,7 +42,7 @@ final class HTTP2Handler: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case let closed as StreamClosedEvent: forget(closed.streamID)
-        case let farewell as ShutdownEvent: leave(context, reason: farewell.reason, lastStream: lastStream)
+        case let shutdown as ShutdownEvent: sendGoAway(context, reason: shutdown.reason, lastStream: lastStream)
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -128,7 +128,7 @@ final class HTTP2Handler: ChannelInboundHandler {
         if let limit = reply.streamLimit { allow(limit, context) }
         if waiting.contains(stream) { carryOut(reply.action, on: stream, context) }
         if let limit = reply.laterStreamLimit { allow(limit, context) }
-        if reply.isLast { leave(context, reason: nil, lastStream: lastStream) }
+        if reply.isLast { sendGoAway(context, reason: nil, lastStream: lastStream) }
     }
 
     private func carryOut(_ action: ConnectionReply.Action, on stream: HTTP2StreamID, _ context: ChannelHandlerContext)
@@ -139,7 +139,7 @@ final class HTTP2Handler: ChannelInboundHandler {
         case .answer(let answer): write(answer, on: stream, context)
         case .reset(let code): write(.rstStream(HTTP2ErrorCode(networkCode: code)), on: stream, context)
         case .refuse: write(.rstStream(.refusedStream), on: stream, context)
-        case .goAway(let reason): leave(context, reason: reason, lastStream: Self.before(stream))
+        case .goAway(let reason): sendGoAway(context, reason: reason, lastStream: Self.before(stream))
         case .close: context.close(promise: nil)
         case .silence: break
         }
@@ -157,7 +157,7 @@ final class HTTP2Handler: ChannelInboundHandler {
     }
 
     /// Sends GOAWAY with `reason`, and closes the connection a moment later so that the client can read it.
-    private func leave(_ context: ChannelHandlerContext, reason: String?, lastStream: HTTP2StreamID) {
+    private func sendGoAway(_ context: ChannelHandlerContext, reason: String?, lastStream: HTTP2StreamID) {
         guard !isLeaving else { return }
         isLeaving = true
         let data = reason.map { context.channel.allocator.buffer(string: APNsReason.json($0)) }

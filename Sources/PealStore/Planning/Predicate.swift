@@ -38,7 +38,7 @@ enum PredicateCoding {
         var reader = ByteReader(bytes)
         let given = try reader.byte()
         guard given == version || given == versionWithCondition else {
-            throw PealError.damaged("an audience of a later version")
+            throw PealError.damaged("the audience was stored by a later version")
         }
         let flags = try reader.byte()
         var predicate = Predicate()

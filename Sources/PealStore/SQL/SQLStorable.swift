@@ -99,6 +99,6 @@ extension Geofence.Reach: SQLStorable {}
 extension PealError {
     /// A stored value that this program cannot have written.
     static func damaged(_ what: String) -> PealError {
-        PealError(.internal, "the database holds \(what) that cannot be read")
+        PealError(.internal, "the database contains \(what) that cannot be read")
     }
 }

@@ -11,9 +11,8 @@ struct Migrator: Sendable {
         let version = try Self.version(connection)
         guard version <= Self.newestVersion else {
             throw StoreStartFailure(
-                "the database has schema \(version), this program knows up to \(Self.newestVersion): "
-                    + "use a newer program"
-            )
+                "the database has schema \(version), but this program supports only schemas up to "
+                    + "\(Self.newestVersion); use a newer program")
         }
         for migration in Migration.all where migration.version > version {
             for statement in migration.statements {

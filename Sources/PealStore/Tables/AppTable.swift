@@ -40,6 +40,10 @@ extension StoreSession {
         try connection.first("SELECT \(AppTable.columns) FROM app WHERE id = \(id)", AppTable.app)
     }
 
+    func appID(_ key: AppKey) throws -> AppID? {
+        try connection.value("SELECT id FROM app WHERE app = \(key)")
+    }
+
     func app(key: AppKey) throws -> App? {
         try connection.first("SELECT \(AppTable.columns) FROM app WHERE app = \(key)", AppTable.app)
     }
@@ -73,7 +77,7 @@ extension StoreSession {
             ], AppTable.changing(app))
             ON CONFLICT DO NOTHING
             """)
-        guard count == 1 else { throw PealError(.conflict, "an app with that id exists", field: "id") }
+        guard count == 1 else { throw PealError(.conflict, "an app with this id already exists", field: "id") }
         return app
     }
 

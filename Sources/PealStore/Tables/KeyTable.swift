@@ -101,7 +101,7 @@ extension StoreSession {
             ])
             ON CONFLICT DO NOTHING
             """)
-        guard count == 1 else { throw PealError(.conflict, "a key with that public half exists") }
+        guard count == 1 else { throw PealError(.conflict, "a key with this token or user name already exists") }
         for app in key.apps {
             try connection.execute("INSERT INTO key_grant (app, id) VALUES (\(app.key), \(key.id))")
         }

@@ -181,7 +181,7 @@ extension StoreSession {
             ])
             ON CONFLICT DO NOTHING
             """)
-        guard count == 1 else { throw PealError(.conflict, "a message with that id exists", field: "id") }
+        guard count == 1 else { throw PealError(.conflict, "a message with this id already exists", field: "id") }
         guard try isLiving(draft.app) else { throw PealError.notFound("app") }
         let overview = MessageOverview(draft)
         try connection.post(

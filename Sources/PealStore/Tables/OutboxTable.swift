@@ -50,7 +50,7 @@ enum OutboxTable {
 extension StoreSession {
     func enqueue(_ event: OutboxEvent, for kinds: [Webhook.Kind]) throws -> Int {
         guard (event.payload?.count ?? 0) <= Limits.webhookPayloadBytesMax else {
-            throw PealError(.internal, "an event of type \(event.type) is larger than webhooks may be sent")
+            throw PealError(.internal, "an event of type \(event.type) exceeds the size limit for webhooks")
         }
         return try kinds.reduce(into: 0) { count, kind in
             let gathering = context.composers[kind]?.form.gathering ?? .zero

@@ -26,7 +26,7 @@ enum ServerTable {
 }
 
 extension StoreSession {
-    func noteServer(_ name: String, now: Timestamp, livingSince start: Timestamp) throws -> Int {
+    func recordServer(_ name: String, now: Timestamp, seenSince start: Timestamp) throws -> Int {
         try connection.execute(ServerTable.note(name, now))
         try connection.execute("DELETE FROM live_server WHERE seen_at < \(now - .seconds(ServerTable.memorySeconds))")
         return try connection.count("SELECT COUNT(*) FROM live_server WHERE seen_at >= \(start)")

@@ -66,14 +66,14 @@ struct ReachabilityTests {
     func silence() {
         var phone = Self.installation()
         phone.wakes.take(asking: true, at: Self.start + .seconds(10), jitter: .zero)
-        phone.noteSilence(at: Self.start + .seconds(309))
+        phone.recordMissingSync(at: Self.start + .seconds(309))
         #expect(phone.reachability.misses == 0)
-        for _ in 0..<2 { phone.noteSilence(at: Self.start + .seconds(310)) }
+        for _ in 0..<2 { phone.recordMissingSync(at: Self.start + .seconds(310)) }
         #expect(phone.reachability.misses == 1_000_000)
         var answered = Self.installation()
         answered.wakes.take(asking: true, at: Self.start, jitter: .zero)
         answered.seenAt = Self.start + .seconds(3)
-        answered.noteSilence(at: Self.start + .seconds(1000))
+        answered.recordMissingSync(at: Self.start + .seconds(1000))
         #expect(answered.reachability.misses == 0)
     }
 

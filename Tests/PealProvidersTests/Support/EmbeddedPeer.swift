@@ -27,7 +27,7 @@ final class EmbeddedPeer: Connecting, @unchecked Sendable {  // Only the test's 
     private(set) var connections: [Connection] = []
     /// Streams that a connection may have open according to its first SETTINGS.
     var streamsMax: UInt32 = 100
-    /// Whether requests are answered at once; otherwise when `letGo` is called.
+    /// Whether requests are answered at once; otherwise when `answerHeldRequests` is called.
     var answersRequests = true
     /// Whether a connection's first request is answered at once in any case.
     var answersFirst = true
@@ -59,7 +59,7 @@ final class EmbeddedPeer: Connecting, @unchecked Sendable {  // Only the test's 
     }
 
     /// Accepts the requests that were held back.
-    func letGo() throws {
+    func answerHeldRequests() throws {
         answersRequests = true
         let all = held
         held = []

@@ -39,7 +39,7 @@ enum LoopbackPort {
             }
             pause()
         }
-        throw TestFailure("nobody listens on \(port)")
+        throw TestFailure("nothing listens on \(port)")
     }
 
     /// Twenty milliseconds, so that another process can continue.

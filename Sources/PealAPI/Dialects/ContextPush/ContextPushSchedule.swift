@@ -57,8 +57,8 @@ struct ContextPushSchedule: Sendable {
         let draft = MessageDraft(
             id: id, app: app.key, dialect: .contextPush, campaignID: target.campaignID, audience: audience,
             content: sent, createdAt: now, expiresAt: life.end, source: source, window: window)
-        let nobody = target.userID.isEmpty ? ["user_id is empty: no device has it"] : []
-        return (draft, nobody + notes)
+        let emptyUserNotes = target.userID.isEmpty ? ["user_id is empty: no device has it"] : []
+        return (draft, emptyUserNotes + notes)
     }
 
     private func windowEnd(now: Timestamp) throws(PealError) -> Timestamp {

@@ -8,7 +8,7 @@ extension NativeDocument {
             APIOperation(
                 id: "listCredentials", method: .get, path: "\(app)/credentials",
                 summary: "List credentials, without their secrets", parameters: page(.number),
-                answers: [list(of: "NativeCredential", told)]),
+                answers: [list(of: "NativeCredential", credentialSchema)]),
             APIOperation(
                 id: "deleteVAPIDKey", method: .delete, path: "\(app)/credentials/webpush/:fingerprint",
                 summary: "Delete one VAPID key", answers: [APIAnswer(204, "Deleted.")],
@@ -26,7 +26,7 @@ extension NativeDocument {
                 text: provider.network.credentials.keepsEarlierKeys
                     ? "Earlier keys remain." : "Replaces the earlier credential immediately.",
                 body: APIBody(schema: NativeCredentialShape(provider.network).shape.describe(strict)),
-                answers: [APIAnswer(200, "The credential, without its secrets.", told)],
+                answers: [APIAnswer(200, "The credential, without its secrets.", credentialSchema)],
                 refusals: [.conflict]),
             APIOperation(
                 id: "delete\(suffix)Credential", method: .delete, path: path,
@@ -39,7 +39,7 @@ extension NativeDocument {
         ]
     }
 
-    private static let told = Schema.component(
+    private static let credentialSchema = Schema.component(
         "NativeCredential",
         .object([
             .required("provider", .component("NativeProvider", .words(ProviderName.allCases.map(\.rawValue)))),

@@ -28,7 +28,7 @@ struct NativeKeys: Sendable {
         let weak = Self.weakValue(draft)
         if let weak, !call.caller.isAdmin {
             throw PealError.invalid(
-                weak, "\(weak) is too easy to guess: let the server make it, or ask the admin to create the key")
+                weak, "\(weak) is too easy to guess; let the server generate it, or ask an admin to create the key")
         }
         let reply = try await services.keys.create(draft, app: try call.app().key, call.verb) { made in
             let key = made.stored.key

@@ -133,7 +133,7 @@ extension NativeMessageShapes {
 
 extension NativeMessageShapes {
     static let audience = ObjectShape(
-        "NativeAudience", NativeAudience(), rules: [channelAlone, allOrSome, somebody]
+        "NativeAudience", NativeAudience(), rules: [channelAlone, allOrSome, hasAudience]
     ) {
         Entry("channel", channel) { $0.channel = $1 }
         Entry("all", .flag) { $0.audience.includesAll = $1 ?? false }
@@ -212,7 +212,7 @@ extension NativeMessageShapes {
         }
     }
 
-    private static let somebody = Rule<NativeAudience>(
+    private static let hasAudience = Rule<NativeAudience>(
         "Give at least one of `all`, `devices`, `users`, `topics`, `addresses`, `where` and `channel`.",
         violation: { describing in
             let all: JSON = ["required": ["all"], "properties": ["all": ["const": true]]]

@@ -82,7 +82,7 @@ extension NativeDocument {
             ], refusals: [.conflict]),
         APIOperation(
             id: "deleteSegment", method: .delete, path: "\(app)/segments/:segment", summary: "Delete a segment",
-            text: "Messages that name it can no longer be planned.", answers: [APIAnswer(204, "Deleted.")]),
+            text: "Scheduled messages that refer to it will fail.", answers: [APIAnswer(204, "Deleted.")]),
     ]
 
     private static let segment = Schema.component(

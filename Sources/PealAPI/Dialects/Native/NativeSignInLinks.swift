@@ -22,7 +22,7 @@ struct NativeSignInLinks: Sendable {
         case .admin(nil): holder = Admin.first
         case .admin: holder = Admin.sessionPrefix + KeyVerbs.publicHalf(ofHash: hash)
         case .key(let stored): holder = stored.key.publicHalf
-        case .nobody, .device: throw PealError(.unauthorized, "a valid key is required")
+        case .anonymous, .device: throw PealError(.unauthorized, "a valid key is required")
         }
         let links = SignInLinkVerbs(
             store: services.store, hasher: services.hasher, randomness: services.randomness)

@@ -108,7 +108,7 @@ struct PivotalTarget: Sendable {
 }
 
 extension PivotalPushShapes {
-    private static let target = ObjectShape("PivotalTarget", PivotalTarget(), rules: [fewTopics, somebody]) {
+    private static let target = ObjectShape("PivotalTarget", PivotalTarget(), rules: [fewTopics, hasTarget]) {
         Entry("interactive-only", or: "interactive_only", is: .flag) { $0.isInteractive = $1 ?? false }
         Entry("devices", names(Limits.pivotalDevicesMax)) { ($0.devices, $0.namesDevices) = named($1) }
         Entry("custom_user_ids", names(Limits.pivotalUsersMax)) { target, users in
@@ -171,7 +171,7 @@ extension PivotalPushShapes {
         ["required": [.string(name)], "properties": .object(.init([(name, schema)]))]
     }
 
-    private static let somebody = Rule<PivotalTarget>(
+    private static let hasTarget = Rule<PivotalTarget>(
         "Give at least one of `devices`, `custom_user_ids`, `topics`, `tags`, `platforms` and `platform`.",
         violation: { describing in
             let lists = ["devices", "custom_user_ids", "topics", "tags"].map { with($0, listed) }

@@ -219,8 +219,8 @@ struct PivotalTags: Sendable {
         guard batch.faults.isEmpty else { return Answer(.badRequest, .array(batch.faults)) }
         let faults = try await services.devices.subscribe(
             batch.items.map(\.draft), app: try call.app().key, call.verb)
-        let told = zip(batch.items, faults).compactMap { item, fault in fault.map { item.json($0.message) } }
-        return told.isEmpty ? Answer(.ok, batch.json) : Answer(.badRequest, .array(told))
+        let refusals = zip(batch.items, faults).compactMap { item, fault in fault.map { item.json($0.message) } }
+        return refusals.isEmpty ? Answer(.ok, batch.json) : Answer(.badRequest, .array(refusals))
     }
 }
 

@@ -171,11 +171,14 @@ extension RichieShapes {
 
     /// Schemas of objects that have a body: beside the alert, as the alert, or in it.
     private static let bodies = [
-        holding("body", somebody), holding("alert", somebody), holding("alert", holding("body", somebody)),
+        holding("body", nonEmptyScalar), holding("alert", nonEmptyScalar),
+        holding("alert", holding("body", nonEmptyScalar)),
     ]
 
     /// A scalar that is present and not empty.
-    private static let somebody = Schema.content.with("type", ["string", "number", "boolean"]).with("minLength", 1).json
+    private static let nonEmptyScalar = Schema.content.with("type", ["string", "number", "boolean"]).with(
+        "minLength", 1
+    ).json
 
     private static func holding(_ name: String, _ schema: JSON) -> JSON {
         ["type": "object", "required": [.string(name)], "properties": .object(.init([(name, schema)]))]

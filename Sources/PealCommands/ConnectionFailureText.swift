@@ -3,7 +3,7 @@ internal import Foundation
 internal import PealCore
 
 /// Explains why a server cannot be reached, because the libraries' errors are written for programmers.
-enum ConnectionTrouble {
+enum ConnectionFailureText {
     static func text(_ error: any Error) -> String {
         if let error = error as? HTTPClientError, let text = text(of: error) { return text }
         let raw = "\(error)"
@@ -13,9 +13,9 @@ enum ConnectionTrouble {
     private static func text(of error: HTTPClientError) -> String? {
         switch error {
         case .connectTimeout: "it does not answer; check the address and the firewall"
-        case .deadlineExceeded, .readTimeout: "it took the request but did not answer in time"
+        case .deadlineExceeded, .readTimeout: "it accepted the request but did not answer in time"
         case .remoteConnectionClosed: "it closed the connection without an answer; does it expect https?"
-        case .tlsHandshakeTimeout: "it does not answer in TLS; does it expect http?"
+        case .tlsHandshakeTimeout: "it does not speak TLS; does it expect http?"
         default: nil
         }
     }
@@ -34,9 +34,9 @@ enum ConnectionTrouble {
         ("errno: 111", "nothing listens there; is the server running?"),
         ("errno: 61", "nothing listens there; is the server running?"),
         ("SocketAddressError", "there is no such host"), ("unknown(host", "there is no such host"),
-        ("network is unreachable", "there is no way to that network"),
-        ("no route to host", "there is no way to that host"),
-        ("connection reset", "it ended the connection"),
+        ("network is unreachable", "the network is unreachable"),
+        ("no route to host", "the host is unreachable"),
+        ("connection reset", "it closed the connection"),
     ]
 }
 

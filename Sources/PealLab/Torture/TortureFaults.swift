@@ -8,7 +8,7 @@ import PealCore
 #endif
 
 /// Causes the faults of a schedule in order.
-struct TortureTroubles: Sendable {
+struct TortureFaults: Sendable {
     private static let burst = 400
 
     private let schedule: TortureSchedule
