@@ -106,7 +106,8 @@ class Running:
     def __init__(self, debian):
         self.folder = debian.root / "var/lib/peal"
         self.token = (debian.root / "etc/peal/environment").read_text().strip().split("=", 1)[1]
-        shutil.rmtree(self.folder / "sim", ignore_errors=True)
+        # A simulator that is started again keeps its keys, so the stored credential stays valid.
+        (self.folder / "sim/simulator.json").unlink(missing_ok=True)
         self.simulator = debian.start({}, "/usr/bin/peal-sim", "--directory", "/var/lib/peal/sim")
         self.sim = json.loads(wait_for(self.folder / "sim/simulator.json", self.simulator))
         (self.folder / "port").unlink(missing_ok=True)
