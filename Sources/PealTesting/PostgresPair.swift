@@ -56,7 +56,7 @@ package final class PostgresPair: Sendable {
         // The lock of the primary's socket, which is in its data directory, was copied too.
         try FileManager.default.removeItem(atPath: "\(directory)/b/.s.PGSQL.5432.lock")
         servers = [primary, try start("b")]
-        // Not before there is a standby, and only on the primary: a commit would wait for one forever.
+        // Only once there is a standby, and only on the primary: otherwise a commit would wait forever.
         try PostgresServer.execute("ALTER SYSTEM SET synchronous_standby_names = '*'", on: first)
         try PostgresServer.execute("SELECT pg_reload_conf()", on: first)
     }

@@ -12,16 +12,16 @@ package struct InstallationVerbs: Sendable {
 
     private var store: any Store { devices.store }
 
-    /// What the tokens of devices begin with.
+    /// The prefix of device tokens.
     package static let tokenPrefix = "pdt_"
 
     /// A device as its app describes it.
     package struct Draft: Sendable {
-        /// Its id is that of a new device.
+        /// The id for a new device.
         package var registration: DeviceRegistration
         package var capabilities: Installation.Capabilities
         package var sdkVersion: String?
-        /// The present token; nil if the device shows none.
+        /// The current token; nil if the device presents none.
         package var deviceToken: String?
 
         package init(
@@ -40,7 +40,7 @@ package struct InstallationVerbs: Sendable {
         package let isNew: Bool
         /// The token that is valid from now on.
         package let deviceToken: String
-        /// What its models are signed with.
+        /// The keys that sign its models.
         package let modelKeys: [ModelKey]
     }
 
@@ -90,7 +90,7 @@ package struct InstallationVerbs: Sendable {
             if result.device.userID != nil, installation.wakes.dueAt == nil {
                 installation.wakes.dueAt = call.now + .seconds(Limits.wakeIntervalSeconds)
             }
-            // A new one has not said yet what the person allows: its first sync does.
+            // A new one has not reported yet what the person allows; its first sync does.
             if installation.classification != .unknown {
                 try store.classify(&installation, of: result.device, at: call.now)
             }
@@ -170,7 +170,7 @@ package struct InstallationVerbs: Sendable {
     }
 }
 
-/// What a device tells and asks for in a sync.
+/// What a device reports and requests in a sync.
 package struct DeviceSync: Sendable {
     /// Revisions of the messages that it holds.
     package var held: [MessageID: Int64] = [:]
@@ -189,7 +189,7 @@ package struct DeviceSync: Sendable {
 package struct SyncResult: Sendable {
     /// Open messages that the device lacks, or has in another revision.
     package var messages: [OpenMoment] = []
-    /// Messages that the device holds and that are not open for it any more.
+    /// Messages that the device holds and that are no longer open for it.
     package var revoked: [MessageID] = []
     package var models: [ModelRelease] = []
     /// The app's limits, which the device keeps when it chooses moments.
@@ -212,8 +212,8 @@ package struct OpenMoment: Sendable {
 }
 
 /// Reads what one device may see: messages of its user on its route, messages that it has itself, and for receipts
-/// messages without a delivery window. The log of who got those is written after the push, so an early receipt could
-/// not be compared with it.
+/// messages without a delivery window. Their delivery log is written after the push, so an early receipt could not be
+/// checked against it.
 package struct MomentReader {
     let store: any StoreReading
     let device: Device
@@ -308,7 +308,7 @@ package struct MomentReader {
 }
 
 extension StoreWriting {
-    /// Classifies a device by what is known now, and reports a change to webhooks.
+    /// Classifies a device by the current evidence, and reports a change to webhooks.
     func classify(_ installation: inout Installation, of device: Device, at now: Timestamp) throws {
         guard let before = installation.classify(), let app = try app(key: installation.app) else { return }
         let transition = DeviceTransition(
