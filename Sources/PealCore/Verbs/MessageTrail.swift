@@ -90,7 +90,7 @@ struct MessageTrail {
             return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]
         case .no: return try matched(recipient, by: "what it was then") + log + rest(recipient, log) + reported
         case .by(let reason):
-            let retirement = try log.isEmpty ? lateRetirement(device) : nil
+            let retirement = log.isEmpty ? lateRetirement(device) : nil
             return try matched(recipient, by: reason) + log + (retirement ?? rest(recipient, log)) + reported
         }
     }
