@@ -3,9 +3,10 @@ package import Hummingbird
 package import Logging
 internal import NIOCore
 package import PealCore
+package import PealExperiments
 
-/// The console: pages for people, under `/console/`. It receives requests from the server's front and calls the same
-/// verbs as the API.
+/// The console: pages for people, under `/console/`. It receives requests from the server's front end and calls the
+/// same verbs as the API.
 package struct Console: Sendable {
     let services: ConsoleServices
     let sessions: Sessions
@@ -20,7 +21,7 @@ package struct Console: Sendable {
         routes = ConsoleRoutes.all
     }
 
-    /// Whether the console answers a path, which may end in a query.
+    /// Whether the console serves a path, which may end in a query.
     package static func owns(_ target: some StringProtocol) -> Bool {
         let path = target.prefix { $0 != "?" }
         return path == "/" || path.split(separator: "/").first == "console"
@@ -88,7 +89,7 @@ package struct Console: Sendable {
         return client.headers[.named("X-Forwarded-Proto")]?.lowercased() == "https"
     }
 
-    /// Refuses forms that another site made the browser send. Browsers that send neither header are covered by the
+    /// Refuses forms that another site made the browser submit. Browsers that send neither header are covered by the
     /// form's secret and by the cookie's `SameSite`.
     private func checkOrigin(_ client: ConsoleClient) throws(PealError) {
         let site = client.headers[.named("Sec-Fetch-Site")]
@@ -124,8 +125,9 @@ package struct ConsoleServices: Sendable {
     package let webhooks: WebhookVerbs
     package let routes: RouteVerbs
     package let campaigns: CampaignVerbs
+    package let experiments: ExperimentReports
     package let preview: MessagePreview
-    /// Of the keys that may sign in, and that the console makes.
+    /// The rules of the keys that may sign in, and that the console creates.
     package let keyRules: KeyRules
     package let hasher: any KeyHasher
     package let firstAdmin: FirstAdmin
@@ -142,7 +144,8 @@ package struct ConsoleServices: Sendable {
     package init(
         store: any Store, door: any SignInDoor, apps: AppVerbs, messages: MessageVerbs, devices: DeviceVerbs,
         topics: TopicVerbs, keys: KeyVerbs, credentials: CredentialVerbs, webhooks: WebhookVerbs, routes: RouteVerbs,
-        campaigns: CampaignVerbs, preview: MessagePreview, keyRules: KeyRules, hasher: any KeyHasher,
+        campaigns: CampaignVerbs, experiments: ExperimentReports, preview: MessagePreview, keyRules: KeyRules,
+        hasher: any KeyHasher,
         firstAdmin: FirstAdmin, time: any TimeSource, randomness: any Randomness, options: ConsoleOptions,
         operations: any ConsoleOperations, addressRules: AddressRules, logger: Logger
     ) {
@@ -157,6 +160,7 @@ package struct ConsoleServices: Sendable {
         self.webhooks = webhooks
         self.routes = routes
         self.campaigns = campaigns
+        self.experiments = experiments
         self.preview = preview
         self.keyRules = keyRules
         self.hasher = hasher
@@ -202,17 +206,22 @@ package protocol ConsoleOperations: Sendable {
     func configurationLines() -> [ConfigurationLine]
     /// The bytes of the embedded database; nil if the store is elsewhere.
     func storeBytes() -> Int64?
-    /// A key was made or revoked here: the API forgets what it has cached of keys.
+    /// A key was created or revoked here: the API discards its cached keys.
     func keysChanged()
 }
 
 /// One key of the configuration, as the operations page shows it.
 package struct ConfigurationLine: Sendable {
+    /// Where a value comes from.
+    package enum Origin: Sendable {
+        case commandLine, environment, file, fallback
+    }
+
     package let key: String
     package let value: String
-    package let origin: String
+    package let origin: Origin
 
-    package init(key: String, value: String, origin: String) {
+    package init(key: String, value: String, origin: Origin) {
         self.key = key
         self.value = value
         self.origin = origin

@@ -5,22 +5,29 @@ internal import PealCore
 struct ComposeForm: Sendable {
     let form: Form
 
-    /// How many languages a message may have here; the API takes more.
-    static let translationsMax = 4
+    /// How many translations have fields: those that are filled in and one more, but at least three.
+    var translationCount: Int {
+        let filled = (2...Limits.localesPerMessageMax).last { form["locale_\($0)"] != nil } ?? 1
+        return min(max(4, filled + 1), Limits.localesPerMessageMax)
+    }
 
     init(_ form: Form) { self.form = form }
 
-    var hasContent: Bool { form["title"] != nil || form["body"] != nil || form["data"] != nil }
+    var hasContent: Bool {
+        (["title", "body", "data"] + ComposePlatforms.fieldNames).contains { form[$0] != nil }
+    }
+
+    var platforms: ComposePlatforms { ComposePlatforms(form) }
 
     /// For the audience only.
     var environment: Environment? { form["environment"].flatMap { Environment(alias: $0) } }
 
-    /// The form with an audience, for a preview before somebody chose one.
+    /// The form with an audience, for a preview before one is chosen.
     func withAnybody() -> ComposeForm {
         ((try? audience())?.isEmpty ?? true) ? ComposeForm(form.with("all", "1")) : self
     }
 
-    /// The form for a test: what it says of audience and time does not matter.
+    /// The form for a test; its audience and time are ignored.
     var forTest: ComposeForm {
         ComposeForm(
             form.keeping { name in
@@ -34,7 +41,7 @@ struct ComposeForm: Sendable {
     /// The fields that are not part of the message.
     static let steering: Set = ["csrf", "step", "once", "confirm", "from", "save_name", "rows", "draft", "template"]
 
-    /// What makes two forms the same message.
+    /// Identifies the message of a form: two forms with the same value are the same message.
     var identity: String {
         form.pairs.filter { !Self.steering.contains($0.name) }
             .map { "\($0.name)=\($0.value)" }.sorted().joined(separator: "\n")
@@ -60,7 +67,7 @@ struct ComposeForm: Sendable {
         return audience
     }
 
-    /// What is joined by and: the segments, any of which is enough, the rows, and what else must hold.
+    /// The conditions that must all hold: any of the segments, the rows, and the other fields.
     private func condition() throws(PealError) -> Condition? {
         let segments = try names("segments", max: 64, bytesMax: Limits.nameCharactersMax * 4).map(Condition.segment)
         var parts: [Condition] = segments.count > 1 ? [.or(segments)] : segments
@@ -147,6 +154,7 @@ struct ComposeForm: Sendable {
         options.collapseKey = form["collapse_key"]
         options.environment = environment
         options.isTransactional = form.isSet("transactional")
+        options.isBackground = form.isSet("background")
         options.ratePerSecond = try rate()
         options.unreachable = form["unreachable"].flatMap { MessageOptions.Unreachable(rawValue: $0) } ?? .deadline
         if let text = form["ttl_hours"] {
@@ -158,7 +166,7 @@ struct ComposeForm: Sendable {
         return options
     }
 
-    /// Notifications in a second; nil for as many as possible.
+    /// The maximum number of notifications per second; nil for no limit.
     func rate() throws(PealError) -> Int64? {
         guard let text = form["rate_per_second"] else { return nil }
         guard let rate = Int64(text), (1...Limits.ratePerSecondMax).contains(rate) else {
@@ -190,11 +198,14 @@ struct ComposeForm: Sendable {
             content.badge = badge
         }
         content.sound = form["sound"]
+        content.threadID = form["thread_id"]
+        content.category = form["category"]
+        content.platforms = try platforms.contents()
         return content
     }
 
     /// The numbers of the translations that have a locale.
-    private var translations: [Int] { (2...Self.translationsMax).filter { form["locale_\($0)"] != nil } }
+    private var translations: [Int] { (2...Limits.localesPerMessageMax).filter { form["locale_\($0)"] != nil } }
 
     private func defaultLocale() throws(PealError) -> String { try Self.locale(form["default_locale"] ?? "en") }
 
@@ -231,7 +242,7 @@ struct ComposeForm: Sendable {
         return wall - .seconds(offset)
     }
 
-    /// What a clock shows, as if it were UTC.
+    /// The local time, as if it were UTC.
     func wall(_ name: String) throws(PealError) -> Timestamp? {
         guard let text = form[name] else { return nil }
         guard let wall = Timestamp(rfc3339: text.count == 16 ? text + ":00Z" : "\(text.prefix(19))Z") else {

@@ -4,11 +4,11 @@ internal import PealCore
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// The part of a message's page that changes while it is sent, and the stream that renews it.
+/// The part of a message's page that changes while it is sent, and the stream that updates it.
 enum MessageLive {
     static let routes: [ConsoleRoute] = [.app(.get, "messages/:id/events", .read, stream)]
 
-    /// How many streams one process serves; a page without one shows what it was when it was opened.
+    /// How many streams one process serves; a page without one is not updated.
     private static let streamsMax = 200
     private static let streams = Atomic(0)
     private static let interval = Duration.milliseconds(500)
@@ -25,13 +25,24 @@ enum MessageLive {
             \(HTML.with(remaining(visit, report)) { "<span class=\"remaining\">\($0)</span>" })</p></div>
             \(visit.outcomes(total))
             \(figures(visit, total, report))
-            <svg class="rate" viewBox="0 0 300 40" preserveAspectRatio="none" role="img" aria-label="\(texts[.rate])" hidden></svg>
-            <p class="hint rate-text" hidden data-text="\(texts[.ratePerSecond])"></p>
             </section>
             <div class="columns">
             <section><h2>\(texts[.reasons])</h2>\(reasons(visit, total, samples))</section>
             <section><h2>\(texts[.platforms])</h2>\(platforms(visit, report))</section>
             </div>
+            """
+    }
+
+    /// How fast it is sent, drawn by the page's script as it happens. It is not part of the fragment, so that its table
+    /// stays open.
+    static func pace(_ visit: PageCall) -> HTML {
+        let texts = visit.texts
+        let table = ListTable(caption: texts[.rate], columns: [texts[.at], texts[.rate]], numbers: [1])
+        return """
+            <section class="card" id="pace" hidden><h2>\(texts[.rate])</h2><figure class="chart">
+            <svg class="rate" viewBox="0 0 300 40" preserveAspectRatio="none" role="img" aria-label="\(texts[.rate])"></svg>
+            <figcaption class="hint" data-text="\(texts[.ratePerSecond])"></figcaption>
+            <details><summary>\(texts[.asTable])</summary>\(table.html)</details></figure></section>
             """
     }
 
@@ -138,7 +149,7 @@ enum MessageLive {
 }
 
 extension Texts {
-    /// Rounded, so that it does not change with every look.
+    /// Rounded, so that it does not change with every update.
     func remaining(seconds: Double) -> String {
         if seconds < 60 { return self[.underAMinute] }
         if seconds < 5400 { return count(Int((seconds / 60).rounded()), .minuteLeft, .minutesLeft) }

@@ -8,7 +8,7 @@ struct Word: Sendable, Hashable {
         self.german = german
     }
 
-    /// The notice after a form that was carried out, by its name in the page's address.
+    /// The notice after a submitted form, by its name in the page's address.
     static func notice(_ name: String) -> Word? { notices[name] }
 
     private static let notices: [String: Word] = [
@@ -121,7 +121,8 @@ extension Word {
     static let methodTraditional = Word("Immediately", "Sofort")
     static let model = Word("Model", "Modell")
     static let moreAudience = Word("Users, devices, exclusions, platforms", "Personen, Geräte, Ausnahmen, Plattformen")
-    static let moreContent = Word("Subtitle, image, data, badge, sound", "Untertitel, Bild, Daten, Zahl, Ton")
+    static let moreContent = Word(
+        "Subtitle, image, data, badge, sound, group", "Untertitel, Bild, Daten, Zahl, Ton, Gruppe")
     static let moreDelivery = Word(
         "Campaign, priority, lifetime",
         "Kampagne, Priorität, Lebensdauer")
