@@ -83,6 +83,10 @@ def main():
         reaper.join()
         if reaper.failure:
             raise reaper.failure
+        # Raises a problem with the end of its log if the server has ended.
+        programs.check()
+        if code != 0:
+            print((folder / "peal.log").read_text(errors="replace")[-4000:], file=sys.stderr)
         if arguments.kills:
             print(f"The server was killed {reaper.done} times in {time.monotonic() - started:.0f} s.", flush=True)
         return code
