@@ -180,7 +180,10 @@ let package = Package(
         .testTarget(name: "PealCoreTests", dependencies: ["PealCore", "PealTesting"], swiftSettings: settings),
         .testTarget(
             name: "PealStoreTests",
-            dependencies: ["PealCore", "PealPostgres", "PealStore", "PealSQLite", "PealTesting"],
+            dependencies: [
+                "PealCore", "PealExperiments", "PealPostgres", "PealStore", "PealSQLite", "PealTesting",
+                pealMomentTraining,
+            ],
             exclude: ["Golden"], swiftSettings: settings),
         .testTarget(
             name: "PealDeliveryTests", dependencies: ["PealCore", "PealDelivery", "PealStore", "PealTesting", logging],

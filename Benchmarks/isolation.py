@@ -169,6 +169,8 @@ def close(database):
     database.execute("COMMIT")
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
+    # Otherwise the system would write the copied rows to the disk during the measurement.
+    os.sync()
 
 
 def clone_message(setup, id, copies, changes=None):

@@ -141,7 +141,7 @@ package enum Limits {
     package static let routeSlicesRead = 10_000
     package static let routesMeasured = 100
     package static let censusMax = 100_000
-    package static let messagesCachedMax = 64
+    package static let messagesCachedMax = 256
     package static let oneAttemptSeconds: Int64 = 900
 
     package static let ratePerSecondMax: Int64 = 1_000_000

@@ -26,7 +26,9 @@ package final class DeliveryService: DeliveryEngine, Service {
     }
 
     package var owner: String { context.owner }
-    package var takesSlices: Bool { !options.isPaused }
+    package var leaseOffer: LeaseOffer? {
+        options.isPaused ? nil : LeaseOffer(owner: context.owner, interruptions: context.messages.interruptions)
+    }
     package var metrics: DeliveryMetrics { context.metrics }
     /// Whether the services are running.
     package var isRunning: Bool { running.load(ordering: .relaxed) }
@@ -100,8 +102,11 @@ package final class DeliveryService: DeliveryEngine, Service {
         }
     }
 
-    package func take(_ slices: [Slice]) {
-        context.takeDirect(slices, askedAt: context.time.uptime - .seconds(2))
+    package func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {
+        let uptime = context.time.uptime
+        // Its workers need not read what was just written.
+        _ = context.messages.keep(job, readAt: uptime, readAfter: offer.interruptions)
+        context.takeDirect(slices, askedAt: uptime - .seconds(2))
     }
 
     package func wake() {

@@ -13,6 +13,7 @@ package struct ExperimentReport: Sendable {
     package let decision: ExperimentDecision
     /// One for each day on which windows matured, but at most `looksMax`; in ascending order.
     package let looks: [Look]
+    private let totals: [Arm: ExperimentSums]
 
     /// The experiment as it was at the end of a day.
     package struct Look: Sendable, Hashable {
@@ -36,14 +37,15 @@ package struct ExperimentReport: Sendable {
         var alarm = SampleRatioAlarm(share: share)
         var looks: [Look] = []
         var last: ArmComparison?
+        let lastPast = facts.past.last?.day ?? .min
         for day in Self.days(facts) {
-            let users = Self.users(facts, until: day)
-            alarm.record(
-                contextAware: users.count { $0.arm == .contextAware },
-                traditional: users.count { $0.arm == .traditional })
-            last = ArmComparison(users)
+            let sums = Self.sums(facts, until: day, lastPast: lastPast)
+            alarm.record(contextAware: Int(sums.aware.users), traditional: Int(sums.plain.users))
+            last = ArmComparison(contextAware: ArmTotals(sums.aware), traditional: ArmTotals(sums.plain))
             if let last { looks.append(Self.look(last, day: day)) }
         }
+        let sums = Self.sums(facts, until: .max, lastPast: lastPast)
+        totals = [.contextAware: sums.aware, .traditional: sums.plain]
         comparison = last
         decision = last.map { ExperimentDecision($0, isRatioSound: !alarm.isRaised) } ?? .undecided
         self.alarm = alarm
@@ -52,21 +54,29 @@ package struct ExperimentReport: Sendable {
 
     /// The days at whose ends to look, the last one always.
     private static func days(_ facts: ExperimentFacts) -> [Int64] {
-        let all = Set(facts.users.flatMap { $0.days.map(\.number) }).sorted()
+        let past = Set(facts.past.map(\.day))
+        let all = past.union(facts.users.flatMap { $0.days.map { max($0.number, past.max() ?? .min) } }).sorted()
         let step = max(1, (all.count + looksMax - 1) / looksMax)
         return all.enumerated().filter { (all.count - 1 - $0.offset).isMultiple(of: step) }.map(\.element)
     }
 
-    private static func users(_ facts: ExperimentFacts, until day: Int64) -> [ExperimentUser] {
-        facts.users.compactMap { user in
-            let (messages, opens) = user.days.prefix { $0.number <= day }.reduce(into: (0, 0)) { sum, day in
-                sum.0 += day.messages
-                sum.1 += day.opens
+    /// The sums of both arms at the end of `day`. What is stored counts from the last day that has sums of pruned
+    /// messages, because these contain all pruned messages of a user. A user is one user in both.
+    private static func sums(
+        _ facts: ExperimentFacts, until day: Int64, lastPast: Int64
+    ) -> (aware: ExperimentSums, plain: ExperimentSums) {
+        var sums: [Arm: ExperimentSums] = [:]
+        for past in facts.past.prefix(while: { $0.day <= day }) { sums[past.arm] = past.sums }
+        for user in facts.users where day >= lastPast {
+            let (messages, opens) = user.days.prefix { $0.number <= day }.reduce(into: (0 as Int64, 0 as Int64)) {
+                $0.0 += Int64($1.messages)
+                $0.1 += Int64($1.opens)
             }
-            guard messages > 0 else { return nil }
-            return ExperimentUser(
-                arm: user.arm == .contextAware ? .contextAware : .traditional, messages: messages, opens: opens)
+            sums[user.arm, default: .init()].remove(messages: user.prunedMessages, opens: user.prunedOpens)
+            sums[user.arm, default: .init()].add(
+                messages: user.prunedMessages + messages, opens: user.prunedOpens + opens)
         }
+        return (sums[.contextAware] ?? .init(), sums[.traditional] ?? .init())
     }
 
     private static func look(_ comparison: ArmComparison, day: Int64) -> Look {
@@ -95,19 +105,27 @@ package struct ExperimentReport: Sendable {
 
     /// The totals of one arm's users with matured messages.
     package func totals(_ arm: Arm) -> (users: Int, messages: Int, opens: Int) {
-        let own = facts.users.filter { $0.arm == arm }
-        return (own.count, own.reduce(0) { $0 + $1.messages }, own.reduce(0) { $0 + $1.opens })
+        let sums = totals[arm] ?? .init()
+        return (Int(sums.users), Int(sums.messages), Int(sums.opens))
     }
 
     /// How many of the arm's messages took that way, matured or not.
     package func messages(_ arm: Arm, _ way: ExperimentFacts.Way) -> Int {
-        facts.deliveries.first { $0.arm == arm && $0.way == way }?.messages ?? 0
+        facts.deliveries.filter { $0.arm == arm && $0.way == way }.reduce(0) { $0 + $1.messages }
     }
 
     /// Opens of the arm in each class of delays.
     package func delays(_ arm: Arm) -> [Int] {
         (0...ExperimentFacts.delayLimits.count).map { index in
-            facts.delays.first { $0.arm == arm && $0.index == index }?.opens ?? 0
+            facts.delays.filter { $0.arm == arm && $0.index == index }.reduce(0) { $0 + $1.opens }
         }
+    }
+}
+
+extension ArmTotals {
+    fileprivate init(_ sums: ExperimentSums) {
+        self.init(
+            users: sums.users, messages: sums.messages, opens: sums.opens, squaredMessages: sums.squaredMessages,
+            products: sums.products, squaredOpens: sums.squaredOpens)
     }
 }

@@ -1,3 +1,4 @@
+internal import Foundation
 package import PealCore
 package import PealStore
 
@@ -26,9 +27,10 @@ package final class PostgresEngine: SQLEngine {
         self.settings = settings
         let numbers = PostgresNumbers(settings)
         self.numbers = numbers
+        let turn = NSLock()
         func workers(_ name: String, _ threads: Int, priorities: Int = 1, waitingMax: Int = .max) -> PostgresWorkers {
             PostgresWorkers("peal.store.\(name)", threads: threads, priorities: priorities, waitingMax: waitingMax) {
-                PostgresSession(settings, numbers: numbers)
+                PostgresSession(settings, numbers: numbers, turn: turn)
             }
         }
         deliveryReaders = workers("read.delivery", Self.readersPerLaneMax)

@@ -97,19 +97,26 @@ final class PostgresWorkers: Sendable {
 final class PostgresSession {
     private let settings: PostgresSettings
     private let numbers: PostgresNumbers?
+    /// Held by a transaction that has conflicted too often, so that such transactions no longer conflict with each
+    /// other.
+    private let turn: NSLock
     private var connection: PostgresConnection?
     private var backOff = BackOff()
 
     /// Repetitions of a transaction that conflicted with others.
-    private static let attemptsMax = 20
+    private static let attemptsMax = 40
+    /// Of these, the ones that do not wait for `turn`.
+    private static let attemptsAtOnce = 5
     /// Repetitions because of a unique violation. If it persists, the statement is wrong.
     private static let twinsMax = 12
     /// Repetitions after a lost connection.
     private static let connectionsMax = 3
 
-    init(_ settings: PostgresSettings, numbers: PostgresNumbers?) {
+    /// - Parameter turn: shared by the sessions of the process that write.
+    init(_ settings: PostgresSettings, numbers: PostgresNumbers?, turn: NSLock) {
         self.settings = settings
         self.numbers = numbers
+        self.turn = turn
     }
 
     /// Runs `body` in a transaction, and repeats it if that may help.
@@ -120,7 +127,13 @@ final class PostgresSession {
     ) throws -> R {
         var attempts = 0
         var connections = 0
+        var holdsTurn = false
+        defer { if holdsTurn { turn.unlock() } }
         while true {
+            if attempts >= Self.attemptsAtOnce, !holdsTurn {
+                turn.lock()
+                holdsTurn = true
+            }
             let connection = try open()
             connection.begin(isolation, statementSecondsMax: statementSecondsMax)
             do {

@@ -4,19 +4,18 @@ internal import PealCore
 internal import PealStore
 internal import Synchronization
 
-/// The connections for reads. Each lane has its own connections, so no lane waits for another. Each connection has its
-/// own dispatch queue.
+/// The connections for reads. Each lane has its own, so no lane waits for another.
 final class Readers: Sendable {
     private struct Lane {
-        var free: [DatabaseQueue]
-        var waiters: [CheckedContinuation<DatabaseQueue, Never>] = []
+        var free: [Reader]
+        var waiters: [CheckedContinuation<Reader, Never>] = []
         /// Waiters before this index were woken.
         var first = 0
 
-        /// The waiter that gets the connection; if there is none, the connection is free.
-        mutating func next(_ connection: DatabaseQueue) -> CheckedContinuation<DatabaseQueue, Never>? {
+        /// The waiter that gets the reader; if there is none, the reader is free.
+        mutating func next(_ reader: Reader) -> CheckedContinuation<Reader, Never>? {
             guard first < waiters.count else {
-                free.append(connection)
+                free.append(reader)
                 (waiters, first) = ([], 0)
                 return nil
             }
@@ -39,7 +38,7 @@ final class Readers: Sendable {
         }
     }
 
-    private let connections: [DatabaseQueue]
+    private let readers: [Reader]
     private let lanes: Mutex<[ReadLane: Lane]>
 
     /// - Parameter configuration: the configuration of the writer's connection.
@@ -50,11 +49,11 @@ final class Readers: Sendable {
         var lanes: [ReadLane: Lane] = [:]
         for lane in ReadLane.allCases {
             let free = try (0..<Self.count(lane)).map { [configuration] _ in
-                try DatabaseQueue(path: path, configuration: configuration)
+                try Reader(path: path, configuration)
             }
             lanes[lane] = Lane(free: free)
         }
-        connections = lanes.values.flatMap(\.free)
+        readers = lanes.values.flatMap(\.free)
         self.lanes = Mutex(lanes)
     }
 
@@ -63,35 +62,20 @@ final class Readers: Sendable {
     func read<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any SQLConnection) throws -> R
     ) async throws -> R {
-        let connection = await enter(lane)
-        defer { leave(lane, connection) }
-        return try await withCheckedThrowingContinuation { continuation in
-            connection.asyncUnsafeRead { access in
-                continuation.resume(
-                    with: Result { try Self.snapshot(access.get(), body) }.mapError(SQLiteFailure.refusal))
-            }
-        }
+        let reader = await enter(lane)
+        defer { leave(lane, reader) }
+        return try await reader.read(body)
     }
 
     /// Finishes running reads and closes the connections. Later reads fail.
     func close() throws {
-        for connection in connections { try connection.close() }
+        for reader in readers { try reader.close() }
     }
 
-    /// Runs `body` in a read transaction.
-    private static func snapshot<R>(_ database: Database, _ body: (any SQLConnection) throws -> R) throws -> R {
-        guard database.sqliteConnection != nil else { throw SQLiteFailure.unavailable }
-        let connection = SQLiteConnection(database)
-        _ = try connection.execute("BEGIN", [])
-        // Ending a transaction that wrote nothing cannot lose anything.
-        defer { _ = try? connection.execute("ROLLBACK", []) }
-        return try body(connection)
-    }
-
-    /// Waits for a connection of the lane. `leave` must follow.
-    private func enter(_ lane: ReadLane) async -> DatabaseQueue {
+    /// Waits for a reader of the lane. `leave` must follow.
+    private func enter(_ lane: ReadLane) async -> Reader {
         await withCheckedContinuation { continuation in
-            let free = lanes.withLock { lanes -> DatabaseQueue? in
+            let free = lanes.withLock { lanes -> Reader? in
                 if let free = lanes[lane]?.free.popLast() { return free }
                 lanes[lane]?.waiters.append(continuation)
                 return nil
@@ -100,7 +84,46 @@ final class Readers: Sendable {
         }
     }
 
-    private func leave(_ lane: ReadLane, _ connection: DatabaseQueue) {
-        lanes.withLock { $0[lane]?.next(connection) }?.resume(returning: connection)
+    private func leave(_ lane: ReadLane, _ reader: Reader) {
+        lanes.withLock { $0[lane]?.next(reader) }?.resume(returning: reader)
+    }
+}
+
+/// One connection for reads.
+private final class Reader: Sendable {
+    private let queue: DatabaseQueue
+    /// Used only on the queue.
+    nonisolated(unsafe) private var connection: SQLiteConnection?
+
+    init(path: String, _ configuration: Configuration) throws {
+        queue = try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    func read<R: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> R) async throws -> R {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.asyncUnsafeRead { [self] access in
+                continuation.resume(
+                    with: Result { try snapshot(access.get(), body) }.mapError(SQLiteFailure.refusal))
+            }
+        }
+    }
+
+    /// Runs `body` in a read transaction.
+    private func snapshot<R>(_ database: Database, _ body: (any SQLConnection) throws -> R) throws -> R {
+        guard database.sqliteConnection != nil else { throw SQLiteFailure.unavailable }
+        let connection = connection ?? SQLiteConnection(database)
+        self.connection = connection
+        _ = try connection.execute("BEGIN", [])
+        // Ending a transaction that wrote nothing cannot lose anything.
+        defer { _ = try? connection.execute("ROLLBACK", []) }
+        return try body(connection)
+    }
+
+    func close() throws {
+        queue.unsafeRead { [self] _ in
+            connection?.finish()
+            connection = nil
+        }
+        try queue.close()
     }
 }

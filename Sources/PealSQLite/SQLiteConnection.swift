@@ -3,10 +3,18 @@ internal import GRDBSQLite
 internal import PealCore
 internal import PealStore
 
-/// Adapts one of GRDB's connections to the store's port. Prepared statements are cached by their text; values are bound
-/// and columns read through SQLite's C interface.
-struct SQLiteConnection: SQLConnection {
+/// Adapts one of GRDB's connections to the store's port. Prepared statements are kept by their text; values are bound
+/// and columns read through SQLite's C interface. Used only on the connection's queue.
+final class SQLiteConnection: SQLConnection {
+    private struct Prepared {
+        let statement: GRDB.Statement
+        let parameters: SQLiteParameters
+    }
+
+    private static let preparedMax = 1000
+
     private let database: Database
+    private var prepared: [String: Prepared] = [:]
 
     init(_ database: Database) { self.database = database }
 
@@ -21,11 +29,10 @@ struct SQLiteConnection: SQLConnection {
     private func run(
         _ sql: String, _ sets: some Collection<[SQLValue]>, _ row: (any SQLRow) throws -> Void
     ) throws {
-        try withStatement(sql) { statement in
-            let names = SQLiteParameters(of: statement)
+        try withStatement(sql) { statement, parameters in
             let current: any SQLRow = SQLiteRow(statement: statement)
             for set in sets {
-                try names.bind(set, to: statement)
+                try parameters.bind(set, to: statement)
                 while try step(statement) { try row(current) }
                 sqlite3_reset(statement)
             }
@@ -33,17 +40,16 @@ struct SQLiteConnection: SQLConnection {
     }
 
     func execute(_ sql: String, _ parameters: [SQLValue]) throws -> Int {
-        try withStatement(sql) { statement in
-            try SQLiteParameters(of: statement).bind(parameters, to: statement)
+        try withStatement(sql) { statement, names in
+            try names.bind(parameters, to: statement)
             return try run(statement)
         }
     }
 
     func execute(_ sql: String, rows: [[SQLValue]]) throws -> [Int] {
         guard !rows.isEmpty else { return [] }
-        return try withStatement(sql) { statement in
-            let names = SQLiteParameters(of: statement)
-            return try rows.map { row in
+        return try withStatement(sql) { statement, names in
+            try rows.map { row in
                 try names.bind(row, to: statement)
                 defer { sqlite3_reset(statement) }
                 return try run(statement)
@@ -68,17 +74,33 @@ struct SQLiteConnection: SQLConnection {
     }
 
     /// Passes the prepared statement of `sql` to the body, and afterwards resets it and clears its values.
-    private func withStatement<R>(_ sql: String, _ body: (OpaquePointer) throws -> R) throws -> R {
-        var prepared = try database.cachedStatement(sql: sql)
-        // A caller is still stepping the same statement, so this run needs another one.
-        if sqlite3_stmt_busy(prepared.sqliteStatement) != 0 { prepared = try database.makeStatement(sql: sql) }
-        let statement = prepared.sqliteStatement
+    private func withStatement<R>(_ sql: String, _ body: (OpaquePointer, SQLiteParameters) throws -> R) throws -> R {
+        let prepared = try prepared(sql)
+        let statement = prepared.statement.sqliteStatement
         defer {
             sqlite3_reset(statement)
             sqlite3_clear_bindings(statement)
         }
-        return try withExtendedLifetime(prepared) { try body(statement) }
+        return try withExtendedLifetime(prepared.statement) { try body(statement, prepared.parameters) }
     }
+
+    private func prepared(_ sql: String) throws -> Prepared {
+        if let known = prepared[sql] {
+            guard sqlite3_stmt_busy(known.statement.sqliteStatement) != 0 else { return known }
+            // A caller is still stepping the same statement, so this run needs another one.
+            return Prepared(statement: try database.makeStatement(sql: sql), parameters: known.parameters)
+        }
+        let statement = try database.makeStatement(sql: sql)
+        let made = Prepared(statement: statement, parameters: SQLiteParameters(of: statement.sqliteStatement))
+        if prepared.count >= Self.preparedMax { prepared = [:] }
+        prepared[sql] = made
+        return made
+    }
+
+    var isInTransaction: Bool { sqlite3_get_autocommit(database.sqliteConnection) == 0 }
+
+    /// Ends all prepared statements, so that the connection can be closed.
+    func finish() { prepared = [:] }
 }
 
 /// The current row of a statement that is being stepped.

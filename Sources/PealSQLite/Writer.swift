@@ -11,6 +11,10 @@ final class Writer: Sendable {
     private let pool: DatabasePool
     private let queue = WriteQueue()
     private let checkpointer: Checkpointer
+    /// Used only on the pool's queue for writes.
+    nonisolated(unsafe) private var connection: SQLiteConnection?
+    /// Whether a write of the last batch failed. Used only on the pool's queue for writes.
+    nonisolated(unsafe) private var expectsFailures = false
 
     init(pool: DatabasePool, checkpointer: Checkpointer) {
         self.pool = pool
@@ -31,7 +35,13 @@ final class Writer: Sendable {
     }
 
     /// Lets waiting writes finish and refuses later ones.
-    func close() { queue.close() }
+    func close() {
+        queue.close()
+        pool.writeWithoutTransaction { [self] _ in
+            connection?.finish()
+            connection = nil
+        }
+    }
 
     private func drain(_ database: Database) {
         while true {
@@ -50,41 +60,64 @@ final class Writer: Sendable {
             for item in batch { item.fail(SQLiteFailure.unavailable) }
             return
         }
+        let connection = connection ?? SQLiteConnection(database)
+        self.connection = connection
+        commit(batch, connection)
+        if batch.contains(where: { $0.lane == .rest }) { Self.giveBackPages(connection) }
+    }
+
+    private func commit(_ batch: [WriteItem], _ connection: SQLiteConnection) {
         do {
-            finish(batch, try outcomes(of: batch, database))
+            finish(batch, try outcomes(of: batch, connection))
         } catch {
-            handle(error, of: batch, database)
+            handle(error, of: batch, connection)
         }
-        if batch.contains(where: { $0.lane == .rest }) { Self.giveBackPages(database) }
     }
 
     /// Nothing of the batch is in the database, whichever write failed.
-    private func handle(_ error: any Error, of batch: [WriteItem], _ database: Database) {
+    private func handle(_ error: any Error, of batch: [WriteItem], _ connection: SQLiteConnection) {
         let failure = SQLiteFailure.of(error)
         if failure?.isFull == true {
             checkpointer.makeRoom()
-            if let outcomes = try? outcomes(of: batch, database) { return finish(batch, outcomes) }
+            if let outcomes = try? outcomes(of: batch, connection) { return finish(batch, outcomes) }
         }
         // Only writes that need the damaged page fail, so each is tried alone.
         if failure?.isDamage == true, batch.count > 1 {
-            for item in batch { commit([item], database) }
+            for item in batch { commit([item], connection) }
             return
         }
         for item in batch { item.fail(failure.map(SQLiteFailure.refusal) ?? SQLiteFailure.unavailable) }
     }
 
-    /// Runs a batch as one transaction and makes it durable.
+    private typealias Outcome = Result<@Sendable () -> Void, any Error>
+
+    /// Runs a batch as one transaction and makes it durable. Writes rarely fail, and savepoints are expensive, so a
+    /// batch first runs without them; if a write fails, the batch starts again, with a savepoint for each write.
     /// - Throws: when the database itself failed; then nothing was written.
-    private func outcomes(
-        of batch: [WriteItem], _ database: Database
-    ) throws -> [Result<@Sendable () -> Void, any Error>] {
+    private func outcomes(of batch: [WriteItem], _ connection: SQLiteConnection) throws -> [Outcome] {
+        if !expectsFailures || batch.count == 1 {
+            do {
+                return try transaction(connection) { try batch.map { .success(try $0.run(connection)) } }
+            } catch {
+                if let failure = SQLiteFailure.of(error), failure.concernsDatabase { throw failure }
+                if batch.count == 1 { return [.failure(error)] }
+            }
+        }
+        let outcomes = try transaction(connection) { try batch.map { try run($0, connection) } }
+        expectsFailures = outcomes.contains { (try? $0.get()) == nil }
+        return outcomes
+    }
+
+    private func transaction(
+        _ connection: SQLiteConnection, _ body: () throws -> [Outcome]
+    ) throws -> [Outcome] {
         do {
-            try Self.run("BEGIN IMMEDIATE", database)
-            let outcomes = try batch.map { try run($0, database) }
-            try Self.run("COMMIT", database)
+            try connection.execute("BEGIN IMMEDIATE", [])
+            let outcomes = try body()
+            try connection.execute("COMMIT", [])
             return outcomes
         } catch {
-            if sqlite3_get_autocommit(database.sqliteConnection) == 0 { try? Self.run("ROLLBACK", database) }
+            if connection.isInTransaction { _ = try? connection.execute("ROLLBACK", []) }
             throw error
         }
     }
@@ -102,30 +135,25 @@ final class Writer: Sendable {
     private static let pagesGivenBack = 500
 
     /// After many rows were deleted, shrinks the file step by step. A failure here must not fail the writes that wait.
-    private static func giveBackPages(_ database: Database) {
-        let connection = SQLiteConnection(database)
+    private static func giveBackPages(_ connection: SQLiteConnection) {
         guard let free = try? connection.value("PRAGMA freelist_count", Int.self), free > pagesGivenBack else { return }
         _ = try? connection.execute("PRAGMA incremental_vacuum(\(pagesGivenBack))", [])
     }
 
     /// Runs one item. If it fails, only its own changes are undone.
     /// - Throws: when the database itself failed, which ends the whole batch.
-    private func run(_ item: WriteItem, _ database: Database) throws -> Result<@Sendable () -> Void, any Error> {
-        try Self.run("SAVEPOINT item", database)
+    private func run(_ item: WriteItem, _ connection: SQLiteConnection) throws -> Outcome {
+        try connection.execute("SAVEPOINT item", [])
         do {
-            let wake = try item.run(SQLiteConnection(database))
-            try Self.run("RELEASE item", database)
+            let wake = try item.run(connection)
+            try connection.execute("RELEASE item", [])
             return .success(wake)
         } catch {
             if let failure = SQLiteFailure.of(error), failure.concernsDatabase { throw failure }
-            try Self.run("ROLLBACK TO item", database)
-            try Self.run("RELEASE item", database)
+            try connection.execute("ROLLBACK TO item", [])
+            try connection.execute("RELEASE item", [])
             return .failure(error)
         }
-    }
-
-    private static func run(_ sql: String, _ database: Database) throws {
-        _ = try SQLiteConnection(database).execute(sql, [])
     }
 }
 

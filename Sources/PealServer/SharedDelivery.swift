@@ -14,10 +14,11 @@ final class SharedDelivery: DeliveryEngine, Service {
         self.signals = signals
     }
 
-    var owner: String { delivery.owner }
-    var takesSlices: Bool { delivery.takesSlices }
+    var leaseOffer: LeaseOffer? { delivery.leaseOffer }
 
-    func take(_ slices: [Slice]) { delivery.take(slices) }
+    func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {
+        delivery.take(slices, of: job, under: offer)
+    }
 
     /// The others poll the store for work every second.
     func wake() { delivery.wake() }

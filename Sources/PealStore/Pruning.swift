@@ -27,7 +27,7 @@ extension StoreSession {
         var count = try completeRemainders(now: now, limit: limit / 2)
         for step in [
             pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks,
-            pruneStatistics, pruneFrequency, pruneEvents, pruneSettings, pruneModels,
+            pruneStatistics, pruneFrequency, pruneEvents, pruneSettings, pruneModels, pruneFigures,
         ]
         where count < limit {
             count += try step(now, limit - count)
@@ -40,26 +40,27 @@ extension StoreSession {
         try TablePiece.answer.delete(where: Pruning.answers(now), limit: limit, connection)
     }
 
-    /// Messages whose retention has ended, with everything that belongs to them. A long log is deleted in pieces.
+    /// Messages whose retention has ended, with everything that belongs to them. Their campaign keeps their figures.
+    /// With that they leave it, so that each counts once although a long log is deleted in pieces.
     private func pruneMessages(_ now: Timestamp, _ limit: Int) throws -> Int {
         var room = limit
         let over = try connection.all(
-            Pruning.messages(now - .seconds(context.retention.messageSeconds), limit: limit)
+            Pruning.messages(now - .seconds(context.retention.messageSeconds), now, limit: limit)
         ) { row -> (app: AppKey, id: MessageID, campaign: String?) in
             (app: try row.next(), id: try row.next(), campaign: try row.next())
         }
-        for (app, id, campaign) in over {
+        for (app, id, campaign) in over where room > 0 {
+            if let campaign { room -= try keepFigures(of: id, campaign, app: app, now: now) }
             let piece = try piece(of: TablePiece.ofMessage, room) { _ in MessageTable.place(app, id) }
             room -= piece.rows
             guard piece.isComplete else { break }
             room -= try connection.execute("DELETE FROM message WHERE \(MessageTable.place(app, id))")
-            if let campaign { try endCampaign(campaign, app: app, now: now) }
         }
         return limit - room
     }
 
     /// An experiment, and what was learnt of the campaign's displays, end with the last message of the campaign.
-    private func endCampaign(_ campaign: String, app: AppKey, now: Timestamp) throws {
+    func endCampaign(_ campaign: String, app: AppKey, now: Timestamp) throws {
         guard try connection.value(MessageTable.first(of: campaign, app: app), MessageID.self) == nil else { return }
         try connection.execute("DELETE FROM learning WHERE app = \(app) AND campaign_id = \(campaign)")
         guard try connection.execute("DELETE FROM experiment WHERE app = \(app) AND campaign_id = \(campaign)") == 1
@@ -118,6 +119,16 @@ extension StoreSession {
         try TablePiece.momentModel.delete(where: Pruning.models(now), limit: limit, connection)
     }
 
+    /// Figures of campaigns of which no message was pruned for years.
+    private func pruneFigures(_ now: Timestamp, _ limit: Int) throws -> Int {
+        let earliest = now - .seconds(Limits.statisticsDaysLifeSeconds)
+        var count = 0
+        for table in [TablePiece.campaignTotal, .experimentSum, .experimentCount] {
+            count += try table.delete(where: Pruning.figures(earliest), limit: limit - count, connection)
+        }
+        return count
+    }
+
     /// Rows that no frequency cap counts.
     private func pruneFrequency(_ now: Timestamp, _ limit: Int) throws -> Int {
         try TablePiece.frequency.delete(
@@ -148,10 +159,13 @@ enum Pruning {
         "at <= \(now - .seconds(Limits.idempotencyLifeSeconds)) ORDER BY at"
     }
 
-    static func messages(_ earliest: Timestamp, limit: Int) -> SQL {
+    /// Messages with a window also remain until opens no longer count in their experiment.
+    static func messages(_ earliest: Timestamp, _ now: Timestamp, limit: Int) -> SQL {
         """
         SELECT app, message, campaign_id FROM message
-        WHERE ended_at <= \(earliest) AND ended_at IS NOT NULL AND slices_open = 0 ORDER BY ended_at LIMIT \(limit)
+        WHERE ended_at <= \(earliest) AND ended_at IS NOT NULL AND slices_open = 0
+            AND (window_until IS NULL OR window_until <= \(now - ExperimentTable.maturity))
+        ORDER BY ended_at LIMIT \(limit)
         """
     }
 
@@ -178,6 +192,8 @@ enum Pruning {
     static func deviceEvents(_ earliest: Timestamp) -> SQL { "stored_at <= \(earliest) ORDER BY stored_at" }
 
     static func contextSamples(_ earliest: Timestamp) -> SQL { "at <= \(earliest) ORDER BY at" }
+
+    static func figures(_ earliest: Timestamp) -> SQL { "pruned_at <= \(earliest) ORDER BY pruned_at" }
 
     static func models(_ now: Timestamp) -> SQL { "expires_at <= \(now) ORDER BY expires_at" }
 

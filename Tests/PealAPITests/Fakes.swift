@@ -12,9 +12,11 @@ final class RecordingEngine: DeliveryEngine {
     }
 
     let record = Mutex(Record())
-    let owner = "test"
+    let leaseOffer: LeaseOffer? = LeaseOffer(owner: "test", interruptions: 0)
 
-    func take(_ slices: [Slice]) { record.withLock { $0.taken += slices } }
+    func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {
+        record.withLock { $0.taken += slices }
+    }
     func wake() { record.withLock { $0.wakes += 1 } }
     func interrupt(_ message: MessageID) { record.withLock { $0.interrupted.append(message) } }
     func credentialsChanged(app: AppKey, provider: ProviderName, environment: Environment) {

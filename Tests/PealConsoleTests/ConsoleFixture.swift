@@ -191,8 +191,8 @@ final class FakeDoor: SignInDoor {
 }
 
 private struct StillEngine: DeliveryEngine {
-    let owner = "test"
-    func take(_ slices: [Slice]) {}
+    let leaseOffer: LeaseOffer? = LeaseOffer(owner: "test", interruptions: 0)
+    func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {}
     func wake() {}
     func interrupt(_ message: MessageID) {}
     func credentialsChanged(app: AppKey, provider: ProviderName, environment: PealCore.Environment) {}

@@ -251,25 +251,34 @@ struct EngineTests {
         #expect(try #require(try await pragma("page_count")) < full - 2000)
     }
 
-    @Test("the write-ahead log is cut when the writer rests")
+    @Test("the write-ahead log is overwritten while writes come, and cut when one made it long")
     func checkpoints() async throws {
         let test = try await StoreUnderTest.sqlite.open()
         let value = [UInt8](repeating: 1, count: 64 * 1024)
+        func logBytes() throws -> Int {
+            try FileManager.default.attributesOfItem(atPath: test.path + "-wal")[.size] as? Int ?? .max
+        }
+        /// Each small write is followed by a rest, in which the log may be restarted or cut.
+        func rest(untilBelow megabytes: Int) async throws {
+            var attempts = 0
+            while try logBytes() > megabytes << 20, attempts < 1000 {
+                try await test.store.write(.control) { try $0.setSetting("small", [1]) }
+                attempts += 1
+            }
+            #expect(try logBytes() <= megabytes << 20)
+        }
+        // 40 rounds write 100 MiB.
         for round in 0..<40 {
             try await test.store.write(.control) { session in
                 for number in 0..<40 { try session.setSetting("\(round) \(number)", value) }
             }
         }
-        // 40 rounds wrote 100 MiB. Each small write is followed by a rest, and in one of them the log is cut.
-        func logBytes() throws -> Int {
-            try FileManager.default.attributesOfItem(atPath: test.path + "-wal")[.size] as? Int ?? .max
+        try await rest(untilBelow: 64)
+        try await test.store.write(.control) { session in
+            for number in 0..<1600 { try session.setSetting("large \(number)", value) }
         }
-        var attempts = 0
-        while try logBytes() > 17 * 1024 * 1024, attempts < 1000 {
-            try await test.store.write(.control) { try $0.setSetting("small", [1]) }
-            attempts += 1
-        }
-        #expect(try logBytes() <= 17 * 1024 * 1024)
+        #expect(try logBytes() > 64 << 20)
+        try await rest(untilBelow: 1)
         #expect(try await test.store.read { try $0.setting("39 39") } == value)
     }
 }

@@ -383,8 +383,8 @@ struct MomentStoreTests {
     }
 
     private struct SilentEngine: DeliveryEngine {
-        let owner = "test"
-        func take(_ slices: [Slice]) {}
+        let leaseOffer: LeaseOffer? = LeaseOffer(owner: "test", interruptions: 0)
+        func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {}
         func wake() {}
         func interrupt(_ message: MessageID) {}
         func credentialsChanged(app: AppKey, provider: ProviderName, environment: Environment) {}

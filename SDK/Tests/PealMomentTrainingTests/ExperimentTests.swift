@@ -3,6 +3,38 @@ import Testing
 
 @testable import PealMomentTraining
 
+@Suite("Sums of experiments")
+struct ExperimentSumTests {
+    @Test("a comparison of sums is that of the users")
+    func sums() throws {
+        let users = (0..<200).map { number in
+            ExperimentUser(
+                arm: number % 2 == 0 ? .contextAware : .traditional, messages: 1 + number % 7,
+                opens: number % (number % 2 == 0 ? 3 : 5) == 0 ? 1 + number % 3 % (1 + number % 7) : 0)
+        }
+        func totals(_ arm: ExperimentAssignment.Arm) -> ArmTotals {
+            users.filter { $0.arm == arm }.reduce(
+                into: ArmTotals(users: 0, messages: 0, opens: 0, squaredMessages: 0, products: 0, squaredOpens: 0)
+            ) { sums, user in
+                let (messages, opens) = (Int64(user.messages), Int64(user.opens))
+                sums.users += 1
+                sums.messages += messages
+                sums.opens += opens
+                sums.squaredMessages += messages * messages
+                sums.products += messages * opens
+                sums.squaredOpens += opens * opens
+            }
+        }
+        let one = try #require(ArmComparison(users))
+        let other = try #require(
+            ArmComparison(contextAware: totals(.contextAware), traditional: totals(.traditional)))
+        #expect(one.contextAware == other.contextAware && one.traditional == other.traditional)
+        #expect(abs(one.difference - other.difference) < 1e-12 && abs(one.variance - other.variance) < 1e-12)
+        let none = ArmTotals(users: 0, messages: 0, opens: 0, squaredMessages: 0, products: 0, squaredOpens: 0)
+        #expect(ArmComparison(contextAware: none, traditional: totals(.traditional)) == nil)
+    }
+}
+
 @Suite("Experiments")
 struct ExperimentTests {
     @Test("assign users by the published vector")

@@ -47,6 +47,7 @@ struct ExperimentSections {
             """
         })
         <p>\(explanation(report))</p></div>
+        \(HTML.when(report.facts.isOver, "<p class=\"hint\">\(texts[.experimentOver])</p>"))
         \(ratioLight(report))
         """
     }

@@ -18,6 +18,11 @@ extension Word {
     static let delayOver = Word("later than {}", "später als {}")
     static let delayUnder = Word("under {}", "unter {}")
     static let experiment = Word("Experiment", "Experiment")
+    static let experimentOver = Word(
+        "This experiment is over: its messages were deleted after their retention. The result is the last one. The next "
+            + "message of the campaign begins a new experiment.",
+        "Dieses Experiment ist beendet: Seine Nachrichten wurden nach der Aufbewahrungsfrist gelöscht. Gezeigt wird das "
+            + "letzte Ergebnis. Mit der nächsten Nachricht der Kampagne beginnt ein neues Experiment.")
     static let failed = Word("Failed", "Fehlgeschlagen")
     static let from = Word("From", "Von")
     static let hoursShort = Word("{} h", "{} Std.")

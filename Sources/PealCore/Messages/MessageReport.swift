@@ -39,6 +39,13 @@ package struct CampaignReport: Sendable, Hashable {
 
     /// Devices for which the push network refused the message, or to which nothing was sent.
     package var failed: Int { total.settled - total.accepted }
+
+    /// Adds what is known of another part of the campaign.
+    package mutating func add(_ other: CampaignReport) {
+        messages += other.messages
+        total.add(other.total)
+        receipts.merge(other.receipts, uniquingKeysWith: +)
+    }
 }
 
 /// Everything that the report of an ended message needs.

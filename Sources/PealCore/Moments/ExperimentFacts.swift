@@ -1,10 +1,15 @@
 /// The data of a campaign's experiment: the users' matured messages by their planned arm, whatever happened to them,
-/// and how messages reached users.
+/// and how messages reached users. Messages that were pruned count too.
 package struct ExperimentFacts: Sendable, Hashable {
     /// An input of the assignment.
     package let salt: String
     package let startedAt: Timestamp
+    /// Users with messages that are still stored.
     package let users: [User]
+    /// Sums over the users' pruned messages, in ascending order of day.
+    package var past: [Past] = []
+    /// Whether all of its messages were pruned. A later message of the campaign begins a new experiment.
+    package var isOver = false
     /// All messages of the experiment, matured or not.
     package var deliveries: [Delivery] = []
     /// Opens by arm and the time from sending the message to the open.
@@ -23,15 +28,29 @@ package struct ExperimentFacts: Sendable, Hashable {
         package let arm: Arm
         /// In ascending order of day, each with at least one message.
         package let days: [Day]
+        /// How many more messages of the user were pruned. They are also part of `past`.
+        package let prunedMessages: Int64
+        package let prunedOpens: Int64
 
-        package init(arm: Arm, days: [Day]) {
+        package init(arm: Arm, days: [Day], pruned: (messages: Int64, opens: Int64) = (0, 0)) {
             self.arm = arm
             self.days = days
+            (prunedMessages, prunedOpens) = pruned
         }
+    }
 
-        package var messages: Int { days.reduce(0) { $0 + $1.messages } }
-        /// Those opened at most a day after the end of their window.
-        package var opens: Int { days.reduce(0) { $0 + $1.opens } }
+    /// The sums over the users of an arm at the end of a day.
+    package struct Past: Sendable, Hashable {
+        /// Days since 1970, UTC.
+        package let day: Int64
+        package let arm: Arm
+        package let sums: ExperimentSums
+
+        package init(day: Int64, arm: Arm, sums: ExperimentSums) {
+            self.day = day
+            self.arm = arm
+            self.sums = sums
+        }
     }
 
     /// A user's messages whose windows ended on one day.
@@ -39,6 +58,7 @@ package struct ExperimentFacts: Sendable, Hashable {
         /// Days since 1970, UTC.
         package let number: Int64
         package let messages: Int
+        /// Messages opened at most a day after the end of their window.
         package let opens: Int
 
         package init(number: Int64, messages: Int, opens: Int) {
@@ -114,5 +134,39 @@ package struct ExperimentFacts: Sendable, Hashable {
         package init() {}
 
         package var total: Int { available + unknown + unavailable + withoutSDK }
+    }
+}
+
+/// Sums over the users of one arm: all that a comparison of arms needs, without the users.
+package struct ExperimentSums: Sendable, Hashable {
+    /// Users with at least one message.
+    package var users: Int64 = 0
+    /// Messages whose windows ended at least a day ago, without cancelled ones.
+    package var messages: Int64 = 0
+    /// Those opened at most a day after the end of their window.
+    package var opens: Int64 = 0
+    /// The sum of each user's squared messages.
+    package var squaredMessages: Int64 = 0
+    /// The sum of each user's messages × opens.
+    package var products: Int64 = 0
+    /// The sum of each user's squared opens.
+    package var squaredOpens: Int64 = 0
+
+    package init() {}
+
+    /// Adds a user with these totals; one without messages is none.
+    package mutating func add(messages: Int64, opens: Int64) { count(messages, opens, 1) }
+
+    /// Takes a user with these totals away.
+    package mutating func remove(messages: Int64, opens: Int64) { count(messages, opens, -1) }
+
+    private mutating func count(_ messages: Int64, _ opens: Int64, _ sign: Int64) {
+        guard messages > 0 else { return }
+        users += sign
+        self.messages += sign * messages
+        self.opens += sign * opens
+        squaredMessages += sign * messages * messages
+        products += sign * messages * opens
+        squaredOpens += sign * opens * opens
     }
 }

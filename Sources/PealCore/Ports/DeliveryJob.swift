@@ -62,12 +62,11 @@ package struct StoredLogRow: Sendable {
 /// Receives the verbs' announcements of committed work. The store remains authoritative: an engine that misses a call
 /// finds the work in the store a moment later.
 package protocol DeliveryEngine: Sendable {
-    /// The name under which this process leases slices.
-    var owner: String { get }
-    /// Whether it takes slices at all; false while nothing is sent.
-    var takesSlices: Bool { get }
-    /// Takes slices that were leased to `owner` in the transaction that accepted their message.
-    func take(_ slices: [Slice])
+    /// What a transaction that accepts a message needs to lease slices to this process; nil while nothing is sent.
+    /// Asked for before the transaction begins.
+    var leaseOffer: LeaseOffer? { get }
+    /// Takes slices that were leased under `offer` in the transaction that accepted `job`.
+    func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer)
     /// Announces committed work.
     func wake()
     /// The message was paused, cancelled or resumed: start no further request for it.
@@ -76,9 +75,15 @@ package protocol DeliveryEngine: Sendable {
     func credentialsChanged(app: AppKey, provider: ProviderName, environment: Environment)
 }
 
-extension DeliveryEngine {
-    package var takesSlices: Bool { true }
+/// An engine's readiness to take the slices of a message that is about to be accepted.
+package struct LeaseOffer: Sendable, Hashable {
+    /// The name under which the process leases slices.
+    package let owner: String
+    /// How many interruptions the engine had received before. One that is announced later may concern the message.
+    package let interruptions: Int
 
-    /// The name for leases in the transaction that accepts a message; nil while there are none.
-    var ownerForLeases: String? { takesSlices ? owner : nil }
+    package init(owner: String, interruptions: Int) {
+        self.owner = owner
+        self.interruptions = interruptions
+    }
 }

@@ -3,6 +3,7 @@
 package protocol StoreReading {
     func app(_ id: AppID) throws -> App?
     func app(key: AppKey) throws -> App?
+    func appID(_ key: AppKey) throws -> AppID?
     /// The app with that id in a dialect, ignoring letter case.
     func app(dialect: DialectName, id: String) throws -> App?
     /// In ascending order of id, starting after `cursor`.
@@ -74,7 +75,9 @@ package protocol StoreReading {
     func overview(app: AppKey, id: MessageID) throws -> MessageOverview?
     /// Newest first, starting before `cursor`.
     func messages(app: AppKey, _ filter: MessageFilter, before cursor: MessageID?, limit: Int) throws -> [Message]
-    /// The names of campaigns that have messages, ordered by bytes, starting after `name`.
+    /// The totals of a campaign's pruned messages; nil for none.
+    func prunedTotal(app: AppKey, campaign: String) throws -> CampaignReport?
+    /// The names of campaigns that have or had messages, ordered by bytes, starting after `name`.
     func campaignIDs(app: AppKey, after name: String?, limit: Int) throws -> [String]
     func draft(app: AppKey, id: MessageID) throws -> MessageDraft?
     /// The condition that the message was planned with, without segments; nil for none.
@@ -148,7 +151,7 @@ package protocol StoreReading {
     /// The installation with that token, unless the key that issued it was deleted or has expired.
     func installation(tokenHash: [UInt8], now: Timestamp) throws -> Installation?
     func installation(app: AppKey, device: DeviceKey) throws -> Installation?
-    /// The experiment of a campaign; nil if it has none. Reads all its messages.
+    /// The experiment of a campaign, or the last one that is over; nil if it had none. Reads all its messages.
     func experiment(app: AppKey, campaign: String, now: Timestamp) throws -> ExperimentFacts?
     /// The public keys of an app's models, the newest last.
     func modelKeys(app: AppKey) throws -> [ModelKey]

@@ -97,14 +97,14 @@ package struct GeofenceVerbs: Sendable {
         _ call: VerbCall,
         _ body: @escaping @Sendable (any StoreWriting) throws -> (Result, [Geofence.Plan])
     ) async throws -> Result {
-        let owner = engine.ownerForLeases
+        let offer = engine.leaseOffer
         let (result, outcome) = try await store.write(.control) { [announcement] store in
             let (result, plans) = try body(store)
             guard let audience = GeofenceAudience(plans, now: call.now) else {
                 return (result, Optional<MessageVerbs.Outcome>.none)
             }
             return (
-                result, try MessageVerbs.accept(try announcement(audience), owner: owner, in: store, now: call.now)
+                result, try MessageVerbs.accept(try announcement(audience), offer: offer, in: store, now: call.now)
             )
         }
         outcome?.handOver(to: engine)

@@ -20,11 +20,11 @@ package struct MessageVerbs: Sendable {
     package func send(
         _ draft: MessageDraft, _ call: VerbCall, reply: @escaping @Sendable (Accepted) throws -> Reply
     ) async throws -> Reply {
-        let owner = engine.ownerForLeases
+        let offer = engine.leaseOffer
         let (reply, outcome) = try await store.commit(
             .intake, call, reply: { (outcome: Outcome) in try reply(outcome.accepted) },
             change: { store in
-                let outcome = try Self.accept(draft, owner: owner, in: store, now: call.now)
+                let outcome = try Self.accept(draft, offer: offer, in: store, now: call.now)
                 try store.audit(call, app: draft.app, "message.send", "message \(draft.id)")
                 return outcome
             })
@@ -38,11 +38,11 @@ package struct MessageVerbs: Sendable {
     /// What the engine receives after a message is committed.
     struct Outcome: Sendable {
         let accepted: Accepted
-        let leasedSlices: [Slice]
+        var leased: (slices: [Slice], job: DeliveryJob, offer: LeaseOffer)?
         let needsWake: Bool
 
         func handOver(to engine: any DeliveryEngine) {
-            if !leasedSlices.isEmpty { engine.take(leasedSlices) }
+            if let leased { engine.take(leased.slices, of: leased.job, under: leased.offer) }
             if needsWake { engine.wake() }
         }
     }
@@ -50,24 +50,26 @@ package struct MessageVerbs: Sendable {
     /// Makes the message durable in the caller's transaction. The caller must pass the outcome to the engine
     /// afterwards.
     static func accept(
-        _ draft: MessageDraft, owner: String?, in store: any StoreWriting, now: Timestamp
+        _ draft: MessageDraft, offer: LeaseOffer?, in store: any StoreWriting, now: Timestamp
     ) throws -> Outcome {
         try store.insertMessage(draft)
         if draft.window != nil {
             let accepted = Accepted(id: draft.id, state: .scheduled, audienceEstimate: draft.audience.users.count)
-            return Outcome(accepted: accepted, leasedSlices: [], needsWake: true)
+            return Outcome(accepted: accepted, needsWake: true)
         }
         let estimate = try store.audienceEstimate(
             app: draft.app, draft.audience, environment: draft.options.environment, now: now)
         var state = draft.startAt == nil ? Message.State.planning : .scheduled
         var slices: [Slice] = []
         if draft.startAt == nil, isPlannedAtOnce(draft.audience) {
-            let plan = try store.plan(draft, owner: owner, now: now)
+            let plan = try store.plan(draft, owner: offer?.owner, now: now)
             state = plan.state
             slices = plan.leasedSlices
         }
         let accepted = Accepted(id: draft.id, state: state, audienceEstimate: estimate.values.reduce(0, +))
-        return Outcome(accepted: accepted, leasedSlices: slices, needsWake: slices.isEmpty && !state.isFinal)
+        var outcome = Outcome(accepted: accepted, needsWake: slices.isEmpty && !state.isFinal)
+        if let offer, !slices.isEmpty { outcome.leased = (slices, DeliveryJob(draft), offer) }
+        return outcome
     }
 
     /// Planning costs one row for each slice. The engine plans only long lists of members, which must be looked up one
@@ -228,27 +230,47 @@ package struct CampaignVerbs: Sendable {
 
     package init(store: any Store) { self.store = store }
 
-    /// The totals of the campaign's messages that are still stored, read page by page.
-    /// - Throws: `not_found` for a campaign without messages.
+    /// How often a report starts again because messages were pruned while it was read.
+    private static let attemptsMax = 3
+
+    /// The totals of the campaign's messages: of those that are stored, read page by page, and of those that were
+    /// pruned.
+    /// - Throws: `not_found` for a campaign that never had messages.
     package func report(_ id: String, app: AppKey) async throws -> CampaignReport {
-        var report = CampaignReport(id: id)
+        for _ in 1..<Self.attemptsMax {
+            if let report = try await attempt(id, app: app, isLast: false) { return report }
+        }
+        guard let report = try await attempt(id, app: app, isLast: true) else { throw PealError.notFound("campaign") }
+        return report
+    }
+
+    /// - Returns: nil if a message was pruned meanwhile, which the sum may contain twice, and `isLast` is false.
+    private func attempt(_ id: String, app: AppKey, isLast: Bool) async throws -> CampaignReport? {
+        let pruned = try await store.read { try $0.prunedTotal(app: app, campaign: id) }
+        var report = pruned ?? CampaignReport(id: id)
+        var isSame = true
         var cursor: MessageID?
         repeat {
             let before = cursor
-            let page = try await store.read(.heavy) { store in
-                try store.messages(
-                    app: app, MessageFilter(campaignID: id), before: before, limit: Limits.listItemsMax
-                ).map { message in
-                    try store.report(app: app, id: message.id) ?? MessageReport(message: message, platforms: [:])
-                }
+            let (page, prunedNow) = try await store.read(.heavy) { store in
+                (
+                    try store.messages(
+                        app: app, MessageFilter(campaignID: id), before: before, limit: Limits.listItemsMax
+                    ).map { message in
+                        try store.report(app: app, id: message.id) ?? MessageReport(message: message, platforms: [:])
+                    },
+                    try store.prunedTotal(app: app, campaign: id)
+                )
             }
+            isSame = prunedNow == pruned
             for item in page {
                 report.total.add(item.total)
                 report.receipts.merge(item.receipts, uniquingKeysWith: +)
             }
             report.messages += page.count
             cursor = page.count < Limits.listItemsMax ? nil : page.last?.message.id
-        } while cursor != nil
+        } while cursor != nil && (isSame || isLast)
+        guard isSame || isLast else { return nil }
         guard report.messages > 0 else { throw PealError.notFound("campaign") }
         return report
     }

@@ -120,6 +120,6 @@ extension Store {
 extension StoreWriting {
     /// Records what `call` did to `object`.
     func audit(_ call: VerbCall, app: AppKey?, _ action: String, _ object: String) throws {
-        try audit(call.entry(action, object, app: try app.flatMap { try self.app(key: $0) }?.id))
+        try audit(call.entry(action, object, app: try app.flatMap(appID)))
     }
 }

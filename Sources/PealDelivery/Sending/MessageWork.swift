@@ -54,6 +54,13 @@ final class MessageCache: Sendable {
         var interruptions = 0
         var controls: [MessageID: [ObjectIdentifier: SendControl]] = [:]
         var isStopping = false
+
+        /// Drops a quarter, so that this search is rare.
+        mutating func dropOldest() {
+            let ages = works.values.map(\.usedAt).sorted()
+            let limit = ages[ages.count / 4]
+            works = works.filter { $0.value.usedAt > limit }
+        }
     }
 
     private let state = Mutex(State())
@@ -78,11 +85,7 @@ final class MessageCache: Sendable {
             guard state.interruptions == interruptions else { return work }
             state.uses += 1
             state.works[job.message.id] = (work, state.uses)
-            if state.works.count > Limits.messagesCachedMax,
-                let oldest = state.works.min(by: { $0.value.usedAt < $1.value.usedAt })
-            {
-                state.works[oldest.key] = nil
-            }
+            if state.works.count > Limits.messagesCachedMax { state.dropOldest() }
             return work
         }
     }

@@ -109,6 +109,11 @@ extension TablePiece {
     static let experiment = TablePiece("experiment", ["app": .int, "campaign_id": .text])
     static let experimentArm = TablePiece(
         "experiment_arm", ["app": .int, "campaign_id": .text, "user_id": .text])
+    static let campaignTotal = TablePiece("campaign_total", ["app": .int, "campaign_id": .text])
+    static let experimentSum = TablePiece(
+        "experiment_sum", ["app": .int, "campaign_id": .text, "salt": .text, "arm": .int, "day": .int])
+    static let experimentCount = TablePiece(
+        "experiment_count", ["app": .int, "campaign_id": .text, "salt": .text, "arm": .int, "name": .text])
     static let modelKey = TablePiece("model_key", ["app": .int, "kid": .text])
     static let momentModel = TablePiece("moment_model", ["app": .int, "campaign_id": .text, "version": .int])
     static let learning = TablePiece("learning", ["app": .int, "campaign_id": .text])
@@ -124,7 +129,7 @@ extension TablePiece {
         identifier, detail, frequency, starredDevice, device, topic, segment, savedMessage, trigger, geofencePlace,
         geofence, geofenceTombstone,
         geofenceSeries, locationGroupPlace, locationGroup, location, experimentArm, experiment, openHour, routeGate,
-        statistics, rate, momentModel, learning, modelKey,
+        statistics, rate, momentModel, learning, modelKey, campaignTotal, experimentSum, experimentCount,
     ]
 
     /// What a device reported.

@@ -54,5 +54,6 @@ extension Migration {
         Migration(version: 15, statements: SchemaDevices.statements),
         Migration(version: 16, statements: SchemaConsole.statements),
         Migration(version: 17, statements: SchemaModels.statements),
+        Migration(version: 18, statements: SchemaFigures.statements),
     ]
 }

@@ -183,3 +183,36 @@ enum SchemaModels {
         """,
     ]
 }
+
+/// Figures of campaigns that outlive their messages.
+enum SchemaFigures {
+    /// `experiment_arm` counts each user's pruned messages. `experiment_sum` has the sums over these users as they were
+    /// at the end of a day, by experiment and arm; `experiment_count` how many pruned messages took each way, and their
+    /// opens by delay.
+    static let statements = [
+        """
+        CREATE TABLE campaign_total (
+            app BIGINT NOT NULL, campaign_id {text} NOT NULL, messages BIGINT NOT NULL, counts {bytes} NOT NULL,
+            receipts {bytes} NOT NULL, pruned_at BIGINT NOT NULL, PRIMARY KEY (app, campaign_id)) {updated}
+        """,
+        "CREATE INDEX campaign_total_age ON campaign_total (pruned_at)",
+        "ALTER TABLE experiment_arm ADD COLUMN messages BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE experiment_arm ADD COLUMN opens BIGINT NOT NULL DEFAULT 0",
+        """
+        CREATE TABLE experiment_sum (
+            app BIGINT NOT NULL, campaign_id {text} NOT NULL, salt {text} NOT NULL, arm BIGINT NOT NULL,
+            day BIGINT NOT NULL, started_at BIGINT NOT NULL, users BIGINT NOT NULL, messages BIGINT NOT NULL,
+            opens BIGINT NOT NULL, squared_messages BIGINT NOT NULL, products BIGINT NOT NULL,
+            squared_opens BIGINT NOT NULL, pruned_at BIGINT NOT NULL,
+            PRIMARY KEY (app, campaign_id, salt, arm, day)) {updated}
+        """,
+        "CREATE INDEX experiment_sum_age ON experiment_sum (pruned_at)",
+        """
+        CREATE TABLE experiment_count (
+            app BIGINT NOT NULL, campaign_id {text} NOT NULL, salt {text} NOT NULL, arm BIGINT NOT NULL,
+            name {text} NOT NULL, n BIGINT NOT NULL, pruned_at BIGINT NOT NULL,
+            PRIMARY KEY (app, campaign_id, salt, arm, name)) {updated}
+        """,
+        "CREATE INDEX experiment_count_age ON experiment_count (pruned_at)",
+    ]
+}

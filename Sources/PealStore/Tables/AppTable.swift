@@ -40,6 +40,10 @@ extension StoreSession {
         try connection.first("SELECT \(AppTable.columns) FROM app WHERE id = \(id)", AppTable.app)
     }
 
+    func appID(_ key: AppKey) throws -> AppID? {
+        try connection.value("SELECT id FROM app WHERE app = \(key)")
+    }
+
     func app(key: AppKey) throws -> App? {
         try connection.first("SELECT \(AppTable.columns) FROM app WHERE app = \(key)", AppTable.app)
     }

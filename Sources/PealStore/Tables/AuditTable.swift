@@ -127,10 +127,9 @@ extension StoreSession {
         return entries.count
     }
 
-    private func mark(_ name: AuditMark.Name) throws -> (mark: AuditMark, isGenuine: Bool)? {
+    private func mark(_ name: AuditMark.Name) throws -> (mark: AuditMark, proof: [UInt8])? {
         try connection.first("SELECT number, hash, proof FROM audit_mark WHERE name = \(name)") { row in
-            let mark = AuditMark(number: try row.next(), hash: try row.next())
-            return (mark, try row.next([UInt8].self) == mark.proof(name, context.masterKey))
+            (AuditMark(number: try row.next(), hash: try row.next()), try row.next())
         }
     }
 
@@ -212,7 +211,10 @@ extension StoreSession {
     func checkAudit(_ earlier: AuditCheck, limit: Int) throws -> AuditCheck {
         guard case .goOn(var last, var hash, var count) = earlier else { return earlier }
         let (head, base) = (try mark(.head), try mark(.base))
-        guard head?.isGenuine ?? true, base?.isGenuine ?? true else {
+        let isGenuine =
+            head.map { $0.proof == $0.mark.proof(.head, context.masterKey) } ?? true
+            && base.map { $0.proof == $0.mark.proof(.base, context.masterKey) } ?? true
+        guard isGenuine else {
             return .broken(number: last + 1, reason: "the stored end of the log was not written by this server")
         }
         // Rows may have been pruned since the last part was read.

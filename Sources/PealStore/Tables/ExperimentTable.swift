@@ -7,26 +7,62 @@ enum ExperimentTable {
     /// only messages whose arm the server chose.
     static func matured(_ campaign: String, app: AppKey, by end: Timestamp) -> SQL {
         """
-        SELECT m.user_id, m.arm, m.deadline / \(dayMilliseconds), COUNT(*), SUM(CASE WHEN EXISTS (
-            SELECT 1 FROM receipt r WHERE r.app = m.app AND r.message = m.message AND r.seq = m.device
-                AND r.kind = \(code: Receipt.Kind.opened) AND r.at <= m.deadline + \(maturity.milliseconds)
-        ) THEN 1 ELSE 0 END)
-        FROM \(messages(campaign, app))
-            AND m.deadline <= \(end - maturity) AND m.state <> \(code: Moment.State.cancelled) AND m.had_device = 1
+        SELECT m.user_id, m.arm, m.deadline / \(dayMilliseconds), COUNT(*), SUM(\(isOpened))
+        FROM \(messages(.campaign(campaign), app)) AND m.deadline <= \(end - maturity) AND \(counts)
         GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
         """
     }
 
+    /// Each user's part in a matured message, with what is known of the user's pruned messages.
+    static func outcomes(of message: MessageID, app: AppKey) -> SQL {
+        """
+        SELECT m.user_id, m.arm, m.deadline / \(dayMilliseconds), \(isOpened), COALESCE(e.messages, 0),
+            COALESCE(e.opens, 0)
+        FROM message g JOIN moment m ON m.app = g.app AND m.message = g.message
+            LEFT JOIN experiment_arm e ON e.app = g.app AND e.campaign_id = g.campaign_id AND e.user_id = m.user_id
+        WHERE \(belongs(.message(message), app)) AND \(counts)
+        """
+    }
+
+    /// Adds messages that are pruned to the totals of their user.
+    static func count(
+        messages: Int64, opens: Int64, of user: String, _ campaign: String, app: AppKey
+    ) -> SQL {
+        """
+        UPDATE experiment_arm SET messages = messages + \(messages), opens = opens + \(opens)
+        WHERE app = \(app) AND campaign_id = \(campaign) AND user_id = \(user)
+        """
+    }
+
+    /// Users some of whose messages were pruned.
+    static func pruned(_ campaign: String, app: AppKey) -> SQL {
+        """
+        SELECT user_id, messages, opens FROM experiment_arm
+        WHERE app = \(app) AND campaign_id = \(campaign) AND messages > 0
+        """
+    }
+
+    /// 1 for a moment `m` that was opened in time, otherwise 0.
+    private static let isOpened: SQL = """
+        CASE WHEN EXISTS (
+            SELECT 1 FROM receipt r WHERE r.app = m.app AND r.message = m.message AND r.seq = m.device
+                AND r.kind = \(code: Receipt.Kind.opened) AND r.at <= m.deadline + \(maturityMilliseconds)
+        ) THEN 1 ELSE 0 END
+        """
+
+    /// Whether a moment `m` that has matured is part of the comparison.
+    private static let counts: SQL = "m.state <> \(code: Moment.State.cancelled) AND m.had_device = 1"
+
     /// All messages by what became of them.
-    static func deliveries(_ campaign: String, app: AppKey) -> SQL {
+    static func deliveries(_ scope: Scope, app: AppKey) -> SQL {
         """
         SELECT m.arm, m.state, CASE WHEN m.claim_id IS NULL THEN 0 ELSE 1 END, m.had_device, COUNT(*)
-        FROM \(messages(campaign, app)) GROUP BY 1, 2, 3, 4
+        FROM \(messages(scope, app)) GROUP BY 1, 2, 3, 4
         """
     }
 
     /// Opens by arm and class of delay.
-    static func delays(_ campaign: String, app: AppKey) -> SQL {
+    static func delays(_ scope: Scope, app: AppKey) -> SQL {
         let classes = ExperimentFacts.delayLimits.enumerated().map {
             "WHEN r.at - g.created_at < \($1 * 60_000) THEN \($0)"
         }
@@ -37,7 +73,7 @@ enum ExperimentTable {
             FROM message g JOIN moment m ON m.app = g.app AND m.message = g.message
                 JOIN receipt r ON r.app = m.app AND r.message = m.message AND r.seq = m.device
                     AND r.kind = \(code: Receipt.Kind.opened)
-            WHERE \(belongs(campaign, app)) AND m.had_device = 1 AND m.state <> \(code: Moment.State.cancelled)
+            WHERE \(belongs(scope, app)) AND \(counts)
             GROUP BY 1, 2
             """
     }
@@ -53,36 +89,42 @@ enum ExperimentTable {
         """
     }
 
-    private static func messages(_ campaign: String, _ app: AppKey) -> SQL {
-        """
-        message g JOIN moment m ON m.app = g.app AND m.message = g.message WHERE \(belongs(campaign, app))
-        """
+    /// All messages of a campaign, or one message.
+    enum Scope {
+        case campaign(String)
+        case message(MessageID)
     }
 
-    private static func belongs(_ campaign: String, _ app: AppKey) -> SQL {
-        """
-        g.app = \(app) AND g.campaign_id = \(campaign) AND g.window_method = \(DeliveryWindow.Method.experiment)
-        """
+    private static func messages(_ scope: Scope, _ app: AppKey) -> SQL {
+        "message g JOIN moment m ON m.app = g.app AND m.message = g.message WHERE \(belongs(scope, app))"
+    }
+
+    private static func belongs(_ scope: Scope, _ app: AppKey) -> SQL {
+        let place: SQL =
+            switch scope {
+            case .campaign(let name): "g.campaign_id = \(name)"
+            case .message(let id): "g.message = \(id)"
+            }
+        return "g.app = \(app) AND \(place) AND g.window_method = \(DeliveryWindow.Method.experiment)"
     }
 
     private static let dayMilliseconds = SQL(text: "86400000", values: [])
+    private static let maturityMilliseconds = SQL(text: String(maturity.milliseconds), values: [])
 
     /// How long after its window an open counts.
-    private static let maturity = Duration.seconds(24 * 3600)
+    static let maturity = Duration.seconds(24 * 3600)
 }
 
 extension StoreSession {
     func experiment(app: AppKey, campaign: String, now: Timestamp) throws -> ExperimentFacts? {
-        let found = try connection.first(
-            "SELECT salt, started_at FROM experiment WHERE app = \(app) AND campaign_id = \(campaign)"
-        ) { row -> (String, Timestamp) in (try row.next(), try row.next()) }
-        guard let (salt, startedAt) = found else { return nil }
+        guard let (salt, startedAt) = try runningExperiment(of: campaign, app: app) else {
+            return try pastExperiment(of: campaign, app: app)
+        }
         var facts = ExperimentFacts(
             salt: salt, startedAt: startedAt, users: try maturedUsers(campaign, app: app, now: now))
-        facts.deliveries = try deliveries(ofExperiment: campaign, app: app)
-        facts.delays = try connection.all(ExperimentTable.delays(campaign, app: app)) { row in
-            ExperimentFacts.Delay(arm: try row.next(), index: try row.next(), opens: try row.next())
-        }
+        facts.deliveries = try deliveries(.campaign(campaign), app: app)
+        facts.delays = try delays(.campaign(campaign), app: app)
+        try addPast(ExperimentPlace(app: app, campaign: campaign, salt: salt), to: &facts)
         try connection.query(ExperimentTable.devices(campaign, app: app)) { row in
             let (name, count): (String?, Int) = (try row.next(), try row.next())
             switch name.map({ DeviceClassification(rawValue: $0) ?? .unknown }) {
@@ -96,11 +138,18 @@ extension StoreSession {
     }
 
     private func maturedUsers(_ campaign: String, app: AppKey, now: Timestamp) throws -> [ExperimentFacts.User] {
+        var pruned: [ExactText: (messages: Int64, opens: Int64)] = [:]
+        try connection.query(ExperimentTable.pruned(campaign, app: app)) { row in
+            pruned[ExactText(try row.next())] = (try row.next(), try row.next())
+        }
         var users: [ExperimentFacts.User] = []
         var last: (user: String, arm: Arm)?
         var days: [ExperimentFacts.Day] = []
         func finish() {
-            if let last { users.append(ExperimentFacts.User(arm: last.arm, days: days)) }
+            if let last {
+                users.append(
+                    ExperimentFacts.User(arm: last.arm, days: days, pruned: pruned[ExactText(last.user)] ?? (0, 0)))
+            }
             days = []
         }
         try connection.query(ExperimentTable.matured(campaign, app: app, by: now)) { row in
@@ -116,8 +165,38 @@ extension StoreSession {
         return users
     }
 
-    private func deliveries(ofExperiment campaign: String, app: AppKey) throws -> [ExperimentFacts.Delivery] {
-        let found = try connection.all(ExperimentTable.deliveries(campaign, app: app)) {
+    /// The salt and the beginning of a campaign's experiment; nil if none runs.
+    func runningExperiment(of campaign: String, app: AppKey) throws -> (salt: String, startedAt: Timestamp)? {
+        try connection.first(
+            "SELECT salt, started_at FROM experiment WHERE app = \(app) AND campaign_id = \(campaign)"
+        ) { row in (try row.next(), try row.next()) }
+    }
+
+    /// The last experiment of a campaign whose messages were all pruned.
+    private func pastExperiment(of campaign: String, app: AppKey) throws -> ExperimentFacts? {
+        let last = try connection.first(ExperimentSumTable.last(campaign, app: app)) { row -> (String, Timestamp) in
+            (try row.next(), try row.next())
+        }
+        guard let (salt, startedAt) = last else { return nil }
+        var facts = ExperimentFacts(salt: salt, startedAt: startedAt, users: [])
+        facts.isOver = true
+        try addPast(ExperimentPlace(app: app, campaign: campaign, salt: salt), to: &facts)
+        return facts
+    }
+
+    private func addPast(_ place: ExperimentPlace, to facts: inout ExperimentFacts) throws {
+        facts.past = try pastSums(place)
+        try addPastCounts(place, to: &facts)
+    }
+
+    func delays(_ scope: ExperimentTable.Scope, app: AppKey) throws -> [ExperimentFacts.Delay] {
+        try connection.all(ExperimentTable.delays(scope, app: app)) { row in
+            ExperimentFacts.Delay(arm: try row.next(), index: try row.next(), opens: try row.next())
+        }
+    }
+
+    func deliveries(_ scope: ExperimentTable.Scope, app: AppKey) throws -> [ExperimentFacts.Delivery] {
+        let found = try connection.all(ExperimentTable.deliveries(scope, app: app)) {
             row -> (arm: Arm, way: ExperimentFacts.Way, count: Int) in
             let (arm, state): (Arm, Moment.State) = (try row.next(), try row.next())
             let (isClaimed, hadDevice): (Bool, Bool) = (try row.next(), try row.next())

@@ -151,14 +151,17 @@ extension StoreSession {
             MessageTable.list(filter, app: app, before: cursor, limit: limit), MessageTable.message)
     }
 
-    /// One step of the index for each name: a campaign may have any number of messages.
+    /// One step of the indexes for each name: a campaign may have any number of messages.
     func campaignIDs(app: AppKey, after name: String?, limit: Int) throws -> [String] {
         var names: [String] = []
         while names.count < limit {
-            let next: String? = try connection.value(
-                MessageTable.nextCampaign(after: names.last ?? name ?? "", app: app))
-            guard let next else { break }
-            names.append(next)
+            let last = names.last ?? name ?? ""
+            let next: [String?] = [
+                try connection.value(MessageTable.nextCampaign(after: last, app: app)),
+                try connection.value(FigureTable.nextTotal(after: last, app: app)),
+            ]
+            guard let first = next.compactMap({ $0.map(ExactText.init) }).min() else { break }
+            names.append(first.text)
         }
         return names
     }

@@ -75,12 +75,12 @@ struct DeliveryFixture: Sendable {
     /// Stores a message as the API does; a small one is passed to `engine`.
     @discardableResult
     func accept(_ draft: MessageDraft, engine: DeliveryService? = nil) async throws -> MessageID {
-        let (owner, now, app) = (engine?.owner, now, app)
+        let (offer, now, app) = (engine?.leaseOffer, now, app)
         let plan = try await store.write(.intake) { session in
             try session.insertMessage(draft)
-            return try draft.startAt == nil ? session.plan(app: app, id: draft.id, owner: owner, now: now) : nil
+            return try draft.startAt == nil ? session.plan(app: app, id: draft.id, owner: offer?.owner, now: now) : nil
         }
-        engine?.take(plan?.leasedSlices ?? [])
+        if let engine, let offer, let plan { engine.take(plan.leasedSlices, of: DeliveryJob(draft), under: offer) }
         engine?.wake()
         return draft.id
     }

@@ -17,6 +17,37 @@ public struct ExperimentUser: Sendable, Hashable {
     }
 }
 
+/// Sums over the users of one arm, without the users: what is kept of an experiment for good.
+public struct ArmTotals: Sendable, Hashable {
+    public var users: Int64
+    public var messages: Int64
+    public var opens: Int64
+    /// The sum of each user's squared messages.
+    public var squaredMessages: Int64
+    /// The sum of each user's messages × opens.
+    public var products: Int64
+    /// The sum of each user's squared opens.
+    public var squaredOpens: Int64
+
+    /// Sums over users with at least one message.
+    public init(
+        users: Int64, messages: Int64, opens: Int64, squaredMessages: Int64, products: Int64, squaredOpens: Int64
+    ) {
+        (self.users, self.messages, self.opens) = (users, messages, opens)
+        (self.squaredMessages, self.products, self.squaredOpens) = (squaredMessages, products, squaredOpens)
+    }
+
+    /// Opens per message, and its variance by the delta method.
+    fileprivate var ratio: (rate: Double, variance: Double) {
+        let (users, rate) = (Double(users), Double(opens) / Double(messages))
+        let perUser = Double(messages) / users
+        // The residuals opens - rate * messages of the users sum to zero.
+        let squares =
+            Double(squaredOpens) - 2 * rate * Double(products) + rate * rate * Double(squaredMessages)
+        return (rate, max(squares, 0) / (users - 1) / (perUser * perUser) / users)
+    }
+}
+
 /// The results of an experiment at one look: opens per message in both arms, by intention to treat, with the user as
 /// the unit of randomization.
 public struct ArmComparison: Sendable, Hashable {
@@ -61,6 +92,21 @@ public struct ArmComparison: Sendable, Hashable {
         difference = corrected[0].rate - corrected[1].rate
         variance = corrected[0].variance + corrected[1].variance
         plainVariance = plain[0].variance + plain[1].variance
+    }
+
+    /// The comparison by sums over users, without their prior rates.
+    /// - Returns: nil unless both arms have two users with messages.
+    public init?(contextAware: ArmTotals, traditional: ArmTotals) {
+        let arms = [contextAware, traditional]
+        guard arms.allSatisfy({ $0.users > 1 && $0.messages > 0 }) else { return nil }
+        let ratios = arms.map(\.ratio)
+        let summaries = arms.map {
+            ArmSummary(users: Int($0.users), messages: Int($0.messages), opens: Int($0.opens))
+        }
+        (self.contextAware, self.traditional) = (summaries[0], summaries[1])
+        difference = ratios[0].rate - ratios[1].rate
+        variance = ratios[0].variance + ratios[1].variance
+        plainVariance = variance
     }
 
     /// The difference as a share of the traditional rate.

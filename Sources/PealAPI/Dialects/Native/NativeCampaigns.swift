@@ -96,6 +96,7 @@ enum NativeExperiment {
         let facts = report.facts
         var members = JSON.Members([("salt", .string(facts.salt)), ("share", json(report.share))])
         members["started_at"] = .string(facts.startedAt.description)
+        members["over"] = .bool(facts.isOver)
         members["arms"] = .object(JSON.Members(Arm.allCases.reversed().map { ($0.name, json($0, report)) }))
         members["difference"] = json(report.comparison?.difference)
         members["interval"] = json(report.comparison?.interval())
@@ -162,6 +163,7 @@ enum NativeExperiment {
             "NativeExperiment",
             .object([
                 .required("salt", .text), .required("share", .number), .required("started_at", .time),
+                .required("over", .flag),
                 .required(
                     "arms",
                     .component(

@@ -1,0 +1,173 @@
+internal import PealCore
+
+/// `experiment_sum` and `experiment_count`: what pruned messages contribute to their experiments.
+enum ExperimentSumTable {
+    static let columns: Columns = "users, messages, opens, squared_messages, products, squared_opens"
+
+    static func sums(_ row: inout RowReader) throws -> ExperimentSums {
+        var sums = ExperimentSums()
+        sums.users = try row.next()
+        sums.messages = try row.next()
+        sums.opens = try row.next()
+        sums.squaredMessages = try row.next()
+        sums.products = try row.next()
+        sums.squaredOpens = try row.next()
+        return sums
+    }
+
+    static func put(_ past: ExperimentFacts.Past, _ place: Place, startedAt: Timestamp, now: Timestamp) -> SQL {
+        let sums = past.sums
+        let changing: [ColumnValue] = [
+            ("users", sums.users), ("messages", sums.messages), ("opens", sums.opens),
+            ("squared_messages", sums.squaredMessages), ("products", sums.products),
+            ("squared_opens", sums.squaredOpens), ("pruned_at", now),
+        ]
+        return """
+            INSERT INTO experiment_sum \(row: [
+                "app": place.app, "campaign_id": place.campaign, "salt": place.salt, "arm": past.arm,
+                "day": past.day, "started_at": startedAt,
+            ], changing)
+            ON CONFLICT (app, campaign_id, salt, arm, day) DO UPDATE SET \(set: changing)
+            """
+    }
+
+    static func all(_ place: Place) -> SQL {
+        "SELECT day, arm, \(columns) FROM experiment_sum WHERE \(place.condition) ORDER BY day, arm"
+    }
+
+    /// The sums of an arm at the end of the last day that has some.
+    static func newest(_ arm: Arm, _ place: Place) -> SQL {
+        """
+        SELECT day, \(columns) FROM experiment_sum WHERE \(place.condition) AND arm = \(arm)
+        ORDER BY day DESC LIMIT 1
+        """
+    }
+
+    /// The salt and the beginning of the campaign's last experiment with sums.
+    static func last(_ campaign: String, app: AppKey) -> SQL {
+        """
+        SELECT salt, started_at FROM experiment_sum WHERE app = \(app) AND campaign_id = \(campaign)
+        ORDER BY started_at DESC LIMIT 1
+        """
+    }
+
+    static func count(_ name: String, _ arm: Arm, _ count: Int, _ place: Place, now: Timestamp) -> SQL {
+        """
+        INSERT INTO experiment_count \(row: [
+            "app": place.app, "campaign_id": place.campaign, "salt": place.salt, "arm": arm, "name": name,
+            "n": count, "pruned_at": now,
+        ])
+        ON CONFLICT (app, campaign_id, salt, arm, name)
+            DO UPDATE SET n = experiment_count.n + excluded.n, pruned_at = excluded.pruned_at
+        """
+    }
+
+    static func counts(_ place: Place) -> SQL {
+        "SELECT arm, name, n FROM experiment_count WHERE \(place.condition)"
+    }
+
+    /// One experiment of a campaign.
+    struct Place {
+        let app: AppKey
+        let campaign: String
+        let salt: String
+
+        fileprivate var condition: SQL {
+            "app = \(app) AND campaign_id = \(campaign) AND salt = \(salt)"
+        }
+    }
+
+    /// How `experiment_count` calls a way or a class of delays.
+    static func name(_ way: ExperimentFacts.Way) -> String { "way.\(way.rawValue)" }
+    static func name(delay index: Int) -> String { "delay.\(index)" }
+}
+
+extension StoreSession {
+    typealias ExperimentPlace = ExperimentSumTable.Place
+
+    /// Sums of pruned messages, in ascending order of day.
+    func pastSums(_ place: ExperimentPlace) throws -> [ExperimentFacts.Past] {
+        try connection.all(ExperimentSumTable.all(place)) { row in
+            ExperimentFacts.Past(
+                day: try row.next(), arm: try row.next(), sums: try ExperimentSumTable.sums(&row))
+        }
+    }
+
+    /// Adds ways and delays of pruned messages.
+    func addPastCounts(_ place: ExperimentPlace, to facts: inout ExperimentFacts) throws {
+        var counts: [Arm: [String: Int]] = [:]
+        try connection.query(ExperimentSumTable.counts(place)) { row in
+            let (arm, name): (Arm, String) = (try row.next(), try row.next())
+            counts[arm, default: [:]][name] = try row.next()
+        }
+        for (arm, counts) in counts {
+            for way in ExperimentFacts.Way.allCases {
+                guard let count = counts[ExperimentSumTable.name(way)] else { continue }
+                facts.deliveries.append(.init(arm: arm, way: way, messages: count))
+            }
+            for index in 0...ExperimentFacts.delayLimits.count {
+                guard let count = counts[ExperimentSumTable.name(delay: index)] else { continue }
+                facts.delays.append(.init(arm: arm, index: index, opens: count))
+            }
+        }
+    }
+
+    /// Adds a message that is about to be deleted to the totals of its users, and to the sums of its experiment.
+    /// - Returns: how many rows it changed.
+    func keepOutcomes(of id: MessageID, _ campaign: String, app: AppKey, now: Timestamp) throws -> Int {
+        guard let experiment = try runningExperiment(of: campaign, app: app) else { return 0 }
+        let place = ExperimentPlace(app: app, campaign: campaign, salt: experiment.salt)
+        for found in try deliveries(.message(id), app: app) {
+            try connection.post(
+                ExperimentSumTable.count(
+                    ExperimentSumTable.name(found.way), found.arm, found.messages, place, now: now))
+        }
+        for found in try delays(.message(id), app: app) {
+            try connection.post(
+                ExperimentSumTable.count(
+                    ExperimentSumTable.name(delay: found.index), found.arm, found.opens, place, now: now))
+        }
+        let outcomes = try connection.all(ExperimentTable.outcomes(of: id, app: app)) { row in
+            Outcome(
+                user: try row.next(), arm: try row.next(), day: try row.next(), opens: try row.next(),
+                former: (messages: try row.next(), opens: try row.next()))
+        }
+        try connection.execute(
+            outcomes.map {
+                ExperimentTable.count(messages: 1, opens: $0.opens, of: $0.user, campaign, app: app)
+            })
+        guard let day = outcomes.map(\.day).max() else { return 0 }
+        for arm in Arm.allCases {
+            let own = outcomes.filter { $0.arm == arm }
+            if !own.isEmpty {
+                try add(own, arm, day: day, place, startedAt: experiment.startedAt, now: now)
+            }
+        }
+        return outcomes.count
+    }
+
+    /// A user's part in a message of an experiment, and what is known of the user's messages that were pruned.
+    private struct Outcome {
+        let user: String
+        let arm: Arm
+        let day: Int64
+        let opens: Int64
+        let former: (messages: Int64, opens: Int64)
+    }
+
+    /// Messages are pruned approximately in the order of their days; an earlier one counts with the last day.
+    private func add(
+        _ outcomes: [Outcome], _ arm: Arm, day: Int64, _ place: ExperimentPlace, startedAt: Timestamp, now: Timestamp
+    ) throws {
+        let newest = try connection.first(ExperimentSumTable.newest(arm, place)) { row in
+            ExperimentFacts.Past(day: try row.next(), arm: arm, sums: try ExperimentSumTable.sums(&row))
+        }
+        var sums = newest?.sums ?? ExperimentSums()
+        for outcome in outcomes {
+            sums.remove(messages: outcome.former.messages, opens: outcome.former.opens)
+            sums.add(messages: outcome.former.messages + 1, opens: outcome.former.opens + outcome.opens)
+        }
+        let past = ExperimentFacts.Past(day: max(day, newest?.day ?? day), arm: arm, sums: sums)
+        try connection.execute(ExperimentSumTable.put(past, place, startedAt: startedAt, now: now))
+    }
+}
