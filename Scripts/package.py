@@ -23,6 +23,8 @@ PACKAGING = ROOT / "Packaging"
 PROGRAMS = ["peal", "peal-sim", "peal-lab"]
 # The laboratory is for development: it is in the tarball only.
 PACKAGED = ["peal", "peal-sim"]
+# For the package's control file; Debian's own variables name another one.
+MAINTAINER = f"{os.environ.get('DEBFULLNAME', 'The Peal authors')} <{os.environ.get('DEBEMAIL', 'peal@example.com')}>"
 SHELLS = {
     "bash": ("usr/share/bash-completion/completions", "{}"),
     "zsh": ("usr/share/zsh/vendor-completions", "_{}"),
@@ -72,79 +74,55 @@ def add_documents(programs, bin_folder, tree):
         page = manual_page(program_help(bin_folder / name), version())
         write(tree / f"usr/share/man/man1/{name}.1.gz", compressed(page))
         for shell, (folder, pattern) in SHELLS.items():
-            script = run(str(bin_folder / name), "--generate-completion-script", shell)
+            script = run(str(bin_folder / name), "--generate-completion-script", shell).removeprefix("#!/bin/bash\n")
             write(tree / folder / pattern.format(name), script)
 
 
-def libraries(programs, bin_folder):
-    """The Debian packages of the shared libraries; those of other origins are reported."""
-    packages, foreign = set(), set()
-    for name in programs:
-        for line in run("ldd", str(bin_folder / name)).splitlines():
-            match = re.search(r"=> (/\S+)", line)
-            if not match:
-                continue
-            path = match.group(1)
-            owner = ""
-            for candidate in (path, os.path.realpath(path), path.removeprefix("/usr")):
-                found = subprocess.run(["dpkg", "-S", candidate], text=True, capture_output=True)
-                if found.returncode == 0:
-                    owner = found.stdout.split(":")[0]
-                    break
-            # Only what the programs name themselves; the rest comes along.
-            packages.add(owner) if owner else foreign.add(path)
-    needed = set()
-    for name in programs:
-        dynamic = run("readelf", "--dynamic", str(bin_folder / name))
-        for library in re.findall(r"NEEDED.*\[(.+?)\]", dynamic):
-            found = subprocess.run(["dpkg", "-S", f"*/{library}"], text=True, capture_output=True)
-            if found.returncode == 0:
-                needed.add(found.stdout.split(":")[0])
-    if foreign:
-        print(f"package: {len(foreign)} libraries are of no package, such as {sorted(foreign)[0]}: "
-              "build with --static-swift-stdlib to distribute the result")
-    return sorted(packages & needed)
-
-
 def debian_package(programs, bin_folder, out):
-    tree = out / "deb"
-    shutil.rmtree(tree, ignore_errors=True)
+    """Builds the package with debhelper, from `Packaging/debian` and a tree with what it installs."""
+    build = out / "deb"
+    shutil.rmtree(build, ignore_errors=True)
+    shutil.copytree(PACKAGING / "debian", build / "debian")
+    control = build / "debian/control"
+    control.write_text(control.read_text().replace("@MAINTAINER@", MAINTAINER))
+    shutil.copy(PACKAGING / "peal.service", build / "debian/peal.service")
+    stamp = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(changed_at()))
+    write(build / "debian/changelog",
+          f"peal ({version()}) unstable; urgency=medium\n\n  * See https://keepachangelog.com and CHANGELOG.md.\n\n"
+          f" -- {MAINTAINER}  {stamp}\n")
+    tree = build / "tree"
     packaged = [name for name in programs if name in PACKAGED]
     for name in packaged:
         write(tree / "usr/bin" / name, (bin_folder / name).read_bytes(), 0o755)
     add_documents(packaged, bin_folder, tree)
-    write(tree / "lib/systemd/system/peal.service", (PACKAGING / "peal.service").read_text())
     write(tree / "etc/peal/peal.yaml", (PACKAGING / "peal.yaml").read_text())
-    doc = tree / "usr/share/doc/peal"
-    write(doc / "copyright", (PACKAGING / "debian/copyright").read_text())
-    stamp = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(changed_at()))
-    write(doc / "changelog.gz", compressed(
-        f"peal ({version()}) unstable; urgency=medium\n\n  * See https://keepachangelog.com and CHANGELOG.md.\n\n"
-        f" -- The Peal authors <peal@localhost>  {stamp}\n"))
     for file in sorted((PACKAGING / "monitoring").iterdir()):
-        write(doc / "examples" / file.name, file.read_text())
-    architecture = run("dpkg", "--print-architecture").strip()
-    files = [path for path in tree.rglob("*") if path.is_file()]
-    depends = ["adduser", "ca-certificates"] + libraries(packaged, bin_folder)
-    write(tree / "DEBIAN/control", "\n".join([
-        "Package: peal", f"Version: {version()}", "Section: net", "Priority: optional",
-        f"Architecture: {architecture}", "Maintainer: The Peal authors <peal@localhost>",
-        f"Installed-Size: {sum(path.stat().st_size for path in files) // 1024}",
-        f"Depends: {', '.join(depends)}",
-        "Description: self-hosted push notification server",
-        " Peal accepts messages over HTTP, keeps them in an embedded database or in",
-        " PostgreSQL, and delivers them to APNs, FCM, WNS, Web Push and MPNS.", ""]))
-    write(tree / "DEBIAN/conffiles", "/etc/peal/peal.yaml\n")
-    sums = [(hashlib.md5(path.read_bytes()).hexdigest(), path.relative_to(tree)) for path in sorted(files)]
-    write(tree / "DEBIAN/md5sums", "".join(f"{digest}  {path}\n" for digest, path in sums))
-    for script in ["postinst", "prerm", "postrm"]:
-        write(tree / "DEBIAN" / script, (PACKAGING / "debian" / script).read_text(), 0o755)
+        write(tree / "usr/share/doc/peal/examples" / file.name, file.read_text())
     for folder in [tree, *[path for path in tree.rglob("*") if path.is_dir()]]:
         folder.chmod(0o755)
-    target = out / f"peal_{version()}_{architecture}.deb"
-    run("dpkg-deb", "--build", "--root-owner-group", "-Zxz", str(tree), str(target))
-    shutil.rmtree(tree)
-    return target
+    report_foreign(packaged, bin_folder)
+    done = subprocess.run(
+        ["dpkg-buildpackage", "--build=binary", "--no-sign", "--no-check-builddeps"], cwd=build, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env={**os.environ, "DEB_BUILD_OPTIONS": "nostrip noautodbgsym nocheck"})
+    if done.returncode != 0:
+        sys.exit(f"package: {done.stdout[-3000:]}")
+    shutil.rmtree(build)
+    for suffix in ("buildinfo", "changes"):
+        for file in out.glob(f"peal_{version()}_*.{suffix}"):
+            file.unlink()
+    return next(out.glob(f"peal_{version()}_*.deb"))
+
+
+def report_foreign(programs, bin_folder):
+    """Names a shared library that no Debian package has."""
+    for name in programs:
+        for path in re.findall(r"=> (/\S+)", run("ldd", str(bin_folder / name))):
+            candidates = {path, os.path.realpath(path), path.removeprefix("/usr")}
+            if all(subprocess.run(["dpkg", "-S", each], capture_output=True).returncode for each in candidates):
+                print(f"package: {name} needs libraries of no package, such as {path}: build with "
+                      "--static-swift-stdlib to distribute the result")
+                return
 
 
 def changed_at():
@@ -191,10 +169,10 @@ def main():
     shutil.rmtree(stripped, ignore_errors=True)
     programs = copy_programs(options.folder.resolve(), stripped)
     made = [tarball(programs, stripped, out)]
-    if shutil.which("dpkg-deb"):
+    if shutil.which("dh"):
         made.append(debian_package(programs, stripped, out))
     else:
-        print("package: no dpkg-deb here, so there is no Debian package")
+        print("package: no debhelper here, so there is no Debian package")
     shutil.rmtree(stripped)
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in made)
     write(out / "SHA256SUMS", sums)

@@ -1,5 +1,6 @@
 package import Logging
 package import PealCore
+package import PealExperiments
 
 /// Everything that the API needs. The server creates it once.
 package struct APIServices: Sendable {
@@ -25,6 +26,7 @@ package struct APIServices: Sendable {
     let refusals: Refusals
     let usage: KeyUsage
     package let http: HTTPMetrics
+    package let experiments: ExperimentReports
     let bodies = BodyBudget()
     let parsing = ParsingTurns()
     let progressStreams = ProgressStreams()
@@ -66,6 +68,7 @@ package struct APIServices: Sendable {
         registrations = RegistrationQuota(perMinute: Limits.registrationsPerMinute, time: time)
         keyRing = KeyRing(store: store, hasher: hasher, time: time)
         receiptGatherer = ReceiptGatherer(store: store)
+        experiments = ExperimentReports(store: store, time: time)
     }
 
     package var addressRules: AddressRules { hosts.addresses }

@@ -76,7 +76,8 @@ struct PealCommand: AsyncParsableCommand {
                 subcommands: [
                     AppCommand.self, CredentialCommand.self, KeyCommand.self, DeviceCommand.self, TopicCommand.self,
                     UserCommand.self, SegmentCommand.self, AudienceCommand.self, ChannelCommand.self,
-                    MessageCommand.self, CampaignCommand.self, WebhookCommand.self, ImportCommand.self,
+                    MessageCommand.self, ScheduleCommand.self, CampaignCommand.self, WebhookCommand.self,
+                    ImportCommand.self,
                     ExportCommand.self, AuditCommand.self, AdminCommand.self, StatusCommand.self,
                 ]),
         ])

@@ -3,6 +3,7 @@ package import Hummingbird
 package import Logging
 internal import NIOCore
 package import PealCore
+package import PealExperiments
 
 /// The console: pages for people, under `/console/`. It receives requests from the server's front end and calls the
 /// same verbs as the API.
@@ -124,6 +125,7 @@ package struct ConsoleServices: Sendable {
     package let webhooks: WebhookVerbs
     package let routes: RouteVerbs
     package let campaigns: CampaignVerbs
+    package let experiments: ExperimentReports
     package let preview: MessagePreview
     /// The rules of the keys that may sign in, and that the console creates.
     package let keyRules: KeyRules
@@ -142,7 +144,8 @@ package struct ConsoleServices: Sendable {
     package init(
         store: any Store, door: any SignInDoor, apps: AppVerbs, messages: MessageVerbs, devices: DeviceVerbs,
         topics: TopicVerbs, keys: KeyVerbs, credentials: CredentialVerbs, webhooks: WebhookVerbs, routes: RouteVerbs,
-        campaigns: CampaignVerbs, preview: MessagePreview, keyRules: KeyRules, hasher: any KeyHasher,
+        campaigns: CampaignVerbs, experiments: ExperimentReports, preview: MessagePreview, keyRules: KeyRules,
+        hasher: any KeyHasher,
         firstAdmin: FirstAdmin, time: any TimeSource, randomness: any Randomness, options: ConsoleOptions,
         operations: any ConsoleOperations, addressRules: AddressRules, logger: Logger
     ) {
@@ -157,6 +160,7 @@ package struct ConsoleServices: Sendable {
         self.webhooks = webhooks
         self.routes = routes
         self.campaigns = campaigns
+        self.experiments = experiments
         self.preview = preview
         self.keyRules = keyRules
         self.hasher = hasher
@@ -208,11 +212,16 @@ package protocol ConsoleOperations: Sendable {
 
 /// One key of the configuration, as the operations page shows it.
 package struct ConfigurationLine: Sendable {
+    /// Where a value comes from.
+    package enum Origin: Sendable {
+        case commandLine, environment, file, fallback
+    }
+
     package let key: String
     package let value: String
-    package let origin: String
+    package let origin: Origin
 
-    package init(key: String, value: String, origin: String) {
+    package init(key: String, value: String, origin: Origin) {
         self.key = key
         self.value = value
         self.origin = origin

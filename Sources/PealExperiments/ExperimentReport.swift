@@ -3,6 +3,7 @@ package import PealMomentTraining
 
 /// The result of a campaign's experiment: the arms as they are now, the decision, and how the difference developed.
 package struct ExperimentReport: Sendable {
+    /// Without the users.
     package let facts: ExperimentFacts
     /// The share of users that are assigned to good moments.
     package let share: Double
@@ -31,52 +32,32 @@ package struct ExperimentReport: Sendable {
 
     private static let looksMax = 60
 
+    /// Reads each user's days once, in the order of days.
     package init(_ facts: ExperimentFacts, share: Double) {
-        self.facts = facts
         self.share = share
         var alarm = SampleRatioAlarm(share: share)
         var looks: [Look] = []
         var last: ArmComparison?
-        let lastPast = facts.past.last?.day ?? .min
-        for day in Self.days(facts) {
-            let sums = Self.sums(facts, until: day, lastPast: lastPast)
-            alarm.record(contextAware: Int(sums.aware.users), traditional: Int(sums.plain.users))
-            last = ArmComparison(contextAware: ArmTotals(sums.aware), traditional: ArmTotals(sums.plain))
+        var course = ExperimentCourse(facts)
+        for day in Self.days(course.days) {
+            course.advance(through: day)
+            let (aware, plain) = (course.sums(.contextAware), course.sums(.traditional))
+            alarm.record(contextAware: Int(aware.users), traditional: Int(plain.users))
+            last = ArmComparison(contextAware: ArmTotals(aware), traditional: ArmTotals(plain))
             if let last { looks.append(Self.look(last, day: day)) }
         }
-        let sums = Self.sums(facts, until: .max, lastPast: lastPast)
-        totals = [.contextAware: sums.aware, .traditional: sums.plain]
+        totals = [.contextAware: course.sums(.contextAware), .traditional: course.sums(.traditional)]
         comparison = last
         decision = last.map { ExperimentDecision($0, isRatioSound: !alarm.isRaised) } ?? .undecided
         self.alarm = alarm
         self.looks = looks
+        self.facts = facts.withoutUsers
     }
 
     /// The days at whose ends to look, the last one always.
-    private static func days(_ facts: ExperimentFacts) -> [Int64] {
-        let past = Set(facts.past.map(\.day))
-        let all = past.union(facts.users.flatMap { $0.days.map { max($0.number, past.max() ?? .min) } }).sorted()
+    private static func days(_ all: [Int64]) -> [Int64] {
         let step = max(1, (all.count + looksMax - 1) / looksMax)
         return all.enumerated().filter { (all.count - 1 - $0.offset).isMultiple(of: step) }.map(\.element)
-    }
-
-    /// The sums of both arms at the end of `day`. What is stored counts from the last day that has sums of pruned
-    /// messages, because these contain all pruned messages of a user. A user is one user in both.
-    private static func sums(
-        _ facts: ExperimentFacts, until day: Int64, lastPast: Int64
-    ) -> (aware: ExperimentSums, plain: ExperimentSums) {
-        var sums: [Arm: ExperimentSums] = [:]
-        for past in facts.past.prefix(while: { $0.day <= day }) { sums[past.arm] = past.sums }
-        for user in facts.users where day >= lastPast {
-            let (messages, opens) = user.days.prefix { $0.number <= day }.reduce(into: (0 as Int64, 0 as Int64)) {
-                $0.0 += Int64($1.messages)
-                $0.1 += Int64($1.opens)
-            }
-            sums[user.arm, default: .init()].remove(messages: user.prunedMessages, opens: user.prunedOpens)
-            sums[user.arm, default: .init()].add(
-                messages: user.prunedMessages + messages, opens: user.prunedOpens + opens)
-        }
-        return (sums[.contextAware] ?? .init(), sums[.traditional] ?? .init())
     }
 
     private static func look(_ comparison: ArmComparison, day: Int64) -> Look {

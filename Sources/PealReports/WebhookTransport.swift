@@ -6,6 +6,7 @@ internal import NIOPosix
 internal import NIOSSL
 package import PealCore
 package import PealNetwork
+internal import Synchronization
 
 /// Sends requests to receivers. Tests replace it.
 package protocol WebhookTransport: Sendable {
@@ -56,9 +57,11 @@ package final class CheckedTransport: WebhookTransport {
     /// - Parameters:
     ///   - caFile: PEM file with trust roots besides the system's; nil for none.
     ///   - group: runs the connections.
+    ///   - connectTimeout: for the connection and its TLS handshake together.
     /// - Throws: when the file contains no certificates.
     package init(
-        caFile: String?, group: any EventLoopGroup, time: any TimeSource, resolver: any HostResolver
+        caFile: String?, group: any EventLoopGroup, time: any TimeSource, resolver: any HostResolver,
+        connectTimeout: Duration = .seconds(Limits.connectTimeoutSeconds)
     ) throws {
         self.resolver = resolver
         self.time = time
@@ -70,7 +73,7 @@ package final class CheckedTransport: WebhookTransport {
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls, redirectConfiguration: .disallow,
             timeout: .init(
-                connect: .seconds(Limits.connectTimeoutSeconds), read: .seconds(Limits.webhookTimeoutSeconds)))
+                connect: TimeAmount(connectTimeout), read: .seconds(Limits.webhookTimeoutSeconds)))
         configuration.httpVersion = .http1Only
         // The courier retries.
         configuration.connectionPool.retryConnectionEstablishment = false
@@ -110,7 +113,8 @@ package final class CheckedTransport: WebhookTransport {
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = .POST
         for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }
-        outgoing.body = .bytes(request.body)
+        let body = WatchedBody(ByteBuffer(bytes: request.body))
+        outgoing.body = .stream(body, length: .known(Int64(request.body.count)))
         do {
             let response = try await client.execute(outgoing, timeout: .seconds(Limits.webhookTimeoutSeconds))
             await discardBody(response)
@@ -119,7 +123,7 @@ package final class CheckedTransport: WebhookTransport {
                 status: Int(response.status.code),
                 retryAfter: seconds.map { .seconds(min(max(0, $0), Limits.webhookRetrySecondsMax)) })
         } catch {
-            return .failed(Self.failure(error))
+            return .failed(Self.failure(error, wasConnected: body.isWanted))
         }
     }
 
@@ -138,17 +142,44 @@ package final class CheckedTransport: WebhookTransport {
         }
     }
 
-    private static func failure(_ error: any Error) -> WebhookFailure {
-        switch error {
-        case let error as HTTPClientError:
-            // A closed port must look like an open one that does not answer.
-            let unconnected: [HTTPClientError] = [.connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout]
-            if unconnected.contains(error) { return .noConnection }
-            return [.deadlineExceeded, .readTimeout].contains(error) ? .timeout : .connectionLost
-        case ChannelError.connectTimeout: return .noConnection
-        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: return .tlsFailed
-        case is NIOConnectionError, is IOError: return .noConnection
-        default: return .connectionLost
+    /// A closed port must look like an open one that is silent, closes, or speaks something else. Only a peer that proved
+    /// to be an HTTPS server gets another reason.
+    private static func failure(_ error: any Error, wasConnected: Bool) -> WebhookFailure {
+        if isUntrusted(error) { return .tlsFailed }
+        guard wasConnected else { return .noConnection }
+        guard let error = error as? HTTPClientError else { return .connectionLost }
+        return [.deadlineExceeded, .readTimeout].contains(error) ? .timeout : .connectionLost
+    }
+
+    /// Whether the peer showed a certificate that is not trusted or has another name.
+    private static func isUntrusted(_ error: any Error) -> Bool {
+        if let error = error as? NIOSSLExtraError { return error == .failedToValidateHostname }
+        // BoringSSL's errors have no public code.
+        return "\(error)".contains("CERTIFICATE_VERIFY_FAILED")
+    }
+}
+
+/// The body of a request. It is read when a connection is ready to send it.
+private struct WatchedBody: AsyncSequence, Sendable {
+    fileprivate final class Flag: Sendable { let isSet = Atomic(false) }
+
+    private let bytes: ByteBuffer
+    private let flag = Flag()
+
+    init(_ bytes: ByteBuffer) { self.bytes = bytes }
+
+    /// Whether a connection wanted it.
+    var isWanted: Bool { flag.isSet.load(ordering: .acquiring) }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate let flag: Flag
+        fileprivate var rest: ByteBuffer?
+
+        mutating func next() async -> ByteBuffer? {
+            flag.isSet.store(true, ordering: .releasing)
+            return rest.take()
         }
     }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(flag: flag, rest: bytes) }
 }

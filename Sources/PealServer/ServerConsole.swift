@@ -43,8 +43,15 @@ struct ServerConsoleOperations: ConsoleOperations {
     func readiness() async -> [(subsystem: String, failure: String?)] { await api.operations.readiness() }
 
     func configurationLines() -> [ConfigurationLine] {
-        configuration.values.map { key, value, isGiven in
-            ConfigurationLine(key: key.words, value: value ?? "", origin: isGiven ? "given" : "default")
+        configuration.values.map { key, value, origin in
+            let shown: ConfigurationLine.Origin =
+                switch origin {
+                case .commandLine: .commandLine
+                case .environment: .environment
+                case .file: .file
+                case .fallback: .fallback
+                }
+            return ConfigurationLine(key: key.words, value: value ?? "", origin: shown)
         }
     }
 
@@ -66,7 +73,8 @@ extension ConsoleServices {
             store: api.store, door: ConsoleDoor(signIn: SignIn(api), hasher: api.hasher), apps: api.apps,
             messages: api.messages,
             devices: api.devices, topics: api.topics, keys: api.keys, credentials: api.credentials,
-            webhooks: api.webhooks, routes: api.routes, campaigns: api.campaigns, preview: api.preview,
+            webhooks: api.webhooks, routes: api.routes, campaigns: api.campaigns, experiments: api.experiments,
+            preview: api.preview,
             keyRules: api.nativeKeyRules, hasher: api.hasher, firstAdmin: api.firstAdmin, time: api.time,
             randomness: api.randomness,
             options: ConsoleOptions(

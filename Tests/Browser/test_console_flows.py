@@ -109,6 +109,46 @@ def test_rows_work_without_scripts(visit, world):
     expect(page.get_by_text("3 devices")).to_be_visible()
 
 
+def test_compose_has_fields_for_single_platforms(admin, world):
+    app, _ = world.app("Platforms")
+    page = admin.page
+    admin.open(f"apps/{app}/compose?topics=news&title=Offer")
+    page.get_by_text("Fields for one platform").click()
+    page.get_by_label("Interruption level").select_option("passive")
+    page.get_by_label("iOS, more fields (JSON)").fill('{"pyload": {}}')
+    expect(page.locator("#check .notice")).to_contain_text("ios has no member pyload")
+    page.get_by_label("iOS, more fields (JSON)").fill('{"payload": {"aps": {"relevance-score": 0.5}}}')
+    expect(page.locator("#check pre").first).to_contain_text('"interruption-level":"passive"')
+    page.get_by_label("Web, more fields (JSON)").fill("{")
+    admin.shoot("compose-platforms")
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_role("alert")).to_contain_text("web must be a JSON object")
+    page.get_by_label("Web, more fields (JSON)").fill("")
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_text("Fields for one platform")).to_be_visible()
+    page.get_by_role("button", name="Send", exact=True).click()
+    page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
+    message = page.url.rsplit("/", 1)[1]
+    assert world.finished(app, message)["request"]["content"]["ios"] == {
+        "payload": {"aps": {"relevance-score": 0.5, "interruption-level": "passive"}}}
+    page.get_by_role("link", name="Duplicate").click()
+    expect(page.get_by_label("Interruption level")).to_have_value("passive")
+
+
+def test_the_overview_says_why_devices_got_nothing(admin, world):
+    app, _ = world.app("Reasons")
+    world.peal.post(f"/apps/{app}/devices:batch", {"devices": [
+        {"platform": "android", "address": f"token-{n}", "topics": ["news"]} for n in range(2)]})
+    message = world.peal.post(f"/apps/{app}/messages", {
+        "audience": {"topics": ["news"]}, "content": {"title": "Why"}})["id"]
+    world.finished(app, message)
+    admin.open(f"apps/{app}/")
+    row = admin.page.locator("#reasons tbody tr")
+    expect(row).to_contain_text("NoCredential")
+    expect(row).to_contain_text("2")
+    admin.shoot("overview-reasons")
+
+
 def test_local_time_rate_and_window(admin, world):
     app, _ = world.app("Times")
     page = admin.page
@@ -184,6 +224,11 @@ def test_the_rate_changes_while_a_message_is_sent(admin, world):
     expect(page.locator("[data-state=sending]")).to_be_visible(timeout=30_000)
     expect(page.get_by_text("left", exact=False).first).to_be_visible(timeout=30_000)
     expect(page.locator(".rate path")).to_be_visible(timeout=30_000)
+    # The numbers behind the line; the table stays open while the page changes.
+    page.locator("#pace summary").click()
+    rows = page.locator("#pace tbody tr")
+    expect(rows.nth(3)).to_be_visible(timeout=30_000)
+    assert re.fullmatch(r"\d+", rows.first.locator("td").last.inner_text().strip())
     admin.shoot("message-sending")
     page.get_by_label("At most, per second").fill("0")
     page.get_by_role("button", name="Change rate").click()

@@ -55,10 +55,12 @@ class Peal:
     but 2xx. `log` is the text that the program wrote so far. With `descriptors`, the program may open only so many files.
     """
 
-    def __init__(self, directory, environment=None, descriptors=None):
+    def __init__(self, directory, environment=None, descriptors=None, user=None):
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.descriptors = descriptors
+        # The number of the user that the program runs as, if not the one of the test.
+        self.user = user
         # Options of `peal serve`.
         self.arguments = []
         self.environment = {key: str(value) for key, value in (environment or {}).items()}
@@ -88,6 +90,8 @@ class Peal:
                 stderr=subprocess.STDOUT,
                 cwd=self.directory,
                 preexec_fn=self.limit_descriptors if self.descriptors else None,
+                user=self.user,
+                extra_groups=None if self.user is None else [],
             )
 
         def port():

@@ -2,19 +2,24 @@
 
 import json
 import os
+import pathlib
+import re
 import shutil
 import signal
 import socket
 import ssl
 import stat
 import subprocess
+import sys
+import tempfile
 import threading
 import urllib.parse
 import urllib.request
 
 import pytest
 from certificates import write_certificate
-from peal_server import OPENER, PROGRAM, Peal, Refused
+from peal_server import OPENER, PROGRAM, ROOT, Peal, Refused
+from promtool import promtool
 from waiting import wait_until
 
 
@@ -114,6 +119,38 @@ def test_a_backup_under_load_is_restored_paused_and_goes_on(sending, tmp_path):
 def certificate_of(server):
     address = urllib.parse.urlsplit(server.url)
     return ssl.get_server_certificate((address.hostname, address.port))
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="every other test already runs without root's rights")
+def test_a_server_without_the_rights_of_root_sends(simulate):
+    # Outside of the test's own folder, which only root may enter.
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="peal-user-", dir="/tmp"))
+    nobody = 65534
+    simulator = simulate()
+    shutil.copy(simulator.ca_file, folder / "ca.pem")
+    os.chown(folder, nobody, nobody)
+    (folder / "ca.pem").chmod(0o644)
+    urls = simulator.description
+    server = Peal(folder, {
+        "PEAL_PROVIDERS_APNS_PRODUCTION_URL": urls["apns_url"], "PEAL_PROVIDERS_CA_FILE": folder / "ca.pem",
+        "PEAL_PROVIDERS_FCM_URL": urls["fcm_url"],
+        "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": urllib.parse.urlsplit(urls["fcm_url"]).netloc,
+    }, user=nobody)
+    try:
+        app = server.app()
+        apns = urls["apns"]
+        server.put(f"/apps/{app}/credentials/apns/production", {
+            "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"],
+            "private_key": simulator.private_key, "bundle_id": apns["bundle_id"],
+        })
+        account = json.loads(pathlib.Path(urls["fcm"]["service_account_file"]).read_text())
+        server.put(f"/apps/{app}/credentials/fcm", {"service_account": account})
+        server.devices(app, [
+            {"platform": "ios", "address": "ab" * 32}, {"platform": "android", "address": "android-token"}])
+        assert server.wait(app, server.send(app))["counts"]["accepted"] == 2
+    finally:
+        server.stop()
+        shutil.rmtree(folder)
 
 
 def test_sighup_reloads_and_never_ends_the_process(tmp_path):
@@ -280,8 +317,21 @@ def test_the_metrics_are_clean(sending):
                  "process_resident_memory_bytes", "peal_store_bytes"]:
         assert f"\n{name}" in text, name
     assert f'app="{app}"' in text
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        pytest.skip("promtool is not installed")
-    done = subprocess.run([promtool, "check", "metrics"], input=text, text=True, capture_output=True)
+    done = promtool("check", "metrics", input=text)
     assert done.returncode == 0 and not done.stderr.strip(), done.stdout + done.stderr
+
+
+def test_every_alert_fires_when_its_cause_is_there():
+    checked = promtool("check", "rules", ROOT / "Packaging/monitoring/peal-alerts.yaml")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    tests = ROOT / "Tests/Clients/alerts_test.yaml"
+    alerts = re.findall(r"alert: (\w+)", (ROOT / "Packaging/monitoring/peal-alerts.yaml").read_text())
+    assert f"value: {len(alerts)}" in tests.read_text(), "the test must expect all alerts"
+    fired = promtool("test", "rules", tests.name, cwd=tests.parent)
+    assert fired.returncode == 0, fired.stdout + fired.stderr
+
+
+def test_the_dockerfile_has_no_findings():
+    hadolint = pathlib.Path(sys.executable).with_name("hadolint")
+    done = subprocess.run([hadolint, ROOT / "Packaging/docker/Dockerfile"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr

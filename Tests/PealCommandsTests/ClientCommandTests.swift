@@ -151,6 +151,17 @@ import Testing
                 ["message", "list", "--from", "2030-01-01T00:00:00Z", "--text", "ä"], "GET",
                 "apps/APP/messages?from=2030-01-01T00%3A00%3A00Z&text=%C3%A4&limit=200", ""
             ),
+            (["schedule", "list"], "GET", "apps/APP/messages?state=scheduled&limit=200", ""),
+            (
+                ["schedule", "list", "--campaign", "c"], "GET",
+                "apps/APP/messages?state=scheduled&campaign_id=c&limit=200", ""
+            ),
+            (["schedule", "show", "m"], "GET", "apps/APP/messages/m", ""),
+            (["schedule", "cancel", "m"], "POST", "apps/APP/messages/m/cancel", "{}"),
+            (
+                ["schedule", "update", "m", "--at", "2030-01-01T00:00:00Z"], "PATCH", "apps/APP/messages/m",
+                #"{"schedule":{"at":"2030-01-01T00:00:00Z"}}"#
+            ),
             (["campaign", "list"], "GET", "apps/APP/campaigns?limit=200", ""),
             (["campaign", "show", "a b"], "GET", "apps/APP/campaigns/a%20b", ""),
             (

@@ -18,11 +18,12 @@ struct CheckedTransportTests {
     private static let loopback: [UInt8] = [127, 0, 0, 1]
 
     private func send(
-        _ url: String, allowed: [String] = [], resolved: [[UInt8]], attempt: Int = 0
+        _ url: String, allowed: [String] = [], resolved: [[UInt8]], attempt: Int = 0,
+        connectTimeout: Duration = .seconds(Limits.connectTimeoutSeconds)
     ) async throws -> WebhookAnswer {
         let transport = try CheckedTransport(
             caFile: nil, group: MultiThreadedEventLoopGroup.singleton, time: ManualTime(),
-            resolver: Resolver(answers: resolved))
+            resolver: Resolver(answers: resolved), connectTimeout: connectTimeout)
         let target = try WebhookRules(allowedHosts: allowed).target(url)
         let webhook = Webhook(
             key: 1, app: 1, name: "w", url: url, kind: "events", authentication: .bearer(accessToken: "a"),
@@ -62,6 +63,30 @@ struct CheckedTransportTests {
     func refused() async throws {
         let answer = try await send("http://localhost:1/", allowed: ["localhost"], resolved: [Self.loopback])
         #expect(answer == .failed(.noConnection))
+    }
+
+    /// What listens on a port that is no HTTPS server.
+    enum Listener: CaseIterable { case silent, closing, banner, plainHTTP }
+
+    @Test("over TLS, a port with something else looks like one where nobody listens", arguments: Listener.allCases)
+    func indistinguishable(_ kind: Listener) async throws {
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                switch kind {
+                case .silent: return channel.eventLoop.makeSucceededVoidFuture()
+                case .closing: return channel.close()
+                case .banner: return channel.writeAndFlush(ByteBuffer(string: "SSH-2.0-OpenSSH_9.2\r\n"))
+                case .plainHTTP:
+                    return channel.writeAndFlush(ByteBuffer(string: "HTTP/1.1 400 Bad Request\r\n\r\n"))
+                        .flatMap { channel.close() }
+                }
+            }.bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(listener.localAddress?.port)
+        let answer = try await send(
+            "https://localhost:\(port)/", allowed: ["localhost"], resolved: [Self.loopback],
+            connectTimeout: .milliseconds(kind == .silent ? 300 : 10_000))
+        #expect(answer == .failed(.noConnection))
+        try await listener.close()
     }
 
     @Test("a connection goes to the address that was checked, with the name in its headers")

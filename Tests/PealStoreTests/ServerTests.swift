@@ -19,6 +19,10 @@ struct ServerTests {
         #expect(try await note("a") == 2)
         fixture.time.advance(by: .seconds(15))
         #expect(try await note("c") == 2, "b was not seen for 30 s")
+        let seen = try await fixture.store.read { [now = fixture.now] in
+            try $0.servers(seenSince: now - .seconds(20)).map(\.name)
+        }
+        #expect(seen == ["a", "c"])
         try await fixture.store.write(.control) { try $0.removeServer("a") }
         #expect(try await note("c") == 1)
     }

@@ -50,6 +50,8 @@ extension LineRule {
                     "callers share one token request, and event loops that start one cannot await it",
                 "Sources/PealProviders/APNs/ProviderTokens.swift":
                     "event loops that start an agreement cannot await it",
+                "Sources/PealExperiments/ExperimentReports.swift":
+                    "all who wait share one evaluation, which goes on when the first of them leaves",
                 "Sources/PealServer/Reload.swift": "a reload does not wait for what is on the wire",
                 "SDK/Sources/PealExtension/PealNotificationService.swift":
                     "the system calls the extension without awaiting it",

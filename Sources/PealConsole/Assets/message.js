@@ -3,34 +3,52 @@
 import { localizeTimes } from "./console.js";
 
 const live = document.getElementById("live");
+const pace = document.getElementById("pace");
 const rates = [];
+const ratesMax = 120;
 let last = null;
+
+const language = document.documentElement.lang;
+const number = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
+const clock = new Intl.DateTimeFormat(language, { timeStyle: "medium" });
 
 /** Devices per second, from the difference to the state before. */
 function measure() {
   const card = live.querySelector(".progress");
   const now = { at: performance.now(), settled: Number(card.dataset.settled) };
-  if (last && now.at - last.at > 100) {
-    rates.push(Math.max(0, (now.settled - last.settled) / ((now.at - last.at) / 1000)));
-    if (rates.length > 120) rates.shift();
+  const seconds = last ? (now.at - last.at) / 1000 : 0;
+  if (seconds > 0.1) {
+    rates.push({ at: new Date(), value: Math.max(0, (now.settled - last.settled) / seconds) });
+    if (rates.length > ratesMax) rates.shift();
+    addRow(rates.at(-1));
   }
   last = now;
-  if (rates.length < 2) return;
-  draw(card);
+  if (rates.length > 1) draw();
 }
 
-function draw(card) {
-  const top = Math.max(...rates, 1);
-  const points = rates.map((rate, index) => [(index / (rates.length - 1)) * 300, 38 - (rate / top) * 36]);
+function addRow({ at, value }) {
+  const row = document.createElement("tr");
+  const titles = [...pace.querySelectorAll("th")].map((title) => title.textContent);
+  for (const [index, text] of [clock.format(at), number.format(value)].entries()) {
+    const cell = row.insertCell();
+    cell.dataset.label = titles[index];
+    cell.className = index ? "num" : "";
+    cell.textContent = text;
+  }
+  const body = pace.querySelector("tbody");
+  body.prepend(row);
+  if (body.rows.length > ratesMax) body.deleteRow(-1);
+}
+
+function draw() {
+  const top = Math.max(...rates.map((rate) => rate.value), 1);
+  const points = rates.map((rate, index) => [(index / (rates.length - 1)) * 300, 38 - (rate.value / top) * 36]);
   const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
   path.setAttribute("d", points.map(([x, y], index) => `${index ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join(""));
-  const chart = card.querySelector(".rate");
-  chart.replaceChildren(path);
-  chart.removeAttribute("hidden");
-  const label = card.querySelector(".rate-text");
-  const number = new Intl.NumberFormat(document.documentElement.lang, { maximumFractionDigits: 0 });
-  label.textContent = label.dataset.text.replace("{}", number.format(rates.at(-1)));
-  label.hidden = false;
+  pace.querySelector(".rate").replaceChildren(path);
+  const label = pace.querySelector("figcaption");
+  label.textContent = label.dataset.text.replace("{}", number.format(rates.at(-1).value));
+  pace.hidden = false;
 }
 
 function show(html) {

@@ -23,10 +23,11 @@ enum AppPage {
         let items = try await visit.services.routes.list(app: app.key, now: visit.now)
         let messages = try await MessagePages.summaries(visit, MessageFilter(), before: nil, limit: 6)
         page.body = """
-            \(Attention.list(visit, attention(visit, app, records)))
+            \(Attention.list(visit, try await AppTrouble.attention(visit, app, records, items)))
             \(HTML.when(records.isEmpty || messages.isEmpty, steps(visit, records, hasDevice, hasSent: !messages.isEmpty)))
             \(try await traffic(visit, app))
-            <section><h2>\(texts[.ways])</h2>\(ways(visit, items))</section>
+            \(try await AppTrouble.reasons(visit, app, from: visit.now - .seconds(hoursShown * 3600)))
+            <section id="routes"><h2>\(texts[.ways])</h2>\(ways(visit, items))</section>
             <section><div class="row"><h2>\(texts[.recentMessages])</h2>\
             <a href="\(visit.link("messages"))">\(texts[.allMessages])</a></div>\
             \(MessagePages.table(visit, Array(messages.prefix(5))))</section>
@@ -62,13 +63,6 @@ enum AppPage {
             """
     }
 
-    private static func attention(_ visit: PageCall, _ app: App, _ records: [CredentialRecord]) -> [HTML] {
-        records.filter { record in
-            if case .stopped = record.health { return true }
-            return record.warning(at: visit.now) != nil
-        }.map { Attention.item(visit, $0, app: nil, id: app.id) }
-    }
-
     private static func ways(_ visit: PageCall, _ items: [RouteVerbs.Item]) -> HTML {
         let texts = visit.texts
         guard !items.isEmpty else { return "<p class=\"none\">\(texts[.noWays])</p>" }
@@ -76,10 +70,9 @@ enum AppPage {
             caption: texts[.ways],
             columns: [texts[.network], texts[.state], texts[.pending], texts[.oldest]], numbers: [2])
         for item in items {
-            let environment = item.provider.hasEnvironments ? " \(item.environment.rawValue)" : ""
             let tone = item.state == .open ? "good" : item.state == .stopped ? "bad" : "warn"
             table.rows.append([
-                "\(item.provider.network.title)\(environment)",
+                "\(texts.route(item))",
                 "\(visit.badge(texts.way(item.state), tone)) \(HTML.with(item.reason) { "<code>\($0)</code>" })",
                 visit.number(item.load.pending), visit.time(item.load.oldestAt),
             ])

@@ -42,16 +42,13 @@ enum CampaignPages {
         let id = visit.parameter("id")
         let app = try visit.app
         let report = try await visit.services.campaigns.report(id, app: app.key)
-        let (facts, model) = try await visit.services.store.read(.heavy) { store in
+        let experiment = try await visit.services.experiments.report(id, of: app)
+        let model = try await visit.services.store.read { store in
             (
-                try store.experiment(app: app.key, campaign: id, now: visit.now),
-                (
-                    learning: try store.learning(app: app.key, campaign: id),
-                    release: try store.modelRelease(app: app.key, campaign: id, version: nil)
-                )
+                learning: try store.learning(app: app.key, campaign: id),
+                release: try store.modelRelease(app: app.key, campaign: id, version: nil)
             )
         }
-        let experiment = facts.map { ExperimentReport($0, share: app.settings[.experimentShare]) }
         let messages = try await MessagePages.summaries(visit, MessageFilter(campaignID: id), before: nil, limit: 20)
         var page = Page(visit, id, .campaigns)
         page.trail = [(texts[.campaigns], visit.link("campaigns"))]

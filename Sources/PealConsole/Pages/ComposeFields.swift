@@ -39,17 +39,23 @@ struct ComposeFields: Sendable {
         <section class="card"><h2>\(texts[.content])</h2>
         \(field("title", .title, more: " maxlength=\"1000\""))
         \(field("body", .body, .area(rows: 3)))
-        <details\(if: isOpen(["locale_2", "locale_3", "locale_4", "default_locale"]), " open")>\
+        <details\(if: isOpen((2...form.translationCount).map { "locale_\($0)" } + ["default_locale"]), " open")>\
         <summary>\(texts[.translations])</summary>
         \(field("default_locale", .defaultLocale, hint: .defaultLocaleHint))
-        \(HTML.each(2...ComposeForm.translationsMax, translation))
+        \(HTML.each(2...form.translationCount, translation))
         </details>
-        <details\(if: isOpen(["subtitle", "image_url", "data", "badge", "sound"]), " open")><summary>\(texts[.moreContent])</summary>
+        <details\(if: isOpen(["subtitle", "image_url", "data", "badge", "sound", "thread_id", "category"]), " open")><summary>\(texts[.moreContent])</summary>
         \(field("subtitle", .subtitle))
         \(field("image_url", .image, hint: .imageHint))
         \(field("data", .data, .area(rows: 3), hint: .dataHint, more: " spellcheck=\"false\" class=\"code\""))
         \(field("badge", .badge, more: " inputmode=\"numeric\""))
         \(field("sound", .sound))
+        \(field("thread_id", .threadID, hint: .threadIDHint))
+        \(field("category", .category, hint: .categoryHint))
+        </details>
+        <details\(if: isOpen(ComposePlatforms.fieldNames), " open")><summary>\(texts[.platformFields])</summary>
+        <p class="hint">\(texts[.platformFieldsHint])</p>
+        \(HTML.each(Platform.addressable, platformFields))
         </details></section>
         <section class="card"><h2>\(texts[.delivery])</h2>
         \(field("at", .sendAt, .moment, hint: .sendAtHint))
@@ -62,12 +68,14 @@ struct ComposeFields: Sendable {
         \(field("method", .windowMethod, .choice([("ab_test", texts[.methodExperiment]), ("context_aware", texts[.methodAware]), ("traditional", texts[.methodTraditional])])))
         \(field("unreachable", .unreachable, .choice([("deadline", texts[.unreachableDeadline]), ("best_hour", texts[.unreachableBestHour]), ("now", texts[.unreachableNow])]), hint: .unreachableHint))
         </details>
-        <details\(if: isOpen(["campaign_id", "priority", "collapse_key", "ttl_hours"]), " open")>\
+        <details\(if: isOpen(["campaign_id", "priority", "collapse_key", "ttl_hours", "background", "environment"]), " open")>\
         <summary>\(texts[.moreDelivery])</summary>
         \(field("campaign_id", .campaign, hint: .campaignHint))
         \(field("priority", .priority, .choice([("", "–"), ("high", texts[.high]), ("normal", texts[.normal]), ("low", texts[.low])])))
         \(field("ttl_hours", .lifetimeHours, more: " inputmode=\"numeric\""))
         \(field("collapse_key", .collapseKey, hint: .collapseKeyHint))
+        \(field("background", .background, .check, hint: .backgroundHint))
+        \(field("environment", .environment, .choice([("", "–"), ("production", "production"), ("sandbox", "sandbox")]), hint: .environmentHint))
         </details></section>
         """
     }
@@ -122,6 +130,23 @@ struct ComposeFields: Sendable {
                 \(if: chosen.contains(platform.rawValue), " checked")> \(texts.platform(platform))</label>
                 """
             })</div></fieldset>
+            """
+    }
+
+    private func platformFields(_ platform: Platform) -> HTML {
+        let own = ComposePlatforms.shortcuts.filter { $0.platform == platform }
+        let json = Field(
+            name: platform.rawValue, label: texts(.platformObject, texts.platform(platform)), kind: .area(rows: 2),
+            value: form.form.raw(platform.rawValue),
+            error: error?.field == platform.rawValue ? error?.message : nil,
+            more: " spellcheck=\"false\" class=\"code\" placeholder=\"\(ComposePlatforms.example(platform))\"")
+        return """
+            <fieldset class="translation"><legend>\(texts.platform(platform))</legend>
+            \(HTML.each(own) { shortcut in
+                shortcut.choices.isEmpty
+                    ? field(shortcut.name, shortcut.label)
+                    : field(shortcut.name, shortcut.label, .choice(([""] + shortcut.choices).map { ($0, $0.isEmpty ? "–" : $0) }))
+            })\(json.html)</fieldset>
             """
     }
 

@@ -5,12 +5,19 @@ internal import PealCore
 struct ComposeForm: Sendable {
     let form: Form
 
-    /// How many languages a message may have here; the API accepts more.
-    static let translationsMax = 4
+    /// How many translations have fields: those that are filled in and one more, but at least three.
+    var translationCount: Int {
+        let filled = (2...Limits.localesPerMessageMax).last { form["locale_\($0)"] != nil } ?? 1
+        return min(max(4, filled + 1), Limits.localesPerMessageMax)
+    }
 
     init(_ form: Form) { self.form = form }
 
-    var hasContent: Bool { form["title"] != nil || form["body"] != nil || form["data"] != nil }
+    var hasContent: Bool {
+        (["title", "body", "data"] + ComposePlatforms.fieldNames).contains { form[$0] != nil }
+    }
+
+    var platforms: ComposePlatforms { ComposePlatforms(form) }
 
     /// For the audience only.
     var environment: Environment? { form["environment"].flatMap { Environment(alias: $0) } }
@@ -147,6 +154,7 @@ struct ComposeForm: Sendable {
         options.collapseKey = form["collapse_key"]
         options.environment = environment
         options.isTransactional = form.isSet("transactional")
+        options.isBackground = form.isSet("background")
         options.ratePerSecond = try rate()
         options.unreachable = form["unreachable"].flatMap { MessageOptions.Unreachable(rawValue: $0) } ?? .deadline
         if let text = form["ttl_hours"] {
@@ -190,11 +198,14 @@ struct ComposeForm: Sendable {
             content.badge = badge
         }
         content.sound = form["sound"]
+        content.threadID = form["thread_id"]
+        content.category = form["category"]
+        content.platforms = try platforms.contents()
         return content
     }
 
     /// The numbers of the translations that have a locale.
-    private var translations: [Int] { (2...Self.translationsMax).filter { form["locale_\($0)"] != nil } }
+    private var translations: [Int] { (2...Limits.localesPerMessageMax).filter { form["locale_\($0)"] != nil } }
 
     private func defaultLocale() throws(PealError) -> String { try Self.locale(form["default_locale"] ?? "en") }
 

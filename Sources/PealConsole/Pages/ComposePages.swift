@@ -4,7 +4,8 @@ internal import PealCore
 enum ComposePages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "compose", .send) { visit in
-            try await editor(visit, ComposeForm(try await start(visit)), error: nil).answer()
+            let start = try await start(visit)
+            return try await editor(visit, ComposeForm(start.form), leftOut: start.leftOut, error: nil).answer()
         },
         .app(.post, "compose", .send, submit),
         .app(.post, "compose/check", .send, check),
@@ -14,14 +15,15 @@ enum ComposePages {
     static let typedCountMin = 10_000
 
     /// The fields of a new message: empty, or those of the draft, the template or the message to duplicate.
-    private static func start(_ visit: PageCall) async throws -> Form {
-        if let form = try await SavedMessagePages.form(visit) { return form }
-        guard let id = visit.query["from"].flatMap({ MessageID($0) }) else {
-            return visit.query
-        }
+    /// `leftOut` has the members of that message which Compose has no field for.
+    private static func start(_ visit: PageCall) async throws -> (form: Form, leftOut: [String]) {
+        if let saved = try await SavedMessagePages.form(visit) { return saved }
+        guard let id = visit.query["from"].flatMap({ MessageID($0) }) else { return (visit.query, []) }
         let app = try visit.app.key
-        let draft = try await visit.services.store.read { try $0.draft(app: app, id: id) }
-        return draft.map { ComposeForm.form(of: $0) } ?? Form()
+        guard let draft = try await visit.services.store.read({ try $0.draft(app: app, id: id) }) else {
+            return (Form(), [])
+        }
+        return (ComposeForm.form(of: draft), ComposeForm.leftOut(of: draft))
     }
 
     @Sendable private static func submit(_ visit: PageCall) async throws -> ConsoleAnswer {
@@ -50,7 +52,9 @@ enum ComposePages {
 
     // MARK: Write
 
-    private static func editor(_ visit: PageCall, _ form: ComposeForm, error: PealError?) async throws -> Page {
+    private static func editor(
+        _ visit: PageCall, _ form: ComposeForm, leftOut: [String] = [], error: PealError?
+    ) async throws -> Page {
         let texts = visit.texts
         let app = try visit.app
         let (topics, segments) = try await visit.services.store.read { store in
@@ -67,6 +71,7 @@ enum ComposePages {
         page.actions = "<a class=\"button\" href=\"\(visit.link("drafts"))\">\(texts[.draftsAndTemplates])</a>"
         page.body = """
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
+            \(HTML.when(!leftOut.isEmpty, "<p class=\"notice warn\">\(texts(.leftOut, leftOut.joined(separator: ", ")))</p>"))
             <form method="post" action="\(visit.link("compose"))" class="compose" id="compose" \
             data-check="\(visit.link("compose", "check"))">\(visit.formStart)\
             <button class="hidden" name="step" value="review" tabindex="-1" aria-hidden="true">\(texts[.review])</button>
@@ -95,10 +100,12 @@ enum ComposePages {
             let count = try await ComposeCheck.count(visit, try form.audience(), form.environment, isExact: false)
             let counted: HTML =
                 "<p class=\"count\" data-count>\(count.map { texts.devices($0) } ?? texts[.nobodyYet])</p>"
-            guard form.hasContent, let draft = try? draft(visit, form.withAnybody()) else {
-                return counted + "<p class=\"hint\">\(texts[.previewHint])</p>"
+            guard form.hasContent else { return counted + "<p class=\"hint\">\(texts[.previewHint])</p>" }
+            do {
+                return counted + (try await ComposeCheck.previews(visit, try draft(visit, form.withAnybody())))
+            } catch let error as PealError where error.field != nil {
+                return counted + "<p class=\"notice warn\">\(error.message)</p>"
             }
-            return counted + (try await ComposeCheck.previews(visit, draft))
         } catch let error as PealError {
             return "<p class=\"notice bad\">\(error.message)</p>"
         } catch {
@@ -119,6 +126,8 @@ enum ComposePages {
         facts.add(texts[.audience], "<strong>\(texts.devices(count))</strong><br>\(texts.audience(draft.audience))")
         facts.add(texts[.title], texts.shown(draft.content.title))
         facts.add(texts[.body], texts.shown(draft.content.body))
+        let own = try form.platforms.objects().map { texts.platform($0.platform) }
+        facts.add(texts[.platformFields], text: own.joined(separator: ", "))
         facts.add(texts[.starts], draft.startAt.map { visit.time($0) } ?? "\(texts[.atOnce])")
         if draft.options.recipientsTime != nil { facts.add(texts[.timeZone], text: texts[.recipientsTime]) }
         if let window = draft.window {
@@ -239,7 +248,8 @@ enum ComposeCheck {
         do throws(ContentRefusal) {
             try visit.services.preview.check(draft, app: app, records)
         } catch {
-            throw error.error { $0.description }
+            guard let platform = error.field.platform?.rawValue else { throw error.error { $0.description } }
+            throw PealError(error.code, "\(error.field): \(error.message)", field: platform)
         }
     }
 

@@ -48,6 +48,9 @@ extension ComposeForm {
         if !content.data.isEmpty { members["data"] = .object(content.data) }
         members["badge"] = content.badge.map { .integer($0) }
         members["sound"] = content.sound.map(JSON.string)
+        members["thread_id"] = content.threadID.map(JSON.string)
+        members["category"] = content.category.map(JSON.string)
+        for (platform, object) in try platforms.objects() { members[platform.rawValue] = .object(object) }
         return members
     }
 
@@ -58,6 +61,7 @@ extension ComposeForm {
         if case .seconds(let seconds) = options.life { members["ttl_seconds"] = .integer(seconds) }
         members["collapse_key"] = options.collapseKey.map(JSON.string)
         members["environment"] = options.environment.map { .string($0.rawValue) }
+        if options.isBackground { members["background"] = true }
         if options.isTransactional { members["transactional"] = true }
         members["rate_per_second"] = options.ratePerSecond.map { .integer($0) }
         if options.unreachable != .deadline { members["unreachable"] = .string(options.unreachable.rawValue) }
@@ -112,6 +116,14 @@ extension ComposeForm {
         }
         writer.set("image_url", draft.content.imageURL)
         if !draft.content.data.isEmpty { writer.set("data", JSON.object(draft.content.data).text) }
+        writer.set("badge", draft.content.badge.map { String($0) })
+        writer.set("sound", draft.content.sound)
+        writer.set("thread_id", draft.content.threadID)
+        writer.set("category", draft.content.category)
+        for platform in Platform.addressable {
+            guard let own = draft.content.platforms[platform] else { continue }
+            writer.write(platform, ComposePlatforms.object(of: own))
+        }
         writer.set("topics", draft.audience.topics.joined(separator: ", "))
         writer.set("not_topics", draft.audience.excludedTopics.joined(separator: ", "))
         writer.set("users", draft.audience.users.joined(separator: "\n"))
@@ -121,7 +133,51 @@ extension ComposeForm {
         writer.set("campaign_id", draft.campaignID)
         writer.set("priority", draft.options.priority?.rawValue)
         writer.set("collapse_key", draft.options.collapseKey)
+        writer.set("background", draft.options.isBackground ? "1" : nil)
+        writer.set("environment", draft.options.environment?.rawValue)
+        for platform in (draft.audience.platforms ?? []).sorted(by: { $0.rawValue < $1.rawValue }) {
+            writer.add("platforms", platform.rawValue)
+        }
         return writer.form
+    }
+}
+
+/// What Compose has no field for.
+extension ComposeForm {
+    private static let members: [(object: String, names: Set<String>)] = [
+        ("audience", ["all", "devices", "users", "topics", "not_topics", "platforms", "where"]),
+        (
+            "content",
+            Set(
+                [
+                    "title", "subtitle", "body", "default_locale", "image_url", "data", "badge", "sound", "thread_id",
+                    "category",
+                ] + Platform.addressable.map(\.rawValue))
+        ),
+        (
+            "options",
+            [
+                "priority", "ttl_seconds", "collapse_key", "environment", "background", "transactional",
+                "rate_per_second", "unreachable",
+            ]
+        ),
+    ]
+
+    /// The same of a message, whose source is a request of the native API.
+    static func leftOut(of draft: MessageDraft) -> [String] {
+        guard draft.dialect == "native", let request = draft.source.flatMap({ try? JSONParser.parse($0) }) else {
+            return []
+        }
+        return leftOut(of: request)
+    }
+
+    /// The members of a request that are lost when it is opened here, such as `audience.addresses`.
+    static func leftOut(of request: JSON) -> [String] {
+        members.flatMap { object, names in
+            (request[object]?.objectValue?.pairs ?? JSON.Members().pairs).compactMap { name, value in
+                names.contains(name) || value.isNull || value == false ? nil : "\(object).\(name)"
+            }
+        }
     }
 }
 
@@ -143,7 +199,7 @@ private struct FormWriter {
         set(name, plain)
         guard !texts.isEmpty else { return }
         set("default_locale", own)
-        let others = texts.keys.filter { $0 != own }.sorted().prefix(ComposeForm.translationsMax - 1)
+        let others = texts.keys.filter { $0 != own }.sorted().prefix(Limits.localesPerMessageMax - 1)
         for locale in others {
             let number = number(of: locale)
             set("locale_\(number)", locale)
@@ -153,9 +209,9 @@ private struct FormWriter {
 
     /// The number of a translation: the one that it already has, or the first free one.
     private func number(of locale: String) -> Int {
-        let numbers = 2...ComposeForm.translationsMax
+        let numbers = 2...Limits.localesPerMessageMax
         return numbers.first { form["locale_\($0)"] == locale } ?? numbers.first { form["locale_\($0)"] == nil }
-            ?? ComposeForm.translationsMax
+            ?? Limits.localesPerMessageMax
     }
 
     mutating func write(content: JSON?) {
@@ -172,9 +228,17 @@ private struct FormWriter {
         }
         set("image_url", content["image_url"])
         if let data = content["data"]?.objectValue, !data.isEmpty { set("data", JSON.object(data).text) }
-        set("badge", content["badge"])
-        set("sound", content["sound"])
+        for name in ["badge", "sound", "thread_id", "category"] { set(name, content[name]) }
+        for platform in Platform.addressable {
+            if let object = content[platform.rawValue]?.objectValue { write(platform, object) }
+        }
     }
+
+    mutating func write(_ platform: Platform, _ object: JSON.Members) {
+        for field in ComposePlatforms.fields(of: platform, object) { set(field.name, field.value) }
+    }
+
+    mutating func add(_ name: String, _ value: String) { form = form.adding(name, value) }
 
     mutating func write(audience: JSON?) {
         guard let audience else { return }
@@ -184,7 +248,7 @@ private struct FormWriter {
             set(name, items.joined(separator: separator))
         }
         for platform in audience["platforms"]?.arrayValue ?? [] {
-            form = form.adding("platforms", platform.stringValue ?? "")
+            add("platforms", platform.stringValue ?? "")
         }
         write(condition: audience["where"].flatMap { Condition(stored: $0) })
     }
@@ -197,7 +261,9 @@ private struct FormWriter {
 
     mutating func write(options: JSON?) {
         guard let options else { return }
-        for name in ["priority", "collapse_key", "environment", "transactional", "rate_per_second", "unreachable"] {
+        for name in [
+            "priority", "collapse_key", "environment", "background", "transactional", "rate_per_second", "unreachable",
+        ] {
             set(name, options[name])
         }
         if let seconds = options["ttl_seconds"]?.integerValue { set("ttl_hours", String((seconds + 3599) / 3600)) }

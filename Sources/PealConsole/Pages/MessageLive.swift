@@ -25,13 +25,24 @@ enum MessageLive {
             \(HTML.with(remaining(visit, report)) { "<span class=\"remaining\">\($0)</span>" })</p></div>
             \(visit.outcomes(total))
             \(figures(visit, total, report))
-            <svg class="rate" viewBox="0 0 300 40" preserveAspectRatio="none" role="img" aria-label="\(texts[.rate])" hidden></svg>
-            <p class="hint rate-text" hidden data-text="\(texts[.ratePerSecond])"></p>
             </section>
             <div class="columns">
             <section><h2>\(texts[.reasons])</h2>\(reasons(visit, total, samples))</section>
             <section><h2>\(texts[.platforms])</h2>\(platforms(visit, report))</section>
             </div>
+            """
+    }
+
+    /// How fast it is sent, drawn by the page's script as it happens. It is not part of the fragment, so that its table
+    /// stays open.
+    static func pace(_ visit: PageCall) -> HTML {
+        let texts = visit.texts
+        let table = ListTable(caption: texts[.rate], columns: [texts[.at], texts[.rate]], numbers: [1])
+        return """
+            <section class="card" id="pace" hidden><h2>\(texts[.rate])</h2><figure class="chart">
+            <svg class="rate" viewBox="0 0 300 40" preserveAspectRatio="none" role="img" aria-label="\(texts[.rate])"></svg>
+            <figcaption class="hint" data-text="\(texts[.ratePerSecond])"></figcaption>
+            <details><summary>\(texts[.asTable])</summary>\(table.html)</details></figure></section>
             """
     }
 

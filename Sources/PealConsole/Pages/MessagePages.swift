@@ -113,6 +113,7 @@ enum MessagePages {
             <div id="live" class="stack"\(if: isLive, " data-events=\"\(visit.link("messages", id.description, "events"))\"")>
             \(MessageLive.fragment(visit, report, samples: try await MessageLive.samples(visit, report)))
             </div>
+            \(HTML.when(isLive, MessageLive.pace(visit)))
             \(rate(visit, report.message, draft, error))
             <div class="columns">
             <section><h2>\(texts[.content])</h2>\(draft.map { content(visit, $0) } ?? .empty)</section>

@@ -1,8 +1,11 @@
 internal import PealCore
 
-/// The server: version, subsystems, store, configuration; and signing out everywhere. For the admin.
+/// The server: version, subsystems, servers on its database, store, configuration; and signing out everywhere. For the admin.
 enum OperationsPage {
     static let routes: [ConsoleRoute] = [ConsoleRoute(.get, "operations", .admin, show)]
+
+    /// For how long a server is listed after it was last seen.
+    private static let serverSeconds: Int64 = 600
 
     @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
@@ -11,8 +14,13 @@ enum OperationsPage {
         var page = Page(visit, texts[.operations], .operations)
         var facts = FactList()
         facts.add(texts[.version], text: visit.services.options.version)
-        if let bytes = operations.storeBytes() { facts.add(texts[.storeSize], text: megabytes(bytes, texts)) }
+        let (size, servers) = try await visit.services.store.read { store in
+            (try store.size().map(Int64.init), try store.servers(seenSince: visit.now - .seconds(serverSeconds)))
+        }
+        if let bytes = operations.storeBytes() ?? size { facts.add(texts[.storeSize], text: megabytes(bytes, texts)) }
         facts.add(texts[.serverTime], visit.time(visit.now))
+        var nodes = ListTable(caption: texts[.servers], columns: [texts[.name], texts[.lastSeen]])
+        nodes.rows = servers.map { ["<code>\($0.name)</code>", visit.time($0.seenAt)] }
         var table = ListTable(caption: texts[.subsystems], columns: [texts[.name], texts[.state]])
         table.rows = subsystems.map { name, failure in
             [
@@ -23,11 +31,12 @@ enum OperationsPage {
         var settings = ListTable(
             caption: texts[.configuration], columns: [texts[.key], texts[.value], texts[.origin]])
         settings.rows = operations.configurationLines().map { line in
-            ["<code>\(line.key)</code>", "<code class=\"long\">\(line.value)</code>", "\(line.origin)"]
+            ["<code>\(line.key)</code>", "<code class=\"long\">\(line.value)</code>", "\(texts.origin(line.origin))"]
         }
         page.body = """
             \(facts.html)
             <section><h2>\(texts[.subsystems])</h2>\(table.html)</section>
+            \(HTML.when(!nodes.rows.isEmpty, "<section><h2>\(texts[.servers])</h2>\(nodes.html)</section>"))
             <section class="card"><h2>\(texts[.sessions])</h2><p>\(texts[.sessionsText])</p>\
             \(visit.button(texts[.signOutEverywhere], to: "/console/sign-out-everywhere", "danger"))</section>
             <section><h2>\(texts[.backup])</h2><p>\(texts[.backupText])</p><pre>peal backup --to DIR</pre></section>
@@ -39,5 +48,16 @@ enum OperationsPage {
     private static func megabytes(_ bytes: Int64, _ texts: Texts) -> String {
         let tenths = bytes / 104_858
         return "\(texts.number(Int(tenths / 10)))\(texts.language == .english ? "." : ",")\(tenths % 10) MiB"
+    }
+}
+
+extension Texts {
+    fileprivate func origin(_ origin: ConfigurationLine.Origin) -> String {
+        switch origin {
+        case .commandLine: self[.fromCommandLine]
+        case .environment: self[.fromEnvironment]
+        case .file: self[.fromFile]
+        case .fallback: self[.fromDefault]
+        }
     }
 }

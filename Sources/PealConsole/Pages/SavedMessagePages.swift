@@ -70,9 +70,10 @@ enum SavedMessagePages {
 }
 
 extension SavedMessagePages {
-    /// The fields of the draft or template that the query names; nil if it names none.
+    /// The fields of the draft or template that the query names, and the members that have no field; nil if it names
+    /// none.
     /// - Throws: `not_found`.
-    static func form(_ visit: PageCall) async throws -> Form? {
+    static func form(_ visit: PageCall) async throws -> (form: Form, leftOut: [String])? {
         for kind in SavedMessage.Kind.allCases {
             guard let name = visit.query[kind.rawValue] else { continue }
             let app = try visit.app.key
@@ -80,7 +81,10 @@ extension SavedMessagePages {
             else { throw PealError.notFound(kind.rawValue) }
             let form = ComposeForm.form(of: saved.request, keepsTime: kind == .draft)
             // A draft is deleted once it is sent; a template is kept.
-            return kind == .draft ? form.with("draft", name).with("save_name", name) : form
+            return (
+                kind == .draft ? form.with("draft", name).with("save_name", name) : form,
+                ComposeForm.leftOut(of: saved.request)
+            )
         }
         return nil
     }

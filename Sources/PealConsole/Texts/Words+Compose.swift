@@ -68,6 +68,33 @@ extension Word {
         "This link was used before or is too old. Sign in with a key.",
         "Dieser Link wurde schon benutzt oder ist zu alt. Bitte mit einem Schlüssel anmelden.")
     static let versionFrom = Word("App version from", "App-Version ab")
+    static let androidChannel = Word("Notification channel", "Benachrichtigungskanal")
+    static let backgroundHint = Word(
+        "It shows nothing and gives the app time to work.",
+        "Sie zeigt nichts und gibt der App Zeit zum Arbeiten.")
+    static let background = Word("In the background", "Im Hintergrund")
+    static let categoryHint = Word(
+        "The actions that the app offers with it.",
+        "Die Aktionen, die die App dazu anbietet.")
+    static let category = Word("Category", "Kategorie")
+    static let environmentHint = Word(
+        "Only devices of APNs in this environment.",
+        "Nur Geräte bei APNs in dieser Umgebung.")
+    static let interruptionLevel = Word("Interruption level", "Unterbrechungsstufe")
+    static let leftOut = Word(
+        "Compose has no field for this, so it is left out: {}",
+        "Dafür gibt es hier kein Feld, es entfällt daher: {}")
+    static let platformFieldsHint = Word(
+        "A platform's own fields override the common ones. The JSON is the object that the API takes for it.",
+        "Eigene Felder einer Plattform gehen vor. Das JSON ist das Objekt, das die API für sie annimmt.")
+    static let platformFields = Word("Fields for one platform", "Felder für eine Plattform")
+    static let platformObject = Word("{}, more fields (JSON)", "{}, weitere Felder (JSON)")
+    static let threadIDHint = Word(
+        "Messages with the same name are grouped.",
+        "Nachrichten mit demselben Namen werden gruppiert.")
+    static let threadID = Word("Group", "Gruppe")
+    static let webTopic = Word("Topic that replaces earlier ones", "Thema, das frühere ersetzt")
+    static let windowsLaunch = Word("Launch argument", "Startargument")
     static let windowSummary = Word("Delivery window", "Zeitfenster")
 }
 

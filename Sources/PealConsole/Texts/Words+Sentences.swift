@@ -150,6 +150,18 @@ extension Word {
         "Messages appear here when they are sent, from this console or through an API.",
         "Nachrichten erscheinen hier, sobald sie gesendet werden, von hier oder über eine API.")
     static let noMessagesTitle = Word("No messages yet", "Noch keine Nachrichten")
+    static let fromCommandLine = Word("Command line", "Kommandozeile")
+    static let fromDefault = Word("Default", "Vorgabe")
+    static let fromEnvironment = Word("Environment variable", "Umgebungsvariable")
+    static let fromFile = Word("Configuration file", "Konfigurationsdatei")
+    static let lastSeen = Word("Last seen", "Zuletzt gesehen")
+    static let servers = Word("Servers on this database", "Server an dieser Datenbank")
+    static let failedByReason = Word("Not accepted, by reason", "Nicht angenommen, nach Grund")
+    static let failedByReasonHint = Word(
+        "Of the latest {} messages of the last 48 hours.", "Der letzten {} Nachrichten der letzten 48 Stunden.")
+    static let waitSince = Word("{} wait since", "{} warten seit")
+    static let webhookIsDisabled = Word(
+        "This webhook is disabled and gets no events, since", "Dieser Webhook ist abgeschaltet, ohne Ereignisse, seit")
     static let noReasons = Word("No reasons to report.", "Keine Gründe zu melden.")
     static let noSegmentsText = Word(
         "A segment selects devices by their attributes.",

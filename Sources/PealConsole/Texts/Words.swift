@@ -121,7 +121,8 @@ extension Word {
     static let methodTraditional = Word("Immediately", "Sofort")
     static let model = Word("Model", "Modell")
     static let moreAudience = Word("Users, devices, exclusions, platforms", "Personen, Geräte, Ausnahmen, Plattformen")
-    static let moreContent = Word("Subtitle, image, data, badge, sound", "Untertitel, Bild, Daten, Zahl, Ton")
+    static let moreContent = Word(
+        "Subtitle, image, data, badge, sound, group", "Untertitel, Bild, Daten, Zahl, Ton, Gruppe")
     static let moreDelivery = Word(
         "Campaign, priority, lifetime",
         "Kampagne, Priorität, Lebensdauer")

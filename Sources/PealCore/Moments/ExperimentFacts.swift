@@ -5,7 +5,7 @@ package struct ExperimentFacts: Sendable, Hashable {
     package let salt: String
     package let startedAt: Timestamp
     /// Users with messages that are still stored.
-    package let users: [User]
+    package private(set) var users: [User]
     /// Sums over the users' pruned messages, in ascending order of day.
     package var past: [Past] = []
     /// Whether all of its messages were pruned. A later message of the campaign begins a new experiment.
@@ -21,6 +21,13 @@ package struct ExperimentFacts: Sendable, Hashable {
         self.salt = salt
         self.startedAt = startedAt
         self.users = users
+    }
+
+    /// Users may be many.
+    package var withoutUsers: ExperimentFacts {
+        var facts = self
+        facts.users = []
+        return facts
     }
 
     /// A user's messages whose windows ended at least a day ago, without cancelled ones.

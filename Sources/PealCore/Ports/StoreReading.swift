@@ -135,6 +135,8 @@ package protocol StoreReading {
     func census() throws -> StoreCensus
     /// The bytes of the database; nil when unknown.
     func size() throws -> Int?
+    /// The servers on the database, by name; empty if only one process can use it.
+    func servers(seenSince start: Timestamp) throws -> [(name: String, seenAt: Timestamp)]
 
     func moment(_ place: Moment.Place) throws -> Moment?
     /// The moment with that name, open or not.

@@ -39,7 +39,7 @@ struct Connector: Connecting {
         return ClientBootstrap(group: loop)
             .resolver(makeResolver?(loop))
             .connectTimeout(.seconds(Limits.connectTimeoutSeconds))
-            .channelOption(.socketOption(.tcp_nodelay), value: 1)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.writeBufferWaterMark, value: .init(low: 256 * 1024, high: 1024 * 1024))
             .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 64 * 1024))
             .connect(host: endpoint.host, port: endpoint.port)

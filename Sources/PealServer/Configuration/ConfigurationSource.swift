@@ -2,9 +2,14 @@ internal import Configuration
 internal import Foundation
 internal import Yams
 
+/// Where the value of a key comes from.
+enum ConfigurationOrigin: Sendable {
+    case commandLine, environment, file, fallback
+}
+
 /// Reads values by key: command line first, then environment, then file.
 struct ConfigurationSource {
-    private let reader: ConfigReader
+    private let readers: [(origin: ConfigurationOrigin, reader: ConfigReader)]
 
     init(arguments: [String], environment: [String: String]) throws {
         try Self.refuseUnknown(arguments)
@@ -14,20 +19,29 @@ struct ConfigurationSource {
             .map { (String($0.key.dropFirst("PEAL_".count)), $0.value) }
         let environmentVariables = EnvironmentVariablesProvider(
             environmentVariables: Dictionary(uniqueKeysWithValues: variables))
-        let outer = ConfigReader(providers: [flags, environmentVariables])
-        guard let path = outer.string(forKey: ConfigKey(ConfigurationKey.configFile.words)) else {
-            reader = outer
+        let outer: [(origin: ConfigurationOrigin, reader: ConfigReader)] = [
+            (.commandLine, ConfigReader(provider: flags)), (.environment, ConfigReader(provider: environmentVariables)),
+        ]
+        guard let path = Self.find(.configFile, in: outer)?.value else {
+            readers = outer
             return
         }
         let file = InMemoryProvider(values: try Self.values(inFile: path))
-        reader = ConfigReader(providers: [flags, environmentVariables, file])
+        readers = outer + [(.file, ConfigReader(provider: file))]
     }
 
-    func text(_ key: ConfigurationKey) -> String? {
-        reader.string(forKey: ConfigKey(key.words)) ?? key.fallback
-    }
+    func text(_ key: ConfigurationKey) -> String? { Self.find(key, in: readers)?.value ?? key.fallback }
 
-    func isGiven(_ key: ConfigurationKey) -> Bool { reader.string(forKey: ConfigKey(key.words)) != nil }
+    func origin(_ key: ConfigurationKey) -> ConfigurationOrigin { Self.find(key, in: readers)?.origin ?? .fallback }
+
+    private static func find(
+        _ key: ConfigurationKey, in readers: [(origin: ConfigurationOrigin, reader: ConfigReader)]
+    ) -> (origin: ConfigurationOrigin, value: String)? {
+        for (origin, reader) in readers {
+            if let value = reader.string(forKey: ConfigKey(key.words)) { return (origin, value) }
+        }
+        return nil
+    }
 
     private static func refuseUnknown(_ arguments: [String]) throws {
         let flags = Set(ConfigurationKey.all.map(\.flag))

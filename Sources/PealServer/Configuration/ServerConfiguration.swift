@@ -24,8 +24,9 @@ package struct ServerConfiguration: Sendable {
     package var log: Log
     /// The collector of traces; nil for none.
     package var tracing: Tracing?
-    /// Every key with its value (secrets masked), and whether the value was given. For `--print-config`.
-    let values: [(key: ConfigurationKey, value: String?, isGiven: Bool)]
+    /// Every key with its value (secrets masked), and where the value comes from. For `--print-config` and the
+    /// console.
+    let values: [(key: ConfigurationKey, value: String?, origin: ConfigurationOrigin)]
 
     /// The checked values, from which push networks read their own keys.
     let checked: ConfigurationValues
@@ -206,7 +207,7 @@ extension ServerConfiguration {
     }
 
     private init(
-        _ checked: ConfigurationValues, values: [(key: ConfigurationKey, value: String?, isGiven: Bool)]
+        _ checked: ConfigurationValues, values: [(key: ConfigurationKey, value: String?, origin: ConfigurationOrigin)]
     ) throws {
         http = try HTTP(checked)
         metricsPort = checked.optionalInteger(.metricsPort)
@@ -233,11 +234,11 @@ extension ServerConfiguration {
     /// The key's value, masked if it is secret.
     private static func shown(
         _ key: ConfigurationKey, in source: ConfigurationSource
-    ) -> (key: ConfigurationKey, value: String?, isGiven: Bool) {
+    ) -> (key: ConfigurationKey, value: String?, origin: ConfigurationOrigin) {
         let value = source.text(key).map { text in
             key.isSecret ? "********" : key == .storeURL ? StorePlace.masked(text) : text
         }
-        return (key, value, source.isGiven(key))
+        return (key, value, source.origin(key))
     }
 
     /// Fails early: a script that waits for a port file would wait forever if the server could not write it.
@@ -298,8 +299,8 @@ extension ServerConfiguration {
     /// The configured values by the names of their variables, without secrets: enough for `peal doctor` to check what
     /// the server uses.
     package var shown: [String: String] {
-        let given = values.compactMap { key, value, isGiven in
-            isGiven && !key.isSecret && key != .configFile ? value.map { (key.environmentName, $0) } : nil
+        let given = values.compactMap { key, value, origin in
+            origin != .fallback && !key.isSecret && key != .configFile ? value.map { (key.environmentName, $0) } : nil
         }
         return Dictionary(given) { $1 }
     }
@@ -307,12 +308,12 @@ extension ServerConfiguration {
     /// Every key with its value, default, type, range and meaning, as a YAML file that `--config` can read.
     package func printed() -> String {
         var lines: [String] = []
-        for (key, value, isGiven) in values where key != .configFile {
+        for (key, value, origin) in values where key != .configFile {
             lines.append("# \(key.environmentName) (\(key.kind.name); default \(key.fallback ?? "none"))")
             lines.append("# \(key.meaning)")
             let name = key.words.replacing(".", with: "_")
             if let value, !key.isSecret {
-                lines.append("\(isGiven ? "" : "# ")\(name): \(Self.quoted(value))")
+                lines.append("\(origin == .fallback ? "# " : "")\(name): \(Self.quoted(value))")
             } else {
                 lines.append("# \(name): \(value ?? "")")
             }

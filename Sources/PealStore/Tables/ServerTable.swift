@@ -32,6 +32,12 @@ extension StoreSession {
         return try connection.count("SELECT COUNT(*) FROM live_server WHERE seen_at >= \(start)")
     }
 
+    func servers(seenSince start: Timestamp) throws -> [(name: String, seenAt: Timestamp)] {
+        try connection.all(
+            "SELECT name, seen_at FROM live_server WHERE seen_at >= \(start) ORDER BY name"
+        ) { row in (name: try row.next(String.self), seenAt: try row.next(Timestamp.self)) }
+    }
+
     func removeServer(_ name: String) throws {
         try connection.execute("DELETE FROM live_server WHERE name = \(name)")
     }

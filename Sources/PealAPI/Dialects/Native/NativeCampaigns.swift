@@ -29,18 +29,14 @@ struct NativeCampaigns: Sendable {
     private func get(_ call: Call) async throws -> Answer {
         let (app, name) = (try call.app(), call.parameter("campaign"))
         let report = try await services.campaigns.report(name, app: app.key)
-        let (facts, model) = try await services.store.read(.heavy) { store in
-            (
-                try store.experiment(app: app.key, campaign: name, now: call.now),
-                NativeModel(
-                    try store.learning(app: app.key, campaign: name),
-                    try store.modelRelease(app: app.key, campaign: name, version: nil))
-            )
+        let experiment = try await services.experiments.report(name, of: app)
+        let model = try await services.store.read { store in
+            NativeModel(
+                try store.learning(app: app.key, campaign: name),
+                try store.modelRelease(app: app.key, campaign: name, version: nil))
         }
         var members = Self.json(report).objectValue ?? .init()
-        members["experiment"] = facts.map {
-            NativeExperiment.json(ExperimentReport($0, share: app.settings[.experimentShare]))
-        }
+        members["experiment"] = experiment.map(NativeExperiment.json)
         members["model"] = model?.json
         return Answer(.ok, .object(members))
     }

@@ -1,0 +1,66 @@
+internal import PealCore
+
+/// What is wrong in an app: what needs attention, and why devices did not get messages lately.
+enum AppTrouble {
+    /// How many of the latest messages count.
+    private static let messagesMax = 50
+    private static let reasonsShown = 8
+    private static let webhooksMax = 100
+
+    /// Credentials that were refused or end soon, routes that do not send, and webhooks that are disabled.
+    static func attention(
+        _ visit: PageCall, _ app: App, _ records: [CredentialRecord], _ routes: [RouteVerbs.Item]
+    ) async throws -> [HTML] {
+        let texts = visit.texts
+        let refused = records.filter { record in
+            if case .stopped = record.health { return true }
+            return record.warning(at: visit.now) != nil
+        }
+        let closed = routes.filter { $0.state != .open && $0.load.pending > 0 }
+        let webhooks = try await visit.services.store.read {
+            try $0.webhooks(app: app.key, after: nil, limit: webhooksMax)
+        }.filter { $0.disabledAt != nil }
+        return refused.map { Attention.item(visit, $0, app: nil, id: app.id) }
+            + closed.map { route in
+                """
+                <li><a href="#routes">\(texts.route(route))</a>: \(texts.way(route.state)). \
+                \(texts(.waitSince, texts.devices(route.load.pending))) \(visit.time(route.load.oldestAt))</li>
+                """
+            }
+            + webhooks.map { webhook in
+                let name: HTML =
+                    visit.may(.manage)
+                    ? "<a href=\"\(visit.link("webhooks", webhook.name))\">\(webhook.name)</a>" : "\(webhook.name)"
+                return "<li>\(name): \(texts[.webhookIsDisabled]) \(visit.time(webhook.disabledAt))</li>"
+            }
+    }
+
+    /// The reasons of the latest messages' devices, the most frequent first.
+    static func reasons(_ visit: PageCall, _ app: App, from: Timestamp) async throws -> HTML {
+        let texts = visit.texts
+        var filter = MessageFilter()
+        filter.from = from
+        let total = try await visit.services.store.read(.heavy) { [filter] store in
+            try store.messages(app: app.key, filter, before: nil, limit: messagesMax).reduce(into: OutcomeCounts()) {
+                if let report = try store.report(app: app.key, id: $1.id) { $0.add(report.total) }
+            }
+        }
+        guard !total.reasons.isEmpty else { return .empty }
+        var table = ListTable(
+            caption: texts[.failedByReason], columns: [texts[.reason], texts[.devices]], numbers: [1])
+        table.rows = total.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(reasonsShown).map {
+            ["<code>\($0.key)</code>", visit.number($0.value)]
+        }
+        return """
+            <section id="reasons"><h2>\(texts[.failedByReason])</h2>\(table.html)\
+            <p class="hint">\(texts(.failedByReasonHint, texts.number(messagesMax)))</p></section>
+            """
+    }
+}
+
+extension Texts {
+    /// The network's name, with its environment if it has several.
+    func route(_ item: RouteVerbs.Item) -> String {
+        "\(item.provider.network.title)\(item.provider.hasEnvironments ? " \(item.environment.rawValue)" : "")"
+    }
+}

@@ -1,0 +1,80 @@
+package import PealCore
+internal import Synchronization
+
+/// Evaluates experiments for whoever asks, and keeps what took long: a report is given again until it is as old as
+/// `ageFactor` times the time that it took, at most `ageMax`. While one is made, nobody else makes it.
+package final class ExperimentReports: Sendable {
+    private static let ageFactor = 20
+    private static let ageMax = Duration.seconds(600)
+    /// Reports that took less are not kept.
+    private static let shortTime = Duration.milliseconds(500)
+    private static let keptMax = 64
+
+    private struct Name: Hashable {
+        let app: AppKey
+        let campaign: String
+        let share: Double
+    }
+
+    private struct Kept {
+        let report: ExperimentReport?
+        let madeAt: Duration
+        let cost: Duration
+    }
+
+    private struct State {
+        var kept: [Name: Kept] = [:]
+        var running: [Name: Task<ExperimentReport?, any Error>] = [:]
+    }
+
+    private let store: any Store
+    private let time: any TimeSource
+    private let state = Mutex(State())
+
+    package init(store: any Store, time: any TimeSource) {
+        self.store = store
+        self.time = time
+    }
+
+    /// The report of a campaign's experiment; nil if it has none.
+    package func report(_ campaign: String, of app: App) async throws -> ExperimentReport? {
+        let name = Name(app: app.key, campaign: campaign, share: app.settings[.experimentShare])
+        enum Step { case kept(ExperimentReport?), running(Task<ExperimentReport?, any Error>) }
+        let uptime = time.uptime
+        let step = state.withLock { state -> Step in
+            if let kept = state.kept[name], uptime - kept.madeAt < min(kept.cost * Self.ageFactor, Self.ageMax) {
+                return .kept(kept.report)
+            }
+            if let task = state.running[name] { return .running(task) }
+            // Unstructured: it is for all who wait, and goes on when the first of them leaves.
+            let task = Task { try await self.make(name) }
+            state.running[name] = task
+            return .running(task)
+        }
+        switch step {
+        case .kept(let report): return report
+        case .running(let task): return try await task.value
+        }
+    }
+
+    private func make(_ name: Name) async throws -> ExperimentReport? {
+        defer { state.withLock { $0.running[name] = nil } }
+        let begun = time.uptime
+        let now = time.now
+        let facts = try await store.read(.heavy) {
+            try $0.experiment(app: name.app, campaign: name.campaign, now: now)
+        }
+        let report = facts.map { ExperimentReport($0, share: name.share) }
+        let end = time.uptime
+        keep(Kept(report: report, madeAt: end, cost: end - begun), name)
+        return report
+    }
+
+    private func keep(_ made: Kept, _ name: Name) {
+        state.withLock { state in
+            state.kept[name] = made.cost < Self.shortTime ? nil : made
+            guard state.kept.count > Self.keptMax else { return }
+            if let oldest = state.kept.min(by: { $0.value.madeAt < $1.value.madeAt }) { state.kept[oldest.key] = nil }
+        }
+    }
+}
