@@ -155,7 +155,8 @@ final class PostgresSession {
                 case .reconnect? where connections < Self.connectionsMax:
                     connections += 1
                     self.connection = nil
-                default: throw PostgresFailure.refusal(failure ?? error)
+                case .again?, .meetTwin?, .reconnect?, .wait?, PostgresFailure.Remedy.none?, nil:
+                    throw PostgresFailure.refusal(failure ?? error)
                 }
             }
         }

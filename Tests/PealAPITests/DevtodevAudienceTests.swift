@@ -34,7 +34,8 @@ struct DevtodevAudienceTests {
             #expect(draft.audience.users == ["u", "c"])
             #expect(
                 Set(draft.audience.identifiers) == [
-                    .init(.idfa, "A"), .init(.idfv, "V"), .init(.devtodevID, "12345"), .init(.advertisingID, "G"),
+                    .init(.idfa, "A"), .init(.idfv, "V"), .init(.init(rawValue: "devtodev_id"), "12345"),
+                    .init(.advertisingID, "G"),
                     .init(.androidID, "N"), .init(.serialID, "S"),
                 ])
             #expect(draft.audience.identifiers.count == 6)

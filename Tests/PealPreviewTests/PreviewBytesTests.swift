@@ -91,6 +91,37 @@ struct PreviewBytesTests {
         }
     }
 
+    struct Trial: Sendable {
+        /// The arm that all users get; nil for a mix.
+        let arm: String?
+        let share: Double
+        var users: [String] = PreviewFixture.platforms
+        var wait: Duration = .zero
+    }
+
+    @Test(
+        "of an A/B test shows the bytes that the users of each arm receive",
+        arguments: [
+            Trial(arm: "traditional", share: 0), Trial(arm: "traditional", share: 0.0001, users: ["android"]),
+            Trial(arm: "context_aware", share: 1, wait: .seconds(2 * day)),
+            Trial(arm: nil, share: 0.5, wait: .seconds(2 * day)),
+        ], lives)
+    func experiment(_ trial: Trial, lifeSeconds: Int64) async throws {
+        let message = Case(
+            testDescription: "", audience: ["users": .array(trial.users.map(JSON.string))],
+            content: ["title": ["de": "Käse", "en": "Cheese"], "body": "It is here", "default_locale": "en"],
+            schedule: ["window": ["until": Self.instant(2 * Self.day)]], method: "ab_test"
+        ).message
+        try await PreviewFixture.open(lifeSeconds: lifeSeconds) { fixture in
+            let settings: JSON = ["contextpush": ["share": .number(String(trial.share))]]
+            _ = try await fixture.call(.patch, "", ["settings": settings], expect: 200)
+            let previewed = try await fixture.previewed(message, arm: trial.arm)
+            let sent = try await fixture.sent(message, after: trial.wait)
+            // A user gets one alert, in one language.
+            #expect(!sent.isEmpty && sent.isSubset(of: previewed), "not shown: \(sent.subtracting(previewed))")
+        }
+    }
+
     @Test("of a message without an expiry gives every network the configured life", arguments: lives)
     func configuredLife(seconds: Int64) async throws {
         try await PreviewFixture.open(lifeSeconds: seconds) { fixture in

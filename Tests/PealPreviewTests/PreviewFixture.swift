@@ -95,12 +95,14 @@ struct PreviewFixture: Sendable {
     }
 
     /// What `messages:validate` shows for the message, and the id that the next message gets.
-    func previewed(_ message: JSON) async throws -> Set<ShownRequest> {
+    /// - Parameter arm: only the requests for this arm of an A/B test; nil for all requests.
+    func previewed(_ message: JSON, arm: String? = nil) async throws -> Set<ShownRequest> {
         randomness.mark()
         let shown = try await call(.post, "messages:validate", message, expect: 200)
         randomness.rewind()
         try #require(shown["valid"] == true, "\(shown.text)")
-        return Set(try shown["requests"]?.arrayValue?.map(ShownRequest.init) ?? [])
+        let requests = (shown["requests"]?.arrayValue ?? []).filter { arm == nil || $0["arm"]?.stringValue == arm }
+        return Set(try requests.map(ShownRequest.init))
     }
 
     /// Sends the message, moves the clock by `wait`, and waits for the end.

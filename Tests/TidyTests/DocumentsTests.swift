@@ -49,6 +49,33 @@ import Testing
         #expect(names.filter { !text.contains($0) } == [])
     }
 
+    /// Arrows that the API's contract allows and Peal does not take; states.md says why.
+    private static let unusedArrows: Set<String> = ["scheduled --> expired", "sending --> failed"]
+
+    @Test("draw exactly the arrows between states that the code allows")
+    func arrows() throws {
+        let messages = Set(Message.State.allCases.flatMap { from in from.successors.map { "\(from) --> \($0)" } })
+        #expect(try drawn("Message") == messages.subtracting(Self.unusedArrows))
+        let moments = Moment.State.allCases.flatMap { from in from.successors.map { "\(from) --> \($0)" } }
+        #expect(try drawn("Moment") == Set(moments))
+        let deliveries = WebhookDelivery.State.allCases.flatMap { from in
+            from.successors.map { "\(from) --> \($0)" }
+        }
+        #expect(try drawn("Webhook delivery") == Set(deliveries))
+        let slices = Set(Slice.State.allCases.map { "\($0)" } + ["[*]"])
+        let drawnSlices = try drawn("Slice", isWhole: true).flatMap { $0.components(separatedBy: " --> ") }
+        #expect(Set(drawnSlices) == slices)
+    }
+
+    /// The arrows in the first drawing of a section, without those from and to `[*]` unless `isWhole`.
+    private func drawn(_ section: String, isWhole: Bool = false) throws -> Set<String> {
+        let text = try repository.file("docs/states.md").text
+        let start = try #require(text.range(of: "\n## \(section)\n")).upperBound
+        let drawing = text[start...].components(separatedBy: "```")[1]
+        let arrows = drawing.matches(of: /(\w+|\[\*\]) --> (\w+|\[\*\])/).map { "\($0.output.1) --> \($0.output.2)" }
+        return Set(isWhole ? arrows : arrows.filter { !$0.contains("[*]") })
+    }
+
     @Test("explain every reason of our own that a delivery can end with")
     func reasons() throws {
         let own = /(?:\.unsent\(|\.lost\(|\.unreachable\(|\.unusable\(|\.address\(|rejection\(|reason: )"([A-Z]\w+)"/

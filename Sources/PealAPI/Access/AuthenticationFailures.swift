@@ -57,7 +57,7 @@ package final class AuthenticationFailures: Sendable {
             ]
             guard let wait = waits.compactMap({ $0 }).max() else { return nil }
             let tag = Self.tag(attempt)
-            let known = state.successes[Self.place(tag)]
+            let known = state.successes[Self.slot(tag)]
             if known.tag == tag, known.until > now { return nil }
             state.snapshot.refused += 1
             return wait
@@ -71,7 +71,7 @@ package final class AuthenticationFailures: Sendable {
 
     func succeeded(_ attempt: Attempt) {
         let (now, tag) = (time.uptime, Self.tag(attempt))
-        state.withLock { $0.successes[Self.place(tag)] = (tag, now + Self.successLasts) }
+        state.withLock { $0.successes[Self.slot(tag)] = (tag, now + Self.successLasts) }
     }
 
     func failed(_ attempt: Attempt) {
@@ -96,7 +96,7 @@ package final class AuthenticationFailures: Sendable {
         return hasher.finalize()
     }
 
-    private static func place(_ tag: Int) -> Int { Int(UInt(bitPattern: tag) % UInt(successesHeld)) }
+    private static func slot(_ tag: Int) -> Int { Int(UInt(bitPattern: tag) % UInt(successesHeld)) }
 }
 
 /// Limits the requests of each key and of each app.
@@ -207,14 +207,14 @@ struct TokenBuckets: Sendable {
 
     /// How many seconds until a token is available; nil if one is available now.
     func wait(_ name: Int, now: Duration) -> Double? {
-        let excess = taken(buckets[place(name)], now: now) + 1 - capacity
+        let excess = taken(buckets[slot(name)], now: now) + 1 - capacity
         return excess > 0.000_001 ? excess / perSecond : nil
     }
 
     mutating func take(_ name: Int, now: Duration) {
-        let place = place(name)
-        let taken = taken(buckets[place], now: now)
-        buckets[place] = Bucket(taken: min(capacity, taken + 1), at: now)
+        let slot = slot(name)
+        let taken = taken(buckets[slot], now: now)
+        buckets[slot] = Bucket(taken: min(capacity, taken + 1), at: now)
     }
 
     private func taken(_ bucket: Bucket, now: Duration) -> Double {
@@ -222,5 +222,5 @@ struct TokenBuckets: Sendable {
         return max(0, bucket.taken - (Double(seconds) + Double(attoseconds) / 1e18) * perSecond)
     }
 
-    private func place(_ name: Int) -> Int { Int(UInt(bitPattern: name) % UInt(buckets.count)) }
+    private func slot(_ name: Int) -> Int { Int(UInt(bitPattern: name) % UInt(buckets.count)) }
 }

@@ -52,11 +52,8 @@ final class Refusals: Sendable {
     /// - Parameter refusal: a refusal because the caller is unknown or not authorized.
     func note(_ refusal: PealError, _ visit: Visit, method: String, at now: Timestamp) {
         let isUnknown = visit.actor == nil
-        switch refusal.code {
-        case .unauthorized, .forbidden: break
-        case .rateLimited where isUnknown: break
-        default: return
-        }
+        let isDenied = refusal.code == .unauthorized || refusal.code == .forbidden
+        guard isDenied || (refusal.code == .rateLimited && isUnknown) else { return }
         let subject = Subject(
             action: isUnknown ? "authentication.refused" : "scope.refused", actor: visit.actor ?? Actor("nobody"),
             address: visit.address.text, app: visit.app, object: "\(method) \(visit.route ?? "")")

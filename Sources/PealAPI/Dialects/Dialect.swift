@@ -16,6 +16,8 @@ protocol Dialect: Sendable {
     var settings: [any DeclaredSetting] { get }
     /// Whether its clients have their own id for an app, which the native API shows as `<dialect>_app_id`.
     var namesApps: Bool { get }
+    /// The dialect's own ids for devices, which registrations may contain as text or as a number.
+    var deviceIdentifiers: [DeviceIdentifier.Kind] { get }
     /// Whether authors name the platforms of a message. Otherwise the dialect fills in all of them.
     var authorsNamePlatforms: Bool { get }
     /// The media types that it accepts as JSON.
@@ -42,6 +44,7 @@ extension Dialect {
     var reports: [any ReportComposer] { [] }
     var settings: [any DeclaredSetting] { [] }
     var namesApps: Bool { false }
+    var deviceIdentifiers: [DeviceIdentifier.Kind] { [] }
     var authorsNamePlatforms: Bool { false }
     var mediaTypes: MediaType.Tolerance { .clients }
     var takesIdempotencyKey: Bool { false }
@@ -59,6 +62,7 @@ enum Dialects {
 
     static let keys: [KeyKind] = all.flatMap(\.keys)
     static let settings: [any DeclaredSetting] = all.flatMap(\.settings)
+    static let deviceIdentifiers: [DeviceIdentifier.Kind] = all.flatMap(\.deviceIdentifiers)
 
     /// The kinds of keys that consist of one secret.
     static let loneSecrets: [DialectName] = keys.filter { $0.publicHalf == nil }.map(\.name)

@@ -2,16 +2,15 @@ internal import HTTPTypes
 
 /// One method of one path: who may call it, and what answers.
 struct Endpoint: Sendable {
+    typealias Handler = @Sendable (Call) async throws -> Answer
+
     let method: HTTPRequest.Method
     /// Segments; `:name` matches any one segment.
     let path: String
     let access: Access
-    let handler: @Sendable (Call) async throws -> Answer
+    let handler: Handler
 
-    init(
-        _ method: HTTPRequest.Method, _ path: String, _ access: Access,
-        _ handler: @escaping @Sendable (Call) async throws -> Answer
-    ) {
+    init(_ method: HTTPRequest.Method, _ path: String, _ access: Access, _ handler: @escaping Handler) {
         self.method = method
         self.path = path
         self.access = access

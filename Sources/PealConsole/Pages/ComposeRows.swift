@@ -172,7 +172,9 @@ extension Texts {
     private func inner(_ condition: Condition) -> String {
         switch condition {
         case .and, .or: "(\(self.condition(condition)))"
-        default: self.condition(condition)
+        case .segment, .topic, .user, .device, .platform, .locale, .timeZone, .attribute, .appVersion, .seen,
+            .registered, .not:
+            self.condition(condition)
         }
     }
 }

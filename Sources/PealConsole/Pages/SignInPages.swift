@@ -51,7 +51,10 @@ enum SignInPages {
                 var answer = page(visit, next: visit.form["next"], 429, error: visit.texts[.tooManyAttempts])
                 answer.headers[.retryAfter] = String(refusal.retryAfterSeconds ?? 60)
                 return answer
-            default: throw refusal
+            case .invalidJSON, .invalidField, .missingField, .unknownField, .notSupported, .notFound, .methodNotAllowed,
+                .conflict, .idempotencyMismatch, .bodyTooLarge, .payloadTooLarge, .unsupportedMediaType, .unavailable,
+                .internal:
+                throw refusal
             }
         }
     }
@@ -133,7 +136,9 @@ enum RefusalPage {
         case .forbidden: (texts[.forbiddenTitle], refusal.message)
         case .internal: (texts[.internalTitle], texts[.internalText])
         case .unavailable, .rateLimited: (texts[.busyTitle], refusal.message)
-        default: (texts[.refusedTitle], refusal.message)
+        case .invalidJSON, .invalidField, .missingField, .unknownField, .notSupported, .unauthorized, .methodNotAllowed,
+            .conflict, .idempotencyMismatch, .bodyTooLarge, .payloadTooLarge, .unsupportedMediaType:
+            (texts[.refusedTitle], refusal.message)
         }
     }
 }

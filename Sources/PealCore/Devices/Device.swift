@@ -61,21 +61,24 @@ package struct Device: Sendable, Hashable {
 
 /// A device's id in another system, which an audience may use. Several devices may share one.
 package struct DeviceIdentifier: Sendable, Hashable {
-    /// The raw value is the name in the API and the store.
-    package enum Kind: String, CaseIterable, Sendable, Hashable {
-        case idfa, idfv
-        case advertisingID = "advertising_id"
-        case androidID = "android_id"
-        case serialID = "serial_id"
-        case devtodevID = "devtodev_id"
+    /// The raw value is the name in the API and the store. A dialect can declare further kinds.
+    package struct Kind: RawRepresentable, Sendable, Hashable {
+        package static let idfa = Kind(rawValue: "idfa")
+        package static let idfv = Kind(rawValue: "idfv")
+        package static let advertisingID = Kind(rawValue: "advertising_id")
+        package static let androidID = Kind(rawValue: "android_id")
+        package static let serialID = Kind(rawValue: "serial_id")
+
+        /// The kinds that do not belong to a dialect.
+        package static let common: [Kind] = [.idfa, .idfv, .advertisingID, .androidID, .serialID]
+        private static let caseless: Set<Kind> = [.idfa, .idfv, .advertisingID, .androidID]
+
+        package let rawValue: String
+
+        package init(rawValue: String) { self.rawValue = rawValue }
 
         /// Whether the letter case of values is insignificant: UUIDs and hexadecimal numbers.
-        package var ignoresCase: Bool {
-            switch self {
-            case .idfa, .idfv, .advertisingID, .androidID: true
-            case .serialID, .devtodevID: false
-            }
-        }
+        package var ignoresCase: Bool { Self.caseless.contains(self) }
     }
 
     package let kind: Kind
@@ -159,7 +162,7 @@ package struct DeviceRegistration: Sendable, Hashable {
 package struct DeviceDetail: Sendable, Hashable {
     package var osVersion: String?
     package var appVersion: String?
-    /// `idfa`, `idfv`, `advertising_id`, `android_id`, `serial_id`, `devtodev_id` and their values.
+    /// Kinds of `DeviceIdentifier` and their values.
     package var identifiers: [String: String] = [:]
     /// The author's own object; `{}` when there is none.
     package var attributes: JSON.Members = .init()

@@ -45,7 +45,7 @@ enum AudienceMatch {
         let audience = draft.audience
         let topics = Set(device.topics)
         if let condition, !condition.holds(for: device, topics, at: draft.startAt ?? draft.createdAt) {
-            self = .no("audience.where does not match it")
+            self = .no("the condition does not match it")
             return
         }
         if let platforms = audience.platforms, !platforms.contains(device.platform) {
@@ -71,7 +71,7 @@ enum AudienceMatch {
         } else if audience.includesAll {
             self = .by("all")
         } else if audience.includesEverybody {
-            self = .by("audience.where")
+            self = .by("the condition")
         } else if let topic = audience.topics.first(where: topics.contains) {
             self = .no("it joined topic \(topic) after sending had started")
         } else {

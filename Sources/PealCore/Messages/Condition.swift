@@ -20,6 +20,9 @@ package indirect enum Condition: Sendable, Hashable {
     /// Devices that registered for the first time, or again after they were retired, later than that.
     case registered(after: Timestamp)
 
+    /// The member of an audience or a segment that holds the condition. Paths of invalid fields begin with it.
+    package static let fieldName = "where"
+
     /// The conditions directly inside it, each with its path, such as `and[1]`.
     package var parts: [(place: String, condition: Condition)] {
         switch self {

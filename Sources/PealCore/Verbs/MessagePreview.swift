@@ -21,6 +21,8 @@ package struct MessagePreview: Sendable {
     package struct Request: Sendable {
         package let route: Route
         package let locale: String?
+        /// The arm whose users get it; nil for a message that is not an experiment.
+        package let arm: Arm?
         /// Whether an error in it makes the message invalid.
         package let counts: Bool
         package let result: Result<Notification, ContentRefusal>
@@ -29,46 +31,63 @@ package struct MessagePreview: Sendable {
         package var isPossible: Bool { if case .success = result { true } else { false } }
     }
 
-    /// Requests for all platforms of the audience that have a provider here, in all locales of the content.
+    /// Requests for all platforms of the audience that have a provider here, in all locales of the content, and for both
+    /// arms of an experiment.
     /// - Parameter records: the app's credentials.
     package func requests(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) -> [Request] {
         let reach = Reach(draft, records, namesPlatforms: dialectsNamingPlatforms.contains(draft.dialect))
-        return reach.platforms.flatMap { requests(draft, app: app, records, platform: $0, counts: reach.counts($0)) }
+        let arms: [Arm?] = draft.window?.method == .experiment ? Arm.allCases : [nil]
+        return reach.platforms.flatMap { platform in
+            requests(draft, app: app, records, platform: platform, arms: arms, counts: reach.counts(platform))
+        }
     }
 
     /// - Throws: the first provider's error that counts, which names the field.
     package func check(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) throws(ContentRefusal) {
         let reach = Reach(draft, records, namesPlatforms: dialectsNamingPlatforms.contains(draft.dialect))
         for platform in reach.platforms where reach.counts(platform) {
-            for request in requests(draft, app: app, records, platform: platform, counts: true) {
+            for request in requests(draft, app: app, records, platform: platform, arms: [nil], counts: true) {
                 _ = try request.result.get()
             }
         }
     }
 
     private func requests(
-        _ draft: MessageDraft, app: App, _ records: [CredentialRecord], platform: Platform, counts: Bool
+        _ draft: MessageDraft, app: App, _ records: [CredentialRecord], platform: Platform, arms: [Arm?], counts: Bool
     ) -> [Request] {
-        let job = DeliveryJob(draft)
-        let route = Self.route(to: platform, draft, job.options(on: platform), records)
+        let route = Self.route(to: platform, draft, DeliveryJob(draft).options(on: platform), records)
         guard let provider = route.provider.flatMap({ providers[$0] }) else { return [] }
         let locales: [String?] = draft.content.locales.isEmpty ? [nil] : draft.content.locales.sorted()
-        return locales.map { locale in
-            let order = RenderOrder(
-                job, route: route, providerAppID: Self.providerAppID(on: route, app: app, records), locale: locale,
-                now: Self.sentAt(draft))
-            let result = Result { () throws(ContentRefusal) in try provider.render(order) }
-            return Request(
-                route: route, locale: locale, counts: counts,
-                result: result.mapError { Self.located($0, platform, draft.content) })
+        let providerAppID = Self.providerAppID(on: route, app: app, records)
+        return locales.flatMap { locale in
+            arms.map { arm in
+                let order = RenderOrder(
+                    DeliveryJob(Self.planned(draft, arm, app)), route: route, providerAppID: providerAppID,
+                    locale: locale, now: Self.sentAt(draft, arm))
+                let result = Result { () throws(ContentRefusal) in try provider.render(order) }
+                return Request(
+                    route: route, locale: locale, arm: arm, counts: counts,
+                    result: result.mapError { Self.located($0, platform, draft.content) })
+            }
         }
     }
 
-    /// When the first request is sent: at the start, or when the alert is due if there is a delivery window. In an
-    /// experiment, that is the instant of the traditional arm.
-    private static func sentAt(_ draft: MessageDraft) -> Timestamp {
+    /// When the first request is sent: at the start, or when the alert is due if there is a delivery window.
+    /// - Parameter arm: of an experiment; nil for the traditional one.
+    private static func sentAt(_ draft: MessageDraft, _ arm: Arm?) -> Timestamp {
         guard let window = draft.window else { return draft.startAt ?? draft.createdAt }
-        return window.terms(window.method.arm ?? .traditional, now: draft.createdAt).fallbackAt
+        return window.terms(window.method.arm ?? arm ?? .traditional, now: draft.createdAt).fallbackAt
+    }
+
+    /// The draft with the end that it has if users of `arm` get it: a message whose users are all in the traditional arm
+    /// ends with its window. Whether several users are is unknown before they are assigned.
+    private static func planned(_ draft: MessageDraft, _ arm: Arm?, _ app: App) -> MessageDraft {
+        guard arm == .traditional, let window = draft.window, draft.options.life == nil,
+            draft.audience.users.count == 1 || app.settings[.experimentShare] == 0
+        else { return draft }
+        var planned = draft
+        planned.expiresAt = window.until
+        return planned
     }
 
     /// The channel's route, else the one in the requested environment, else the one that the app has a credential for.

@@ -204,7 +204,7 @@ package struct MessageVerbs: Sendable {
         switch goal {
         case .paused: "message.pause"
         case .sending: "message.resume"
-        default: "message.cancel"
+        case .scheduled, .planning, .sent, .cancelled, .expired, .failed: "message.cancel"
         }
     }
 

@@ -12,7 +12,7 @@ package struct SegmentVerbs: Sendable {
     ) async throws -> (segment: Segment, isNew: Bool) {
         try await store.write(.control) { store in
             var resolution = SegmentResolution { try store.segment(app: app, name: $0)?.condition }
-            _ = try resolution.resolve(condition, at: "where", defining: name)
+            _ = try resolution.resolve(condition, at: Condition.fieldName, defining: name)
             let result = try store.putSegment(
                 Segment(name: name, condition: condition, createdAt: call.now, changedAt: call.now), app: app)
             try store.audit(call, app: app, "segment.put", "segment \(name)")

@@ -98,7 +98,7 @@ struct ConditionPlanner {
             return number == nil ? .rows(.always(false)) : .topic(number, isExcluded: isExcluded)
         case .user(let id): return .user(id)
         case .device(let id): return .device(id)
-        case .segment(let name): throw PealError.invalid("audience.where", "there is no segment \(name)")
+        case .segment(let name): throw PealError.invalid(Condition.fieldName, "there is no segment \(name)")
         case .platform(let platform): return .rows(.always(platform == route.platform))
         case .locale(let range): return .rows(.locale(try session.localeNumbers(in: range)))
         case .timeZone(let name):

@@ -174,7 +174,7 @@ extension StoreSession {
         if !isNew { try connection.execute("DELETE FROM device_identifier WHERE app = \(app) AND seq = \(device)") }
         try connection.post(
             identifiers.sorted { $0.key < $1.key }.map { kind, given -> SQL in
-                let value = DeviceIdentifier.Kind(rawValue: kind).map { DeviceIdentifier($0, given).value } ?? given
+                let value = DeviceIdentifier(.init(rawValue: kind), given).value
                 return """
                     INSERT INTO device_identifier (app, kind, value, seq)
                     VALUES (\(app), \(kind), \(value), \(device))

@@ -181,7 +181,7 @@ enum AudienceCoding {
 
     private static func identifier(_ json: JSON) -> DeviceIdentifier? {
         let parts = texts(json)
-        return parts.count == 2 ? DeviceIdentifier.Kind(rawValue: parts[0]).map { .init($0, parts[1]) } : nil
+        return parts.count == 2 ? DeviceIdentifier(.init(rawValue: parts[0]), parts[1]) : nil
     }
 
     private static func address(_ json: JSON) -> Address? {

@@ -58,7 +58,7 @@ extension StoreSession {
     /// - Throws: `invalid_field` for a segment that does not exist.
     func resolved(_ condition: Condition, app: AppKey) throws -> Condition {
         var resolution = SegmentResolution { try segment(app: app, name: $0)?.condition }
-        return try resolution.resolve(condition, at: "audience.where")
+        return try resolution.resolve(condition, at: Condition.fieldName)
     }
 }
 

@@ -78,7 +78,7 @@ struct OutboundClientTests {
         let clock = ContinuousClock()
         let begun = clock.now
         async let reply = client.send(.init(url: peer.url, timeout: .milliseconds(300)))
-        while peer.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        try await Polling.wait(for: "the request") { !peer.requests.isEmpty }
         time.stall(for: .milliseconds(700))
         var failure: (any Error)?
         do { _ = try await reply } catch { failure = error }
@@ -96,7 +96,7 @@ struct OutboundClientTests {
         }
         async let held = client.send(
             .init(url: "http://\(hosts[0]):\(peer.port)/wait", timeout: .seconds(600)))
-        while peer.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        try await Polling.wait(for: "the request") { !peer.requests.isEmpty }
         for round in 0..<2 {
             for (index, host) in hosts.enumerated() {
                 let reply = try await client.send(.init(url: "http://\(host):\(peer.port)/\(round)/\(index)"))

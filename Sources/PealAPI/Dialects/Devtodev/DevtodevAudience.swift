@@ -9,7 +9,7 @@ struct DevtodevAudience {
 
     private static let identifiers: [(name: String, kind: DeviceIdentifier.Kind)] = [
         ("idfa", .idfa), ("idfv", .idfv), ("advertisingId", .advertisingID), ("androidId", .androidID),
-        ("serialId", .serialID), ("devtodevId", .devtodevID),
+        ("serialId", .serialID), ("devtodevId", .devtodev),
     ]
     private static let users = ["userId", "customUid"]
 
@@ -47,7 +47,7 @@ struct DevtodevAudience {
     private mutating func take(_ members: JSON.Members, _ path: String, _ seen: inout Seen) {
         for (name, kind) in Self.identifiers {
             guard let value = Self.given(members[name]) else { continue }
-            let number = kind == .devtodevID ? value.tolerantInteger.map(String.init) : nil
+            let number = kind == .devtodev ? value.tolerantInteger.map(String.init) : nil
             if let text = number ?? Self.text(value, bytesMax: Limits.nameCharactersMax) {
                 let identifier = DeviceIdentifier(kind, text)
                 if seen.identifiers.insert(identifier).inserted { audience.identifiers.append(identifier) }

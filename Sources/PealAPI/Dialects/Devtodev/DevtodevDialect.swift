@@ -8,6 +8,7 @@ struct DevtodevDialect: Dialect {
     let keys = [KeyKind.devtodev]
     let envelope: any Envelope = DevtodevEnvelope()
     let namesApps = true
+    let deviceIdentifiers = [DeviceIdentifier.Kind.devtodev]
     let authorsNamePlatforms = true
     let mediaTypes = MediaType.Tolerance.everything
 
@@ -18,6 +19,10 @@ struct DevtodevDialect: Dialect {
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? {
         DevtodevDocument.document(Describing(policy: .tolerant, now: now))
     }
+}
+
+extension DeviceIdentifier.Kind {
+    static let devtodev = DeviceIdentifier.Kind(rawValue: "devtodev_id")
 }
 
 extension DialectName {

@@ -74,14 +74,12 @@ enum NativeDeviceShapes {
 
     private static func identifiers(_ name: String) -> ObjectShape<[String: String]> {
         ObjectShape(name, [String: String]()) {
-            for kind in DeviceIdentifier.Kind.allCases {
-                Entry(kind.rawValue, kind == .devtodevID ? devtodevID : .text()) { $0[kind.rawValue] = $1 }
-            }
+            for kind in DeviceIdentifier.Kind.common { Entry(kind.rawValue, .text()) { $0[kind.rawValue] = $1 } }
+            for kind in Dialects.deviceIdentifiers { Entry(kind.rawValue, textOrNumber) { $0[kind.rawValue] = $1 } }
         }
     }
 
-    /// Accepts a number too, because devtodev may use one.
-    private static let devtodevID = Shape<String>(
+    private static let textOrNumber = Shape<String>(
         read: { json, reading throws(PealError) in
             if let number = json.integerValue { return String(number) }
             return try Shape.text().read(json, &reading)

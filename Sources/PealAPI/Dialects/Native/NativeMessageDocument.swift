@@ -130,7 +130,8 @@ enum NativeReportSchema {
         .object([
             .required("platform", NativeDocument.shownPlatform),
             .optional("environment", NativeDocument.shownEnvironment), .required("locale", Schema.text.orNull),
-            .optional("method", .word("POST")), .optional("path", .text),
+            .optional("arm", .words(Arm.allCases.map(\.name))), .optional("method", .word("POST")),
+            .optional("path", .text),
             .optional("headers", .component("NativePreviewHeaders", .map(.text))), .optional("body", .anything),
             .optional("body_bytes", .count), .optional("warning", .text), .optional("error", NativeDocument.error),
         ]))

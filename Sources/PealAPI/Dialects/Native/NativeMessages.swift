@@ -10,13 +10,24 @@ struct NativeMessages: Sendable {
 
     func endpoints(_ app: String) -> [Endpoint] {
         [
-            Endpoint(.post, "\(app)/messages", .app(.send), send),
-            Endpoint(.post, "\(app)/messages:validate", .app(.send), validate),
-            Endpoint(.post, "\(app)/audience:count", .app(.read), count),
+            Endpoint(.post, "\(app)/messages", .app(.send), Self.naming(send)),
+            Endpoint(.post, "\(app)/messages:validate", .app(.send), Self.naming(validate)),
+            Endpoint(.post, "\(app)/audience:count", .app(.read), Self.naming(count)),
             Endpoint(.get, "\(app)/messages", .app(.read), list),
             Endpoint(.get, "\(app)/messages/:id", .app(.read), get),
-            Endpoint(.patch, "\(app)/messages/:id", .app(.send), change),
+            Endpoint(.patch, "\(app)/messages/:id", .app(.send), Self.naming(change)),
         ]
+    }
+
+    /// The store resolves segments, and names the fields of a condition from the condition on.
+    private static func naming(_ handler: @escaping Endpoint.Handler) -> Endpoint.Handler {
+        { call in
+            do {
+                return try await handler(call)
+            } catch let error as PealError where error.field?.hasPrefix(Condition.fieldName) == true {
+                throw error.under("audience")
+            }
+        }
     }
 
     /// - Parameter records: the app's credentials.
@@ -184,7 +195,7 @@ extension MessagePreview.Request {
         var members: [(String, JSON?)] = [
             ("platform", .string(platform.rawValue)),
             ("environment", route.provider?.hasEnvironments == true ? .string(route.environment.rawValue) : nil),
-            ("locale", locale.map(JSON.string) ?? .null),
+            ("locale", locale.map(JSON.string) ?? .null), ("arm", arm.map { .string($0.name) }),
         ]
         switch result {
         case .success(let notification):
