@@ -122,8 +122,11 @@ let package = Package(
         .target(name: "PealShapes", dependencies: ["PealCore"], swiftSettings: settings),
         .target(name: "PealNetwork", dependencies: ["PealCore", nioPosix], swiftSettings: settings),
         .target(name: "PealStore", dependencies: ["PealCore", crypto], swiftSettings: settings),
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
         .target(
-            name: "PealSQLite", dependencies: ["PealCore", "PealStore", grdb, grdbSQLite], swiftSettings: settings),
+            name: "PealSQLite", dependencies: ["CSQLite", "PealCore", "PealStore", grdb, grdbSQLite],
+            swiftSettings: settings),
         .systemLibrary(
             name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(

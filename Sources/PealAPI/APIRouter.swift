@@ -2,10 +2,10 @@ package import Hummingbird
 package import NIOCore
 internal import PealCore
 
-/// What Hummingbird carries along with a request.
+/// The context that Hummingbird passes with a request.
 package struct APIContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
-    /// Of the connection.
+    /// The address of the connection's peer.
     package let peer: SocketAddress?
 
     package init(source: ApplicationRequestContextSource) {

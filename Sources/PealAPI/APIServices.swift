@@ -17,7 +17,7 @@ package struct APIServices: Sendable {
     package let options: APIOptions
     package let operations: any Operations
     package let logger: Logger
-    /// Shared, so that a key that is revoked through one route is forgotten everywhere.
+    /// Shared by all routes, so that a key that is revoked through one of them is not accepted by another.
     let keyRing: KeyRing
     let failures: AuthenticationFailures
     let quotas: RequestQuotas
@@ -35,7 +35,7 @@ package struct APIServices: Sendable {
     private let examinations: CredentialExaminations
     private let receiptGatherer: ReceiptGatherer
 
-    /// - Parameter failures: also read by the server's metrics; by default nothing is limited.
+    /// - Parameter failures: also read by the server's metrics; without it, guessing is not limited.
     package init(
         store: any Store, engine: any DeliveryEngine, providers: [ProviderName: any Provider],
         channels: any ChannelDirectory, time: any TimeSource, randomness: any Randomness, hasher: any KeyHasher,
@@ -112,12 +112,12 @@ package struct APIServices: Sendable {
         try await store.read { try $0.credentialRecords(app: app.key) }
     }
 
-    /// Whether payloads shall name their message for Peal's SDK: the app has a key for it.
+    /// Whether payloads name their message for Peal's SDK: true if the app has a key for it.
     func namesMessages(_ app: App) async throws -> Bool {
         try await store.read { try $0.hasKey(app: app.key, dialect: .device) }
     }
 
-    /// Ends the streams of progress, which would otherwise keep a stopping server waiting for their requests.
+    /// Ends the progress streams; otherwise a stopping server would wait for their requests.
     package func endStreams() { progressStreams.close() }
 
     func newDeviceID() -> DeviceID { randomness.identifier() }
@@ -131,7 +131,7 @@ package struct APIOptions: Sendable {
     package var requestBodyBytesMax: Int
     /// Whether the API's port serves `/metrics`; false if it has a separate port.
     package var servesMetrics: Bool
-    /// Whether what only admins may do is on a listener of its own.
+    /// Whether everything that only admins may do is on a separate listener.
     package var hasAdminListener = false
     package var devicesPerAppMax = Limits.devicesPerAppMax
     package var topicsPerDeviceMax = Limits.topicsPerDeviceMax
@@ -152,8 +152,7 @@ package struct APIOptions: Sendable {
     package var trustedProxies: [IPAddress]
     package var requestsPerKeyPerSecond: Int
     package var requestsPerAppPerSecond: Int
-    /// The configuration that differs from the defaults, by the names of its variables and without secrets. Only the
-    /// admin sees it.
+    /// The configuration that differs from the defaults, by variable name and without secrets. Only admins see it.
     package var shownConfiguration: [String: String] = [:]
 
     package init(
@@ -193,7 +192,7 @@ package protocol Operations: Sendable {
     func stoppedCredentials() async -> [(app: AppID, record: CredentialRecord)]
     /// The text exposition of Prometheus.
     func metrics() async -> String
-    /// Version, sizes, and what waits, for admins.
+    /// Version, sizes, and pending work, for admins.
     func details() async -> JSON.Members
 }
 

@@ -3,7 +3,7 @@ internal import PealCore
 internal import PealShapes
 internal import PealWebFiles
 
-/// `GET /docs/errors`: what each error code means and what to do, for people who follow a `doc_url`. Made of the
+/// `GET /docs/errors`: what each error code means and what to do, for people who follow a `doc_url`. Generated from the
 /// table in `docs/errors.md`.
 enum ErrorPage {
     static let path = "/docs/errors"
@@ -43,7 +43,7 @@ enum ErrorPage {
             """
     }
 
-    /// Escapes the text, and turns pairs of backticks into code.
+    /// Escapes the text, and turns text between backticks into code.
     private static func html(_ text: String) -> String {
         let escaped = text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
         return escaped.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { index, part in

@@ -32,7 +32,7 @@ struct HealthRoutes: Sendable {
         ]
     }
 
-    /// Whether each subsystem works. Only the admin sees why one does not, and which apps are stopped.
+    /// Whether each subsystem works. Only admins see why one does not, and which apps are stopped.
     private func ready(_ call: Call) async throws -> Answer {
         let subsystems = await services.operations.readiness()
         let isReady = subsystems.allSatisfy { $0.failure == nil }

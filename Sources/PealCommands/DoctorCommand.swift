@@ -122,17 +122,17 @@ struct RunningServerCheck {
     /// The address of the server according to the configuration. A server on all addresses is reached on loopback.
     private var address: String {
         let host =
-            switch configuration.httpHost {
+            switch configuration.http.host {
             case "0.0.0.0": "127.0.0.1"
             case "::": "[::1]"
             case let host where host.contains(":"): "[\(host)]"
             case let host: host
             }
-        let bound = configuration.httpPortFile.flatMap(Surroundings.current.read).map {
+        let bound = configuration.http.portFile.flatMap(Surroundings.current.read).map {
             String(decoding: $0, as: UTF8.self).filter(\.isNumber)
         }
-        let port = bound.flatMap { $0.isEmpty ? nil : $0 } ?? String(configuration.httpPort)
-        return "\(configuration.httpTLS == nil ? "http" : "https")://\(host):\(port)"
+        let port = bound.flatMap { $0.isEmpty ? nil : $0 } ?? String(configuration.http.port)
+        return "\(configuration.http.tls == nil ? "http" : "https")://\(host):\(port)"
     }
 }
 

@@ -5,8 +5,8 @@ internal import NIOCore
 package import PealCore
 package import PealExperiments
 
-/// The console: pages for people, under `/console/`. It receives requests from the server's front and calls the same
-/// verbs as the API.
+/// The console: pages for people, under `/console/`. It receives requests from the server's front end and calls the
+/// same verbs as the API.
 package struct Console: Sendable {
     let services: ConsoleServices
     let sessions: Sessions
@@ -21,7 +21,7 @@ package struct Console: Sendable {
         routes = ConsoleRoutes.all
     }
 
-    /// Whether the console answers a path, which may end in a query.
+    /// Whether the console serves a path, which may end in a query.
     package static func owns(_ target: some StringProtocol) -> Bool {
         let path = target.prefix { $0 != "?" }
         return path == "/" || path.split(separator: "/").first == "console"
@@ -89,7 +89,7 @@ package struct Console: Sendable {
         return client.headers[.named("X-Forwarded-Proto")]?.lowercased() == "https"
     }
 
-    /// Refuses forms that another site made the browser send. Browsers that send neither header are covered by the
+    /// Refuses forms that another site made the browser submit. Browsers that send neither header are covered by the
     /// form's secret and by the cookie's `SameSite`.
     private func checkOrigin(_ client: ConsoleClient) throws(PealError) {
         let site = client.headers[.named("Sec-Fetch-Site")]
@@ -127,7 +127,7 @@ package struct ConsoleServices: Sendable {
     package let campaigns: CampaignVerbs
     package let experiments: ExperimentReports
     package let preview: MessagePreview
-    /// Of the keys that may sign in, and that the console makes.
+    /// The rules of the keys that may sign in, and that the console creates.
     package let keyRules: KeyRules
     package let hasher: any KeyHasher
     package let firstAdmin: FirstAdmin
@@ -206,7 +206,7 @@ package protocol ConsoleOperations: Sendable {
     func configurationLines() -> [ConfigurationLine]
     /// The bytes of the embedded database; nil if the store is elsewhere.
     func storeBytes() -> Int64?
-    /// A key was made or revoked here: the API forgets what it has cached of keys.
+    /// A key was created or revoked here: the API discards its cached keys.
     func keysChanged()
 }
 

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// One method of one page: who may ask for it, and what answers.
+/// One method of one page: who may request it, and its handler.
 struct ConsoleRoute: Sendable {
     enum Need: Sendable, Equatable {
         case anonymous

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// One request to a page, as handlers see it: who asks for what, in which language.
+/// One request to a page, as handlers see it: who requests what, in which language.
 struct PageCall: Sendable {
     let console: Console
     let texts: Texts
@@ -14,7 +14,7 @@ struct PageCall: Sendable {
     let parameters: [String: String]
     let query: Form
     var form = Form()
-    /// nil only on pages for everybody.
+    /// nil only on pages for everyone.
     var session: Session?
     /// The app in the path.
     var named: App?
@@ -37,7 +37,7 @@ struct PageCall: Sendable {
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
 
     /// An id in the path.
-    /// - Throws: `not_found` for an invalid id: nothing can have it.
+    /// - Throws: `not_found` for an invalid id, because no object can have it.
     func id<Of>(_ name: String, of what: String) throws(PealError) -> Identifier<Of> {
         guard let id = Identifier<Of>(parameter(name)) else { throw .notFound(what) }
         return id
@@ -75,7 +75,7 @@ extension PageCall {
             + (isSecure ? "; Secure" : "")
     }
 
-    /// Where to go without a session. A page asks to come back to it.
+    /// Where to go without a session; after signing in, the browser returns to a page.
     func signInRedirect(hadCookie: Bool, isPage: Bool) -> ConsoleAnswer {
         let back = isPage && path != "/console" ? "?next=\(URLPath.encode(path))" : ""
         var answer = ConsoleAnswer(redirect: "/console/sign-in" + back)

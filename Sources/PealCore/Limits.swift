@@ -4,9 +4,9 @@ package enum Limits {
     package static let requestBodyBytesMax = 4 * 1024 * 1024
     package static let jsonDepthMax = 64
     package static let jsonValuesMax = 200_000
-    /// How much of a body is read before its caller is known, where the body itself names the caller.
+    /// How much of a body is read before its caller is known, if the body itself names the caller.
     package static let unknownCallerBodyBytesMax = 256 * 1024
-    /// A body up to this size is parsed at once: larger ones take turns.
+    /// Bodies up to this size are parsed immediately; larger ones wait for their turn.
     package static let parsedAtOnceBytesMax = 64 * 1024
     package static let parsingsAtOnceMax = 2
     package static let parsingsWaitingMax = 256
@@ -326,7 +326,7 @@ extension Limits {
     package static let importBatchBytesMax = 2 * 1024 * 1024
     package static let importRefusalsShownMax = 100
     package static let importProgressSeconds: Int64 = 2
-    // Windows of delivery
+    // Delivery windows
     package static let momentUsersMax = 1000
     package static let windowSecondsMax: Int64 = 7 * 24 * 3600
     package static let claimSeconds: Int64 = 600
@@ -362,35 +362,35 @@ extension Limits {
     package static let wakeIntervalSeconds: Int64 = 1800
     package static let wakeJitterSeconds: Int64 = 300
     package static let wakeSpacingSeconds: Int64 = 1200
-    /// Two wake-ups of a device in this time.
+    /// A device gets at most two wake-ups in this time.
     package static let wakeBudgetSeconds: Int64 = 3600
-    /// Within which a wake-up that asks for a sync is answered.
+    /// How long a device may take to answer a wake-up that asks for a sync.
     package static let wakeAnswerSeconds: Int64 = 300
     package static let wakeMessagesMax = 32
-    /// After so many wake-ups without a sync the next one asks for one.
+    /// After this many wake-ups without a sync, the next one asks for one.
     package static let wakesUncountedMax: Int64 = 8
     package static let wakesPerRound = 256
     package static let reachHalfLifeSeconds: Int64 = 3 * 24 * 3600
-    /// Between two messages that a device shows at moments of its choice.
+    /// The minimum time between two messages that a device shows at moments of its choice.
     package static let displaySpacingSeconds: Int64 = 7200
 
     // Moment models
     package static let modelLifeSeconds: Int64 = 60 * 24 * 3600
-    /// After its display, a message whose opening counts for the model.
+    /// How long after a display an open still counts for the model.
     package static let labelMaturitySeconds: Int64 = 24 * 3600
     /// How many models of a campaign are kept, for rollbacks.
     package static let modelVersionsMax = 5
     package static let modelsPerSyncMax = 8
     /// How long no training replaces a model that was rolled back to.
     package static let modelHoldSeconds: Int64 = 7 * 24 * 3600
-    /// Between two looks at an app's labels.
+    /// The minimum time between two checks of an app's labels.
     package static let learningIntervalSeconds: Int64 = 3600
-    /// Between two trainings of a campaign that has few new labels.
+    /// The minimum time between two trainings of a campaign that has few new labels.
     package static let trainingIntervalSeconds: Int64 = 24 * 3600
-    /// Labels of an app that one look reads, the newest.
+    /// How many labels of an app one check reads, the newest first.
     package static let labelsMax = 100_000
     package static let labelsPerRead = 2000
     package static let campaignsPerRead = 200
-    /// People whose habits one look reads.
+    /// How many users' habits one check reads.
     package static let countersMax = 2000
 }

@@ -1,3 +1,4 @@
+internal import CSQLite
 internal import GRDB
 package import PealCore
 package import PealStore
@@ -19,12 +20,16 @@ package final class SQLiteEngine: SQLEngine {
     private let checkpointer: Checkpointer
     private let lock: FileLock
 
+    /// Set once for the process, before its first connection.
+    private static let countsNoMemory = peal_sqlite_count_no_memory()
+
     package let dialect = SQLDialect.sqlite
 
     /// Opens the database at `path`, or creates it.
     /// - Throws: `StoreStartFailure` when another process has it open or it cannot be opened.
     package init(path: String) throws {
         lock = try FileLock(besideDatabase: path)
+        _ = Self.countsNoMemory
         do {
             let pool = try SQLiteFile.open(path)
             let checkpointer = try Checkpointer(path: path)

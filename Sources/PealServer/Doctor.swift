@@ -135,7 +135,7 @@ extension StoreReading {
 extension Doctor {
     /// Checks the files that the configuration names.
     func checkFiles(_ diagnosis: inout Diagnosis) {
-        if let files = configuration.httpTLS { diagnosis.add(certificates: files, now: time.now) }
+        if let files = configuration.http.tls { diagnosis.add(certificates: files, now: time.now) }
         guard let file = configuration.caFile else { return }
         do {
             let roots = try NIOSSLCertificate.fromPEMFile(file)

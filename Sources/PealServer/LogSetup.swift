@@ -7,12 +7,12 @@ internal import Synchronization
 /// The log of the process: its level, which may change at run time, and its destination.
 final class ServerLog: Sendable {
     private let current: Mutex<Logger.Level>
-    private let format: ServerConfiguration.LogFormat
+    private let format: ServerConfiguration.Log.Format
     private let output: LogOutput
 
     init(_ configuration: ServerConfiguration, output: LogOutput = .standardError) {
-        current = Mutex(Logger.Level(rawValue: configuration.logLevel) ?? .info)
-        format = configuration.logFormat
+        current = Mutex(Logger.Level(rawValue: configuration.log.level) ?? .info)
+        format = configuration.log.format
         self.output = output
     }
 

@@ -73,35 +73,19 @@ struct Server {
     }
 
     private func serve(_ storage: Storage, _ senders: any EventLoopGroup, _ descriptors: Int) async throws {
-        try await storage.migrate(configuration)
-        try await storage.store.chainAudit()
-        let firstAdmin = try await AdminToken.admin(
-            configuration, storage: storage, randomness: randomness, time: time)
+        let firstAdmin = try await prepare(storage)
         let databaseTime = storage.shared.map { shared in
             DatabaseTime(logger: logger) { try await shared.engine.serverTime() }
         }
         await databaseTime?.measure()
         let clock: any TimeSource = databaseTime ?? time
-        let providers = try ProviderSet(
-            networks, configuration,
-            // The dates in tokens for push networks are from this machine's clock.
-            .init(
-                eventLoopGroup: senders, time: time, randomness: randomness, logger: logger,
-                store: storage.shared == nil ? nil : storage.store))
-        let traces = configuration.tracingURL.map { url in
-            TraceExporter(
-                .init(url: url, percent: configuration.tracingPercent, version: PealVersion.current),
-                group: eventLoopGroup, time: time, logger: logger)
-        }
+        let providers = try makeProviders(storage, senders)
+        let traces = makeTraces()
         let delivery = makeDelivery(storage, providers, clock, traces)
         let shared = storage.shared.map { SharedDelivery(delivery, $0.signals) }
         let transport = ReloadableTransport(try makeTransport(configuration))
         let courier = makeCourier(storage, clock, transport)
-        let connections = Connections(
-            .init(
-                total: configuration.connectionsMax, perAddress: configuration.connectionsPerAddressMax,
-                descriptors: descriptors),
-            proxies: configuration.trustedProxies, time: time, logger: logger)
+        let connections = makeConnections(descriptors)
         var services = makeServices(
             storage, providers, engine: shared ?? delivery, delivery, courier, connections, firstAdmin, clock)
         services.traces = traces
@@ -132,12 +116,44 @@ struct Server {
         try result.get()
     }
 
+    /// Brings the schema and the audit chain up to date.
+    private func prepare(_ storage: Storage) async throws -> FirstAdmin {
+        try await storage.migrate(configuration)
+        try await storage.store.chainAudit()
+        return try await AdminToken.admin(configuration, storage: storage, randomness: randomness, time: time)
+    }
+
+    private func makeProviders(_ storage: Storage, _ senders: any EventLoopGroup) throws -> ProviderSet {
+        try ProviderSet(
+            networks, configuration,
+            // The dates in tokens for push networks are from this machine's clock.
+            .init(
+                eventLoopGroup: senders, time: time, randomness: randomness, logger: logger,
+                store: storage.shared == nil ? nil : storage.store))
+    }
+
+    private func makeTraces() -> TraceExporter? {
+        configuration.tracing.map { tracing in
+            TraceExporter(
+                .init(url: tracing.url, percent: tracing.percent, version: PealVersion.current),
+                group: eventLoopGroup, time: time, logger: logger)
+        }
+    }
+
+    private func makeConnections(_ descriptors: Int) -> Connections {
+        Connections(
+            .init(
+                total: configuration.http.connectionsMax, perAddress: configuration.http.connectionsPerAddressMax,
+                descriptors: descriptors),
+            proxies: configuration.http.trustedProxies, time: time, logger: logger)
+    }
+
     private func makeServices(
         _ storage: Storage, _ providers: ProviderSet, engine: any DeliveryEngine, _ delivery: DeliveryService,
         _ courier: WebhookCourier, _ connections: Connections, _ firstAdmin: FirstAdmin, _ clock: any TimeSource
     ) -> APIServices {
         let failures = AuthenticationFailures(
-            perMinute: configuration.authenticationFailuresPerMinute, time: time, logger: logger)
+            perMinute: configuration.limits.authenticationFailuresPerMinute, time: time, logger: logger)
         let http = HTTPMetrics()
         return APIServices(
             store: storage.store, engine: engine, providers: providers.all, channels: providers.channels,
@@ -183,11 +199,11 @@ struct Server {
         do {
             try await ServiceGroup(configuration: group).run()
         } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode) {
-            let address = "\(configuration.httpHost):\(configuration.httpPort)"
+            let address = "\(configuration.http.host):\(configuration.http.port)"
             throw ConfigurationFailure(
                 .httpPort, "cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))")
         } catch is SocketAddressError.UnknownHost {
-            throw ConfigurationFailure(.httpHost, "\(configuration.httpHost) has no address")
+            throw ConfigurationFailure(.httpHost, "\(configuration.http.host) has no address")
         }
     }
 
@@ -217,7 +233,7 @@ struct Server {
         ReloadService(
             load: reload,
             parts: [
-                ("log level", { [log] in log.level = Logger.Level(rawValue: $0.logLevel) ?? .info }),
+                ("log level", { [log] in log.level = Logger.Level(rawValue: $0.log.level) ?? .info }),
                 ("certificates", { try listeners.reloadCertificates($0) }),
                 (
                     "allowed hosts",
@@ -255,10 +271,9 @@ extension Result where Failure == any Error {
 /// Runs the server until SIGTERM or SIGINT.
 /// - Parameters:
 ///   - isPaused: whether messages are accepted but not sent.
+///   - networks: every network that the server sends to. Those that are not built in must be registered (`Networks`)
+///     before the configuration is read.
 ///   - reload: reads the configuration again when SIGHUP arrives.
-/// - Parameter networks: every network that the server sends to. Those that are not built in must be registered
-/// (`Networks`)
-///   before the configuration is read.
 /// - Throws: `ConfigurationFailure` when it cannot start as configured; otherwise the error that ended it.
 package func runServer(
     _ configuration: ServerConfiguration, networks: [ServerNetwork] = ServerNetwork.builtIn, isPaused: Bool = false,
@@ -335,20 +350,20 @@ struct BackgroundService: Service {
 extension APIOptions {
     fileprivate init(_ configuration: ServerConfiguration) {
         self.init(
-            messageLifeSeconds: configuration.messageLifeSeconds,
-            requestBodyBytesMax: configuration.requestBodyBytesMax,
+            messageLifeSeconds: configuration.limits.messageLifeSeconds,
+            requestBodyBytesMax: configuration.limits.bodyBytesMax,
             servesMetrics: configuration.metricsPort == nil,
-            contextPushHoldSeconds: Int64(configuration.contextPushHoldSeconds),
-            contextPushWindowSecondsMax: Int64(configuration.contextPushWindowHoursMax) * 3600,
-            pivotalImmediateSeconds: Int64(configuration.pivotalImmediateSeconds),
-            richieTopicsMax: configuration.richieTopicsMax, richieUsersMax: configuration.richieUsersMax,
-            version: PealVersion.current, jsonValuesMax: configuration.jsonValuesMax,
-            trustedProxies: configuration.trustedProxies,
-            requestsPerKeyPerSecond: configuration.requestsPerKeyPerSecond,
-            requestsPerAppPerSecond: configuration.requestsPerAppPerSecond)
+            contextPushHoldSeconds: Int64(configuration.dialects.contextPushHoldSeconds),
+            contextPushWindowSecondsMax: Int64(configuration.dialects.contextPushWindowHoursMax) * 3600,
+            pivotalImmediateSeconds: Int64(configuration.dialects.pivotalImmediateSeconds),
+            richieTopicsMax: configuration.dialects.richieTopicsMax, richieUsersMax: configuration.dialects.richieUsersMax,
+            version: PealVersion.current, jsonValuesMax: configuration.limits.jsonValuesMax,
+            trustedProxies: configuration.http.trustedProxies,
+            requestsPerKeyPerSecond: configuration.limits.requestsPerKeyPerSecond,
+            requestsPerAppPerSecond: configuration.limits.requestsPerAppPerSecond)
         hasAdminListener = configuration.adminListener != nil
-        devicesPerAppMax = configuration.devicesPerAppMax
-        topicsPerDeviceMax = configuration.topicsPerDeviceMax
+        devicesPerAppMax = configuration.limits.devicesPerAppMax
+        topicsPerDeviceMax = configuration.limits.topicsPerDeviceMax
         shownConfiguration = configuration.shown
     }
 }

@@ -78,8 +78,8 @@ extension ConsoleServices {
             keyRules: api.nativeKeyRules, hasher: api.hasher, firstAdmin: api.firstAdmin, time: api.time,
             randomness: api.randomness,
             options: ConsoleOptions(
-                isTLS: configuration.httpTLS != nil, trustedProxies: configuration.trustedProxies,
-                messageLifeSeconds: configuration.messageLifeSeconds, version: PealVersion.current,
+                isTLS: configuration.http.tls != nil, trustedProxies: configuration.http.trustedProxies,
+                messageLifeSeconds: configuration.limits.messageLifeSeconds, version: PealVersion.current,
                 webhookKinds: servedWebhookKinds),
             operations: operations, addressRules: api.addressRules, logger: api.logger)
     }

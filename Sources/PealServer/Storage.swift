@@ -33,8 +33,8 @@ struct Storage {
                 store: SQLStore(
                     engine: engine, masterKey: masterKey,
                     retention: StoreRetention(
-                        messageDays: configuration.retentionDays, deviceDays: configuration.retiredDeviceDays,
-                        auditDays: configuration.auditDays),
+                        messageDays: configuration.retention.messages, deviceDays: configuration.retention.devices,
+                        auditDays: configuration.retention.audit),
                     composers: reportComposers),
                 masterKey: masterKey,
                 shared: (engine as? PostgresEngine).map { ($0, PostgresSignals($0.settings)) })

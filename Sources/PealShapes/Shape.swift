@@ -26,7 +26,7 @@ package import PealCore
 /// - A `Policy` sets how strictly a dialect reads. Strict and tolerant dialects can use the same shape, and the schema
 ///   follows the policy.
 ///
-/// Make shapes once and keep them: as a `static let`, or as a property of a value that is created at start if limits
+/// Create shapes once and keep them: as a `static let`, or as a property of a value that is created at start if limits
 /// come from the configuration. A computed property builds the whole tree for each request.
 package struct Shape<Value: Sendable>: Sendable {
     package typealias Read = @Sendable (JSON, inout Reading) throws(PealError) -> Value

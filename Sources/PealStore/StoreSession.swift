@@ -30,6 +30,10 @@ struct StoreSession: StoreWriting {
     final class Memo {
         var words: [ExactText: Int64] = [:]
         var topics: [ExactText: Int64] = [:]
+        /// Apps that exist.
+        var living: Set<AppKey> = []
+        /// The device keys that were taken and are not used yet, and how many were taken.
+        var deviceKeys: [AppKey: (unused: Range<DeviceKey>, taken: Int64)] = [:]
         /// Whether an app has an installation.
         var installs: [AppKey: Bool] = [:]
         /// Phases of campaigns.

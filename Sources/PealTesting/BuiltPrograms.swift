@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Where the programs of this test's own build are.
+/// The location of the programs of this test's build.
 package enum BuiltPrograms {
     /// `.build/debug`, or `.build/release` for optimized tests.
     package static var folder: String {

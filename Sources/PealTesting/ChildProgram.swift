@@ -7,7 +7,7 @@ internal import Synchronization
     internal import Musl
 #endif
 
-/// A child process that a test starts. It is killed when this object goes away. `Foundation.Process` is not used
+/// A child process that a test starts. It is killed when this object is deinitialized. `Foundation.Process` is not used
 /// because its `waitUntilExit` spins on the calling thread, one of the few that run all tests.
 package final class ChildProgram: Sendable {
     package let processID: Int32

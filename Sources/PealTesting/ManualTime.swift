@@ -27,7 +27,7 @@ package final class ManualTime: TimeSource {
     package var uptime: Duration { state.withLock { $0.uptime } }
     package var lag: Duration { state.withLock { $0.lag } }
 
-    /// Moves both clocks as if the process had been stopped meanwhile.
+    /// Moves both clocks as if the process had been suspended meanwhile.
     package func stall(for duration: Duration) {
         state.withLock { $0.lag += duration }
         advance(by: duration)

@@ -2,8 +2,8 @@ internal import CPostgreSQL
 internal import Foundation
 internal import Synchronization
 
-/// A PostgreSQL server of this test process: a cluster in a temporary folder, reached over a socket in it. It is
-/// stopped and deleted when the process ends, however it ends.
+/// A PostgreSQL server of this test process: a cluster in a temporary folder, reached through a socket in that folder.
+/// It is stopped and deleted when the process ends, however it ends.
 package final class PostgresServer: Sendable {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
@@ -59,8 +59,7 @@ package final class PostgresServer: Sendable {
         return ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
     }
 
-    /// Starts a server that outlives a test process that is killed by a second, and no longer. Then the files are
-    /// deleted.
+    /// Starts a server that stops a second after the test process is killed. Then its files are deleted.
     static func guarded(_ command: [String], log: String, deleting files: [String]) throws -> ChildProgram {
         let script = """
             "$@" & server=$!
@@ -81,7 +80,7 @@ package final class PostgresServer: Sendable {
             description: "postgres did not start: \((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
     }
 
-    /// Where the programs are: those of Debian are not in the path.
+    /// The location of the programs: those of Debian are not in the path.
     package static func programs() throws -> String {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         let debian = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
@@ -97,13 +96,13 @@ package final class PostgresServer: Sendable {
         throw Failure(description: "PostgreSQL is not installed: run Scripts/setup.sh test, or install postgresql")
     }
 
-    /// The folder of the socket, which libpq takes for a host.
+    /// The folder of the socket, which libpq accepts as a host.
     package var host: String { directory }
 
     /// The URL of a database, for libpq.
     package func url(_ database: String) -> String { "postgresql:///\(database)?host=\(directory)&user=peal" }
 
-    /// A database of its own, a copy of `template` if that is given.
+    /// A separate database, a copy of `template` if that is given.
     package func createDatabase(from template: String? = nil) throws -> String {
         let number = databases.withLock { count in
             count += 1

@@ -38,7 +38,7 @@ package final class TestStore: Sendable {
             }
         }
 
-        /// What `PEAL_STORE_URL` names it.
+        /// The value of `PEAL_STORE_URL` for it.
         var url: String {
             switch place {
             case .file(let directory): "sqlite:\(directory)/peal.db"
@@ -72,7 +72,7 @@ package final class TestStore: Sendable {
         }
     }
 
-    /// What `PEAL_STORE_URL` names the database.
+    /// The value of `PEAL_STORE_URL` for the database.
     package var url: String { database.url }
 
     convenience init(directory: String, composers: ReportComposers) async throws {
@@ -108,7 +108,7 @@ package final class TestStore: Sendable {
         try await store.migrate()
     }
 
-    /// Ends the engine's threads, which would go on without it.
+    /// Ends the engine's threads, which would otherwise outlive it.
     deinit {
         if engine.dialect.isShared { try? store.close() }
     }
@@ -131,7 +131,7 @@ package final class TestStore: Sendable {
     /// Closes the database. Its files stay until this object goes away.
     package func close() throws { try store.close() }
 
-    /// Runs a statement beside the store's own, such as one that makes others fail.
+    /// Runs an additional statement, such as one that makes the store's own fail.
     package func execute(_ statement: String) async throws {
         try await engine.write(.control) { _ = try $0.execute(statement, []) }
     }
@@ -221,7 +221,7 @@ package struct TestComposer: ReportComposer {
 }
 
 extension ReportComposers {
-    /// Kinds of webhooks for tests: `events` hears of the end of every message, `single` of those of dialect `single`,
+    /// Kinds of webhooks for tests: `events` receives the end of every message, `single` of those of dialect `single`,
     /// and `gathered` of none.
     package static let test = ReportComposers([
         TestComposer(.events), TestComposer(.single, dialect: "single"), TestComposer(.gathered, dialect: "none"),

@@ -12,10 +12,10 @@ struct ConfigurationTests {
         let configuration = try await ServerConfiguration.load(
             arguments: ["--config", file, "--http-port", "3"],
             environment: ["PEAL_HTTP_PORT": "2", "PEAL_LOG_LEVEL": "error"])
-        #expect(configuration.httpPort == 3)
-        #expect(configuration.logLevel == "error")
-        #expect(configuration.httpHost == "10.0.0.1")
-        #expect(configuration.retentionDays == 7)
+        #expect(configuration.http.port == 3)
+        #expect(configuration.log.level == "error")
+        #expect(configuration.http.host == "10.0.0.1")
+        #expect(configuration.retention.messages == 7)
         #expect(configuration.store == .sqlite(path: "peal.db"))
     }
 
@@ -83,7 +83,7 @@ struct ConfigurationTests {
         let configuration = try await ServerConfiguration.load(arguments: ["--http-port", "81"], environment: [:])
         let file = try temporaryFile(configuration.printed())
         let again = try await ServerConfiguration.load(arguments: ["--config", file], environment: [:])
-        #expect(again.httpPort == 81)
+        #expect(again.http.port == 81)
     }
 
     private func temporaryFile(_ text: String) throws -> String {

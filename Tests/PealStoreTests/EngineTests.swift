@@ -202,7 +202,7 @@ struct EngineTests {
         for loose in [0o640, 0o604, 0o666] {
             try FileManager.default.setAttributes([.posixPermissions: loose], ofItemAtPath: file)
             let failure = #expect(throws: StoreStartFailure.self) { try MasterKey.load(file) }
-            #expect("\(failure)".contains("chmod 600"), "\(failure)")
+            #expect(failure?.description.contains("chmod 600") == true, "\(String(describing: failure))")
         }
         try FileManager.default.removeItem(atPath: file)
         #expect(throws: StoreStartFailure.self) { try MasterKey.loadOrCreate(besideDatabase: test.path) }

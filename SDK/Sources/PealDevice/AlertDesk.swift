@@ -3,7 +3,7 @@ internal import PealWire
 /// Receives alert pushes in the notification service extension: decides how each is presented, so that no message
 /// alerts twice, and reports the receipt.
 package struct AlertDesk: Sendable {
-    /// How long the extension waits for an app that is just displaying the message.
+    /// How long the extension waits for an app that is currently displaying the message.
     package static let patienceMilliseconds = 5000
     private static let lookMilliseconds = 250
 
@@ -15,8 +15,8 @@ package struct AlertDesk: Sendable {
     private let pause: @Sendable (_ milliseconds: Int) async -> Void
 
     /// - Parameters:
-    ///   - api: nil without a way to the server; the app reports later then.
-    ///   - pause: waits for so many milliseconds.
+    ///   - api: nil if the server cannot be reached; the app then reports later.
+    ///   - pause: waits for the given number of milliseconds.
     package init(
         state: any SharedState<Ledger>, board: any NotificationBoard, api: (any DeviceAPI)?, clock: any PhoneClock,
         makeID: @escaping @Sendable () -> String, pause: @escaping @Sendable (Int) async -> Void
@@ -26,7 +26,7 @@ package struct AlertDesk: Sendable {
     }
 
     /// Decides about a push for a message.
-    /// - Returns: how to present it. The caller shows what comes while the ledger cannot be read.
+    /// - Returns: how to present it. If the ledger cannot be read, the caller shows the push.
     package func receive(_ id: String) async throws -> AlertVerdict {
         var waited = 0
         while true {
@@ -43,7 +43,7 @@ package struct AlertDesk: Sendable {
         }
     }
 
-    /// Sends what waits in the ledger. A failure is no loss: the app sends it later.
+    /// Sends the queued events. Nothing is lost if this fails: the app sends them later.
     package func flush() async throws {
         guard let api else { return }
         try await Reporter(state: state, api: api).flush()
@@ -70,7 +70,7 @@ package struct Reporter: Sendable {
             do {
                 _ = try await api.report(batch, as: identity.deviceToken)
             } catch {
-                // What is refused as a whole would be refused forever, and block everything behind it.
+                // A batch that is refused as a whole would be refused forever and block all later events.
                 guard case .refused(let status, _, _, _) = error, status == 400 || status == 413 else { return error }
                 if batch.count > 1 {
                     if let failure = try await one(of: batch, as: identity.deviceToken) { return failure }

@@ -13,15 +13,15 @@ package protocol DeviceAPI: Sendable {
     func unregister(as deviceToken: String) async throws(APIFailure)
 }
 
-/// Why a call brought no answer that the device can use.
+/// Why a call returned no answer that the device can use.
 package enum APIFailure: Error, Sendable, Hashable {
-    /// Nothing came back, or nothing readable. The call may have taken effect: repeat it with the same ids.
+    /// There was no answer, or none that is readable. The call may have taken effect: repeat it with the same ids.
     case lost
     /// The server asks for a pause.
     case busy(afterSeconds: Int?)
     /// The device's token, or the app's key, is not valid.
     case unauthorized
-    /// Final: a repetition would be refused too.
+    /// Final: a retry would be refused too.
     case refused(status: Int, code: String, message: String?, field: String?)
 
     /// Whether the same call may succeed later.
@@ -55,7 +55,7 @@ package struct HTTPDeviceAPI: DeviceAPI {
         try read(await call("POST", "sync", body: request, as: deviceToken))
     }
 
-    /// 409 is an answer too.
+    /// 409 is an answer, not a failure.
     package func claim(
         _ message: String, _ request: ClaimRequest, as deviceToken: String
     ) async throws(APIFailure) -> ClaimAnswer {
@@ -115,7 +115,7 @@ package struct HTTPDeviceAPI: DeviceAPI {
         }
     }
 
-    /// An unreadable body of a 2xx, such as that of a captive portal, counts as no answer.
+    /// An unreadable body of a 2xx, such as one from a captive portal, counts as no answer.
     private func read<Answer: Decodable>(_ response: HTTPResponse) throws(APIFailure) -> Answer {
         guard let answer = try? JSONDecoder().decode(Answer.self, from: response.body) else { throw .lost }
         return answer

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Where app and extension keep what they share.
+/// The folder that app and extension share.
 package enum DeviceFolder {
-    /// The folder of an app group, or the app's own. It is not part of backups of the person's documents.
+    /// The folder of an app group, or the app's own. It is excluded from backups.
     package static func url(group: String?) -> URL {
         let files = FileManager.default
         #if canImport(Darwin)

@@ -1,11 +1,11 @@
 package import PealMoments
 package import PealWire
 
-/// Everything that app and extension share: who the device is, what it holds and has shown, and what it still has to
-/// report. A value: each method is a step that the caller wraps in a transaction. Times are the server's, in
-/// milliseconds since 1970.
+/// The state that app and extension share: the device's identity, the messages that it holds and has shown, and the
+/// events that it has not reported yet. A value: each method is a step that the caller wraps in a transaction. Times
+/// are the server's, in milliseconds since 1970.
 package struct Ledger: Sendable, Hashable, Codable {
-    /// Who the device is to the server.
+    /// The device's identity on the server.
     package struct Identity: Sendable, Hashable, Codable {
         package var device: String
         package var deviceToken: String
@@ -31,11 +31,11 @@ package struct Ledger: Sendable, Hashable, Codable {
     /// The server's address, for the extension.
     package var server: String?
     package var identity: Identity?
-    /// What the app wants to be registered.
+    /// The registration that the app requests.
     package var wanted: Registration?
-    /// What the server took.
+    /// The registration that the server accepted.
     package private(set) var registered: Registration?
-    /// The user whom the server knows the device by.
+    /// The device's user according to the server.
     package private(set) var user: String?
     /// Whether the app asked to be forgotten.
     package var isLeaving = false
@@ -50,7 +50,7 @@ package struct Ledger: Sendable, Hashable, Codable {
     package var rules: DisplayRules?
     /// Topics to subscribe to (true) and to unsubscribe from.
     package var topicChanges: [String: Bool] = [:]
-    /// What the app subscribed to, for a registration from scratch.
+    /// All topics that the app subscribed to, for a new registration.
     package var topics: [String]?
     /// How often the person opened the app in each hour of the day.
     package private(set) var openCounts = [Int](repeating: 0, count: 24)
@@ -98,16 +98,16 @@ package struct Ledger: Sendable, Hashable, Codable {
         }
     }
 
-    /// Forgets messages that are not open any more. A claim may have been granted without our knowledge: it is asked
-    /// for again instead.
+    /// Removes messages that are no longer open. A claim may have been granted although no answer arrived; it is
+    /// requested again instead.
     package mutating func revoke(_ ids: [String], now: Int64) {
         for id in ids where self[id]?.stage == .held { self[id]?.enter(.gone, at: now) }
     }
 
     // MARK: Claim and display
 
-    /// Stores the claim to send: a new one for a held message, the same one for a message that was asked for.
-    /// - Returns: nil if the message is neither.
+    /// Stores the claim to send: a new one for a held message, the same one for a message that was already claimed.
+    /// - Returns: nil if the message is in neither state.
     package mutating func ask(
         _ id: String, claimID: String, score: Double?, snapshot: String?, now: Int64
     ) -> (claim: LedgerEntry.Claim, message: OpenMessage)? {
@@ -125,7 +125,7 @@ package struct Ledger: Sendable, Hashable, Codable {
     }
 
     /// The claim was granted: from now on `run` displays the message.
-    /// - Returns: whether it may. Not if an alert or another run was faster.
+    /// - Returns: whether it may: false if an alert or another run was faster.
     package mutating func grant(_ id: String, claimID: String, run: String, now: Int64) -> Bool {
         guard let entry = self[id], entry.claim?.id == claimID else { return false }
         guard entry.stage == .asked || entry.stage == .intent && entry.intent?.run != run else { return false }
@@ -140,7 +140,7 @@ package struct Ledger: Sendable, Hashable, Codable {
         self[id]?.enter(.gone, at: now)
     }
 
-    /// The server sends an alert itself for a display that did not conclude: no further claim.
+    /// The server sends an alert for a display that was not confirmed: no further claim.
     package mutating func awaitAlert(_ id: String) {
         if self[id]?.stage == .intent { self[id]?.claim = nil }
     }
@@ -163,7 +163,7 @@ package struct Ledger: Sendable, Hashable, Codable {
         self[id]?.enter(.asked, at: now)
     }
 
-    /// The notification was displayed: notes it and its receipt.
+    /// The notification was displayed: records the display and its receipt.
     package mutating func displayed(_ id: String, eventID: String, now: Int64) {
         guard let entry = self[id], entry.stage == .intent else { return }
         var event = DeviceEvent(eventID: eventID, message: id, type: .shown, at: WireTime(milliseconds: now))
@@ -175,15 +175,15 @@ package struct Ledger: Sendable, Hashable, Codable {
         report(event)
     }
 
-    /// An alert push for the message arrived: decides how it is presented, and notes that it was.
-    /// - Parameter mayWait: whether the caller can look again; without it an unclear display counts as one.
+    /// An alert push for the message arrived: decides how it is presented, and records that.
+    /// - Parameter mayWait: whether the caller can check again; otherwise an uncertain display counts as displayed.
     package mutating func alert(_ id: String, mayWait: Bool, eventIDs: (String, String), now: Int64) -> AlertVerdict {
         let time = WireTime(milliseconds: now)
         switch self[id]?.stage {
         case .intent where mayWait: return .wait
         case .intent:
-            // The display may have happened and may have been removed since: a second sound would be one too many, and
-            // a missing notification one too few.
+            // The notification may have been displayed and removed since: a second sound would be one too many, and a
+            // missing notification one too few.
             displayed(id, eventID: eventIDs.0, now: now)
             return .silence
         case .shown, .opened, .dismissed:
@@ -200,7 +200,7 @@ package struct Ledger: Sendable, Hashable, Codable {
         }
     }
 
-    /// The person opened or dismissed a notification. It was displayed then, whatever else is known of it.
+    /// The person opened or dismissed a notification. It was therefore displayed, whatever else is known about it.
     package mutating func respond(_ id: String, isDismissal: Bool, button: String?, eventID: String, now: Int64) {
         var event = DeviceEvent(
             eventID: eventID, message: id, type: isDismissal ? .dismissed : .opened,
@@ -215,14 +215,14 @@ package struct Ledger: Sendable, Hashable, Codable {
 
     // MARK: Considering a moment
 
-    /// Notes that the moment was considered and not taken.
+    /// Records that the moment was considered and not taken.
     package mutating func look(_ id: String, trace: [UInt8], now: Int64) {
         guard self[id]?.stage == .held else { return }
         self[id]?.looks.append(now)
         if sharesContext, (self[id]?.trace.count ?? 0) + trace.count <= 1280 { self[id]?.trace += trace }
     }
 
-    /// Notes a wake-up, and those that its number says were missed.
+    /// Records a wake-up, and those that were missed according to its number.
     package mutating func note(wake sequence: Int, prior: Double, now: Int64) {
         guard sequence > lastWake ?? .min else { return }
         var rate = wakeRate ?? WakeRate(prior: prior, now: now)
@@ -250,7 +250,8 @@ package struct Ledger: Sendable, Hashable, Codable {
 
     // MARK: Reports
 
-    /// Queues an event. Beyond the limit the oldest event that is no receipt of a display is dropped, else the oldest.
+    /// Queues an event. Beyond the limit, drops the oldest event that is not a receipt of a display, or else the oldest
+    /// event.
     package mutating func report(_ event: DeviceEvent) {
         outbox.append(event)
         guard outbox.count > Self.eventsMax else { return }
@@ -263,7 +264,7 @@ package struct Ledger: Sendable, Hashable, Codable {
         wakes.removeAll(where: numbers.contains)
     }
 
-    /// Withdraws the consent to context sharing: what was gathered and not yet sent is deleted.
+    /// Withdraws the consent to context sharing: deletes the contexts that were collected and not yet sent.
     package mutating func stopSharing() {
         sharesContext = false
         outbox.removeAll { $0.type == .appOpened }
@@ -276,7 +277,7 @@ package struct Ledger: Sendable, Hashable, Codable {
 
     // MARK: Registration
 
-    /// Takes the server's answer. Messages of another user are not shown any more.
+    /// Stores the server's answer. Messages of another user are no longer shown.
     package mutating func register(_ answer: RegistrationAnswer, as sent: Registration, sentAt wall: Int64) {
         identity = Identity(
             device: answer.device, deviceToken: answer.deviceToken, app: answer.app, modelKeys: answer.modelKeys ?? [])
@@ -295,13 +296,13 @@ package struct Ledger: Sendable, Hashable, Codable {
     /// The device's token has ended.
     package mutating func dropIdentity() { identity = nil }
 
-    /// The user's proof was not accepted: the device goes on without a user.
+    /// The user's proof was not accepted: the device continues without a user.
     package mutating func refuseUser() {
         wanted?.userID = nil
         wanted?.userProof = nil
     }
 
-    /// Whether the server does not know yet what the app wants.
+    /// Whether the server has not yet received what the app requests.
     package var needsRegistration: Bool {
         guard var wanted else { return false }
         guard identity != nil, var registered else { return true }
@@ -310,7 +311,7 @@ package struct Ledger: Sendable, Hashable, Codable {
         return wanted != registered
     }
 
-    /// Drops what is too old to matter.
+    /// Removes what is too old to matter.
     package mutating func prune(now: Int64) {
         entries = entries.filter { _, entry in
             let end = entry.message?.fallbackAt.milliseconds ?? entry.since

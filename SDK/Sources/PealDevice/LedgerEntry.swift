@@ -1,6 +1,6 @@
 package import PealWire
 
-/// One message on this device: what is known of it and how far it has come. docs/states.md draws the stages.
+/// One message on this device: its content and its stage. docs/states.md draws the stages.
 package struct LedgerEntry: Sendable, Hashable, Codable {
     package enum Stage: String, Sendable, Hashable, Codable, CaseIterable {
         /// Waits for its moment.
@@ -11,7 +11,7 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
         case intent
         /// The notification was displayed. From here on nothing alerts for the message again.
         case shown, opened, dismissed
-        /// Not this device's, or not any more.
+        /// Not, or no longer, this device's.
         case gone
 
         package var wasShown: Bool { self == .shown || self == .opened || self == .dismissed }
@@ -41,7 +41,7 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
     }
 
     package struct Intent: Sendable, Hashable, Codable {
-        /// The run of the process that displays it. Another run concludes that this one has died.
+        /// The process run that displays it. Another run concludes that this one has died.
         package let run: String
     }
 
@@ -64,10 +64,10 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
 
 /// How an alert push is presented.
 package enum AlertVerdict: Sendable, Hashable {
-    /// As it is.
+    /// Unchanged.
     case show
     /// Without sound or banner, because this message has alerted already or may have.
     case silence
-    /// The app is displaying it at this moment: look again.
+    /// The app is displaying it at this moment: check again.
     case wait
 }

@@ -11,7 +11,7 @@ public protocol NotificationBoard: Sendable {
     func remove(_ ids: [String]) async
     /// What the person allows.
     func permission() async -> NotificationPermission
-    /// Makes the buttons known that notifications name as their category.
+    /// Registers the categories of buttons that notifications name.
     func register(_ categories: [NotificationCategory]) async
 }
 
@@ -22,7 +22,7 @@ public struct NotificationPermission: Sendable, Hashable {
     /// Whether the system holds them back for a summary.
     public var isSummarized: Bool
 
-    /// A permission of these parts.
+    /// A permission with these values.
     public init(allowsAlerts: Bool, isSummarized: Bool = false) {
         (self.allowsAlerts, self.isSummarized) = (allowsAlerts, isSummarized)
     }
@@ -61,7 +61,7 @@ public struct NotificationCategory: Sendable, Hashable {
     public let id: String
     public let buttons: [Button]
 
-    /// A category of these buttons.
+    /// A category with these buttons.
     public init(id: String, buttons: [Button]) { (self.id, self.buttons) = (id, buttons) }
 
     /// The category of notifications without buttons: it makes the system report dismissals.

@@ -11,7 +11,7 @@ package import PealWire
 public protocol PhoneClock: Sendable {
     /// Milliseconds since 1970 by the clock that the person can set.
     var wall: Int64 { get }
-    /// Milliseconds since some instant, by a clock that nobody can set and that runs while the device sleeps.
+    /// Milliseconds since some instant, by a clock that cannot be set and that runs while the device sleeps.
     var uptime: Int64 { get }
 }
 
@@ -37,7 +37,7 @@ public struct SystemClock: PhoneClock {
     }
 }
 
-/// The server's clock as the device knows it: the difference to its own, learnt from every response.
+/// The server's clock as the device estimates it: the difference to its own, learned from every response.
 package struct ServerClock: Sendable, Hashable, Codable {
     /// Milliseconds that the server is ahead of the wall clock.
     package private(set) var ahead: Int64 = 0

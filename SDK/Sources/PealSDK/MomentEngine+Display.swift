@@ -30,8 +30,8 @@ extension MomentEngine {
         }
     }
 
-    /// Asks for a message.
-    /// - Returns: until when it may be displayed, by the clock that nobody can set; nil if it may not.
+    /// Claims a message.
+    /// - Returns: until when it may be displayed, by the clock that cannot be set; nil if it may not.
     private func claim(_ id: String, _ claim: LedgerEntry.Claim) async throws -> Int64? {
         guard let identity = try parts.state.read().identity else { return nil }
         let (wall, uptime) = (parts.clock.wall, parts.clock.uptime)

@@ -7,8 +7,8 @@ internal import PealWire
 extension MomentEngine {
     private static let syncPagesMax = 20
 
-    /// Makes the server know what the app wants.
-    /// - Returns: what stopped it; nil if there is nothing left to say.
+    /// Sends the server what the app requests.
+    /// - Returns: what stopped it; nil if nothing is left to send.
     func register() async throws -> APIFailure? {
         let ledger = try parts.state.read()
         guard ledger.pause.until <= parts.clock.wall else { return nil }
@@ -56,7 +56,7 @@ extension MomentEngine {
             do {
                 try await parts.api.unregister(as: identity.deviceToken)
             } catch {
-                // A token that has ended belongs to no device any more.
+                // A token that has ended no longer belongs to a device.
                 guard !error.isTemporary else { return error }
             }
         }
@@ -65,7 +65,7 @@ extension MomentEngine {
         return nil
     }
 
-    /// Exchanges news with the server. A token that has ended is replaced, once.
+    /// Exchanges changes with the server. Replaces a token that has ended, once.
     /// - Returns: what stopped it; nil if everything was exchanged.
     func sync() async throws -> APIFailure? {
         let failure = try await pages()

@@ -2,7 +2,7 @@ internal import PealDevice
 internal import PealMoments
 internal import PealWire
 
-/// What the engine works with.
+/// The parts that the engine works with.
 struct EngineParts: Sendable {
     var state: any SharedState<Ledger>
     var models: any SharedState<[String: ModelShelf]>
@@ -14,7 +14,7 @@ struct EngineParts: Sendable {
     var images: any ImageShelf
     /// A new UUID, in lower case.
     var makeID: @Sendable () -> String
-    /// What the phone's time zone adds to UTC now, in seconds.
+    /// The phone's current offset from UTC, in seconds.
     var utcOffsetSeconds: @Sendable () -> Int
     /// Whether a signature of bytes was made with this public key (Ed25519, base64).
     var verify: @Sendable (_ publicKey: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool
@@ -34,7 +34,7 @@ struct WakeReport: Sendable, Hashable {
 /// The phone's half of a delivery window: receives wakes, holds messages, decides, claims, displays and confirms.
 ///
 /// Every step that matters is in the ledger before it takes effect, so the process may end between any two lines: the
-/// next wake continues. An error of the ledger ends the wake, because nothing may be displayed that is not noted.
+/// next wake continues. An error of the ledger ends the wake, because nothing may be displayed that is not recorded.
 actor MomentEngine {
     let parts: EngineParts
     private var isAwake = false
@@ -133,7 +133,7 @@ actor MomentEngine {
         return try await show(id, choice) ? id : nil
     }
 
-    /// Repeats claims that got no answer. Whatever the moment is like now, the message may be this device's alone.
+    /// Repeats claims that got no answer, even if the moment is no longer good: only this device may have the message.
     private func askAgain() async throws -> String? {
         var shown: String?
         for entry in try parts.state.read().entries(in: .asked) {
@@ -142,7 +142,7 @@ actor MomentEngine {
         return shown
     }
 
-    /// Notes that the server did not serve a call.
+    /// Records that the server did not answer a call.
     func note(_ failure: APIFailure) throws {
         try parts.state.update { ledger in
             switch failure {

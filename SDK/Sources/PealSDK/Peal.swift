@@ -5,8 +5,8 @@ public import PealWire
 
 /// Peal in an app: registers the device, shows messages at good moments and reports what became of notifications.
 ///
-/// Keep one instance for the life of the app. All methods may be called at any time and in any order; what needs the
-/// network and does not get it is done at the next opportunity.
+/// Keep one instance for the life of the app. All methods may be called at any time and in any order; what fails for
+/// lack of a network is done at the next opportunity.
 public actor Peal {
     private let engine: MomentEngine
     private let configuration: PealConfiguration
@@ -17,7 +17,7 @@ public actor Peal {
         self.init(configuration, surroundings: PealSurroundings(configuration))
     }
 
-    /// Peal in surroundings that are not a phone's, such as those of a simulation.
+    /// Peal in an environment that is not a phone, such as a simulation.
     public init(_ configuration: PealConfiguration, surroundings: PealSurroundings) {
         self.configuration = configuration
         engine = MomentEngine(surroundings.parts(configuration))
@@ -53,7 +53,7 @@ public actor Peal {
         _ = try? await engine.wake(syncs: true)
     }
 
-    /// Says who uses the app, so that messages to this person reach the device.
+    /// States who uses the app, so that messages to this person reach the device.
     /// - Parameters:
     ///   - user: the person's id in your app.
     ///   - proof: the statement of your backend that this person signed in; see the device API's `user_proof`.
@@ -63,7 +63,7 @@ public actor Peal {
         try await setUser(user, proof)
     }
 
-    /// Ends the connection between the person and this device. Messages to the person are not shown any more.
+    /// Separates the person from this device. Messages to the person are no longer shown.
     public func signOut() async throws { try await setUser(nil, nil) }
 
     private func setUser(_ user: String?, _ proof: String?) async throws {
@@ -101,7 +101,7 @@ public actor Peal {
         _ = try? await engine.wake(isForeground: true)
     }
 
-    /// Deletes the device on the server and everything that is stored about it here.
+    /// Deletes the device on the server, and everything that this phone stores about it.
     public func forgetDevice() async {
         change { $0.isLeaving = true }
         _ = try? await engine.wake()
@@ -116,7 +116,7 @@ public actor Peal {
 
     // MARK: What happens
 
-    /// Takes a push that the system handed to the app in the background or foreground.
+    /// Handles a push that the system passed to the app in the background or foreground.
     /// - Returns: what to report to the system; nil if the push is not a wake-up of Peal.
     public func didReceive(_ push: Push, isForeground: Bool = false) async -> WakeOutcome? {
         guard let wake = push.wake else { return nil }
@@ -124,7 +124,7 @@ public actor Peal {
         return report.failure != nil ? .failed : report.shown != nil || report.hasSynced ? .newData : .noData
     }
 
-    /// Takes the person's response to a notification.
+    /// Handles the person's response to a notification.
     /// - Returns: what the notification asks for; nil for a dismissal, and for a notification that is not Peal's.
     @discardableResult
     public func didRespond(to push: Push, _ response: NotificationResponse) async -> PushAction? {
@@ -197,15 +197,15 @@ public actor Peal {
     public static let version = "1.0.0"
 }
 
-/// Why Peal did not do what was asked.
+/// Why Peal could not do what the app requested.
 public enum PealError: Error, Sendable, Hashable {
-    /// The server refused, and would again.
+    /// The server refused, and would refuse again.
     case refused(code: String, message: String?, field: String?)
     /// There is no device token yet.
     case notRegistered
 }
 
-/// What a wake brought, for the system's completion handler.
+/// The result of a wake, for the system's completion handler.
 public enum WakeOutcome: Sendable, Hashable {
     case newData, noData, failed
 }

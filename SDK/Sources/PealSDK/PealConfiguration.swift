@@ -59,7 +59,7 @@ public struct DeviceDescription: Sendable, Hashable {
     }
 }
 
-/// What Peal finds around it: a phone, or the simulation of one.
+/// The environment that Peal runs in: a phone, or a simulation of one.
 public struct PealSurroundings: Sendable {
     public var exchange: any HTTPExchange
     public var board: any NotificationBoard
@@ -67,12 +67,12 @@ public struct PealSurroundings: Sendable {
     public var clock: any PhoneClock
     /// A new UUID, in lower case.
     public var makeID: @Sendable () -> String
-    /// What the time zone adds to UTC now, in seconds.
+    /// The current offset from UTC, in seconds.
     public var utcOffsetSeconds: @Sendable () -> Int
     /// Whether a signature of bytes was made with this public key (Ed25519, base64).
     public var verify: @Sendable (_ publicKey: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool
 
-    /// Surroundings of these parts; the rest is the system's.
+    /// An environment with these parts; the others are the system's.
     public init(exchange: any HTTPExchange, board: any NotificationBoard, sensors: any Sensors = NoSensors()) {
         (self.exchange, self.board, self.sensors) = (exchange, board, sensors)
         clock = SystemClock()

@@ -67,7 +67,7 @@
             return MotionWindow(samples: samples)
         }
 
-        /// Whether the present way to the Internet is Wi-Fi; nil without a way.
+        /// Whether the current connection to the Internet is Wi-Fi; nil without a connection.
         private func isOnWiFi() async -> Bool? {
             let monitor = NWPathMonitor()
             let paths = AsyncStream<NWPath> { continuation in

@@ -4,7 +4,7 @@ public import PealMoments
 /// Reads what the phone senses at a wake. Conformers: `PhoneSensors` on Apple's systems; simulated ones in tests and in
 /// `peal-sim`.
 public protocol Sensors: Sendable {
-    /// The signals of this moment, within half a second. Raw samples do not leave this function.
+    /// The current signals, within half a second. Raw samples do not leave this function.
     func read() async -> Signals
 }
 

@@ -95,7 +95,7 @@
     }
 
     extension Peal {
-        /// Takes the person's response: call it in `userNotificationCenter(_:didReceive:)`.
+        /// Handles the person's response: call it in `userNotificationCenter(_:didReceive:)`.
         /// - Returns: what the notification asks for; nil for a dismissal, and for a notification that is not Peal's.
         @discardableResult
         public nonisolated func didRespond(_ response: UNNotificationResponse) async -> PushAction? {

@@ -36,7 +36,7 @@ public enum JSONValue: Sendable, Hashable, Codable {
         }
     }
 
-    /// What `userInfo` takes: property list values. Null is left out of lists and objects.
+    /// The value for `userInfo`: property list values. Null is left out of lists and objects.
     public var propertyList: Any? {
         switch self {
         case .null: nil

@@ -23,7 +23,7 @@ public struct WakePush: Sendable, Hashable {
         }
     }
 
-    /// A wake-up of these parts.
+    /// A wake-up with these values.
     public init(sequence: Int, asksForSync: Bool = false, messages: [Entry] = []) {
         (self.sequence, self.asksForSync, self.messages) = (sequence, asksForSync, messages)
     }

@@ -9,7 +9,7 @@ public struct SyncRequest: Sendable, Hashable, Codable {
     /// `next` of the previous response.
     public var cursor: String?
 
-    /// What the device has already.
+    /// What the device already has.
     public struct Holdings: Sendable, Hashable, Codable {
         /// Versions of models by campaign; `""` is the model of all campaigns.
         public var models: [String: Int]
@@ -23,7 +23,7 @@ public struct SyncRequest: Sendable, Hashable, Codable {
         }
     }
 
-    /// A request without news.
+    /// A request without changes.
     public init(device: String, have: Holdings = Holdings()) {
         self.device = device
         self.have = have
@@ -34,7 +34,7 @@ public struct SyncRequest: Sendable, Hashable, Codable {
 public struct SyncAnswer: Sendable, Hashable, Codable {
     public var now: WireTime
     public var messages: [OpenMessage]?
-    /// Messages that are not open for this device any more.
+    /// Messages that are no longer open for this device.
     public var revoked: [String]?
     public var models: [SignedModel]?
     public var rules: DisplayRules?
@@ -42,7 +42,7 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
     /// The cursor of the rest.
     public var next: String?
 
-    /// A response without news.
+    /// A response without changes.
     public init(now: WireTime) { self.now = now }
 }
 
@@ -86,10 +86,10 @@ public struct MessageContent: Sendable, Hashable, Codable {
     public var category: String?
     /// `passive`, `active` or `time_sensitive`.
     public var interruptionLevel: String?
-    /// What a push would carry beside `aps`.
+    /// The members of a push besides `aps`.
     public var data: [String: JSONValue]?
 
-    /// Content of a body alone.
+    /// Content with only a body.
     public init(title: String? = nil, body: String? = nil) {
         self.title = title
         self.body = body
@@ -113,7 +113,7 @@ public struct SignedModel: Sendable, Hashable, Codable {
     /// Base64 of the signature.
     public var sig: String
 
-    /// A file of these parts.
+    /// A file with these parts.
     public init(v: Int, alg: String, kid: String, payload: String, sig: String) {
         (self.v, self.alg, self.kid, self.payload, self.sig) = (v, alg, kid, payload, sig)
     }
@@ -150,7 +150,7 @@ public struct DisplayRules: Sendable, Hashable, Codable {
         }
     }
 
-    /// No limits but the SDK's own.
+    /// No limits except the SDK's own.
     public init() {}
 
     enum CodingKeys: String, CodingKey {

@@ -1,10 +1,10 @@
-/// An instant as it travels: RFC 3339 with milliseconds, in UTC. Computed without a calendar, so that phone and server
-/// agree to the millisecond.
+/// An instant as it is transferred: RFC 3339 with milliseconds, in UTC. Computed without a calendar, so that phone and
+/// server agree to the millisecond.
 public struct WireTime: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
     /// Since 1970, without leap seconds.
     public let milliseconds: Int64
 
-    /// An instant so many milliseconds after 1970 began.
+    /// The instant this many milliseconds after 1970-01-01T00:00:00Z.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     /// Reads `2026-01-25T03:00:00.000Z`, with any offset and 0 to 9 decimals.
@@ -17,7 +17,7 @@ public struct WireTime: Sendable, Hashable, Comparable, Codable, CustomStringCon
 
     public static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// The instant so many milliseconds later.
+    /// The instant this many milliseconds later.
     public func advanced(by milliseconds: Int64) -> Self {
         Self(milliseconds: self.milliseconds.addingReportingOverflow(milliseconds).partialValue)
     }

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Who may call an endpoint. Each dialect names its own kinds of access beside its keys.
+/// Who may call an endpoint. Each dialect defines its own kinds of access next to its keys.
 struct Access: Sendable {
     enum Role: Sendable {
         case admin
@@ -12,7 +12,7 @@ struct Access: Sendable {
         case appOfKey(APIKey.Scope)
     }
 
-    /// nil = everybody may call it.
+    /// nil if everyone may call it.
     let authentication: Authentication?
     let role: Role
 
@@ -34,10 +34,10 @@ struct Access: Sendable {
     /// Whether only admins may call it.
     var isAdmins: Bool { if case .admin = role { true } else { false } }
 
-    /// Whether callers must prove who they are.
+    /// Whether callers must authenticate.
     var isGuarded: Bool { authentication != nil }
 
-    /// The security requirement of OpenAPI: a scheme and the role that is needed. Empty for everybody.
+    /// The security requirement of OpenAPI: a scheme and the role that is needed. Empty if everyone may call it.
     var security: JSON {
         guard let authentication else { return [] }
         return [.object(JSON.Members([(authentication.name, .array(roles.map(JSON.string)))]))]
@@ -51,7 +51,7 @@ struct Access: Sendable {
         }
     }
 
-    /// How callers of these endpoints prove who they are, by the name of the scheme.
+    /// How callers of these endpoints authenticate, by the name of the scheme.
     static func securitySchemes(of endpoints: [Endpoint]) -> JSON {
         var schemes: JSON.Members = .init()
         for authentication in endpoints.compactMap(\.access.authentication) {
@@ -107,7 +107,7 @@ struct Authentication: Sendable {
         self.text = text
     }
 
-    /// The refusal where a pair is asked for.
+    /// The refusal if a pair is required.
     static let pair = "a valid name and secret are needed: AuthorizationHeader: Basic …"
 
     var securityScheme: JSON {

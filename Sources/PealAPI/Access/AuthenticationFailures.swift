@@ -3,27 +3,27 @@ package import PealCore
 internal import Synchronization
 
 /// Limits guessing: after too many failures from a client address, or for one key, further attempts are refused without
-/// a look at the secret, until some time has passed. A client that has succeeded with the same secret from the same
-/// address within the last hour is served all the same, so that nobody can lock others out.
+/// checking the secret until some time has passed. A client that has succeeded with the same secret from the same
+/// address within the last hour is still served, so that nobody can lock others out.
 package final class AuthenticationFailures: Sendable {
     package struct Snapshot: Sendable {
         package var failures = 0
         package var refused = 0
     }
 
-    /// A secret that a client shows.
+    /// A secret that a client presents.
     struct Attempt: Sendable {
         let address: ClientAddress
         /// The public half that the client names; nil if the key has none.
         let keyName: String?
-        /// The secret with everything that goes with it.
+        /// The secret together with everything sent with it.
         let shown: String
     }
 
     private struct State {
         var addresses: TokenBuckets
         var keys: TokenBuckets
-        /// What succeeded lately, by hash; each place holds one.
+        /// Recent successes, by hash; each slot holds one.
         var successes: [(tag: Int, until: Duration)]
         var snapshot = Snapshot()
     }
@@ -103,10 +103,10 @@ package final class AuthenticationFailures: Sendable {
 final class RequestQuotas: Sendable {
     private let time: any TimeSource
     private let state: Mutex<(keys: TokenBuckets, apps: TokenBuckets, devices: TokenBuckets)>
-    /// Devices are many more than keys, and share buckets less with more of them.
+    /// There are many more devices than keys; with more buckets, fewer of them share one.
     private static let deviceBuckets = 65_536
 
-    /// Each may spend the requests of two seconds at once.
+    /// Each may use the requests of two seconds at once.
     init(perKey: Int, perApp: Int, time: any TimeSource) {
         self.time = time
         state = Mutex(
@@ -157,8 +157,7 @@ final class RequestQuotas: Sendable {
     }
 }
 
-/// Limits the registrations of each device key from each client address: the key is in the hands of everybody who has
-/// the app.
+/// Limits the registrations of each device key from each client address: everyone who has the app has the key.
 final class RegistrationQuota: Sendable {
     private let time: any TimeSource
     private let buckets: Mutex<TokenBuckets>
@@ -187,8 +186,8 @@ final class RegistrationQuota: Sendable {
     }
 }
 
-/// Many token buckets in constant memory. Names that fall on the same place share a bucket until it is full again;
-/// names are hashes with a random seed, so that nobody can choose a place.
+/// Many token buckets in constant memory. Names that map to the same slot share a bucket until it is full again; names
+/// are hashed with a random seed, so that nobody can choose a slot.
 struct TokenBuckets: Sendable {
     private struct Bucket {
         /// Tokens taken and not yet refilled.
@@ -206,7 +205,7 @@ struct TokenBuckets: Sendable {
         buckets = Array(repeating: Bucket(), count: count)
     }
 
-    /// How many seconds until a token is there; nil if one is there now.
+    /// How many seconds until a token is available; nil if one is available now.
     func wait(_ name: Int, now: Duration) -> Double? {
         let excess = taken(buckets[place(name)], now: now) + 1 - capacity
         return excess > 0.000_001 ? excess / perSecond : nil

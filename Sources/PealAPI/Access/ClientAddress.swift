@@ -10,7 +10,7 @@ struct ClientAddress: Sendable, Hashable {
     let text: String
 
     /// - Parameter proxies: a client with one of these addresses is a reverse proxy. It appends the address of its own
-    ///   client to `X-Forwarded-For`; what comes before that may be invented.
+    ///   client to `X-Forwarded-For`; what precedes it may be forged.
     init(_ remote: SocketAddress?, _ headers: HTTPFields, proxies: [IPAddress]) {
         var address = ClientNetwork.address(of: remote)
         if !proxies.isEmpty {
@@ -35,8 +35,8 @@ struct ClientAddress: Sendable, Hashable {
     private static let forwardedFor = HTTPField.Name("X-Forwarded-For") ?? .date
 }
 
-/// The unit in which clients are counted: an IPv4 address, or the first 64 bits of an IPv6 address, which are one
-/// customer's.
+/// The unit in which clients are counted: an IPv4 address, or the first 64 bits of an IPv6 address, which belong to one
+/// customer.
 package enum ClientNetwork {
     /// The address of a peer; nil if it has none.
     package static func address(of peer: SocketAddress?) -> IPAddress? {

@@ -70,8 +70,8 @@ struct Gatekeeper: Sendable {
         return caller
     }
 
-    /// Checks who sends a body before more than its beginning is received: some key must have the secret that the query
-    /// or the beginning names.
+    /// Checks who is sending a body before more than its beginning is received: a key must have the secret that the
+    /// query or the beginning of the body names.
     /// - Throws: as `admit(secret:…)`.
     func admitUnread(
         _ beginning: [UInt8], query: Query, _ access: Access, _ visit: Visit, now: Timestamp
@@ -89,7 +89,7 @@ struct Gatekeeper: Sendable {
         _ = try await admit(secret: secret, access, for: app, visit, now: now)
     }
 
-    /// Whether the headers hold an admin's token: health checks show more to admins.
+    /// Whether the headers contain an admin's token: health checks show more to admins.
     func isAdmin(_ headers: HTTPFields, from address: ClientAddress) async -> Bool {
         guard case .bearer(let secret) = AuthorizationHeader(headers[.authorization]) else { return false }
         let attempt = AuthenticationFailures.Attempt(address: address, keyName: nil, shown: secret)
@@ -104,14 +104,14 @@ struct Gatekeeper: Sendable {
         return try await admin(secret)
     }
 
-    /// The admin with that token; nil if none has it.
+    /// The admin with that token; nil if there is none.
     private func admin(_ secret: String) async throws -> Caller? {
         let first = await services.firstAdmin.hash(services.store)
         if ConstantTime.areEqual(services.hasher.hash(secret), first) { return Caller(identity: .admin(nil)) }
         return try await ring.admin(secret: secret).map { Caller(identity: .admin($0)) }
     }
 
-    /// Notes who calls, before it is decided whether the caller may.
+    /// Records who is calling, before deciding whether the caller is authorized.
     private func recognize(_ caller: Caller, _ visit: Visit, now: Timestamp) {
         visit.admitted(caller)
         services.usage.note(caller, at: now)
@@ -151,7 +151,8 @@ struct Gatekeeper: Sendable {
     }
 
     /// A valid key of another dialect is forbidden, anything else unauthorized. So is the dialect's own key in the
-    /// wrong scheme: in the right one it would open the path. Two realms of one dialect do not know each other's keys.
+    /// wrong scheme, because in the right one it would be accepted. Two realms of one dialect do not know each other's
+    /// keys.
     private func refuseOthers(
         _ shown: AuthorizationHeader, _ authentication: Authentication, now: Timestamp
     ) async throws {
@@ -170,7 +171,7 @@ struct Gatekeeper: Sendable {
         if try await installation(secret, now: now) != nil { throw Self.wrongDialect }
     }
 
-    /// The device whose token the header holds.
+    /// The device whose token is in the header.
     private func device(
         _ shown: AuthorizationHeader?, _ authentication: Authentication, _ visit: Visit, now: Timestamp
     ) async throws -> Caller {
@@ -218,7 +219,7 @@ struct Gatekeeper: Sendable {
         return try await ring.sharedKey(kind.name, secret: secret, of: app, now: now) ?? first
     }
 
-    /// - Parameter named: the app that the request names; it counts if the key may be used for it.
+    /// - Parameter named: the app that the request names; used if the key may be used for it.
     /// - Throws: `unauthorized` when the app was deleted meanwhile.
     private func withinOwnApp(
         _ caller: Caller, _ authentication: Authentication, named: App? = nil
@@ -235,8 +236,8 @@ struct Gatekeeper: Sendable {
         return caller
     }
 
-    /// The caller within the app that the path names. A key may use only its own app: every other is forbidden, whether
-    /// it exists or not.
+    /// The caller within the app that the path names. A key may use only its own app: every other app is forbidden,
+    /// whether it exists or not.
     private func within(_ name: String, _ caller: Caller) async throws -> Caller {
         var caller = caller
         let id = AppID(name)
@@ -264,7 +265,7 @@ struct Gatekeeper: Sendable {
 /// clients send two spaces.
 enum AuthorizationHeader: Equatable {
     case bearer(String)
-    /// `Token …`, which is no registered scheme.
+    /// `Token …`, which is not a registered scheme.
     case token(String)
     case basic(name: String, secret: String)
 
@@ -330,13 +331,13 @@ struct Caller: Sendable {
         }
     }
 
-    /// Tells callers apart.
+    /// Distinguishes callers.
     var name: String { actor.id }
 
     var isAdmin: Bool { if case .admin = identity { true } else { false } }
 
     var key: APIKey? { if case .key(let stored) = identity { stored.key } else { nil } }
 
-    /// What the caller may do: the admin everything.
+    /// What the caller may do; an admin may do everything.
     var scopes: Set<APIKey.Scope> { isAdmin ? Set(APIKey.Scope.allCases) : key?.scopes ?? [] }
 }

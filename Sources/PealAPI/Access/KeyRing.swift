@@ -2,7 +2,7 @@ internal import PealCore
 internal import Synchronization
 
 /// Finds keys by what a caller presents. A key that was found is cached for a second, so that a burst of requests reads
-/// the store once; a key that is revoked through this server is forgotten at once.
+/// the store once; a key that is revoked through this server leaves the cache immediately.
 final class KeyRing: Sendable {
     private struct Name: Hashable {
         let dialect: DialectName
@@ -25,7 +25,7 @@ final class KeyRing: Sendable {
     private struct Memory {
         var entries: [Name: Entry] = [:]
         var admins: [String: (admin: Admin, secretHash: [UInt8], until: Duration)] = [:]
-        /// Counts how often the cache was cleared: what was read before that is not cached after it.
+        /// Counts how often the cache was cleared, so that nothing read before a clearing is cached after it.
         var age = 0
     }
 
@@ -120,7 +120,7 @@ final class KeyRing: Sendable {
     }
 }
 
-/// Comparison that takes the same time wherever two values first differ.
+/// Compares in constant time.
 enum ConstantTime {
     static func areEqual(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
         guard left.count == right.count else { return false }

@@ -2,7 +2,7 @@ internal import Logging
 internal import PealCore
 internal import Synchronization
 
-/// Remembers when keys and admins were last used. The store learns it at most once a minute for each.
+/// Remembers when keys and admins were last used. Each is written to the store at most once a minute.
 final class KeyUsage: Sendable {
     private struct Use {
         var at: Timestamp
@@ -40,7 +40,7 @@ final class KeyUsage: Sendable {
         }
     }
 
-    /// What the store should learn now.
+    /// The uses to write to the store now.
     func takeDue() -> (keys: [KeyID: Timestamp], admins: [AdminID: Timestamp]) {
         let now = time.uptime
         return uses.withLock { uses in
@@ -58,7 +58,7 @@ final class KeyUsage: Sendable {
     }
 }
 
-/// Writes what the gate remembers: refused requests and the uses of keys. It also completes the audit's chain.
+/// Writes what the gate has collected: refused requests and the uses of keys. It also completes the audit's chain.
 package struct AccessRecorder: Sendable {
     let services: APIServices
 
@@ -66,7 +66,7 @@ package struct AccessRecorder: Sendable {
 
     private static let interval = Duration.seconds(1)
 
-    /// Writes every second until it is cancelled, and then once more.
+    /// Writes every second until it is cancelled, and then one last time.
     package func run() async {
         var isFailing = false
         repeat {

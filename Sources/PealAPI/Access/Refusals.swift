@@ -1,14 +1,14 @@
 internal import PealCore
 internal import Synchronization
 
-/// Remembers refused requests for the audit log. The first refusal of a client at a route is recorded at once, further
-/// ones within a minute together. The number of rows is bounded, however many clients are refused.
+/// Collects refused requests for the audit log. The first refusal of a client on a route is recorded immediately;
+/// further ones within a minute share a row. The number of rows is bounded, however many clients are refused.
 final class Refusals: Sendable {
-    /// What refusals are counted by.
+    /// The key by which refusals are counted.
     struct Subject: Hashable {
         var action: String
         var actor: Actor
-        /// The client's address; nil for many clients together.
+        /// The client's address; nil for several clients together.
         var address: String?
         var app: AppID?
         /// Method and pattern of the path.
@@ -21,7 +21,7 @@ final class Refusals: Sendable {
         var count = 0
         var firstAt: Timestamp
         var requestID: String?
-        /// When the last row about the subject was made.
+        /// When the last row about the subject was created.
         var recordedAt: Duration?
     }
 
@@ -31,10 +31,10 @@ final class Refusals: Sendable {
         var rows: TokenBuckets
     }
 
-    /// How long refusals are gathered after a row about them.
+    /// How long refusals are collected after a row about them.
     static let gathering = Duration.seconds(60)
     private static let subjectsMax = 256
-    /// Rows that may be written at once, and later in each minute.
+    /// How many rows may be written at once, and then in each minute.
     static let rowsAtOnce = 200
     static let rowsPerMinute = 10
 
@@ -49,7 +49,7 @@ final class Refusals: Sendable {
                     capacity: Double(Self.rowsAtOnce), perSecond: Double(Self.rowsPerMinute) / 60, count: 1)))
     }
 
-    /// - Parameter refusal: one that says that the caller is unknown or may not do this.
+    /// - Parameter refusal: a refusal because the caller is unknown or not authorized.
     func note(_ refusal: PealError, _ visit: Visit, method: String, at now: Timestamp) {
         let isUnknown = visit.actor == nil
         switch refusal.code {
@@ -74,7 +74,7 @@ final class Refusals: Sendable {
         }
     }
 
-    /// The rows that are due now. Their refusals are forgotten.
+    /// The rows that are due now; removes their refusals.
     func takeDue() -> [AuditEntry] {
         let now = time.uptime
         return state.withLock { state in

@@ -9,7 +9,7 @@ package struct SignIn: Sendable {
 
     package init(_ services: APIServices) { gatekeeper = Gatekeeper(services) }
 
-    /// Whose secret it was.
+    /// The holder of the secret.
     package enum Person: Sendable {
         /// nil for the first admin.
         case admin(Admin?)
@@ -21,7 +21,7 @@ package struct SignIn: Sendable {
         ofSecret secret: String, peer: SocketAddress?, headers: HTTPFields, now: Timestamp
     ) async throws -> Person {
         var shown = HTTPFields()
-        // A line end would be another header.
+        // A line end would start another header.
         shown[.authorization] = secret.utf8.allSatisfy { (0x21..<0x7F).contains($0) } ? "Bearer \(secret)" : "Bearer -"
         let address = ClientAddress(peer, headers, proxies: gatekeeper.services.options.trustedProxies)
         // The console logs its requests itself.
@@ -39,7 +39,7 @@ extension APIServices {
     /// The rules of native keys, which may sign in to the console.
     package var nativeKeyRules: KeyRules { KeyKind.native.rules }
 
-    /// A key was made or revoked other than through the API: nothing that is cached of keys counts any more.
+    /// A key was created or revoked outside the API: discards all cached keys.
     package func forgetKeys() { keyRing.forget() }
 
     /// The client's address as the audit log shows it.

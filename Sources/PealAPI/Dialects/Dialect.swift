@@ -22,12 +22,12 @@ protocol Dialect: Sendable {
     var mediaTypes: MediaType.Tolerance { get }
     /// Whether its POST requests may carry `Idempotency-Key`.
     var takesIdempotencyKey: Bool { get }
-    /// Whether web pages of every origin may call it, without credentials of the browser.
+    /// Whether web pages of any origin may call it, without the browser's credentials.
     var servesAllOrigins: Bool { get }
     /// The largest body that it accepts, if that is less than the server's own limit.
     var bodyBytesMax: Int? { get }
     func endpoints(_ services: APIServices) -> [Endpoint]
-    /// What the dialect does without being asked: functions that run beside the server until they are cancelled.
+    /// The dialect's background work: functions that run until they are cancelled.
     func background(_ services: APIServices) -> [@Sendable () async -> Void]
     /// The path in the dialect's requests that holds a message's field.
     func spelling(of field: MessageField) -> String
@@ -91,7 +91,7 @@ enum Dialects {
     }.sorted { $0.path.count > $1.path.count }
 }
 
-/// What the dialects do without being asked: functions that run beside the server until they are cancelled.
+/// The dialects' background work: functions that run until they are cancelled.
 package func dialectBackground(_ services: APIServices) -> [@Sendable () async -> Void] {
     Dialects.all.flatMap { $0.background(services) }
 }

@@ -38,10 +38,10 @@ struct Answer: Sendable {
         headers[.contentType] = type
     }
 
-    /// Writes a body piece by piece. Writing throws when the client has left.
+    /// Writes a body piece by piece. Writing throws when the client has disconnected.
     typealias Stream = @Sendable (_ write: (String) async throws -> Void) async throws -> Void
 
-    /// Whose body is written while the client reads it.
+    /// An answer whose body is written while the client reads it.
     init(streaming stream: @escaping Stream, type: String) {
         self.init(.ok)
         headers[.contentType] = type
@@ -94,7 +94,7 @@ struct Answer: Sendable {
 
 /// Cross-origin requests (Fetch, CORS protocol) without credentials.
 extension Answer {
-    /// To a browser that asks whether a page may send a request.
+    /// The answer to a CORS preflight request.
     static let preflight: Answer = {
         var answer = Answer(.noContent)
         answer.headers[.accessControlAllowMethods] = "GET, POST, PUT, DELETE"

@@ -2,8 +2,8 @@ internal import CZlib
 internal import NIOCore
 internal import PealCore
 
-/// Undoes a body's `Content-Encoding` while the body is received: takes pieces as they come in, and gives decoded ones
-/// of a bounded size. Whoever takes them stops at the limit for bodies, so a small body cannot become a huge one.
+/// Undoes a body's `Content-Encoding` while the body is received: takes pieces as they arrive and returns decoded ones
+/// of a bounded size. The caller stops at the limit for bodies, so a small body cannot expand into a huge one.
 final class BodyDecoder {
     static let fieldName = "Content-Encoding"
     private static let pieceBytes = 64 * 1024
@@ -46,11 +46,11 @@ final class BodyDecoder {
         stream.deallocate()
     }
 
-    /// Takes a piece as it was received. The one before must be decoded.
+    /// Takes a piece as it was received. The previous one must have been decoded.
     func receive(_ buffer: ByteBuffer) { input = buffer }
 
     /// - Returns: a decoded piece; nil when more must be received first.
-    /// - Throws: `invalid_field` for what is not gzip.
+    /// - Throws: `invalid_field` for data that is not gzip.
     func next() throws(PealError) -> ByteBuffer? {
         guard let stream else {
             defer { input = ByteBuffer() }
@@ -64,7 +64,7 @@ final class BodyDecoder {
     }
 
     /// The body is complete.
-    /// - Throws: `invalid_field` when the encoded data is not.
+    /// - Throws: `invalid_field` if the encoded data is incomplete.
     func end() throws(PealError) {
         guard stream == nil || isComplete else { throw Self.invalid }
     }
@@ -88,7 +88,7 @@ final class BodyDecoder {
         input.moveReaderIndex(forwardBy: given - Int(stream.pointee.avail_in))
         isComplete = result == Z_STREAM_END
         isPending = result == Z_OK && stream.pointee.avail_out == 0
-        // Z_BUF_ERROR: nothing could be done without more input.
+        // Z_BUF_ERROR: zlib needs more input.
         guard result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR && input.readableBytes == 0 else {
             throw Self.invalid
         }

@@ -1,7 +1,7 @@
 internal import PealCore
 internal import Synchronization
 
-/// Bounds the memory of bodies that are being received or handled.
+/// Limits the memory of bodies that are being received or handled.
 final class BodyBudget: Sendable {
     private let state = Mutex((all: 0, unknown: 0))
 
@@ -12,8 +12,8 @@ final class BodyBudget: Sendable {
 
         fileprivate init(_ budget: BodyBudget) { self.budget = budget }
 
-        /// - Parameter isUnknown: the caller has not been recognized yet.
-        /// - Throws: `unavailable` when others hold too much.
+        /// - Parameter isUnknown: the caller has not been authenticated yet.
+        /// - Throws: `unavailable` when other requests hold too much.
         func take(_ count: Int, isUnknown: Bool) throws(PealError) {
             let hasRoom = budget.state.withLock { held in
                 guard held.all + count <= Limits.bodyBytesHeldMax else { return false }
@@ -28,7 +28,7 @@ final class BodyBudget: Sendable {
             state.withLock { $0 = ($0.bytes + count, isUnknown) }
         }
 
-        /// The caller has been recognized.
+        /// The caller has been authenticated.
         func becomeKnown() {
             let bytes = state.withLock { state -> Int in
                 defer { state.isUnknown = false }
@@ -51,8 +51,8 @@ final class BodyBudget: Sendable {
     func share() -> Share { Share(self) }
 }
 
-/// Lets a few large bodies be parsed at a time, in the order of their arrival: each takes a thread for a while, and
-/// many times its size of memory.
+/// Lets a few large bodies be parsed at a time, in the order of their arrival: each occupies a thread for a while, and
+/// takes many times its size in memory.
 final class ParsingTurns: Sendable {
     private struct State {
         var free = Limits.parsingsAtOnceMax

@@ -16,7 +16,7 @@ struct Call: Sendable {
     /// Set if the request carries `Idempotency-Key`.
     let idempotent: IdempotentRequest?
     let jsonValuesMax: Int
-    /// For a large body, until it is parsed.
+    /// The turn to parse a large body; held until it is parsed.
     let parsing: ParsingTurns.Turn?
 
     /// In the server's log and in `X-Request-Id`.
@@ -25,7 +25,7 @@ struct Call: Sendable {
     /// For the verbs.
     var verb: VerbCall { verb(by: caller) }
 
-    /// For the verbs, where the body named the caller.
+    /// For the verbs, if the body named the caller.
     func verb(by caller: Caller) -> VerbCall {
         var call = VerbCall(
             actor: caller.actor, now: now, request: idempotent, address: visit.address.text,
@@ -52,7 +52,7 @@ struct Call: Sendable {
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
 
     /// An id in the path.
-    /// - Throws: `not_found` for an invalid id: nothing can have it.
+    /// - Throws: `not_found` for an invalid id, because no object can have it.
     func id<Of>(_ name: String, of what: String) throws(PealError) -> Identifier<Of> {
         guard let id = Identifier<Of>(parameter(name)) else { throw .notFound(what) }
         return id

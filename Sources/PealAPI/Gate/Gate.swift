@@ -38,7 +38,7 @@ struct Gate: RouterMiddleware {
         do {
             answer = try await answered(request, visit, path: path, query: halves.count > 1 ? halves[1] : "")
         } catch let broken as BrokenBody {
-            // The connection itself failed: Hummingbird knows how to end it.
+            // The connection itself failed; Hummingbird ends it.
             services.http.end(nil, after: .zero)
             throw broken.cause
         } catch {
@@ -145,7 +145,7 @@ struct Gate: RouterMiddleware {
         return try await repetitions.once(idempotent, now: now) { try await endpoint.handler(call) }
     }
 
-    /// Receives the body. Of an unknown caller's only the beginning is received before `admit` has been asked.
+    /// Receives the body. Only the beginning of an unknown caller's body is received before `admit` is called.
     /// - Parameter isUnknown: the body itself names the caller.
     /// - Throws: `body_too_large`, `unsupported_media_type`; what `admit` throws.
     private func body(
@@ -221,7 +221,7 @@ struct Gate: RouterMiddleware {
 }
 
 extension HTTPRequest.Method {
-    /// The method in metrics and in the log: clients may invent others.
+    /// The method in metrics and in the log; unknown methods share a label because clients can make them up.
     fileprivate var label: String {
         [.get, .head, .post, .put, .patch, .delete, .options].contains(self) ? rawValue : "OTHER"
     }
@@ -233,7 +233,7 @@ enum MediaType {
     enum Tolerance {
         /// Only JSON media types.
         case none
-        /// Also a missing one, and those that HTTP clients send by default.
+        /// Also a missing media type, and those that HTTP clients send by default.
         case clients
         /// Any.
         case everything

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Counts requests and their durations.
 package final class HTTPMetrics: Sendable {
-    /// What requests are counted by.
+    /// The labels by which requests are counted.
     package struct Series: Sendable, Hashable {
         package let method: String
         /// The pattern of the path; `none` for an unknown path.

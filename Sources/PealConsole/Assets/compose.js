@@ -1,4 +1,4 @@
-// Renews the count and the previews while somebody writes, and proposes the viewer's time zone.
+// Updates the count and the previews while the author types, and proposes the viewer's time zone.
 
 const form = document.getElementById("compose");
 const aside = document.getElementById("check");

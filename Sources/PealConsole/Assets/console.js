@@ -1,4 +1,4 @@
-// What every page does in the browser: local times, questions before something is deleted, files dropped into fields.
+// What every page does in the browser: local times, confirmations before deletions, files dropped into fields.
 
 const own = navigator.languages.find((language) => language.startsWith(document.documentElement.lang));
 const locale = own ?? document.documentElement.lang;

@@ -3,7 +3,7 @@
 const section = document.getElementById("export");
 const link = section?.querySelector("a[download]");
 const [panel, total] = [section?.querySelector(".stack"), Number(section?.dataset.count)];
-// More would not fit into the memory of a page: the browser then downloads them by itself.
+// More would not fit into the memory of a page; the browser then downloads them itself.
 const devicesMax = 200_000;
 
 async function download() {

@@ -1,4 +1,4 @@
-// Renews a message's page while it is sent, and draws how fast.
+// Updates a message's page while it is sent, and draws the speed.
 
 import { localizeTimes } from "./console.js";
 
@@ -63,7 +63,7 @@ if (live?.dataset.events) {
   events.addEventListener("end", (event) => {
     events.close();
     show(event.data);
-    // What can be done with it has changed.
+    // The available actions have changed.
     for (const part of document.querySelectorAll(".top form, #rate")) part.remove();
   });
   addEventListener("pagehide", () => events.close());

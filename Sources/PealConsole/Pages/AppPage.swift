@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// `/console/apps/{app}/`: how the app's ways out are, what was sent lately, and what needs attention.
+/// `/console/apps/{app}/`: the state of the app's routes, what was sent recently, and what needs attention.
 enum AppPage {
     static let routes: [ConsoleRoute] = [ConsoleRoute.app(.get, "", nil, show)]
 
@@ -37,7 +37,7 @@ enum AppPage {
 
     private static let hoursShown: Int64 = 48
 
-    /// What was sent lately, by the hour. Sums that are kept beside the messages, so nothing is counted here.
+    /// What was sent recently, by hour. The store keeps these sums, so nothing is counted here.
     private static func traffic(_ visit: PageCall, _ app: App) async throws -> HTML {
         let texts = visit.texts
         let from = Statistics.Step.hour.start(of: visit.now - .seconds((hoursShown - 1) * 3600))
@@ -80,7 +80,7 @@ enum AppPage {
         return table.html
     }
 
-    /// What is left to do until the first push.
+    /// What remains to be done before the first push.
     private static func steps(_ visit: PageCall, _ records: [CredentialRecord], _ hasDevice: Bool, hasSent: Bool)
         -> HTML
     {

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Who did what in the app, newest first, refusals included.
+/// The audit log of the app, newest first, including refusals.
 enum AuditPage {
     static let routes: [ConsoleRoute] = [.app(.get, "audit", .manage, show)]
 

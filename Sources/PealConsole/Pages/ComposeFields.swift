@@ -82,7 +82,7 @@ struct ComposeFields: Sendable {
 
     private func isOpen(_ names: [String]) -> Bool { names.contains { form.form[$0] != nil || error?.field == $0 } }
 
-    /// One more row than is filled in, and as many as somebody asked for.
+    /// One more row than is filled in, and at least as many as the user has added.
     private var rows: HTML {
         let filled = ComposeRows(form.form).rows
         let asked = Int(form.form["rows"] ?? "") ?? 0

@@ -22,12 +22,12 @@ struct ComposeForm: Sendable {
     /// For the audience only.
     var environment: Environment? { form["environment"].flatMap { Environment(alias: $0) } }
 
-    /// The form with an audience, for a preview before somebody chose one.
+    /// The form with an audience, for a preview before one is chosen.
     func withAnybody() -> ComposeForm {
         ((try? audience())?.isEmpty ?? true) ? ComposeForm(form.with("all", "1")) : self
     }
 
-    /// The form for a test: what it says of audience and time does not matter.
+    /// The form for a test; its audience and time are ignored.
     var forTest: ComposeForm {
         ComposeForm(
             form.keeping { name in
@@ -41,7 +41,7 @@ struct ComposeForm: Sendable {
     /// The fields that are not part of the message.
     static let steering: Set = ["csrf", "step", "once", "confirm", "from", "save_name", "rows", "draft", "template"]
 
-    /// What makes two forms the same message.
+    /// Identifies the message of a form: two forms with the same value are the same message.
     var identity: String {
         form.pairs.filter { !Self.steering.contains($0.name) }
             .map { "\($0.name)=\($0.value)" }.sorted().joined(separator: "\n")
@@ -67,7 +67,7 @@ struct ComposeForm: Sendable {
         return audience
     }
 
-    /// What is joined by and: the segments, any of which is enough, the rows, and what else must hold.
+    /// The conditions that must all hold: any of the segments, the rows, and the other fields.
     private func condition() throws(PealError) -> Condition? {
         let segments = try names("segments", max: 64, bytesMax: Limits.nameCharactersMax * 4).map(Condition.segment)
         var parts: [Condition] = segments.count > 1 ? [.or(segments)] : segments
@@ -166,7 +166,7 @@ struct ComposeForm: Sendable {
         return options
     }
 
-    /// Notifications in a second; nil for as many as possible.
+    /// The maximum number of notifications per second; nil for no limit.
     func rate() throws(PealError) -> Int64? {
         guard let text = form["rate_per_second"] else { return nil }
         guard let rate = Int64(text), (1...Limits.ratePerSecondMax).contains(rate) else {
@@ -242,7 +242,7 @@ struct ComposeForm: Sendable {
         return wall - .seconds(offset)
     }
 
-    /// What a clock shows, as if it were UTC.
+    /// The local time, as if it were UTC.
     func wall(_ name: String) throws(PealError) -> Timestamp? {
         guard let text = form[name] else { return nil }
         guard let wall = Timestamp(rfc3339: text.count == 16 ? text + ":00Z" : "\(text.prefix(19))Z") else {

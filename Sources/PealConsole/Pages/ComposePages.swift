@@ -11,7 +11,7 @@ enum ComposePages {
         .app(.post, "compose/check", .send, check),
     ]
 
-    /// Audiences from this size on are sent to only after their number was typed.
+    /// Audiences of this size or larger require typing their number before sending.
     static let typedCountMin = 10_000
 
     /// The fields of a new message: empty, or those of the draft, the template or the message to duplicate.
@@ -88,7 +88,7 @@ enum ComposePages {
         return page
     }
 
-    /// What the script asks for while somebody writes.
+    /// What the script requests while the author types.
     @Sendable private static func check(_ visit: PageCall) async throws -> ConsoleAnswer {
         ConsoleAnswer(page: await aside(visit, ComposeForm(visit.form)))
     }
@@ -173,7 +173,7 @@ enum ComposePages {
         guard let once = visit.form["once"], once.utf8.count == 32 else {
             return try await review(visit, form).answer()
         }
-        // A button that is pressed twice sends once.
+        // A button that is clicked twice sends once.
         let request = IdempotentRequest(
             scope: visit.services.hasher.hash("console send\n\(visit.holder?.actor.id ?? "")\n\(draft.app)"),
             key: once, digest: visit.services.hasher.hash(form.identity))
@@ -198,7 +198,7 @@ extension Texts {
 }
 
 extension ComposePages {
-    /// Sends the message now to the starred devices only, kept out of campaigns and statistics.
+    /// Sends the message now to the starred devices only, excluded from campaigns and statistics.
     private static func sendTest(_ visit: PageCall, _ form: ComposeForm) async throws -> ConsoleAnswer {
         let stars = try await Stars.devices(visit)
         guard !stars.isEmpty else { throw PealError.invalid("devices", visit.texts[.noStars]) }
@@ -241,7 +241,7 @@ enum ComposeCheck {
         }
     }
 
-    /// - Throws: the first reason for which no device could get the message.
+    /// - Throws: the first reason why no device could get the message.
     static func refuse(_ visit: PageCall, _ draft: MessageDraft) async throws {
         let app = try visit.app
         let records = try await visit.services.store.read { try $0.credentialRecords(app: app.key) }
@@ -272,7 +272,7 @@ enum ComposeCheck {
             """
     }
 
-    /// - Parameter isMain: Whether its size is the one that people look at first.
+    /// - Parameter isMain: Whether its size is shown first.
     private static func card(
         _ visit: PageCall, _ draft: MessageDraft, _ request: MessagePreview.Request, isMain: Bool
     ) -> HTML {

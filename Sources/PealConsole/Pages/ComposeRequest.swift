@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// The message of Compose as a request of the native API, for drafts, templates, and what a message shows of itself.
+/// The message of Compose as a request of the native API, for drafts, templates, and the request that a message shows.
 extension ComposeForm {
     /// What is filled in, complete or not.
     /// - Throws: `invalid_field` or `missing_field`, naming the field of the form.
@@ -88,7 +88,7 @@ extension ComposeForm {
 
 extension ComposeForm {
     /// The fields of a request. What Compose has no field for is left out.
-    /// - Parameter keepsTime: whether the schedule counts too.
+    /// - Parameter keepsTime: whether to keep the schedule too.
     static func form(of request: JSON, keepsTime: Bool = true) -> Form {
         var writer = FormWriter()
         writer.write(content: request["content"])
@@ -207,7 +207,7 @@ private struct FormWriter {
         }
     }
 
-    /// The place of a translation: the one that it has already, or the first free one.
+    /// The number of a translation: the one that it already has, or the first free one.
     private func number(of locale: String) -> Int {
         let numbers = 2...Limits.localesPerMessageMax
         return numbers.first { form["locale_\($0)"] == locale } ?? numbers.first { form["locale_\($0)"] == nil }

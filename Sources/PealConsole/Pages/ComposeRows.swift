@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// The rows with which people say whom a message is for: each is a fact about devices, perhaps negated, and joined with
-/// the rows before it by `and` or `or`. `and` binds more strongly.
+/// The rows with which authors define an audience: each is a fact about devices, possibly negated, and joined with the
+/// rows before it by `and` or `or`. `and` binds more tightly.
 struct ComposeRows: Sendable {
     static let rowsMax = 8
 
@@ -130,7 +130,7 @@ struct ComposeRows: Sendable {
         case .and, .or, .not, .registered: return nil
         }
         let row = Row(kind: kind, value: value)
-        // Only what reads back as itself.
+        // Only values that read back unchanged.
         return leaf(row) == condition ? row : nil
     }
 }
@@ -151,7 +151,7 @@ extension Texts {
         }
     }
 
-    /// A condition in words where they are clear, otherwise as it was written.
+    /// A condition in words if they are clear, otherwise as it was written.
     func condition(_ condition: Condition) -> String {
         switch condition {
         case .segment(let name): self(.segmentNamed, name)

@@ -123,7 +123,7 @@ enum CredentialPages {
         switch member.value {
         case .text, .word, .contact: field.value = value
         case .constant(let text): field.value = value.isEmpty ? text : value
-        // A secret is not sent back.
+        // Secrets are not sent back.
         case .secret: field.kind = .secret
         case .lines, .pem, .archive:
             field.kind = .area(rows: 3)

@@ -75,7 +75,7 @@ enum DevicePages {
         }
     }
 
-    /// What an address may be, as people paste it.
+    /// The addresses that pasted text may represent.
     static func addresses(_ text: String, _ rules: AddressRules) -> [Address] {
         Route.allCases.filter { !$0.isBroadcast }.compactMap { route in
             if route.addressForm == .subscription {
@@ -184,7 +184,7 @@ enum DevicePages {
         return facts.html
     }
 
-    /// Enough to recognize it: whoever has all of it could send to the device with the app's credential.
+    /// Enough to recognize it; the complete address and the app's credential would allow sending to the device.
     private static func shownAddress(_ device: Device) -> String {
         let text = device.address.json.stringValue ?? device.address.json["endpoint"]?.stringValue ?? ""
         return text.count > 24 ? "\(text.prefix(16))…\(text.suffix(6))" : text
@@ -233,7 +233,7 @@ enum DevicePages {
                 guard events.contains(where: { $0.name != .notMatched }) else { continue }
                 entries.append(entry(visit, item.message.id, item.title, item.message.createdAt, events))
             } catch let error as PealError where error.code == .notFound {
-                // The message is gone meanwhile, or the user has no device.
+                // The message was deleted meanwhile, or the user has no device.
                 continue
             }
         }

@@ -2,7 +2,7 @@ internal import PealCore
 internal import PealExperiments
 internal import PealMomentTraining
 
-/// The experiment of a campaign: what it found, whether one may believe it, and what lies behind.
+/// The experiment of a campaign: its result, whether the result can be trusted, and the details.
 struct ExperimentSections {
     let visit: PageCall
     let campaign: String
@@ -34,7 +34,7 @@ struct ExperimentSections {
             """
     }
 
-    // MARK: What it found
+    // MARK: Result
 
     private func headline(_ report: ExperimentReport) -> HTML {
         """
@@ -88,7 +88,7 @@ struct ExperimentSections {
         }
     }
 
-    /// Whether the arms have the sizes that they should have.
+    /// Whether the arms have the expected sizes.
     private func ratioLight(_ report: ExperimentReport) -> HTML {
         let counts = (report.alarm.contextAware, report.alarm.traditional)
         guard counts.0 + counts.1 > 0 else { return .empty }
@@ -117,9 +117,9 @@ struct ExperimentSections {
         return table
     }
 
-    // MARK: What lies behind
+    // MARK: Details
 
-    /// How long after sending people opened: a table with bars.
+    /// The time from sending to opening: a table with bars.
     private func delays(_ report: ExperimentReport) -> HTML {
         let columns = [Arm.contextAware, .traditional].map { (arm: $0, counts: report.delays($0)) }
         let sums = columns.map { $0.counts.reduce(0, +) }
@@ -206,7 +206,7 @@ struct ExperimentSections {
     }
 }
 
-/// The always-valid band of the lift, with the numbers in a table behind it.
+/// The always-valid band of the lift, with the numbers in a table.
 struct LiftChart: Sendable {
     let looks: [ExperimentReport.Look]
 

@@ -3,7 +3,7 @@ internal import HummingbirdCore
 internal import NIOCore
 internal import PealCore
 
-/// Export: every active device as one JSON line, in the form that the import takes.
+/// Export: every active device as one JSON line, in the form that the import accepts.
 enum ExportPages {
     static let routes: [ConsoleRoute] = [.app(.get, "export/devices", .manage, download)]
 
@@ -50,7 +50,7 @@ enum ExportPages {
 }
 
 extension Device {
-    /// The device as the import takes it.
+    /// The device as the import accepts it.
     var exportJSON: JSON {
         func text(_ text: String?) -> JSON? { text.map(JSON.string) }
         return .compact([

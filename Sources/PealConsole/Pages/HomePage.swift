@@ -22,7 +22,7 @@ enum HomePage {
                 isAdmin ? try store.endingCredentials(limit: 20) : []
             )
         }
-        // A key has one app: its page is the home.
+        // A key has one app, whose page is its home page.
         if own != nil, let app = apps.first { return ConsoleAnswer(redirect: "/console/apps/\(app.id)/") }
         let texts = visit.texts
         var page = Page(visit, texts[.apps], .home)
@@ -47,7 +47,7 @@ enum HomePage {
         "<a class=\"button primary\" href=\"/console/new-app\">\(visit.texts[.newApp])</a>"
     }
 
-    /// Credentials that were refused or end soon.
+    /// Credentials that were refused or expire soon.
     private static func attention(
         _ visit: PageCall, _ apps: [App], _ stopped: [(app: AppID, record: CredentialRecord)],
         _ ending: [(app: AppID, record: CredentialRecord)]
@@ -102,7 +102,7 @@ enum HomePage {
     }
 }
 
-/// What somebody should look at.
+/// What needs attention.
 enum Attention {
     static func item(_ visit: PageCall, _ record: CredentialRecord, app: String?, id: AppID) -> HTML {
         let place =
@@ -125,7 +125,7 @@ enum Attention {
     }
 }
 
-/// Checks what people type.
+/// Checks user input.
 enum ConsoleText {
     /// - Throws: `missing_field`; `invalid_field` for control characters or too many characters.
     static func checked(_ text: String?, named name: String, max: Int) throws(PealError) -> String {

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Keys: list, make (the only page that shows the secret), revoke.
+/// Keys: list, create (the only page that shows the secret), revoke.
 enum KeyPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "keys", .manage) { visit in try await page(visit).answer() },

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// The section of a message's page that tells what happened on the way to one device, user or address.
+/// The section of a message's page that shows what happened on the way to one device, user or address.
 enum MessageExplanation {
     private static let eventsMax = 200
 

@@ -4,11 +4,11 @@ internal import PealCore
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// The part of a message's page that changes while it is sent, and the stream that renews it.
+/// The part of a message's page that changes while it is sent, and the stream that updates it.
 enum MessageLive {
     static let routes: [ConsoleRoute] = [.app(.get, "messages/:id/events", .read, stream)]
 
-    /// How many streams one process serves; a page without one shows what it was when it was opened.
+    /// How many streams one process serves; a page without one is not updated.
     private static let streamsMax = 200
     private static let streams = Atomic(0)
     private static let interval = Duration.milliseconds(500)
@@ -149,7 +149,7 @@ enum MessageLive {
 }
 
 extension Texts {
-    /// Rounded, so that it does not change with every look.
+    /// Rounded, so that it does not change with every update.
     func remaining(seconds: Double) -> String {
         if seconds < 60 { return self[.underAMinute] }
         if seconds < 5400 { return count(Int((seconds / 60).rounded()), .minuteLeft, .minutesLeft) }

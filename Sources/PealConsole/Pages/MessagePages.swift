@@ -124,7 +124,7 @@ enum MessagePages {
         return page
     }
 
-    /// What can be done with the message in its state.
+    /// The actions available in the message's state.
     static func actions(_ visit: PageCall, _ message: Message) -> HTML {
         guard visit.may(.send) else { return .empty }
         let texts = visit.texts
@@ -187,7 +187,7 @@ enum MessagePages {
         return facts.html
     }
 
-    /// Over the whole of a message that has been sent.
+    /// For the whole message, once it has been sent.
     private static func averageRate(_ texts: Texts, _ report: MessageReport) -> String? {
         guard let first = report.message.firstSentAt, let end = report.message.endedAt, end > first else { return nil }
         let sent = report.total.settled - report.total.suppressed - report.total.expired
@@ -281,7 +281,7 @@ extension MessagePages.Summary {
 }
 
 extension Content {
-    /// The text by which people recognize the message.
+    /// The text that identifies the message to readers.
     var shownTitle: String {
         for text in [title, body, subtitle] {
             guard let text else { continue }
@@ -306,7 +306,7 @@ extension Texts {
         }
     }
 
-    /// Whom a message is for, in a few words.
+    /// The audience of a message, in a few words.
     func audience(_ audience: Audience) -> String {
         var parts: [String] = []
         if audience.includesAll { parts.append(self[.everybody]) }

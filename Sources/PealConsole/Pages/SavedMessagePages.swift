@@ -80,7 +80,7 @@ extension SavedMessagePages {
             guard let saved = try await visit.services.store.read({ try $0.savedMessage(app: app, kind, name: name) })
             else { throw PealError.notFound(kind.rawValue) }
             let form = ComposeForm.form(of: saved.request, keepsTime: kind == .draft)
-            // A draft is finished when it is sent; a template stays.
+            // A draft is deleted once it is sent; a template is kept.
             return (
                 kind == .draft ? form.with("draft", name).with("save_name", name) : form,
                 ComposeForm.leftOut(of: saved.request)
@@ -89,7 +89,7 @@ extension SavedMessagePages {
         return nil
     }
 
-    /// Where Compose saves what is written.
+    /// Where Compose saves the form.
     static func saveFields(_ visit: PageCall, _ form: ComposeForm, _ error: PealError?) -> HTML {
         let texts = visit.texts
         let name = Field(
@@ -116,7 +116,7 @@ extension SavedMessagePages {
         return ConsoleAnswer(redirect: visit.link("drafts") + "?done=saved")
     }
 
-    /// The draft that was sent is no draft any more. If it cannot be deleted, the message is sent all the same.
+    /// Deletes the draft that was sent. If it cannot be deleted, the message is sent nevertheless.
     static func end(_ visit: PageCall) async {
         guard let name = visit.form["draft"], let app = try? visit.app.key else { return }
         try? await verbs(visit).delete(.draft, name, app: app, visit.verb)

@@ -108,9 +108,9 @@ enum SegmentPages {
     }
 }
 
-/// Reads conditions that people write.
+/// Reads conditions from user input.
 enum ConsoleCondition {
-    /// - Throws: `missing_field`; `invalid_field` for anything that is not exactly a condition.
+    /// - Throws: `missing_field`; `invalid_field` for anything that is not a condition.
     static func read(_ text: String?, named name: String) throws(PealError) -> Condition {
         guard let text else { throw .missing(name) }
         guard let json = try? JSONParser.parse(text), let condition = Condition(stored: json),

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// Sign in, sign out, sign out everywhere; and the page for whatever goes wrong.
+/// Sign in, sign out, sign out everywhere; and the error page.
 enum SignInPages {
     static let routes: [ConsoleRoute] = [
         ConsoleRoute(.get, "sign-in", .anonymous, show),
@@ -16,7 +16,7 @@ enum SignInPages {
         return page(visit, next: visit.query["next"])
     }
 
-    /// A link signs in by a form, so that programs which only look at links do not use it up.
+    /// A link signs in by a form, so that programs that only fetch links do not consume it.
     private static func signIn(_ visit: PageCall, link: String) async throws -> ConsoleAnswer {
         let services = visit.services
         let links = SignInLinkVerbs(store: services.store, hasher: services.hasher, randomness: services.randomness)
@@ -56,7 +56,7 @@ enum SignInPages {
         }
     }
 
-    /// Only pages of the console: a link must not lead people elsewhere after they signed in.
+    /// Only pages of the console: a link must not redirect elsewhere after signing in.
     private static func next(_ form: Form) -> String {
         guard let path = form["next"], path.hasPrefix("/console/"), !path.contains("//"), !path.contains("\\"),
             path.utf8.allSatisfy({ (0x21..<0x7F).contains($0) })
@@ -106,7 +106,7 @@ enum SignInPages {
     }
 }
 
-/// What people see instead of a page.
+/// The page that is shown for an error.
 enum RefusalPage {
     static func answer(_ refusal: PealError, _ texts: Texts, requestID: String) -> ConsoleAnswer {
         let (title, text) = explanation(refusal, texts)

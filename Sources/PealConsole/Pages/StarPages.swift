@@ -15,7 +15,7 @@ enum Stars {
         return try await visit.services.store.read { try $0.starredDevices(app: app) }
     }
 
-    /// Stars the device, or takes the star away.
+    /// Stars the device, or removes the star.
     /// - Throws: `not_found`; `conflict` beyond `Limits.starredDevicesMax`.
     private static func toggle(_ visit: PageCall, _ id: DeviceID) async throws {
         let (app, now) = (try visit.app.key, visit.now)

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Webhooks: list, make, delete; the deliveries of one, and their retries.
+/// Webhooks: list, create, delete; the deliveries of one webhook, and their retries.
 enum WebhookPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "webhooks", .manage) { visit in try await list(visit, error: nil).answer() },

@@ -5,11 +5,11 @@ package import PealCore
 /// Who signed in: the first admin, a named one, or a key with its app and scopes.
 package enum Holder: Sendable, Hashable {
     case firstAdmin
-    /// The hash is that of the admin's token.
+    /// The hash of the admin's token.
     case admin(Admin, secretHash: [UInt8])
     case key(StoredKey)
 
-    /// For the audit, as the API names the caller.
+    /// The caller in the audit log, named as by the API.
     package var actor: Actor {
         switch self {
         case .firstAdmin: Actor(Admin.first)
@@ -36,7 +36,7 @@ package enum Holder: Sendable, Hashable {
         return stored.key.app
     }
 
-    /// By which a cookie names the holder.
+    /// The holder's name in a cookie.
     var cookieName: String {
         switch self {
         case .firstAdmin: Admin.first
@@ -70,7 +70,7 @@ package struct ConsoleClient: Sendable {
     }
 }
 
-/// Checks the secret that somebody signs in with, within the API's limits on guessing. A port, because the console and
+/// Checks the secret at sign-in, within the API's limits on guessing. A port, because the console and
 /// the API do not import each other.
 package protocol SignInDoor: Sendable {
     /// - Throws: `unauthorized` if no key has the secret; `forbidden` for a key of another dialect; `rate_limited`.

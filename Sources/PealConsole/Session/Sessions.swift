@@ -12,8 +12,9 @@ struct Session: Sendable {
     let seenAt: Timestamp
 }
 
-/// Makes and reads session cookies. A cookie names its holder and carries a MAC under the holder's own secret, so that
-/// nothing is stored for each session, and a session ends with its key. What ended early is in one setting per holder.
+/// Creates and reads session cookies. A cookie names its holder and carries a MAC under the holder's own secret, so
+/// that nothing is stored for each session, and a session ends with its key. Sessions that ended early are in one
+/// setting per holder.
 struct Sessions: Sendable {
     let store: any Store
     let hasher: any KeyHasher
@@ -27,12 +28,13 @@ struct Sessions: Sendable {
         return cookie(session, seenAt: now)
     }
 
-    /// The cookie of a session that is still used; nil while the present one is recent.
+    /// A new cookie for a session in use; nil while the current one is recent.
     func renewed(_ session: Session, now: Timestamp) -> String? {
         now - session.seenAt < .seconds(60) ? nil : cookie(session, seenAt: now)
     }
 
-    /// The session of a cookie; nil if it is forged, too old, was ended, or its key was revoked or expired.
+    /// The session of a cookie; nil if the cookie is forged or too old, the session was ended, or its key was revoked
+    /// or has expired.
     func session(_ cookie: String, now: Timestamp) async throws -> Session? {
         let parts = cookie.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 5, let created = Int64(parts[2]), let seen = Int64(parts[3]) else { return nil }
@@ -50,7 +52,7 @@ struct Sessions: Sendable {
         return SessionLedger(kept).hasEnded(session) ? nil : session
     }
 
-    /// The holder that a sign-in link was made for; nil if the link is void.
+    /// The holder for whom a sign-in link was created; nil if the link is invalid.
     func holder(of link: SignInLinkVerbs.Taken, _ links: SignInLinkVerbs, now: Timestamp) async throws -> Holder? {
         guard let found = try await store.read({ try holder(named: link.holder, in: $0, now: now) }) else { return nil }
         var hash = found.secretHash
@@ -75,7 +77,7 @@ struct Sessions: Sendable {
         try await store.write(.control) { store in
             var ledger = SessionLedger(try store.setting(name))
             ledger.end(session, everywhere: everywhere, now: now)
-            // No cookie of now outlives it, even if another server's clock is a little ahead.
+            // No current cookie outlives it, even if another server's clock is slightly ahead.
             let end = now + .seconds(Limits.consoleSessionSeconds + 120)
             try store.setSetting(name, ledger.bytes, until: end)
         }
@@ -114,7 +116,7 @@ struct Sessions: Sendable {
 /// Which sessions of one holder ended before their time. Entries that no cookie can outlive are dropped.
 private struct SessionLedger {
     private static let endedMax = 256
-    /// Sessions that began until this instant have ended.
+    /// Sessions that began at or before this instant have ended.
     private var after = Timestamp(milliseconds: 0)
     private var ended: [(id: String, until: Timestamp)] = []
 
@@ -150,7 +152,7 @@ private struct SessionLedger {
 }
 
 extension String {
-    /// Comparison that takes the same time wherever two texts first differ.
+    /// Compares in constant time.
     func isSame(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         return zip(utf8, other.utf8).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0

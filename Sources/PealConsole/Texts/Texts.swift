@@ -11,7 +11,7 @@ struct Texts: Sendable {
 
     init(_ language: Language) { self.language = language }
 
-    /// The language that a browser prefers among ours (RFC 9110 §12.5.4); English without a preference.
+    /// The available language that a browser prefers (RFC 9110 §12.5.4); English without a preference.
     init(acceptLanguage header: String?) {
         let wanted = (header ?? "").split(separator: ",").map { item -> (name: String, weight: Double) in
             let parts = item.split(separator: ";").map { String($0).trimmed }

@@ -1,4 +1,4 @@
-/// Composing, drafts, and messages while they are sent.
+/// Texts of Compose, drafts, and messages while they are sent.
 extension Word {
     static let addRow = Word("Add a row", "Zeile hinzufügen")
     static let and = Word("and", "und")

@@ -8,7 +8,7 @@ struct Word: Sendable, Hashable {
         self.german = german
     }
 
-    /// The notice after a form that was carried out, by its name in the page's address.
+    /// The notice after a submitted form, by its name in the page's address.
     static func notice(_ name: String) -> Word? { notices[name] }
 
     private static let notices: [String: Word] = [

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Columns over time, drawn on the server, with the numbers in a table behind them.
+/// Columns over time, drawn on the server, with the numbers in a table.
 struct ColumnChart: Sendable {
     struct Column: Sendable {
         let at: Timestamp
@@ -53,7 +53,7 @@ struct ColumnChart: Sendable {
     }
 }
 
-/// Subscribers over days as an area, with the numbers in a table behind it.
+/// Subscribers over days as an area, with the numbers in a table.
 struct GrowthChart: Sendable {
     let days: [TopicGrowth.Day]
 

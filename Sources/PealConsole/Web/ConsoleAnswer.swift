@@ -2,7 +2,7 @@ internal import HTTPTypes
 package import Hummingbird
 internal import NIOCore
 
-/// What a page answers: status, headers and body.
+/// The answer of a page: status, headers and body.
 package struct ConsoleAnswer: Sendable {
     var status: HTTPResponse.Status
     var headers: HTTPFields = [:]
@@ -34,7 +34,7 @@ package struct ConsoleAnswer: Sendable {
         headers[.contentType] = type
     }
 
-    /// Sends the browser to a page; it asks with GET.
+    /// Redirects the browser to a page, which it requests with GET.
     init(redirect path: String) {
         status = .seeOther
         body = ResponseBody()
@@ -54,7 +54,7 @@ package struct ConsoleAnswer: Sendable {
         return Response(status: status, headers: headers, body: isHead ? ResponseBody() : body)
     }
 
-    /// Nothing but our own files, no inline code, no frames, no referrer, nothing kept.
+    /// Allows only the console's own files: no inline code, no frames, no referrer, no caching.
     static let policy =
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
         + "worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

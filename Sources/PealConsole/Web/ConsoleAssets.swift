@@ -1,8 +1,8 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// The style sheet, the scripts and the icon. Their addresses carry a hash of all of them, so that browsers keep them
-/// until they change.
+/// The style sheet, the scripts and the icon. Their addresses contain a hash of all of them, so that browsers cache
+/// them until they change.
 struct ConsoleAssets: Sendable {
     private struct File: Sendable {
         let bytes: [UInt8]
@@ -32,14 +32,14 @@ struct ConsoleAssets: Sendable {
     /// The address of a file.
     static func path(_ name: String) -> String { "/console/assets/\(version)/\(name)" }
 
-    /// Answers `VERSION/NAME`. Another version gets the present file, which must not be kept.
+    /// Answers `VERSION/NAME`. Another version gets the current file, which must not be cached.
     func answer(_ path: String, headers: HTTPFields) throws(PealError) -> ConsoleAnswer {
         let parts = path.split(separator: "/").map(String.init)
         guard let name = parts.last, parts.count <= 2, let file = Self.files[name] else { throw .notFound("file") }
         var answer = ConsoleAnswer(bytes: file.bytes, type: file.type)
         answer.headers[.cacheControl] =
             parts.first == Self.version ? "public, max-age=31536000, immutable" : "no-cache"
-        // The worker stands for all pages, although it is in a folder below them.
+        // The worker controls all pages, although it is in a folder below them.
         if name == "worker.js" { answer.headers[.named("Service-Worker-Allowed")] = "/console/" }
         return answer
     }

@@ -6,7 +6,7 @@ package struct Form: Sendable, Hashable {
 
     package init() {}
 
-    /// Invalid escapes are kept as they are, and invalid UTF-8 is replaced: people see in the page what arrived.
+    /// Invalid escapes are kept as they are, and invalid UTF-8 is replaced: the page shows what arrived.
     package init(encoded: some StringProtocol) {
         for pair in encoded.split(separator: "&") {
             let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -49,7 +49,7 @@ package struct Form: Sendable, Hashable {
     /// Whether a box is checked.
     package func isSet(_ name: String) -> Bool { self[name] != nil }
 
-    /// The form with one value under that name.
+    /// The form with exactly one value under that name.
     package func with(_ name: String, _ value: String) -> Form {
         var form = self
         form.pairs.removeAll { $0.name == name }
@@ -57,7 +57,7 @@ package struct Form: Sendable, Hashable {
         return form
     }
 
-    /// The form with the fields that a name is kept for.
+    /// The form with only the fields whose names are kept.
     package func keeping(_ isKept: (String) -> Bool) -> Form {
         var form = self
         form.pairs.removeAll { !isKept($0.name) }
@@ -99,7 +99,7 @@ package struct Form: Sendable, Hashable {
 
 /// Paths of pages.
 package enum URLPath {
-    /// A segment or a value of a query: everything but letters, digits and `-._~` is escaped (RFC 3986 §2.3).
+    /// A segment or a value of a query: everything except letters, digits and `-._~` is escaped (RFC 3986 §2.3).
     package static func encode(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {

@@ -8,7 +8,7 @@ struct Page: Sendable {
     var current = Section.none
     /// Links from the app down to this page's parent.
     var trail: [(title: String, path: String)] = []
-    /// Beside the heading: the most important actions.
+    /// Next to the heading: the most important actions.
     var actions = HTML.empty
     var lead: HTML?
     var scripts: [String] = []
@@ -56,7 +56,7 @@ struct Page: Sendable {
         """
     }
 
-    /// What the last form did, after its redirect.
+    /// The result of the last form, after its redirect.
     private var notice: HTML {
         guard let name = visit.query["done"], let word = Word.notice(name) else { return .empty }
         return "<p class=\"notice good\" role=\"status\">\(visit.texts[word])</p>"
@@ -94,7 +94,7 @@ enum PageFrame {
         """
 }
 
-/// The list of pages that the visitor may open.
+/// The pages that the visitor may open.
 private struct Navigation {
     let visit: PageCall
     let current: Page.Section

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// The parts that pages are made of.
+/// The building blocks of pages.
 extension PageCall {
     /// An instant. The page's script shows it in the viewer's zone; without it, it is in UTC.
     func time(_ instant: Timestamp) -> HTML {
@@ -48,7 +48,7 @@ extension PageCall {
             """
     }
 
-    /// What a list says instead of being empty, and what to do about it.
+    /// What an empty list shows instead, and what to do about it.
     func empty(_ title: Word, _ text: Word, action: HTML = .empty) -> HTML {
         """
         <div class="empty"><h2>\(texts[title])</h2><p>\(texts[text])</p>\(action)</div>
@@ -92,7 +92,7 @@ struct Outcomes: Sendable {
     ]
 }
 
-/// A table. Narrow windows show each row as a card, with the columns' titles beside the values.
+/// A table. Narrow windows show each row as a card, with the columns' titles next to the values.
 struct ListTable: Sendable {
     let caption: String
     let columns: [String]
@@ -118,7 +118,7 @@ struct ListTable: Sendable {
     }
 }
 
-/// Names and values of one thing.
+/// The names and values of one object.
 struct FactList: Sendable {
     private var items: [(String, HTML)] = []
 
@@ -134,7 +134,7 @@ struct FactList: Sendable {
     }
 }
 
-/// One field of a form, with its label, a hint and what is wrong with it.
+/// One field of a form, with its label, a hint and its error.
 struct Field: Sendable {
     enum Kind: Sendable {
         case text
@@ -152,7 +152,7 @@ struct Field: Sendable {
     var hint: String?
     var error: String?
     var isRequired = false
-    /// Tells apart the fields of that name in several forms of a page.
+    /// Distinguishes the fields of that name in several forms of a page.
     var scope = ""
     /// More attributes of the input.
     var more = HTML.empty

@@ -13,9 +13,9 @@ package struct APIKey: Sendable, Hashable {
     package var environment: Environment?
     package var createdAt: Timestamp
     package var expiresAt: Timestamp?
-    /// For people.
+    /// For display.
     package var name: String?
-    /// The id of the actor who created it; nil if that is not known any more.
+    /// The id of the actor who created it; nil if that is no longer known.
     package var createdBy: String?
     /// Exact to a minute; nil before the first use.
     package var lastUsedAt: Timestamp?

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A person with every right, by a key of their own.
+/// A person with full access, who has a separate key.
 package struct Admin: Sendable, Hashable {
     package let id: AdminID
     package let name: String
@@ -18,17 +18,17 @@ package struct Admin: Sendable, Hashable {
         self.lastUsedAt = lastUsedAt
     }
 
-    /// The first admin, whose token is configured or was made at the first start.
+    /// The first admin, whose token is configured or was generated at the first start.
     package static let first = "admin"
-    /// Before the public half of a named admin, where the console's sessions name one.
+    /// The prefix of a named admin's public half in the console's sessions.
     package static let sessionPrefix = "admin-"
 }
 
 /// Knows the token of the first admin by its hash.
 package final class FirstAdmin: Sendable {
-    /// The setting that holds the hash of a token that the server made.
+    /// The setting that holds the hash of a generated token.
     package static let settingName = "admin_token_hash"
-    /// How long a stored hash is believed: another server may have rotated it.
+    /// How long a stored hash is cached: another server may have replaced the token.
     private static let lasts = Duration.seconds(1)
 
     private struct Known {
@@ -47,7 +47,7 @@ package final class FirstAdmin: Sendable {
         known = Mutex(Known(hash: hash, readAt: time.uptime))
     }
 
-    /// The hash of the present token.
+    /// The hash of the current token.
     package func hash(_ store: any Store) async -> [UInt8] {
         let (hash, readAt) = known.withLock { ($0.hash, $0.readAt) }
         guard !isConfigured, time.uptime - readAt > Self.lasts else { return hash }
@@ -108,7 +108,8 @@ package struct AdminVerbs: Sendable {
         }
     }
 
-    /// Replaces the token of the first admin. The former one is void at once, on other servers within a second.
+    /// Replaces the token of the first admin. The former one becomes invalid immediately, on other servers within a
+    /// second.
     /// - Returns: the new token.
     /// - Throws: `conflict` when the token is configured.
     package func rotate(_ call: VerbCall) async throws -> String {
@@ -125,7 +126,7 @@ package struct AdminVerbs: Sendable {
         return adminToken
     }
 
-    /// Every admin's token begins with it.
+    /// The prefix of every admin's token.
     package static let tokenPrefix = "peal-admin-"
 
     /// 256 random bits.

@@ -2,10 +2,10 @@
 package struct AuditEntry: Sendable, Hashable {
     package var at: Timestamp
     package var actor: Actor
-    /// The client's address; nil for what the server did by itself.
+    /// The client's address; nil for what the server did on its own.
     package var address: String?
     package var requestID: String?
-    /// nil for what concerns no single app. It stays when the app is deleted.
+    /// nil for an action that does not concern a single app. It is kept when the app is deleted.
     package var app: AppID?
     /// Such as `credential.put`.
     package var action: String
@@ -46,7 +46,7 @@ package struct Actor: Sendable, Hashable, ExpressibleByStringLiteral {
     package init(stringLiteral id: String) { self.init(id) }
 }
 
-/// An entry in its place in the audit log.
+/// An entry at its position in the audit log.
 package struct AuditRow: Sendable, Hashable {
     /// From 1, without gaps.
     package let number: Int64
@@ -118,7 +118,7 @@ package enum AuditCheck: Sendable, Hashable {
     case goOn(after: Int64, hash: String, rows: Int)
     /// Every row is sound.
     case sound(rows: Int)
-    /// The first row that is not as it was written.
+    /// The first row that was changed or is missing.
     case broken(number: Int64, reason: String)
 }
 
@@ -141,7 +141,8 @@ package struct AuditVerbs: Sendable {
     /// How many rows are checked in one transaction.
     private static let checkedAtOnce = 1000
 
-    /// Checks every row against the one before and the last one against the mark that the store keeps of it.
+    /// Checks every row against the one before and the last one against the end of the log that the store keeps
+    /// separately.
     /// - Returns: `sound` or `broken`.
     package func verify() async throws -> AuditCheck {
         var check = AuditCheck.goOn(after: 0, hash: "", rows: 0)

@@ -51,7 +51,7 @@ extension CredentialRecord {
         return Limits.expiryWarningDays.filter { left < $0 }.min()
     }
 
-    /// A warning for people about an expiry that is near or past; nil otherwise.
+    /// A readable warning about an expiry that is near or past; nil otherwise.
     package func warning(at now: Timestamp) -> String? {
         guard warningDays(at: now) != nil, let left = daysLeft(at: now) else { return nil }
         switch left {
@@ -97,7 +97,7 @@ package struct CredentialVerification: Sendable, Hashable {
     package var status: Int
     /// The provider's own reason, such as `BadDeviceToken`, or one that Peal defines.
     package var reason: String
-    /// A sentence for people.
+    /// A readable sentence.
     package var detail: String
 
     package init(_ result: Result, status: Int = 0, reason: String = "", detail: String) {

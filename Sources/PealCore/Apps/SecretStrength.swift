@@ -1,5 +1,5 @@
-/// Estimates how hard a secret is to guess, for secrets that a caller brings along. It recognizes what people type, not
-/// what a program would guess: a secret that passes is long and varied, no more.
+/// Estimates how hard a secret is to guess, for secrets that a caller supplies. It detects what people type, not what a
+/// program would guess: a secret that passes is long and varied, no more.
 package enum SecretStrength {
     package static let bitsMin = 80.0
 
@@ -30,7 +30,7 @@ package enum SecretStrength {
         if bytes.contains(where: { (0x30...0x39).contains($0) }) { alphabet += 10 }
         if bytes.contains(where: { (0x61...0x7A).contains($0) }) { alphabet += 26 }
         if bytes.contains(where: { (0x41...0x5A).contains($0) }) { alphabet += 26 }
-        // The logarithms to base 2, rounded down: 10, 26, 36, 52 and 62 characters.
+        // The base-2 logarithms, rounded down, of 10, 26, 36, 52 and 62 characters.
         switch alphabet {
         case ..<26: return 3.3
         case ..<36: return 4.7

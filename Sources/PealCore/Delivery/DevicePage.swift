@@ -10,7 +10,7 @@ package struct DevicePage: Sendable {
     package private(set) var revisions: [Int64] = []
     /// Numbers from the store's dictionary of locales; 0 for none.
     package private(set) var locales: [Int32] = []
-    /// Whom each device belongs to; empty unless the page was read with people.
+    /// The user of each device; empty unless the page was read with people.
     package private(set) var people: [Person] = []
     /// Every key of the slice up to this one is in this page or an earlier one, or is no longer in the audience.
     package var through: DeviceKey

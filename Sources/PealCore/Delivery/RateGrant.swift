@@ -2,7 +2,7 @@
 package struct RateGrant: Sendable, Hashable {
     /// How many notifications may be sent now; 0 if it must wait.
     package let count: Int
-    /// When more may be sent; now where `count` is not 0.
+    /// When more may be sent; now if `count` is not 0.
     package let readyAt: Timestamp
 
     package init(count: Int, readyAt: Timestamp) {
@@ -11,13 +11,13 @@ package struct RateGrant: Sendable, Hashable {
     }
 }
 
-/// A rate limit (GCRA, ITU-T I.371): notifications are let through at even intervals, in blocks worth 100 ms. Who asks
-/// late by at most a block catches up. At most the rate and two blocks are let through in any second.
+/// A rate limit (GCRA, ITU-T I.371): notifications are allowed at even intervals, in blocks of 100 ms. A request that
+/// is late by at most a block catches up. Any second allows at most the rate and two blocks.
 package struct RateBucket: Sendable, Hashable {
     private static let blockMicroseconds = 100_000.0
 
     package let perSecond: Int64
-    /// When the notifications let through so far are over, in microseconds since 1970.
+    /// When the time of the notifications granted so far ends, in microseconds since 1970.
     package var busyUntil: Int64
 
     package init(perSecond: Int64, busyUntil: Int64) {
@@ -28,11 +28,11 @@ package struct RateBucket: Sendable, Hashable {
     private var interval: Double { 1_000_000 / Double(perSecond) }
     private var block: Double { max(Self.blockMicroseconds, interval) }
 
-    /// How many of `wanted` may be sent now. Fewer than a block are only granted where fewer are wanted.
+    /// How many of `wanted` may be sent now. Fewer than a block are granted only if fewer are wanted.
     package func room(for wanted: Int, at now: Timestamp) -> RateGrant {
         let room = Double(now.milliseconds * 1000 - start(at: now)) + block
         let least = min(Double(wanted), max(1, (block / interval).rounded(.down)))
-        // Clocks have milliseconds: half a microsecond is no difference.
+        // Clocks count milliseconds, so half a microsecond is negligible.
         guard room + 0.5 >= least * interval else {
             return RateGrant(
                 count: 0, readyAt: now + .milliseconds(Int64(((least * interval - room) / 1000).rounded(.up))))
@@ -44,7 +44,7 @@ package struct RateBucket: Sendable, Hashable {
         busyUntil = start(at: now) + Int64((Double(count) * interval).rounded())
     }
 
-    /// From where the next ones count: now, if nothing was let through lately.
+    /// The instant from which the next ones count: now, if nothing was granted recently.
     private func start(at now: Timestamp) -> Int64 {
         let now = now.milliseconds * 1000
         return busyUntil < now - Int64(block) ? now : busyUntil

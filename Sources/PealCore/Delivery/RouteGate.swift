@@ -1,5 +1,5 @@
-/// Whether an app's route may be used, as it is stored. Restarts and other nodes know a closed route by it. Drawn in
-/// `docs/states.md`.
+/// Whether an app's route may be used, as stored, so that a closed route stays closed after a restart and on other
+/// servers. Drawn in `docs/states.md`.
 package struct RouteGate: Sendable, Hashable {
     /// The raw value is stored. A closed route that is being probed keeps the state that closed it.
     package enum State: Int64, Sendable, Hashable {
@@ -12,9 +12,9 @@ package struct RouteGate: Sendable, Hashable {
     package var state: State
     /// When the next probe may begin; ignored while the route is open.
     package var closedUntil: Timestamp
-    /// Until when a probe under way is waited for; zero when there is none.
+    /// Until when Peal waits for the current probe; zero if there is none.
     package var probeUntil: Timestamp
-    /// How often it was closed in a row by answers, and because requests could not be sent.
+    /// How often in a row it was closed by answers, and because requests could not be sent.
     package var level: Int
     package var backOffs: Int
     /// Why it is closed; empty when it is open.
@@ -23,7 +23,7 @@ package struct RouteGate: Sendable, Hashable {
     package var fingerprint: String?
     /// The message whose refusal stopped it.
     package var suspect: MessageID?
-    /// The last message that a probe took, where the next one goes on.
+    /// The last message that a probe used; the next probe continues after it.
     package var probed: MessageID?
     /// Counts the changes of all gates. The store assigns it.
     package var change: Int64
@@ -47,7 +47,7 @@ package struct RouteGate: Sendable, Hashable {
     }
 }
 
-/// What waits on one route of an app.
+/// The work that waits on one route of an app.
 package struct RouteLoad: Sendable, Hashable {
     /// Devices without an outcome, by estimate.
     package var pending = 0
@@ -57,10 +57,10 @@ package struct RouteLoad: Sendable, Hashable {
     package init() {}
 }
 
-/// Routes with slices that can be leased, found by one walk through the index.
+/// Routes with slices that can be leased, found by one scan of the index.
 package struct ReadyRoutes: Sendable, Hashable {
     package var routes: [ActiveRoute] = []
-    /// Where the next walk goes on; nil when this one has seen all routes.
+    /// Where the next scan continues; nil if this one has visited all routes.
     package var resumeAfter: ActiveRoute?
 
     package init() {}

@@ -79,7 +79,7 @@ package struct Settlement: Sendable, Hashable {
 
     /// Keys to try again.
     package struct Deferral: Sendable, Hashable {
-        /// A fresh random positive number.
+        /// A new random positive number.
         package var part: Int64
         /// Sorted.
         package var keys: [DeviceKey]
@@ -140,7 +140,7 @@ package struct Settlement: Sendable, Hashable {
         package var leasedSlices: [Slice]
         /// Set when this settlement ended the message.
         package var messageState: Message.State?
-        /// Whether the settlement could not be stored as it was, and its slice is quarantined.
+        /// Whether the settlement could not be stored unchanged, so that its slice is quarantined.
         package var isQuarantined = false
 
         package init(isApplied: Bool, leasedSlices: [Slice] = [], messageState: Message.State? = nil) {

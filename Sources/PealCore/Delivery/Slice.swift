@@ -104,9 +104,9 @@ package struct Slice: Sendable, Hashable {
         case held = 3
         /// Settled completely. It is kept until its message ends, because its counts are part of the message's.
         case done = 4
-        /// What its devices were answered cannot be stored. Nobody works on it until its message is resumed or ends.
+        /// The results of its devices cannot be stored. No worker processes it until its message is resumed or ends.
         case quarantined = 5
-        /// Its message ended without it: its devices are settled without being sent to, even if its route is closed.
+        /// Its message ended first: its devices are settled without being sent to, even if its route is closed.
         case ending = 6
     }
 }

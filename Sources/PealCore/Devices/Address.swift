@@ -45,7 +45,7 @@ package enum Environment: String, CaseIterable, Hashable, Sendable {
     case production
     case sandbox
 
-    /// Reads the name; `development` is Apple's older word for `sandbox`.
+    /// Reads the name; `development` is Apple's older name for `sandbox`.
     package init?(alias: String) {
         if alias == "development" { self = .sandbox } else { self.init(rawValue: alias) }
     }

@@ -194,7 +194,7 @@ package struct DeviceSearch: Sendable, Hashable {
     /// The routes, in the order of the list.
     package var routes: [Route]
     package var topic: String?
-    /// A part of the id, the address, the user's id or the alias, in any letter case. A complete id also finds a
+    /// A part of the id, the address, the user's id or the alias, ignoring letter case. A complete id also finds a
     /// retired device. Searches at most `Limits.searchedRowsMax` devices.
     package var containing: String?
 

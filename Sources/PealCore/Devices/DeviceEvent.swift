@@ -7,9 +7,9 @@ package struct DeviceEvent: Sendable, Hashable {
     package var message: MessageID?
     /// By the server's clock, as the device estimates it.
     package var at: Timestamp
-    /// What else was reported of it.
+    /// Further details of the event.
     package var detail = Detail()
-    /// What the person agreed to share.
+    /// The context that the person agreed to share.
     package var shared = Shared()
 
     package init(id: Identifier<DeviceEvent>, kind: Kind, message: MessageID? = nil, at: Timestamp) {
@@ -45,7 +45,7 @@ package struct DeviceEvent: Sendable, Hashable {
         /// Whether it must name a message.
         package var needsMessage: Bool { self != .contentOpened && self != .appOpened }
 
-        /// What a moment learns from it.
+        /// What it means for a moment.
         package var momentReceipt: MomentReceipt? {
             switch self {
             case .shown: .shown
@@ -72,7 +72,7 @@ package struct DeviceEvent: Sendable, Hashable {
     package struct Detail: Sendable, Hashable {
         /// The id of the button that was tapped.
         package var button: String?
-        /// What was opened, in the app's terms.
+        /// What was opened, by the app's own name.
         package var content: String?
         /// Why the device did not alert.
         package var reason: String?

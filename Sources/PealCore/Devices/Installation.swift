@@ -1,5 +1,5 @@
-/// An app that registered its own device over the device API: its token, what it can do, and how well it is reached in
-/// the background.
+/// An app that registered its own device over the device API: its token, what it can do, and how well it can be reached
+/// in the background.
 package struct Installation: Sendable, Hashable {
     package var app: AppKey
     package var device: DeviceKey
@@ -99,10 +99,10 @@ package struct Reachability: Sendable, Hashable {
     package init() {}
 
     private static let one: Int64 = 1_000_000
-    /// Below this much evidence nothing is said about a device.
+    /// With less evidence than this, a device is not classified.
     private static let evidenceMin = 0.9
 
-    /// Adds what is known of wake-ups.
+    /// Adds evidence from wake-ups.
     package mutating func add(hits: Int, misses: Int, at now: Timestamp) {
         let halves =
             at.map { Double(max(0, (now - $0).milliseconds)) / Double(Limits.reachHalfLifeSeconds * 1000) } ?? 0
@@ -112,7 +112,7 @@ package struct Reachability: Sendable, Hashable {
         at = now
     }
 
-    /// The expected share of wake-ups that arrive, by a uniform prior.
+    /// The expected share of wake-ups that arrive, with a uniform prior.
     package var rate: Double {
         let (hits, misses) = (Double(hits) / Double(Self.one), Double(misses) / Double(Self.one))
         return (hits + 1) / (hits + misses + 2)
@@ -144,7 +144,7 @@ extension Installation {
     /// nothing.
     package mutating func report(wakes reported: [Int64], at now: Timestamp) {
         let arrived = Set(reported).filter { $0 > wakes.countedThrough && $0 <= wakes.number }
-        // The newest may still be on its way.
+        // The newest may still be in transit.
         let isFresh = wakes.lastAt.map { now - $0 < .seconds(Limits.wakeAnswerSeconds) } ?? true
         let end =
             arrived.contains(wakes.number) || !isFresh ? wakes.number : max(wakes.countedThrough, wakes.number - 1)
@@ -171,7 +171,7 @@ extension Installation {
         return 1 - missed >= 0.5
     }
 
-    /// The class by what is known now.
+    /// The class according to the current evidence.
     /// - Returns: the class before, if it changed.
     package mutating func classify() -> DeviceClassification? {
         let before = classification

@@ -24,7 +24,7 @@ package struct Receipt: Sendable, Hashable {
         /// The device did not alert for it.
         case suppressed = 7
 
-        /// What a report of this kind proves as well: a message that was opened was received.
+        /// What a report of this kind also proves: a message that was opened was received.
         package var implied: [Kind] { self == .opened ? [.received] : [] }
     }
 }

@@ -17,7 +17,7 @@ package struct Topic: Sendable, Hashable {
 
 /// Which current topics a paged list contains: those that meet all conditions given.
 package struct TopicSearch: Sendable, Hashable {
-    /// A part of the name, in any letter case. Searches at most `Limits.searchedRowsMax` topics.
+    /// A part of the name, ignoring letter case. Searches at most `Limits.searchedRowsMax` topics.
     package var containing: String?
     /// Whether the topic has an expiry; nil for both.
     package var hasExpiry: Bool?

@@ -1,4 +1,4 @@
-/// How a topic grew: its present subscribers by the day on which they joined.
+/// How a topic grew: its current subscribers by the day on which they joined.
 package struct TopicGrowth: Sendable, Hashable {
     /// Ascending, one for each day, the last one today.
     package let days: [Day]
@@ -6,9 +6,9 @@ package struct TopicGrowth: Sendable, Hashable {
     package struct Day: Sendable, Hashable {
         /// The beginning of the day, UTC.
         package let at: Timestamp
-        /// Present subscribers who joined on it.
+        /// Current subscribers that joined on it.
         package let joined: Int
-        /// Present subscribers who had joined by its end.
+        /// Current subscribers that had joined by its end.
         package let devices: Int
     }
 
@@ -16,7 +16,7 @@ package struct TopicGrowth: Sendable, Hashable {
 
     /// - Parameters:
     ///   - joined: by days since 1970.
-    ///   - total: all present subscribers.
+    ///   - total: all current subscribers.
     package init(joined: [Int64: Int], total: Int, days count: Int, now: Timestamp) {
         let today = now.milliseconds / Self.dayMilliseconds
         var devices = total

@@ -1,4 +1,4 @@
-/// Locations at whose border a device itself shows a notification, and which devices do.
+/// Locations at whose border devices show a notification themselves, and the devices that do.
 package struct Geofence: Sendable, Hashable {
     /// Counted from 1 in each app.
     package var id: Int64

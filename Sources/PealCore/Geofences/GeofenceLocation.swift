@@ -32,7 +32,7 @@ package struct GeofenceLocation: Sendable, Hashable {
     }
 }
 
-/// Locations under one name, for the people who manage them. Geofences refer to locations, not to groups.
+/// Locations under one name, for administration only. Geofences refer to locations, not to groups.
 package struct LocationGroup: Sendable, Hashable {
     /// Counted from 1 in each app.
     package var id: Int64

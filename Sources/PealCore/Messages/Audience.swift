@@ -1,5 +1,5 @@
-/// Who gets a message, as a predicate that is evaluated while sending: everybody, or the union of the lists, narrowed
-/// by the other members.
+/// Which devices get a message, as a predicate that is evaluated while sending: all devices, or the union of the lists,
+/// narrowed by the other members.
 package struct Audience: Sendable, Hashable {
     package var includesAll = false
     package var devices: [DeviceID] = []
@@ -36,7 +36,7 @@ enum AudienceMatch {
 
     /// - Parameters:
     ///   - condition: `draft.audience.condition` without segments.
-    ///   - joined: when the device joined its topics; a missing one is no obstacle.
+    ///   - joined: when the device joined its topics; a missing time does not exclude the device.
     ///   - cutoff: when the audience was fixed.
     init(
         _ device: Device, in draft: MessageDraft, where condition: Condition?, joined: [String: Timestamp] = [:],

@@ -6,7 +6,7 @@ package indirect enum Condition: Sendable, Hashable {
     case topic(String)
     case user(String)
     case device(DeviceID)
-    /// A named condition of the app; planning replaces it by what it names.
+    /// A named condition of the app; planning replaces it with that condition.
     case segment(String)
     case platform(Platform)
     /// A language tag that the device's locale equals, or begins with as RFC 4647 §3.3.1 says: `de` matches `de-AT`.
@@ -15,12 +15,12 @@ package indirect enum Condition: Sendable, Hashable {
     case attribute(String, [ConditionTest])
     /// Tests of versions instead of texts.
     case appVersion([ConditionTest])
-    /// Devices whose last registration is at most so old.
+    /// Devices whose last registration is at most this old.
     case seen(withinDays: Int64)
     /// Devices that registered for the first time, or again after they were retired, later than that.
     case registered(after: Timestamp)
 
-    /// The conditions directly inside it, each with its place, such as `and[1]`.
+    /// The conditions directly inside it, each with its path, such as `and[1]`.
     package var parts: [(place: String, condition: Condition)] {
         switch self {
         case .and(let parts): parts.enumerated().map { ("and[\($0)]", $1) }
@@ -38,7 +38,7 @@ package indirect enum Condition: Sendable, Hashable {
     /// How many conditions contain each other at most, itself included.
     package var depth: Int { 1 + (parts.map(\.condition.depth).max() ?? 0) }
 
-    /// Whether it holds, where `leaf` decides the conditions without parts.
+    /// Whether it holds, if `leaf` decides the conditions without parts.
     package func holds(_ leaf: (Condition) throws -> Bool) rethrows -> Bool {
         switch self {
         case .and(let parts): try parts.allSatisfy { try $0.holds(leaf) }
@@ -55,7 +55,7 @@ package indirect enum Condition: Sendable, Hashable {
         holds { leaf in if case .platform(platform) = leaf { true } else { false } }
     }
 
-    /// Whether `locale` equals `range` or begins with it at the border of a subtag, in any letter case; `_` is `-`.
+    /// Whether `locale` equals `range` or begins with it at a subtag boundary, ignoring letter case; `_` is `-`.
     package static func locale(_ locale: String, isIn range: String) -> Bool {
         let fold = { (text: String) in text.utf8.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0 | 0x20 } }
         let (locale, range) = (fold(locale), fold(range))

@@ -4,7 +4,7 @@ package struct Content: Sendable, Hashable {
     package var subtitle: LocalizedText?
     package var body: LocalizedText?
     package var imageURL: String?
-    /// The author's own members, delivered beside those that the provider defines.
+    /// The author's own members, delivered in addition to those that the provider defines.
     package var data: JSON.Members = .init()
     package var badge: Int64?
     package var sound: String?

@@ -137,7 +137,7 @@ package struct MessageFilter: Sendable, Hashable {
     package var from: Timestamp?
     /// Accepted before this instant.
     package var to: Timestamp?
-    /// A part of the title or the body, in any letter case. Looks at `Limits.searchedRowsMax` messages.
+    /// A part of the title or the body, ignoring letter case. Searches `Limits.searchedRowsMax` messages.
     package var text: String?
 
     package init(state: Message.State? = nil, campaignID: String? = nil, dialect: DialectName? = nil) {

@@ -5,16 +5,16 @@ package struct MessageOptions: Sendable, Hashable {
     /// Replaces an undelivered notification with the same key.
     package var collapseKey: String?
     package var isBackground = false
-    /// Narrows the APNs devices, and is the environment of unregistered addresses.
+    /// Selects APNs devices of one environment, and is the environment of unregistered addresses.
     package var environment: Environment?
     package var lostAnswer = LostAnswer.resend
     package var unreachable = Unreachable.deadline
-    /// Whether quiet hours and frequency caps do not concern it.
+    /// Whether it ignores quiet hours and frequency caps.
     package var isTransactional = false
-    /// Notifications in a second; nil for as many as possible.
+    /// The maximum number of notifications per second; nil for no limit.
     package var ratePerSecond: Int64?
-    /// What clocks show where a recipient is when it gets the message, written as if it were UTC; nil for a message
-    /// that starts everywhere at once.
+    /// The local time at which each recipient gets the message, written as if it were UTC; nil for a message that
+    /// starts everywhere at once.
     package var recipientsTime: Timestamp?
 
     package init() {}

@@ -1,8 +1,8 @@
 /// A message in two lines, for lists.
 package struct MessageOverview: Sendable, Hashable {
-    /// The title, or the beginning of the text where there is none; nil for a message without texts.
+    /// The title, or without one the beginning of the text; nil for a message without texts.
     package let title: String?
-    /// Who gets it, such as `topics news, sport; only ios`.
+    /// The audience, such as `topics news, sport; only ios`.
     package let audience: String
     package let isTest: Bool
 
@@ -53,7 +53,7 @@ extension Content {
         }
     }
 
-    /// Without line ends and other blanks in a row, and not too long.
+    /// With each run of white space replaced by one space, and truncated.
     private static func line(_ text: String) -> String {
         let line = text.filter { $0 != "\0" }.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let max = Limits.overviewCharactersMax
@@ -80,7 +80,7 @@ private enum PlatformTexts {
 }
 
 extension Audience {
-    /// One line that says who is in the audience.
+    /// One line that describes the audience.
     package var summary: String {
         var included: [String] = includesAll ? ["all devices"] : []
         included += [
@@ -96,7 +96,7 @@ extension Audience {
         return parts.joined(separator: "; ")
     }
 
-    /// Few names are shown, many are counted.
+    /// Shows a few names; counts the rest.
     private static func named(_ names: [String], _ noun: String) -> String? {
         guard (1...Limits.overviewNamesMax).contains(names.count) else { return counted(names.count, noun) }
         return "\(noun)\(names.count == 1 ? "" : "s") " + names.joined(separator: ", ").filter { $0 != "\0" }

@@ -5,9 +5,9 @@ package struct MessageReport: Sendable, Hashable {
     package var platforms: [Platform: OutcomeCounts]
     /// How many devices reported each kind of receipt.
     package var receipts: [Receipt.Kind: Int]
-    /// Title and audience in one line each, where somebody asked for them.
+    /// Title and audience in one line each, if requested.
     package var overview: MessageOverview?
-    /// What was asked for, where somebody asked for it.
+    /// The original request, if requested.
     package var draft: MessageDraft?
 
     package init(
@@ -52,7 +52,7 @@ package struct CampaignReport: Sendable, Hashable {
 package struct MessageFacts: Sendable, Hashable {
     /// The app, for its ids in the dialects.
     package var app: App
-    /// The message and its counts by platform. What some dialects call deletions is `retired`.
+    /// The message and its counts by platform. Some dialects call the retired devices deletions.
     package var report: MessageReport
     /// What the message's dialect kept of the request (`MessageDraft.source`).
     package var source: [UInt8]?

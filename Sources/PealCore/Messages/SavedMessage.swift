@@ -1,4 +1,4 @@
-/// A message that somebody keeps: a draft to finish, or a template to start from.
+/// A saved message: a draft to finish, or a template to start from.
 package struct SavedMessage: Sendable, Hashable {
     package let kind: Kind
     package let name: String

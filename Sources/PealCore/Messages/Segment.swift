@@ -13,7 +13,7 @@ package struct Segment: Sendable, Hashable {
     }
 }
 
-/// Replaces the segments in a condition by the conditions that they name.
+/// Replaces the segments in a condition with the conditions that they name.
 package struct SegmentResolution {
     /// The stored condition of a segment; nil if there is none.
     let find: (String) throws -> Condition?
@@ -22,9 +22,9 @@ package struct SegmentResolution {
     package init(_ find: @escaping (String) throws -> Condition?) { self.find = find }
 
     /// - Parameters:
-    ///   - path: the place of the condition in the request, such as `audience.where`.
+    ///   - path: the path of the condition in the request, such as `audience.where`.
     ///   - segment: the segment that the condition is to define, which it must not contain.
-    /// - Throws: `invalid_field` with the place for a segment that does not exist or contains itself, and for a
+    /// - Throws: `invalid_field` with the path of a segment that does not exist or contains itself, and for a
     ///   condition that becomes too large.
     package mutating func resolve(
         _ condition: Condition, at path: String, defining segment: String? = nil
@@ -63,7 +63,7 @@ package struct SegmentResolution {
         return resolved
     }
 
-    /// Errors inside a segment are reported at the place that names it.
+    /// Errors inside a segment are reported at the path that names it.
     private mutating func resolve(
         segment name: String, _ path: String, _ inside: [String], _ depth: Int
     ) throws -> Condition {

@@ -1,4 +1,4 @@
-/// What was counted from one instant on, over all messages of an app except tests.
+/// Counts in the step that begins at `at`, over all messages of an app except tests.
 package struct Statistics: Sendable, Hashable {
     package var at: Timestamp
     package var accepted = 0
@@ -61,7 +61,7 @@ extension Statistics {
         }
     }
 
-    /// The sums of `counted` in each step from `from` to before `to`, those with nothing included.
+    /// The sums of `counted` in each step of `from..<to`, including empty steps.
     package static func series(_ counted: [Statistics], from: Timestamp, to: Timestamp, by step: Step) -> [Statistics] {
         var sums: [Timestamp: Statistics] = [:]
         for item in counted {

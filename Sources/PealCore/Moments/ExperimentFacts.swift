@@ -1,7 +1,7 @@
-/// What is known of a campaign's experiment: the users' matured messages by their planned arm, whatever happened to
-/// them, and how messages got to people. Messages that were pruned count too.
+/// The data of a campaign's experiment: the users' matured messages by their planned arm, whatever happened to them,
+/// and how messages reached users. Messages that were pruned count too.
 package struct ExperimentFacts: Sendable, Hashable {
-    /// Part of the assignment.
+    /// An input of the assignment.
     package let salt: String
     package let startedAt: Timestamp
     /// Users with messages that are still stored.
@@ -75,7 +75,7 @@ package struct ExperimentFacts: Sendable, Hashable {
         }
     }
 
-    /// How many messages of an arm took the same way.
+    /// How many messages of an arm were delivered in one way.
     package struct Delivery: Sendable, Hashable {
         package let arm: Arm
         package let way: Way
@@ -88,13 +88,13 @@ package struct ExperimentFacts: Sendable, Hashable {
         }
     }
 
-    /// How a message got to its user. The raw value is part of the API.
+    /// How a message reached its user. The raw value is part of the API.
     package enum Way: String, CaseIterable, Sendable, Hashable {
         /// The phone chose the moment.
         case phone = "shown_by_phone"
-        /// The server sent it: at once, or because no phone had claimed it.
+        /// The server sent it: immediately, or because no phone had claimed it.
         case server = "sent_by_server"
-        /// It still waits or is under way.
+        /// It is still waiting or being sent.
         case pending
         case failed
         case cancelled
@@ -116,7 +116,7 @@ package struct ExperimentFacts: Sendable, Hashable {
     /// Opens of an arm within one of `delayLimits`.
     package struct Delay: Sendable, Hashable {
         package let arm: Arm
-        /// Of `delayLimits`; their count for later opens.
+        /// Index into `delayLimits`; their count for later opens.
         package let index: Int
         package let opens: Int
 
@@ -127,7 +127,7 @@ package struct ExperimentFacts: Sendable, Hashable {
         }
     }
 
-    /// The upper ends of the classes of delays, in minutes.
+    /// The upper bounds of the delay classes, in minutes.
     package static let delayLimits: [Int64] = [5, 15, 60, 180, 360, 720, 1440]
 
     /// Devices by how well they are reached in the background.

@@ -1,5 +1,5 @@
-/// All transitions of a moment, as pure functions. The store applies a result only if the row is still the one that it
-/// was computed from, so that one of several competing events wins.
+/// All transitions of a moment, as pure functions. The store applies a result only if the row is still the one from
+/// which it was computed, so that exactly one of several competing events wins.
 extension Moment {
     /// The moment after `event`. An event without meaning in the current state changes nothing.
     package func after(_ event: MomentEvent, at now: Timestamp) -> MomentStep {
@@ -56,7 +56,7 @@ extension Moment {
             step.moment.route = request.target.route
             step.report(.pending, request.target.device)
         } else if let claim, !claim.hasLedger {
-            // Nobody else will show it: the device gets more time.
+            // No other device will show it, so this one gets more time.
             step.moment.claim?.until = max(claim.until, now + .seconds(Limits.claimSeconds))
         }
         return step
@@ -110,7 +110,7 @@ extension Moment {
         return step
     }
 
-    /// An alert goes only to the claimant, and only while it is the same person's device.
+    /// Sends an alert only to the claimant, and only while the device still belongs to the same user.
     private func afterClaim(_ holder: ClaimHolder, _ now: Timestamp) -> MomentStep {
         var step = MomentStep(self)
         guard state == .claimed, let claim, let device, now >= claim.until else { return step }
@@ -143,7 +143,7 @@ extension Moment {
         return step
     }
 
-    /// One of several alerts that went out together. The moment ends with the last of them.
+    /// One of several alerts that were sent together. The moment ends with the last of them.
     private func settled(_ target: Target, _ outcome: Outcome, _ reason: String) -> MomentStep {
         var step = MomentStep(self)
         guard outcome != .moved, var left = waiting, let index = left.firstIndex(of: target.device) else { return step }
@@ -223,15 +223,15 @@ package enum MomentEvent: Sendable, Hashable {
     case claimEnded(ClaimHolder)
     /// An alert ended: the provider's answer, and the next device if the address is dead.
     case settled(Outcome, reason: String, next: Moment.Target?)
-    /// One of several alerts that went out together ended.
+    /// One of several alerts that were sent together ended.
     case settledOne(Moment.Target, Outcome, reason: String)
     /// A report from a device.
     case receipt(MomentReceipt, device: DeviceKey)
 }
 
-/// Whose the claiming device is when the claim ends.
+/// Who owns the claiming device when the claim ends.
 package enum ClaimHolder: Sendable, Hashable, CaseIterable {
-    /// Still the moment's user's.
+    /// Still the moment's user.
     case user
     /// It has another user, or none.
     case another

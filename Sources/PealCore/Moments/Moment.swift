@@ -167,7 +167,7 @@ extension Moment {
 
         package var isUnfinished: Bool { rawValue < State.sent.rawValue }
 
-        /// The state's name in messages to people.
+        /// The state's name in error messages.
         package var name: String { String(describing: self) }
 
         /// The states that may follow this one; `open`, `claimed` and `sending` may also follow themselves (replaced,
@@ -202,7 +202,7 @@ extension Moment {
     }
 }
 
-/// A place in the list of a user's open moments, which is ordered by deadline and message.
+/// A position in the list of a user's open moments, which is ordered by deadline and message.
 package struct MomentCursor: Sendable, Hashable {
     package let deadline: Timestamp
     package let message: MessageID

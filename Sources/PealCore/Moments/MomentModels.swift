@@ -57,7 +57,7 @@ package struct ModelRelease: Sendable, Hashable {
     }
 
     /// The same model as a new version, because phones refuse older ones.
-    /// - Throws: `internal` for a payload that is no object.
+    /// - Throws: `internal` for a payload that is not an object.
     package func reissued(after newest: Int64, now: Timestamp) throws -> Draft {
         guard case .object(var members) = try JSONParser.parse(draft.payload) else {
             throw PealError(.internal, "a stored model cannot be read")
@@ -88,11 +88,11 @@ package struct ModelKey: Sendable, Hashable {
     }
 }
 
-/// What the server knows of a campaign's learning.
+/// The state of a campaign's training.
 package struct CampaignLearning: Sendable, Hashable {
-    /// Empty for what concerns all campaigns of the app.
+    /// Empty for the model of all campaigns of the app.
     package var campaign: String
-    /// Displays at moments that phones chose, whose outcome is known. They only grow.
+    /// The number of displays at moments that phones chose, whose outcome is known. It only grows.
     package var displays = 0
     /// Those that were opened.
     package var opens = 0
@@ -105,7 +105,7 @@ package struct CampaignLearning: Sendable, Hashable {
     package var hasOwnModel = false
     /// Whether people or contexts have changed since the model was trained.
     package var hasDrifted = false
-    /// No model replaces the present one before; nil without a rollback.
+    /// Until when no model replaces the current one after a rollback; nil without a rollback.
     package var heldUntil: Timestamp?
     /// Why the last model was not released; empty if it was.
     package var objections: [String] = []
@@ -134,7 +134,7 @@ package struct MomentLabel: Sendable, Hashable {
     }
 }
 
-/// A place in the list of an app's shared contexts, newest first.
+/// A position in the list of an app's shared contexts, newest first.
 package struct ContextCursor: Sendable, Hashable {
     package let at: Timestamp
     package let device: DeviceKey
@@ -192,7 +192,7 @@ package enum Exploration: Int64, CaseIterable, Sendable, Hashable {
     }
 }
 
-/// How a campaign's messages are shown while little is known of it.
+/// How a campaign's messages are shown while little is known about it.
 package enum CampaignPhase: String, Sendable, Hashable {
     /// At random moments, to collect labels at all hours.
     case calibrating

@@ -3,7 +3,7 @@ package struct WakeOrder: Sendable {
     package let app: AppKey
     package let device: Device
     package let number: Int64
-    /// Whether the device shall sync at once.
+    /// Whether the device should sync immediately.
     package let asksForSync: Bool
     package let entries: [Entry]
 
@@ -35,7 +35,7 @@ package struct WakeOrder: Sendable {
     }
 
     /// The content of the push.
-    /// - Parameter isShort: names no message and asks for a sync instead, for entries that do not fit.
+    /// - Parameter isShort: whether to name no message and to ask for a sync instead, because the entries do not fit.
     package func content(isShort: Bool = false) -> Content {
         let named = isShort ? [] : entries.prefix(Limits.wakeMessagesMax)
         var content = Content()
@@ -57,10 +57,10 @@ package struct WakeOrder: Sendable {
 }
 
 extension StoreWriting {
-    /// Takes the devices that are due for a wake-up push, and spends it from their budgets. A device that has no
-    /// claimable message any more is not looked at again until it gets one.
+    /// Takes the devices that are due for a wake-up push, and spends it from their budgets. A device that no longer has
+    /// a claimable message is skipped until it gets one.
     /// - Parameter jitter: for each device.
-    /// - Returns: the pushes to send now, and how many devices were looked at.
+    /// - Returns: the pushes to send now, and how many devices were examined.
     package func takeWakes(
         now: Timestamp, limit: Int, jitter: () -> Duration
     ) throws -> (orders: [WakeOrder], count: Int) {

@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// Describes a push network to everything except the provider that communicates with it. To add a network, make a
-/// `Network` and a `Provider` and add both to the lists of them; nothing else switches over networks.
+/// Describes a push network to everything except the provider that communicates with it. To add a network, create a
+/// `Network` and a `Provider` and add both to their lists; nothing else switches over networks.
 package struct Network: Sendable {
     package let name: ProviderName
-    /// The name for people, which also appears in the operation ids of the OpenAPI document.
+    /// The display name, which also appears in the operation ids of the OpenAPI document.
     package let title: String
     package let platforms: [Platform.Traits]
     package let routes: [Route.Traits]
@@ -67,14 +67,15 @@ package struct Network: Sendable {
         /// Whether the id of a message with a delivery window replaces any collapse key, so that a device that gets it
         /// more than once shows it once.
         package let collapsesWindows: Bool
-        /// Bodies with more bytes may be refused or cut after the network has accepted them; nil for no such limit.
+        /// Larger bodies (in bytes) may be refused or truncated after the network has accepted them; nil for no such
+        /// limit.
         package let bodyBytesAdvised: Int?
-        /// The largest payload of an ordinary notification, for people who write one. The provider checks each kind of
+        /// The largest payload of an ordinary notification, to show to authors. The provider checks each kind of
         /// notification exactly.
         package let payloadBytesMax: Int?
         /// Whether a push without anything to show gives an app background time.
         package let wakesApps: Bool
-        /// Applies the network's own content to what a device displays itself; nil if the common fields are all.
+        /// Applies the network's own content to what a device displays itself; nil if the common fields are enough.
         package let display: (@Sendable (Content, inout DisplayContent) -> Void)?
 
         package init(
@@ -91,7 +92,7 @@ package struct Network: Sendable {
         }
     }
 
-    /// Whether it has channels: addresses that devices subscribe to and that only messages name.
+    /// Whether it has channels: addresses that devices subscribe to and that occur only in messages.
     package var hasChannels: Bool { routes.contains(where: \.isBroadcast) }
 
     /// The source of the app's id in requests.
@@ -112,7 +113,7 @@ package struct Network: Sendable {
 }
 
 /// The push networks of this process. The first use closes the list; a program with its own networks registers them
-/// before.
+/// first.
 package enum Networks {
     /// In the order of listings.
     package static let builtIn: [Network] = [.apns, .fcm, .wns, .mpns, .webPush]
@@ -149,7 +150,7 @@ package enum Networks {
 
     package static var all: [Network] { table.networks }
 
-    /// The members of a message's object for `platform`; nil if other ones are passed on.
+    /// The members of a message's object for `platform`; nil if unknown ones are passed on.
     package static func contentMembers(of platform: Platform) -> [String]? {
         all.first { $0.platforms.contains { $0.platform == platform } }?.contentMembers
     }

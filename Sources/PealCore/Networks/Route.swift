@@ -24,7 +24,7 @@ package struct Platform: RawRepresentable, Hashable, Sendable, CustomStringConve
         /// Whether authors may name it. A platform without a push network exists only to keep old registrations.
         let isAddressable: Bool
         /// Whether a dialect whose authors name no platforms refuses content that is invalid for it. On other platforms
-        /// such a message is only not sent.
+        /// such a message is simply not sent.
         let isPrimary: Bool
 
         package init(
@@ -112,7 +112,7 @@ package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConverti
     package var platform: Platform { entry.traits.platform }
     package var environment: Environment { entry.traits.environment }
 
-    /// Whether its addresses are channels, which only messages name: no device is on such a route.
+    /// Whether its addresses are channels, which occur only in messages: no device is on such a route.
     package var isBroadcast: Bool { entry.traits.isBroadcast }
 
     /// Whether its addresses are URLs, which may be on different hosts.

@@ -1,4 +1,4 @@
-/// A request with an idempotency key, by which a repetition is recognized.
+/// A request with an idempotency key, which identifies repetitions.
 package struct IdempotentRequest: Sendable, Hashable {
     /// 32 bytes: a hash of the caller's credential, the method and the path.
     package let scope: [UInt8]

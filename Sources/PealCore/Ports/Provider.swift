@@ -135,8 +135,8 @@ package final class PageOrder: Sendable {
     }
 }
 
-/// Tells all connections that work for a slice to start no further request. It cannot be undone: a resumed message gets
-/// a new control.
+/// Signals all connections that work for a slice to start no further request. It cannot be undone: a resumed message
+/// gets a new control.
 package final class SendControl: Sendable {
     private let stopped = Atomic(false)
 

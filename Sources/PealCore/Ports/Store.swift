@@ -11,8 +11,8 @@ package protocol Store: Sendable {
         _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
     ) async throws -> R
 
-    /// Gives entries of the audit log that are not chained yet their numbers and hashes. Where several processes share
-    /// a store, transactions only add entries, so that none waits for another.
+    /// Assigns numbers and hashes to entries of the audit log that are not chained yet. If several processes share a
+    /// store, transactions only add entries, so that none waits for another.
     func chainAudit() async throws
 }
 
@@ -25,13 +25,13 @@ extension Store {
     }
 }
 
-/// For whom the store is read. Each lane has connections that no other one can take.
+/// The purpose of a read. Each lane has connections that no other lane can use.
 package enum ReadLane: CaseIterable, Sendable {
     /// Sending.
     case delivery
     /// Requests that read a bounded number of rows.
     case request
-    /// Requests that may read a whole audience, and lists. Few of them run at once.
+    /// Lists, and requests that may read a whole audience. Few of them run at once.
     case heavy
 }
 
@@ -71,7 +71,7 @@ package struct StoreCensus: Sendable, Hashable {
     package var slicesLeased = 0
     /// Ready slices that wait for their route to open.
     package var slicesParked = 0
-    /// Slices whose message ended without them.
+    /// Slices whose message ended before them.
     package var slicesEnding = 0
     package var slicesQuarantined = 0
     package var appsStopped = 0

@@ -57,7 +57,7 @@ package protocol StoreReading {
     func segment(app: AppKey, name: String) throws -> Segment?
     /// Ordered by name, starting after `cursor`.
     func segments(app: AppKey, after cursor: String?, limit: Int) throws -> [Segment]
-    /// The condition with every segment replaced by what it names.
+    /// The condition with every segment replaced by its condition.
     /// - Throws: `invalid_field` for a segment that does not exist.
     func resolved(_ condition: Condition, app: AppKey) throws -> Condition
 
@@ -106,8 +106,8 @@ package protocol StoreReading {
     func timeZone(_ number: Int32) throws -> String?
     /// When the device that waits in a list of the message is due; nil if it does not wait.
     func dueAt(app: AppKey, message: MessageID, route: Route, key: DeviceKey) throws -> Timestamp?
-    /// Routes with slices that can be leased, starting behind `start` and going around once. Closed routes are left
-    /// out until they may be probed. Looks at no more than `stepsMax` routes.
+    /// Routes with slices that can be leased, starting after `start` and wrapping around once. Skips closed routes
+    /// until they may be probed. Visits at most `stepsMax` routes.
     func readyRoutes(after start: ActiveRoute?, stepsMax: Int, now: Timestamp) throws -> ReadyRoutes
     /// Gates that changed after the change of that number, in order of their changes.
     func gates(changedAfter change: Int64, limit: Int) throws -> [RouteGate]
@@ -139,7 +139,7 @@ package protocol StoreReading {
     func servers(seenSince start: Timestamp) throws -> [(name: String, seenAt: Timestamp)]
 
     func moment(_ place: Moment.Place) throws -> Moment?
-    /// The moment with that name, among all that the app ever had.
+    /// The moment with that name, open or not.
     func moment(app: AppKey, named name: MomentName) throws -> Moment?
     /// The moments of a message, ordered by user.
     func moments(app: AppKey, message: MessageID) throws -> [Moment]
@@ -168,13 +168,13 @@ package protocol StoreReading {
     func learning(app: AppKey, campaign: String) throws -> CampaignLearning?
     /// The first app after `app` some of whose users share their context.
     func sharingApp(after app: AppKey) throws -> AppKey?
-    /// Displays whose outcome is known by `now`, the newest first, starting after `cursor`.
+    /// Displays whose outcome is known by `now`, newest first, starting after `cursor`.
     func labels(app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp) throws
         -> (labels: [MomentLabel], next: ContextCursor?)
-    /// In which hours of the day people who share their context opened the app: 24 counters for each of at most
-    /// `limit`.
+    /// The hours of the day in which users who share their context opened the app: 24 counters for each of at most
+    /// `limit` users.
     func openCounters(app: AppKey, limit: Int) throws -> [[Int]]
-    /// The expected share of wake-ups that arrive, in the mean of the app's devices; nil without evidence.
+    /// The expected share of wake-ups that arrive, averaged over the app's devices; nil without evidence.
     func arrivalRate(app: AppKey) throws -> Double?
     /// Displays of a campaign at moments that phones chose, with known outcome by `now`. Counts at most `limit`.
     func displays(app: AppKey, campaign: String, limit: Int, now: Timestamp) throws -> (shown: Int, opened: Int)
@@ -186,7 +186,7 @@ package protocol StoreReading {
     /// audience's first platform.
     func momentAudience(app: AppKey, _ audience: Audience, environment: Environment?) throws -> [Platform: Int]
 
-    /// Everything counted in `from..<to`, in no order. What is old is summed up by the hour or the day.
+    /// Everything counted in `from..<to`, in no particular order. Old counts are summed by hour or by day.
     func statistics(app: AppKey, from: Timestamp, to: Timestamp) throws -> [Statistics]
 
     /// How many devices reported each kind of receipt for the message.
@@ -207,9 +207,9 @@ package protocol StoreReading {
     func delivery(of place: WebhookReference, id: WebhookDeliveryID) throws -> WebhookDelivery?
 
     /// Webhooks with something to do now: an event that is due, enough events for a full request, or a due delivery
-    /// that nobody has leased.
+    /// without a lease.
     func dueWebhooks(now: Timestamp) throws -> [WebhookReference]
-    /// Whether the webhook has a due delivery that nobody has leased.
+    /// Whether the webhook has a due delivery without a lease.
     func isDeliveryDue(for place: WebhookReference, now: Timestamp) throws -> Bool
     /// The events that wait for the webhook, oldest first.
     func outboxEvents(for place: WebhookReference, limit: Int) throws -> [OutboxEvent]
@@ -239,9 +239,9 @@ package protocol StoreReading {
     /// Checks at most `limit` rows after those of `earlier`, which is a `goOn`.
     func checkAudit(_ earlier: AuditCheck, limit: Int) throws -> AuditCheck
 
-    /// Named admins, ordered by time of creation.
+    /// Named admins, in order of creation.
     func admins() throws -> [Admin]
-    /// The admin whose key's hash begins like that.
+    /// The admin whose key's hash begins with that prefix.
     func storedAdmin(publicHalf: String) throws -> (admin: Admin, secretHash: [UInt8])?
 
     /// Whether requests began changes that `prune` must complete now.

@@ -4,7 +4,7 @@ package protocol StoreWriting: StoreReading {
     /// - Throws: `conflict` when the id is taken.
     func insertApp(_ app: App) throws -> App
     func updateApp(_ app: App) throws
-    /// Deletes the app: it is gone at once, and `prune` deletes its rows. Returns false when there was none.
+    /// Deletes the app: it disappears immediately, and `prune` deletes its rows. Returns false when there was none.
     func deleteApp(_ key: AppKey, now: Timestamp) throws -> Bool
     /// - Parameter end: when `prune` may delete it; nil for never.
     func setSetting(_ name: String, _ value: [UInt8], until end: Timestamp?) throws
@@ -49,7 +49,7 @@ package protocol StoreWriting: StoreReading {
     func makeTopic(
         app: AppKey, name: String, expiresAt: Timestamp?, now: Timestamp
     ) throws -> (topic: TopicEntry, isNew: Bool)
-    /// Deletes the topic: it is gone at once, and `prune` deletes its subscriptions. Returns whether it existed.
+    /// Deletes the topic: it disappears immediately, and `prune` deletes its subscriptions. Returns whether it existed.
     func deleteTopic(app: AppKey, name: String, now: Timestamp) throws -> Bool
 
     /// Creates the segment or replaces its condition.
@@ -92,19 +92,19 @@ package protocol StoreWriting: StoreReading {
         _ keys: [DeviceKey], app: AppKey, message: MessageID, cap: FrequencyCap, now: Timestamp
     ) throws -> [DeviceKey: Timestamp]
 
-    /// Takes what the rates of the message and its app (`ofApp`) allow now; with neither, all that is wanted.
+    /// Takes what the rates of the message and its app (`ofApp`) allow now; without either, everything that is wanted.
     func takeRate(
         app: AppKey, message: MessageID, ofApp: Int64?, wanted: Int, now: Timestamp
     ) throws -> RateGrant
-    /// Changes the rate of a message that may be under way; nil removes it.
+    /// Changes the rate of a message, even while it is being sent; nil removes the limit.
     func setRate(_ perSecond: Int64?, app: AppKey, message: MessageID) throws
 
     /// Moves messages whose start has passed to `planning`. Returns at most `limit` messages in that state.
     func dueMessages(now: Timestamp, limit: Int) throws -> [(app: AppKey, id: MessageID)]
     /// Makes waiting slices that are due ready. Returns how many.
     func releaseDueSlices(now: Timestamp, limit: Int) throws -> Int
-    /// Ends at most `limit` messages that have expired: what waits of them is settled without being sent. A paused one
-    /// that was partly sent resumes for that; one that was not expires immediately. Returns how many there were.
+    /// Ends at most `limit` messages that have expired: what has not been sent is settled without being sent. A paused
+    /// one that was partly sent resumes for that; one that was not expires immediately. Returns how many there were.
     func endExpiredMessages(now: Timestamp, limit: Int) throws -> Int
     /// Stores a gate, unless the credential that it is about has been replaced.
     /// - Returns: the number of the change; nil when nothing was written.
@@ -115,13 +115,13 @@ package protocol StoreWriting: StoreReading {
     func endProbes() throws
     /// Leases slices of one route: those of ended messages first, then ready ones in order of lane and rank. Of a
     /// closed route it leases no ready one, except for a probe, when one is due: then one slice of each of up to
-    /// `Limits.probeMessagesMax` messages, going on behind those of the last probe.
+    /// `Limits.probeMessagesMax` messages, continuing after those of the last probe.
     func lease(
         _ route: ActiveRoute, limit: Int, owner: String, until: Timestamp, now: Timestamp
     ) throws -> [Slice]
     /// Extends the leases that `owner` still holds. Returns their slices.
     func extendLeases(_ slices: [(id: Slice.ID, term: Int64)], owner: String, until: Timestamp) throws -> [Slice.ID]
-    /// Ends leases that expired before `now`, except `kept`; nil ends all leases, such as at the start of the only
+    /// Ends leases that expired before `now`, except `kept`; nil ends all leases, for example at the start of the only
     /// process. Holders other than `process`, which has just started, may have sent to the next devices: those are in
     /// doubt.
     /// - Returns: how many leases ended.
@@ -137,14 +137,15 @@ package protocol StoreWriting: StoreReading {
     func quarantine(
         _ settlement: Settlement, reason: String, keepsAnswers: Bool, now: Timestamp
     ) throws -> Settlement.Result
-    /// Notes that the server `name` runs. Returns how many servers, this one included, were seen at `start` or later.
+    /// Records that the server `name` is running. Returns how many servers, this one included, were seen at `start` or
+    /// later.
     func recordServer(_ name: String, now: Timestamp, seenSince start: Timestamp) throws -> Int
-    /// Forgets a server that stops.
+    /// Removes a server that is stopping.
     func removeServer(_ name: String) throws
     /// The token that all servers use under `name`: the stored one, if it was issued at `oldest` or later; otherwise
-    /// `offer`, which is stored then.
+    /// `offer`, which it stores.
     func agreeOnToken(_ offer: SharedToken, name: String, oldest: Timestamp) throws -> SharedToken
-    /// Lets work go on with the quarantined slices of a message, at most 1,000. Returns how many there were.
+    /// Releases the quarantined slices of a message, at most 1,000. Returns how many there were.
     func resumeQuarantined(app: AppKey, id: MessageID, now: Timestamp) throws -> Int
     /// Ends the quarantined slices of messages that have ended, of at most `limit` messages. Returns how many slices.
     func endQuarantined(limit: Int) throws -> Int
@@ -159,23 +160,23 @@ package protocol StoreWriting: StoreReading {
     /// Cancels a message's open moments and asks the devices that claimed one to drop it. Returns how many were
     /// cancelled.
     func cancelMoments(app: AppKey, message: MessageID, now: Timestamp) throws -> Int
-    /// Takes the name of a moment away, so that another message may have it.
+    /// Removes the name of a moment, so that another message can use it.
     func releaseName(of moment: Moment.Place) throws
-    /// Sends moments that are due and takes back claims that have ended, at most `limit` of each. Returns how many.
+    /// Sends moments that are due and revokes claims that have expired, at most `limit` of each. Returns how many.
     func fireDueMoments(now: Timestamp, limit: Int) throws -> Int
     /// Reports to webhooks that a device became reachable or unreachable.
     func report(_ transition: DeviceTransition, id: OutboxEventID) throws
 
-    /// The public keys of an app's models. Makes the first one.
+    /// The public keys of an app's models. Creates the first one.
     func provideModelKeys(app: AppKey, now: Timestamp) throws -> [ModelKey]
     /// Signs a model and stores it as the newest of its campaign.
     /// - Throws: `conflict` unless its version is higher than all others.
     func issueModel(_ draft: ModelRelease.Draft, app: AppKey, now: Timestamp) throws -> ModelRelease
     func putLearning(_ learning: CampaignLearning, app: AppKey) throws
-    /// Takes the turn to look at the app's labels.
-    /// - Returns: false if another server did so lately.
+    /// Takes the turn to train the app's models.
+    /// - Returns: false if another server did so recently.
     func beginLearning(app: AppKey, now: Timestamp) throws -> Bool
-    /// Stores the installation, in place of an earlier one of its device.
+    /// Stores the installation, replacing an earlier one of its device.
     func putInstallation(_ installation: Installation) throws
     /// Installations that are due for a wake-up push, the longest overdue first.
     func dueInstallations(now: Timestamp, limit: Int) throws -> [Installation]
@@ -264,7 +265,7 @@ package protocol StoreWriting: StoreReading {
 }
 
 extension StoreWriting {
-    /// A setting that stays.
+    /// A setting that does not expire.
     package func setSetting(_ name: String, _ value: [UInt8]) throws { try setSetting(name, value, until: nil) }
 }
 

@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// The only clock. In production it asks the system; tests move one by hand.
+/// The only clock. In production it reads the system clock; tests advance one manually.
 package protocol TimeSource: Sendable {
     /// Wall clock: what is stored and shown.
     var now: Timestamp { get }
     /// Time since some fixed instant on a clock that never jumps and counts suspension: leases and deadlines.
     var uptime: Duration { get }
     /// How long in total this process could not run when it should have: it was stopped, or the machine was overloaded.
-    /// Whoever waits for somebody else's answer waits longer by what was added meanwhile. It only grows.
+    /// A caller that waits for another machine's answer extends its wait by what was added meanwhile. It only grows.
     var lag: Duration { get }
     /// Suspends for `duration`; throws `CancellationError` when the task is cancelled.
     func sleep(for duration: Duration) async throws

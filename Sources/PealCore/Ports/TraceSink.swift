@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// One step of a message's life, for distributed tracing. The steps of a message form one trace, whose id is the
-/// message's: every server can add to it, also after a restart, because the store hands on the message.
+/// message's: every server can add to it, even after a restart, because the message is in the store.
 package struct TraceSpan: Sendable, Hashable {
     package enum Name: String, Sendable, Hashable {
         /// The request that created the message; the root.
@@ -66,15 +66,15 @@ package struct TraceSpan: Sendable, Hashable {
     package static func root(of message: MessageID) -> UInt64 { message.low == 0 ? 1 : message.low }
 }
 
-/// Receives finished spans. A port, because the parts that make spans do not know where they go.
+/// Receives finished spans. A port, because the parts that create spans do not know where they go.
 package protocol TraceSink: Sendable {
     /// Whether spans of the message are recorded.
     func records(_ message: MessageID) -> Bool
-    /// Returns at once; spans are dropped if too many wait.
+    /// Returns immediately; spans are dropped if too many wait.
     func record(_ spans: [TraceSpan])
 }
 
-/// The message that a request created, noted by the verb that created it.
+/// The message that a request created, set by the verb that created it.
 package final class NotedMessage: Sendable {
     private let noted = Mutex<MessageID?>(nil)
 

@@ -66,7 +66,7 @@ extension IPAddress: CustomStringConvertible {
 
 /// Protects the server's own network: decides to which Internet addresses an untrusted host may resolve. Follows IANA's
 /// registries of special-purpose addresses (RFC 6890): addresses that are not globally reachable unicast are refused,
-/// also when an IPv6 address carries such an IPv4 address.
+/// even if an IPv6 address embeds such an IPv4 address.
 package struct AddressGuard: Sendable {
     private struct Range: Sendable {
         let bytes: [UInt8]
@@ -99,7 +99,7 @@ package struct AddressGuard: Sendable {
     private static let refusedIPv6 = ["2001::/23", "2001:db8::/32", "3fff::/20"].map(Range.init)
     private static let globalUnicast = Range("2000::/3")
 
-    /// Ranges whose addresses carry an IPv4 address, and where it begins: mapped (RFC 4291 §2.5.5.2), NAT64's
+    /// Ranges whose addresses embed an IPv4 address, and where it begins: mapped (RFC 4291 §2.5.5.2), NAT64's
     /// well-known prefix (RFC 6052), 6to4 (RFC 3056).
     private static let carriers = [
         (Range("::ffff:0:0/96"), 12), (Range("64:ff9b::/96"), 12), (Range("2002::/16"), 2),

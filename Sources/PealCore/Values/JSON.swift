@@ -16,7 +16,7 @@ extension JSON {
     package struct Members: Sendable, Hashable {
         package private(set) var names: [String] = []
         package private(set) var values: [JSON] = []
-        /// Built once an object is large: small ones are faster to scan.
+        /// Built once an object is large; small ones are faster to scan.
         private var index: [Name: Int]?
         private static let scannedCountMax = 12
 
@@ -86,7 +86,7 @@ extension JSON {
     }
 }
 
-/// There is no literal for null: where a JSON is optional, `nil` would silently mean JSON's null.
+/// There is no literal for null: for an optional JSON, `nil` would silently mean JSON's null.
 extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
@@ -170,7 +170,7 @@ extension JSON {
         return value
     }
 
-    /// The name of this value's type in messages to people.
+    /// The name of this value's type in error messages.
     package var typeName: String {
         switch self {
         case .null: "null"

@@ -130,7 +130,7 @@ package struct JSONParser {
         switch bytes[position] {
         case UInt8(ascii: "\""): return true
         case UInt8(ascii: "{"), UInt8(ascii: "["): return container == .array
-        // Without a blank before it, this would continue a number or a word.
+        // Without white space before it, this would continue a number or a word.
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "t"), UInt8(ascii: "f"),
             UInt8(ascii: "n"):
             return container == .array && position > end

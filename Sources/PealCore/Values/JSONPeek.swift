@@ -1,5 +1,5 @@
 /// Finds scalar members of a JSON object in its bytes, without building values: what an unknown caller sends is parsed
-/// only after this has shown who it is.
+/// only after this has identified the caller.
 package enum JSONPeek {
     /// The texts of the members of the outermost object that have one of `names` and are strings or numbers. The bytes
     /// may end anywhere: what comes before counts. Of a repeated member the last one counts, as for `JSONParser`.

@@ -1,12 +1,12 @@
 /// A version of an app, such as `2.10.1`: numbers are compared one by one, missing ones are 0, and `2.0-beta` is before
-/// `2.0` (Semantic Versioning 2.0.0 §11). A leading `v`, and what follows a blank or a plus, say nothing.
+/// `2.0` (Semantic Versioning 2.0.0 §11). A leading `v`, and what follows a space or a plus sign, are ignored.
 package struct VersionNumber: Sendable, Hashable, Comparable {
     /// The digits of each number without leading zeros. They may be too long for an integer.
     private let numbers: [[UInt8]]
     /// The identifiers after the numbers; empty for a release.
     private let preRelease: [[UInt8]]
 
-    /// - Returns: nil where the text does not begin with a number.
+    /// - Returns: nil if the text does not begin with a number.
     package init?(_ text: String) {
         var rest = Array(text.utf8)[...]
         if let first = rest.first, first | 0x20 == UInt8(ascii: "v") { rest = rest.dropFirst() }
@@ -51,6 +51,6 @@ package struct VersionNumber: Sendable, Hashable, Comparable {
 }
 
 extension [[UInt8]] {
-    /// The number at `index`; 0, which has no digits, behind the last one.
+    /// The number at `index`; 0, which has no digits, after the last one.
     fileprivate func at(_ index: Int) -> [UInt8] { index < count ? self[index] : [] }
 }

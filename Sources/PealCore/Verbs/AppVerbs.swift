@@ -37,7 +37,7 @@ package struct AppVerbs: Sendable {
     }
 
     /// Refuses a dialect's id that would lead another app's clients here: its id of that dialect, or its own id. An app
-    /// keeps what it has.
+    /// keeps the ids that it has.
     private static func claim(_ app: App, before: App?, in store: any StoreWriting) throws {
         for (dialect, id) in app.dialectIDs where before?.dialectIDs[dialect]?.lowercased() != id.lowercased() {
             let named = try AppID(id).flatMap { try store.app($0) }

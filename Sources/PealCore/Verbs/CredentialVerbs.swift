@@ -170,7 +170,7 @@ extension CredentialVerification {
 /// Checks credentials away from the threads that serve requests, because opening an archive may take seconds: one
 /// credential of an app at a time.
 package final class CredentialExaminations: Sendable {
-    /// Runs work on threads of its own.
+    /// Runs work on separate threads.
     package typealias Submit = @Sendable (@escaping @Sendable () -> Void) -> Void
 
     private struct State {
@@ -210,7 +210,7 @@ package final class CredentialExaminations: Sendable {
         }
     }
 
-    /// Passes the turn to the next that waits for the app.
+    /// Passes the turn to the next caller that waits for the app.
     private func leave(_ app: AppKey) {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard let index = state.waiters.firstIndex(where: { $0.app == app }) else {

@@ -26,7 +26,7 @@ package struct DeliveryTrail: Sendable {
     package enum Subject: Sendable {
         case device(DeviceID)
         case user(String)
-        /// The addresses that a text may be.
+        /// The addresses that a text may represent.
         case addresses([Address])
     }
 
@@ -50,11 +50,11 @@ extension DeliveryTrail {
         package let message: MessageID
         package let title: String?
         package let event: Event
-        /// The entry's number among the message's own, the newest being 0.
+        /// The entry's number within its message; the newest is 0.
         package let index: Int
     }
 
-    /// Where a list of entries goes on.
+    /// Where a list of entries continues.
     package struct Position: Sendable, Hashable {
         package let message: MessageID
         /// How many of the message's entries came before.
@@ -72,8 +72,8 @@ extension DeliveryTrail {
         package var next: Position?
     }
 
-    /// The newest first, of the newest messages first. Looks at no more than `Limits.timelineMessagesMax` messages, so
-    /// a page may have fewer entries than `limit` although another follows.
+    /// The newest first, of the newest messages first. Reads at most `Limits.timelineMessagesMax` messages, so a page
+    /// may have fewer entries than `limit` although another page follows.
     /// - Throws: `not_found` for an unknown device.
     package func timeline(
         of id: DeviceID, app: AppKey, from position: Position?, limit: Int, now: Timestamp
@@ -107,7 +107,7 @@ extension DeliveryTrail {
         }
     }
 
-    /// A message that has ended without a trace of the device is left out, without reading what it was.
+    /// Skips a message that has ended without a trace of the device, without reading the message.
     private static func entries(
         of device: Device, _ message: Message, in store: any StoreReading, now: Timestamp
     ) throws -> [Entry] {

@@ -194,7 +194,7 @@ package struct DeviceVerbs: Sendable {
 package struct SubscriptionDraft: Sendable {
     package enum Target: Sendable {
         case device(DeviceID)
-        /// All addresses that the text can be.
+        /// All addresses that the text may represent.
         case addresses([Address])
     }
 

@@ -12,16 +12,16 @@ package struct InstallationVerbs: Sendable {
 
     private var store: any Store { devices.store }
 
-    /// What the tokens of devices begin with.
+    /// The prefix of device tokens.
     package static let tokenPrefix = "pdt_"
 
     /// A device as its app describes it.
     package struct Draft: Sendable {
-        /// Its id is that of a new device.
+        /// The id for a new device.
         package var registration: DeviceRegistration
         package var capabilities: Installation.Capabilities
         package var sdkVersion: String?
-        /// The present token; nil if the device shows none.
+        /// The current token; nil if the device presents none.
         package var deviceToken: String?
 
         package init(
@@ -40,7 +40,7 @@ package struct InstallationVerbs: Sendable {
         package let isNew: Bool
         /// The token that is valid from now on.
         package let deviceToken: String
-        /// What its models are signed with.
+        /// The keys that sign its models.
         package let modelKeys: [ModelKey]
     }
 
@@ -58,49 +58,68 @@ package struct InstallationVerbs: Sendable {
         let (freshHash, shown) = (hasher.hash(fresh), draft.deviceToken.map { (text: $0, hash: hasher.hash($0)) })
         let isFull = try await devices.isFull(app)
         let registered = try await store.write(.intake) { [devices] store in
-            let known = try shown.flatMap { try store.installation(tokenHash: $0.hash, now: call.now) }
-            let present = try known.flatMap { known in
-                known.app == app ? try store.device(app: app, key: known.device) : nil
-            }
+            let present = try shown.flatMap { try Self.device(tokenHash: $0.hash, app: app, in: store, now: call.now) }
             try checkUser(present?.userID)
-            var registration = draft.registration
-            if let present {
-                registration.id = present.id
-                registration.identityOnMove = .newID
-            } else {
-                registration.identityOnMove = .knownID
-            }
-            let holder = try present ?? store.device(app: app, address: registration.address)
-            registration.detail.alias = holder?.detail.alias
-            registration.detail.vendorOS = holder?.detail.vendorOS
             let result = try devices.register(
-                registration, app: app, isFull: isFull, in: store, now: call.now)
-            // Budget and reachability belong to the device and outlive its tokens.
+                try Self.registration(draft, of: present, app: app, in: store), app: app, isFull: isFull, in: store,
+                now: call.now)
             var installation =
                 try store.installation(app: app, device: result.device.key)
                 ?? Installation(
                     app: app, device: result.device.key, tokenHash: freshHash, key: key,
                     capabilities: draft.capabilities, seenAt: call.now)
-            let deviceToken = present == nil ? fresh : shown?.text ?? fresh
             if present == nil { installation.tokenHash = freshHash }
             installation.key = key
-            installation.capabilities = draft.capabilities
-            installation.sdkVersion = draft.sdkVersion
-            installation.seenAt = call.now
-            if result.device.userID != nil, installation.wakes.dueAt == nil {
-                installation.wakes.dueAt = call.now + .seconds(Limits.wakeIntervalSeconds)
-            }
-            // A new one has not said yet what the person allows: its first sync does.
-            if installation.classification != .unknown {
-                try store.classify(&installation, of: result.device, at: call.now)
-            }
-            try store.putInstallation(installation)
+            try Self.update(&installation, draft, of: result.device, in: store, now: call.now)
             return Registered(
-                device: result.device, isNew: result.isNew, deviceToken: deviceToken,
+                device: result.device, isNew: result.isNew,
+                deviceToken: present == nil ? fresh : shown?.text ?? fresh,
                 modelKeys: try store.provideModelKeys(app: app, now: call.now))
         }
         if registered.isNew { devices.added(to: app) }
         return registered
+    }
+
+    /// The device of the app that has the token.
+    private static func device(
+        tokenHash: [UInt8], app: AppKey, in store: any StoreWriting, now: Timestamp
+    ) throws -> Device? {
+        guard let known = try store.installation(tokenHash: tokenHash, now: now), known.app == app else { return nil }
+        return try store.device(app: app, key: known.device)
+    }
+
+    /// The registration to apply: of the token's device, of the device that has the address, or of a new one.
+    private static func registration(
+        _ draft: Draft, of present: Device?, app: AppKey, in store: any StoreWriting
+    ) throws -> DeviceRegistration {
+        var registration = draft.registration
+        if let present {
+            registration.id = present.id
+            registration.identityOnMove = .newID
+        } else {
+            registration.identityOnMove = .knownID
+        }
+        let holder = try present ?? store.device(app: app, address: registration.address)
+        registration.detail.alias = holder?.detail.alias
+        registration.detail.vendorOS = holder?.detail.vendorOS
+        return registration
+    }
+
+    /// Stores what the device says about itself. Its wake-up budget and reachability are kept: they belong to the
+    /// device and outlive its tokens.
+    private static func update(
+        _ installation: inout Installation, _ draft: Draft, of device: Device, in store: any StoreWriting,
+        now: Timestamp
+    ) throws {
+        installation.capabilities = draft.capabilities
+        installation.sdkVersion = draft.sdkVersion
+        installation.seenAt = now
+        if device.userID != nil, installation.wakes.dueAt == nil {
+            installation.wakes.dueAt = now + .seconds(Limits.wakeIntervalSeconds)
+        }
+        // A new one has not reported yet what the person allows; its first sync does.
+        if installation.classification != .unknown { try store.classify(&installation, of: device, at: now) }
+        try store.putInstallation(installation)
     }
 
     /// Exchanges everything that is new with a device, in one transaction. A repeated call has no further effect.
@@ -170,7 +189,7 @@ package struct InstallationVerbs: Sendable {
     }
 }
 
-/// What a device tells and asks for in a sync.
+/// What a device reports and requests in a sync.
 package struct DeviceSync: Sendable {
     /// Revisions of the messages that it holds.
     package var held: [MessageID: Int64] = [:]
@@ -189,7 +208,7 @@ package struct DeviceSync: Sendable {
 package struct SyncResult: Sendable {
     /// Open messages that the device lacks, or has in another revision.
     package var messages: [OpenMoment] = []
-    /// Messages that the device holds and that are not open for it any more.
+    /// Messages that the device holds and that are no longer open for it.
     package var revoked: [MessageID] = []
     package var models: [ModelRelease] = []
     /// The app's limits, which the device keeps when it chooses moments.
@@ -212,8 +231,8 @@ package struct OpenMoment: Sendable {
 }
 
 /// Reads what one device may see: messages of its user on its route, messages that it has itself, and for receipts
-/// messages without a delivery window. The log of who got those is written after the push, so an early receipt could
-/// not be compared with it.
+/// messages without a delivery window. Their delivery log is written after the push, so an early receipt could not be
+/// checked against it.
 package struct MomentReader {
     let store: any StoreReading
     let device: Device
@@ -308,7 +327,7 @@ package struct MomentReader {
 }
 
 extension StoreWriting {
-    /// Classifies a device by what is known now, and reports a change to webhooks.
+    /// Classifies a device by the current evidence, and reports a change to webhooks.
     func classify(_ installation: inout Installation, of device: Device, at now: Timestamp) throws {
         guard let before = installation.classify(), let app = try app(key: installation.app) else { return }
         let transition = DeviceTransition(

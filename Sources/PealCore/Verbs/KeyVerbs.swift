@@ -133,7 +133,7 @@ package struct KeyDraft: Sendable, Hashable {
     package var platform: Platform?
     package var environment: Environment?
     package var expiresAt: Timestamp?
-    /// For people.
+    /// For display.
     package var name: String?
     /// User name, application id or platform id; nil if the key has a single secret.
     package var publicHalf: String?

@@ -4,7 +4,7 @@ struct MessageTrail {
 
     let store: any StoreReading
     let message: Message
-    /// nil where only traces are looked for.
+    /// nil if only traces are searched.
     let draft: MessageDraft?
     let now: Timestamp
 
@@ -90,7 +90,7 @@ struct MessageTrail {
             return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]
         case .no: return try matched(recipient, by: "what it was then") + log + rest(recipient, log) + reported
         case .by(let reason):
-            let retirement = try log.isEmpty ? lateRetirement(device) : nil
+            let retirement = log.isEmpty ? lateRetirement(device) : nil
             return try matched(recipient, by: reason) + log + (retirement ?? rest(recipient, log)) + reported
         }
     }
@@ -101,7 +101,7 @@ struct MessageTrail {
         return draft.audience.condition.flatMap { try? store.resolved($0, app: message.app) }
     }
 
-    /// When the device joined the topics that decide about it. Reads them only where it may have joined too late.
+    /// When the device joined the topics that decide about it. Reads them only if it may have joined too late.
     private func joined(_ device: Device, _ draft: MessageDraft) throws -> [String: Timestamp] {
         guard message.cutoffAt != nil, !draft.audience.topics.isEmpty else { return [:] }
         return try store.topicsJoined(app: message.app, device: device.key)
@@ -173,7 +173,7 @@ struct MessageTrail {
         }
     }
 
-    /// The limit under which the device waits for its turn.
+    /// The rate limit that makes the device wait.
     private func rate() throws -> String? {
         let ofApp = try store.app(key: message.app)?.settings.rules.ratePerSecond
         guard let rate = [draft?.options.ratePerSecond, ofApp].compactMap(\.self).min() else { return nil }
@@ -263,7 +263,7 @@ struct MessageTrail {
 }
 
 extension AudienceMatch {
-    /// Also considers what the message's options and the device's life say.
+    /// Also considers the message's options and the device's registration times.
     /// - Parameters:
     ///   - condition: the audience's condition without segments.
     ///   - joined: when the device joined its topics.

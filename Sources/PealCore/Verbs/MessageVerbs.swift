@@ -137,8 +137,8 @@ package struct MessageVerbs: Sendable {
         try await move(id, app: app, to: .paused, "paused", call, reply: reply) { _, _ in .paused }
     }
 
-    /// Lets a paused message continue. A message that is being sent may be resumed too: work goes on with what is
-    /// quarantined of it.
+    /// Lets a paused message continue. A message that is being sent may be resumed too: its quarantined slices are
+    /// released.
     /// - Throws: `not_found`; `conflict` when it has ended.
     package func resume(
         _ id: MessageID, app: AppKey, _ call: VerbCall, reply: @escaping @Sendable (MessageReport) throws -> Reply
@@ -178,7 +178,7 @@ package struct MessageVerbs: Sendable {
         return answer
     }
 
-    /// Lets work go on with what is quarantined of a message that has not ended. Returns whether there was any.
+    /// Releases the quarantined slices of a message that has not ended. Returns whether there were any.
     private static func freeQuarantined(
         _ message: Message, _ call: VerbCall, in store: any StoreWriting
     ) throws -> Bool {

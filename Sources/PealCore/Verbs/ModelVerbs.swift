@@ -1,4 +1,4 @@
-/// Reads models for phones, and takes back one that turned out to be bad.
+/// Reads models for phones, and rolls back a bad one.
 package struct ModelVerbs: Sendable {
     package let store: any Store
 
@@ -12,7 +12,8 @@ package struct ModelVerbs: Sendable {
         return found
     }
 
-    /// Issues an earlier model of a campaign once more, as its newest. For a while no training replaces it.
+    /// Reissues an earlier model of a campaign as its newest. For `Limits.modelHoldSeconds`, training does not replace
+    /// it.
     /// - Parameter version: nil for the one before the newest.
     /// - Throws: `not_found` if the campaign has no such model; `conflict` if it is the newest already.
     package func rollBack(

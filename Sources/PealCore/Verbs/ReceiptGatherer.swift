@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// Gathers the receipts of many requests into few writes: what comes while a write is under way forms the next one.
-/// Phones report one by one and all at once after a large message, and each write costs a place in the store's queue.
+/// Combines the receipts of many requests into few writes: those that arrive during a write form the next one. After a
+/// large message, many phones report at the same time, and each write occupies a slot in the store's queue.
 package final class ReceiptGatherer: Sendable {
     typealias Body = @Sendable (any StoreWriting) throws -> Int
 
-    /// What a waiting request is woken for.
+    /// Why a waiting request is resumed.
     private enum Turn {
         case done(Result<Int, any Error>)
         /// It writes the next group, which begins with its own receipts.
@@ -52,7 +52,7 @@ package final class ReceiptGatherer: Sendable {
         }
     }
 
-    /// Writes `body` and what waits beside it, then lets the first of those that came meanwhile lead.
+    /// Writes `body` and all waiting ones, then lets the first of those that arrived meanwhile lead.
     private func lead(_ body: @escaping Body) async -> Result<Int, any Error> {
         let others = state.withLock { state in
             let taken = Array(state.orders.prefix(Self.ordersPerWrite - 1))
@@ -70,7 +70,8 @@ package final class ReceiptGatherer: Sendable {
         return results[0]
     }
 
-    /// Writes all bodies as one; if that fails, each alone, so that one that fails does not undo the others.
+    /// Writes all bodies in one transaction; if that fails, each separately, so that a failing one does not undo the
+    /// others.
     private func write(_ bodies: [Body]) async -> [Result<Int, any Error>] {
         if bodies.count > 1, let counts = try? await store.write(.rest, { store in try bodies.map { try $0(store) } }) {
             return counts.map { .success($0) }

@@ -1,4 +1,4 @@
-/// Reports how an app's routes are.
+/// Reports the state of an app's routes.
 package struct RouteVerbs: Sendable {
     package let store: any Store
 
@@ -47,7 +47,7 @@ package struct RouteVerbs: Sendable {
 }
 
 extension RouteVerbs.Item {
-    /// A network's devices and its channels are routes of their own; the graver state is shown.
+    /// A network's devices and its channels have separate routes; the worse state is shown.
     fileprivate mutating func take(_ gate: RouteGate, now: Timestamp) {
         guard state == .open || gate.state == .stopped else { return }
         state = gate.probeUntil > now ? .probing : gate.state == .stopped ? .stopped : .paused

@@ -4,7 +4,7 @@ package struct SavedMessageVerbs: Sendable {
 
     package init(store: any Store) { self.store = store }
 
-    /// Saves the message under its name, or replaces the one that has it.
+    /// Saves the message under its name, or replaces the message with that name.
     /// - Throws: `body_too_large`; `conflict` when the app has too many.
     package func put(
         _ message: SavedMessage, app: AppKey, _ call: VerbCall

@@ -5,7 +5,7 @@ package struct SegmentVerbs: Sendable {
     package init(store: any Store) { self.store = store }
 
     /// Creates the segment or replaces its condition.
-    /// - Throws: `invalid_field` when the condition names a segment that does not exist or leads back to this one;
+    /// - Throws: `invalid_field` when the condition names a segment that does not exist or that contains this one;
     ///   `conflict` when the app has too many.
     package func put(
         _ name: String, _ condition: Condition, app: AppKey, _ call: VerbCall
@@ -20,7 +20,7 @@ package struct SegmentVerbs: Sendable {
         }
     }
 
-    /// Messages and segments that name it can no longer be planned.
+    /// Scheduled messages that refer to it fail when they are due.
     /// - Throws: `not_found`.
     package func delete(_ name: String, app: AppKey, _ call: VerbCall) async throws {
         try await store.write(.control) { store in

@@ -1,4 +1,4 @@
-/// Makes links with which somebody signs in to the console once, without showing a key to the browser.
+/// Creates links that sign a user in to the console once, without showing a key to the browser.
 package struct SignInLinkVerbs: Sendable {
     package let store: any Store
     package let hasher: any KeyHasher
@@ -26,7 +26,7 @@ package struct SignInLinkVerbs: Sendable {
 
     /// - Parameters:
     ///   - holder: see `Taken.holder`.
-    ///   - secretHash: of the key that asks for it, by `KeyHasher`: the link ends with the key.
+    ///   - secretHash: of the key that requests the link, by `KeyHasher`: the link becomes invalid with the key.
     package func create(
         for holder: String, secretHash: [UInt8], _ call: VerbCall, reply: @escaping @Sendable (Made) throws -> Reply
     ) async throws -> Reply {
@@ -41,7 +41,7 @@ package struct SignInLinkVerbs: Sendable {
         }.reply
     }
 
-    /// Uses a link up; nil if it never existed, was used before or has expired.
+    /// Redeems a link; nil if it never existed, was used before or has expired.
     package func take(_ linkToken: String, now: Timestamp) async throws -> Taken? {
         guard linkToken.utf8.count <= 64 else { return nil }
         let name = name(linkToken)
@@ -52,7 +52,7 @@ package struct SignInLinkVerbs: Sendable {
         return Taken(holder: holder, proof: proof)
     }
 
-    /// What shows that the key is still the one that asked for the link, without being its hash.
+    /// Proves that the key is still the one that requested the link, without revealing its hash.
     package func proof(ofHash secretHash: [UInt8]) -> [UInt8] {
         hasher.hash("console sign-in link\n\(Hex.encode(secretHash))")
     }

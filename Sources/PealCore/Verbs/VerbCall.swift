@@ -5,10 +5,10 @@ package struct VerbCall: Sendable {
     package let now: Timestamp
     /// Set if the request has an `Idempotency-Key`.
     package let request: IdempotentRequest?
-    /// The client's address; nil for what the server does by itself.
+    /// The client's address; nil for what the server does on its own.
     package let address: String?
     package let requestID: String?
-    /// Learns which message the call created.
+    /// Receives the id of the message that the call creates.
     package var noted: NotedMessage?
 
     package init(
@@ -43,7 +43,7 @@ package struct Reply: Sendable, Hashable {
     package let body: [UInt8]
     /// The answer to a repeated request, if the first answer contains something that is shown only once.
     package let repetition: Repetition?
-    /// Whether this is the kept answer to an earlier request.
+    /// Whether this is the stored answer to an earlier request.
     package let isReplay: Bool
 
     package struct Repetition: Sendable, Hashable {
@@ -67,7 +67,7 @@ package struct Reply: Sendable, Hashable {
         self.init(status: status, body: json.bytes)
     }
 
-    /// The kept answer to a repeated request.
+    /// The stored answer to a repeated request.
     /// - Throws: `idempotency_mismatch` if another request has used the same key.
     package init(_ kept: KeptAnswer, to request: IdempotentRequest) throws(PealError) {
         guard kept.digest == request.digest else {
@@ -87,8 +87,8 @@ package struct Reply: Sendable, Hashable {
 }
 
 extension Store {
-    /// Makes a change and keeps its answer in the same transaction. A repeated request changes nothing and gets the
-    /// kept answer; `result` is then nil.
+    /// Makes a change and stores its answer in the same transaction. A repeated request changes nothing and gets the
+    /// stored answer; `result` is then nil.
     package func commit<Result: Sendable>(
         _ lane: WriteLane, _ call: VerbCall, reply: @escaping @Sendable (Result) throws -> Reply,
         change: @escaping @Sendable (any StoreWriting) throws -> Result
@@ -108,7 +108,7 @@ extension Store {
         }
     }
 
-    /// The kept answer to `request`, if there is one, for a repetition that would be refused by now.
+    /// The stored answer to `request`, if there is one, for a repetition that would be refused by now.
     /// - Throws: `idempotency_mismatch`.
     package func answer(keptFor request: IdempotentRequest, now: Timestamp) async throws -> Reply? {
         try await write(.intake) { store in

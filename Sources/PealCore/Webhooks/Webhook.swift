@@ -10,7 +10,7 @@ package struct Webhook: Sendable, Hashable {
     package var authentication: Authentication
     package var createdAt: Timestamp
     package var changedAt: Timestamp
-    /// When its receiver answered that it is gone. Peal sends nothing to it until it is put again.
+    /// When its receiver answered 410 Gone. Peal sends nothing to it until it is put again.
     package var disabledAt: Timestamp?
 
     package init(

@@ -136,6 +136,8 @@ struct ConfigurationValues {
     /// Only for integer keys with a default.
     func integer(_ key: ConfigurationKey) -> Int { Int(text(key)) ?? 0 }
 
+    func optionalInteger(_ key: ConfigurationKey) -> Int? { values[key].flatMap { Int($0) } }
+
     func list(_ key: ConfigurationKey) -> [String] {
         text(key).split(separator: ",").map { $0.trimmingPrefix(" ").lowercased() }.filter { !$0.isEmpty }
     }

@@ -1,18 +1,9 @@
 internal import Foundation
 package import PealCore
 
-/// The server's configuration, read and checked.
+/// The server's configuration, read and checked, by subject.
 package struct ServerConfiguration: Sendable {
-    package var httpHost: String
-    package var httpPort: Int
-    package var httpPortFile: String?
-    package var httpTLS: TLSFiles?
-    /// nil for a share of the open files that the system allows.
-    package var connectionsMax: Int?
-    package var connectionsPerAddressMax: Int?
-    /// Addresses whose `X-Forwarded-For` is trusted.
-    package var trustedProxies: [IPAddress]
-    var httpDeadlines: HTTPDeadlines
+    package var http: HTTP
     package var metricsPort: Int?
     package var metricsPortFile: String?
     /// The listener for admins; nil if the main port serves them.
@@ -26,38 +17,72 @@ package struct ServerConfiguration: Sendable {
     package var caFile: String?
     package var addressRules: AddressRules
     package var webhookRules: WebhookRules
-    package var messageLifeSeconds: Int64
-    package var requestBodyBytesMax: Int
-    package var jsonValuesMax: Int
-    package var authenticationFailuresPerMinute: Int
-    package var requestsPerKeyPerSecond: Int
-    package var requestsPerAppPerSecond: Int
-    package var devicesPerAppMax: Int
-    package var topicsPerDeviceMax: Int
+    package var limits: RequestLimits
     package var pagesInFlightMax: Int
-    package var retentionDays: Int
-    package var retiredDeviceDays: Int
-    package var auditDays: Int
-    package var contextPushHoldSeconds: Int
-    package var contextPushWindowHoursMax: Int
-    package var pivotalImmediateSeconds: Int
-    package var richieTopicsMax: Int
-    package var richieUsersMax: Int
-    package var logLevel: String
-    package var logFormat: LogFormat
-    /// Base URL of the collector of traces; nil for none.
-    package var tracingURL: String?
-    package var tracingPercent: Int
-    /// Every key with its value (secrets masked), and where the value comes from. For `--print-config` and the console.
+    package var retention: RetentionDays
+    package var dialects: DialectLimits
+    package var log: Log
+    /// The collector of traces; nil for none.
+    package var tracing: Tracing?
+    /// Every key with its value (secrets masked), and where the value comes from. For `--print-config` and the
+    /// console.
     let values: [(key: ConfigurationKey, value: String?, origin: ConfigurationOrigin)]
 
     /// The checked values, from which push networks read their own keys.
     let checked: ConfigurationValues
+}
+
+// Each section reads its keys in its `init(_:)`.
+extension ServerConfiguration {
+    /// The main listener.
+    package struct HTTP: Sendable {
+        package var host: String
+        package var port: Int
+        package var portFile: String?
+        package var tls: TLSFiles?
+        /// nil for a share of the open files that the system allows.
+        package var connectionsMax: Int?
+        package var connectionsPerAddressMax: Int?
+        /// Addresses whose `X-Forwarded-For` is trusted.
+        package var trustedProxies: [IPAddress]
+        var deadlines: HTTPDeadlines
+
+        init(_ checked: ConfigurationValues) throws {
+            host = checked.text(.httpHost)
+            port = checked.integer(.httpPort)
+            portFile = checked.optional(.httpPortFile)
+            tls = try TLSFiles(checked, .httpCertificate, .httpKey)
+            connectionsMax = checked.optionalInteger(.httpConnections)
+            connectionsPerAddressMax = checked.optionalInteger(.httpConnectionsPerAddress)
+            trustedProxies = try checked.list(.httpTrustedProxies).map { text in
+                guard let address = IPAddress(text) else {
+                    throw ConfigurationFailure(.httpTrustedProxies, "\(text) is not an IP address")
+                }
+                return address
+            }
+            deadlines = HTTPDeadlines(
+                handshakeSeconds: checked.integer(.httpHandshake), headSeconds: checked.integer(.httpHead),
+                idleSeconds: checked.integer(.httpIdle), ageSeconds: checked.integer(.httpAge),
+                bytesPerSecondMin: checked.integer(.httpRate))
+        }
+    }
 
     /// Certificate chain and key, PEM.
     package struct TLSFiles: Sendable {
         package let certificate: String
         package let key: String
+
+        /// nil if neither is given.
+        init?(
+            _ checked: ConfigurationValues, _ certificateKey: ConfigurationKey, _ keyKey: ConfigurationKey
+        ) throws {
+            switch (checked.optional(certificateKey), checked.optional(keyKey)) {
+            case (nil, nil): return nil
+            case (let certificate?, let key?): (self.certificate, self.key) = (certificate, key)
+            case (nil, _): throw ConfigurationFailure(certificateKey, "required when \(keyKey.environmentName) is set")
+            case (_, nil): throw ConfigurationFailure(keyKey, "required when \(certificateKey.environmentName) is set")
+            }
+        }
     }
 
     /// Where admins are served.
@@ -66,12 +91,106 @@ package struct ServerConfiguration: Sendable {
         let port: Int
         let portFile: String?
         let tls: TLSFiles?
-        /// Roots of the certificates that clients must show; nil for no client certificates.
+        /// Roots of the certificates that clients must present; nil for no client certificates.
         let clientCA: String?
+
+        /// nil without a port.
+        init?(_ checked: ConfigurationValues) throws {
+            tls = try TLSFiles(checked, .adminListenCertificate, .adminListenKey)
+            clientCA = checked.optional(.adminListenClientCA)
+            if clientCA != nil, tls == nil {
+                throw ConfigurationFailure(.adminListenCertificate, "required to check the certificates of clients")
+            }
+            guard let port = checked.optionalInteger(.adminListenPort) else {
+                guard tls == nil else {
+                    throw ConfigurationFailure(.adminListenPort, "required for a listener with a certificate")
+                }
+                return nil
+            }
+            self.port = port
+            host = checked.text(.adminListenHost)
+            portFile = checked.optional(.adminListenPortFile)
+        }
     }
 
-    package enum LogFormat: String, Sendable {
-        case json, text
+    /// What requests and apps may use.
+    package struct RequestLimits: Sendable {
+        package var messageLifeSeconds: Int64
+        package var bodyBytesMax: Int
+        package var jsonValuesMax: Int
+        package var authenticationFailuresPerMinute: Int
+        package var requestsPerKeyPerSecond: Int
+        package var requestsPerAppPerSecond: Int
+        package var devicesPerAppMax: Int
+        package var topicsPerDeviceMax: Int
+
+        init(_ checked: ConfigurationValues) {
+            messageLifeSeconds = Int64(checked.integer(.messageLife))
+            bodyBytesMax = checked.integer(.requestBodyBytes)
+            jsonValuesMax = checked.integer(.jsonValues)
+            authenticationFailuresPerMinute = checked.integer(.authenticationFailures)
+            requestsPerKeyPerSecond = checked.integer(.requestsPerKey)
+            requestsPerAppPerSecond = checked.integer(.requestsPerApp)
+            devicesPerAppMax = checked.integer(.devicesPerApp)
+            topicsPerDeviceMax = checked.integer(.topicsPerDevice)
+        }
+    }
+
+    /// How long ended messages, retired devices and entries of the audit log are kept.
+    package struct RetentionDays: Sendable {
+        package var messages: Int
+        package var devices: Int
+        package var audit: Int
+
+        init(_ checked: ConfigurationValues) {
+            messages = checked.integer(.retentionDays)
+            devices = checked.integer(.retiredDeviceDays)
+            audit = checked.integer(.auditDays)
+        }
+    }
+
+    /// The limits of single dialects.
+    package struct DialectLimits: Sendable {
+        package var contextPushHoldSeconds: Int
+        package var contextPushWindowHoursMax: Int
+        package var pivotalImmediateSeconds: Int
+        package var richieTopicsMax: Int
+        package var richieUsersMax: Int
+
+        init(_ checked: ConfigurationValues) {
+            contextPushHoldSeconds = checked.integer(.contextPushHold)
+            contextPushWindowHoursMax = checked.integer(.contextPushWindow)
+            pivotalImmediateSeconds = checked.integer(.pivotalImmediate)
+            richieTopicsMax = checked.integer(.richieTopics)
+            richieUsersMax = checked.integer(.richieUsers)
+        }
+    }
+
+    package struct Log: Sendable {
+        package var level: String
+        package var format: Format
+
+        package enum Format: String, Sendable {
+            case json, text
+        }
+
+        init(_ checked: ConfigurationValues) {
+            level = checked.text(.logLevel)
+            format = Format(rawValue: checked.text(.logFormat)) ?? .json
+        }
+    }
+
+    package struct Tracing: Sendable {
+        /// Base URL.
+        package var url: String
+        package var percent: Int
+
+        /// nil without a URL.
+        init?(_ checked: ConfigurationValues) {
+            guard let url = checked.optional(.tracingURL) else { return nil }
+            self.url = url
+            percent = checked.integer(.tracingPercent)
+        }
     }
 }
 
@@ -84,57 +203,42 @@ extension ServerConfiguration {
         for key in [ConfigurationKey.httpPortFile, .metricsPortFile, .adminListenPortFile] {
             try checkFolder(checked.optional(key), key)
         }
-        return ServerConfiguration(
-            httpHost: checked.text(.httpHost),
-            httpPort: checked.integer(.httpPort),
-            httpPortFile: checked.optional(.httpPortFile),
-            httpTLS: try tlsFiles(checked, .httpCertificate, .httpKey),
-            connectionsMax: checked.optional(.httpConnections).flatMap { Int($0) },
-            connectionsPerAddressMax: checked.optional(.httpConnectionsPerAddress).flatMap { Int($0) },
-            trustedProxies: try trustedProxies(checked),
-            httpDeadlines: HTTPDeadlines(
-                handshakeSeconds: checked.integer(.httpHandshake), headSeconds: checked.integer(.httpHead),
-                idleSeconds: checked.integer(.httpIdle), ageSeconds: checked.integer(.httpAge),
-                bytesPerSecondMin: checked.integer(.httpRate)),
-            metricsPort: checked.optional(.metricsPort).flatMap { Int($0) },
-            metricsPortFile: checked.optional(.metricsPortFile),
-            adminListener: try adminListener(checked),
-            store: try StorePlace(checked.text(.storeURL)),
-            preparesStatements: checked.text(.preparedStatements) == "true",
-            adminToken: try adminToken(checked),
-            masterKey: try masterKey(checked),
-            masterKeyFile: checked.optional(.masterKeyFile),
-            caFile: checked.optional(.caFile),
-            addressRules: addressRules(checked),
-            webhookRules: WebhookRules(
-                allowedHosts: checked.list(.webhookHosts), allowedPorts: try webhookPorts(checked)),
-            messageLifeSeconds: Int64(checked.integer(.messageLife)),
-            requestBodyBytesMax: checked.integer(.requestBodyBytes),
-            jsonValuesMax: checked.integer(.jsonValues),
-            authenticationFailuresPerMinute: checked.integer(.authenticationFailures),
-            requestsPerKeyPerSecond: checked.integer(.requestsPerKey),
-            requestsPerAppPerSecond: checked.integer(.requestsPerApp),
-            devicesPerAppMax: checked.integer(.devicesPerApp),
-            topicsPerDeviceMax: checked.integer(.topicsPerDevice),
-            pagesInFlightMax: checked.integer(.pagesInFlight),
-            retentionDays: checked.integer(.retentionDays),
-            retiredDeviceDays: checked.integer(.retiredDeviceDays),
-            auditDays: checked.integer(.auditDays),
-            contextPushHoldSeconds: checked.integer(.contextPushHold),
-            contextPushWindowHoursMax: checked.integer(.contextPushWindow),
-            pivotalImmediateSeconds: checked.integer(.pivotalImmediate),
-            richieTopicsMax: checked.integer(.richieTopics),
-            richieUsersMax: checked.integer(.richieUsers),
-            logLevel: checked.text(.logLevel),
-            logFormat: LogFormat(rawValue: checked.text(.logFormat)) ?? .json,
-            tracingURL: checked.optional(.tracingURL), tracingPercent: checked.integer(.tracingPercent),
-            values: ConfigurationKey.all.map { key in
-                let value = source.text(key).map {
-                    key.isSecret ? "********" : key == .storeURL ? StorePlace.masked($0) : $0
-                }
-                return (key, value, source.origin(key))
-            },
-            checked: checked)
+        return try ServerConfiguration(checked, values: ConfigurationKey.all.map { shown($0, in: source) })
+    }
+
+    private init(
+        _ checked: ConfigurationValues, values: [(key: ConfigurationKey, value: String?, origin: ConfigurationOrigin)]
+    ) throws {
+        http = try HTTP(checked)
+        metricsPort = checked.optionalInteger(.metricsPort)
+        metricsPortFile = checked.optional(.metricsPortFile)
+        adminListener = try AdminListener(checked)
+        store = try StorePlace(checked.text(.storeURL))
+        preparesStatements = checked.text(.preparedStatements) == "true"
+        adminToken = try Self.adminToken(checked)
+        masterKey = try Self.masterKey(checked)
+        masterKeyFile = checked.optional(.masterKeyFile)
+        caFile = checked.optional(.caFile)
+        addressRules = Self.addressRules(checked)
+        webhookRules = try Self.webhookRules(checked)
+        limits = RequestLimits(checked)
+        pagesInFlightMax = checked.integer(.pagesInFlight)
+        retention = RetentionDays(checked)
+        dialects = DialectLimits(checked)
+        log = Log(checked)
+        tracing = Tracing(checked)
+        self.values = values
+        self.checked = checked
+    }
+
+    /// The key's value, masked if it is secret.
+    private static func shown(
+        _ key: ConfigurationKey, in source: ConfigurationSource
+    ) -> (key: ConfigurationKey, value: String?, origin: ConfigurationOrigin) {
+        let value = source.text(key).map { text in
+            key.isSecret ? "********" : key == .storeURL ? StorePlace.masked(text) : text
+        }
+        return (key, value, source.origin(key))
     }
 
     /// Fails early: a script that waits for a port file would wait forever if the server could not write it.
@@ -146,50 +250,14 @@ extension ServerConfiguration {
         }
     }
 
-    private static func adminListener(_ checked: ConfigurationValues) throws -> AdminListener? {
-        let files = try tlsFiles(checked, .adminListenCertificate, .adminListenKey)
-        let clientCA = checked.optional(.adminListenClientCA)
-        if clientCA != nil, files == nil {
-            throw ConfigurationFailure(.adminListenCertificate, "required to check the certificates of clients")
-        }
-        guard let port = checked.optional(.adminListenPort).flatMap({ Int($0) }) else {
-            guard files == nil else {
-                throw ConfigurationFailure(.adminListenPort, "required for a listener with a certificate")
-            }
-            return nil
-        }
-        return AdminListener(
-            host: checked.text(.adminListenHost), port: port, portFile: checked.optional(.adminListenPortFile),
-            tls: files, clientCA: clientCA)
-    }
-
-    private static func tlsFiles(
-        _ checked: ConfigurationValues, _ certificateKey: ConfigurationKey, _ keyKey: ConfigurationKey
-    ) throws -> TLSFiles? {
-        switch (checked.optional(certificateKey), checked.optional(keyKey)) {
-        case (nil, nil): return nil
-        case (let certificate?, let key?): return TLSFiles(certificate: certificate, key: key)
-        case (nil, _): throw ConfigurationFailure(certificateKey, "required when \(keyKey.environmentName) is set")
-        case (_, nil): throw ConfigurationFailure(keyKey, "required when \(certificateKey.environmentName) is set")
-        }
-    }
-
-    private static func webhookPorts(_ checked: ConfigurationValues) throws -> [Int] {
-        try checked.list(.webhookPorts).map { text in
+    private static func webhookRules(_ checked: ConfigurationValues) throws -> WebhookRules {
+        let ports = try checked.list(.webhookPorts).map { text in
             guard let port = UInt16(text), port > 0 else {
                 throw ConfigurationFailure(.webhookPorts, "\(text) is not a port")
             }
             return Int(port)
         }
-    }
-
-    private static func trustedProxies(_ checked: ConfigurationValues) throws -> [IPAddress] {
-        try checked.list(.httpTrustedProxies).map { text in
-            guard let address = IPAddress(text) else {
-                throw ConfigurationFailure(.httpTrustedProxies, "\(text) is not an IP address")
-            }
-            return address
-        }
+        return WebhookRules(allowedHosts: checked.list(.webhookHosts), allowedPorts: ports)
     }
 
     private static func adminToken(_ checked: ConfigurationValues) throws -> String? {
@@ -256,46 +324,5 @@ extension ServerConfiguration {
 
     private static func quoted(_ value: String) -> String {
         "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
-    }
-}
-
-/// Where the store is.
-package enum StorePlace: Sendable, Hashable, CustomStringConvertible {
-    case sqlite(path: String)
-    /// A libpq URI.
-    case postgres(url: String)
-
-    /// - Throws: `ConfigurationFailure` when `url` names no database that Peal can use.
-    init(_ url: String) throws {
-        if ["postgres://", "postgresql://"].contains(where: url.hasPrefix) {
-            self = .postgres(url: url)
-        } else if url.hasPrefix("sqlite:"), url.count > "sqlite:".count {
-            self = .sqlite(path: String(url.dropFirst("sqlite:".count)))
-        } else {
-            throw ConfigurationFailure(.storeURL, "must be sqlite:PATH or postgres://…")
-        }
-    }
-
-    /// The path or the URL, without a password.
-    package var description: String {
-        switch self {
-        case .sqlite(let path): path
-        case .postgres(let url): Self.masked(url)
-        }
-    }
-
-    /// Replaces the password of a URL, before the host or as a parameter.
-    static func masked(_ url: String) -> String {
-        guard let scheme = url.range(of: "://") else { return url }
-        var rest = String(url[scheme.upperBound...])
-        let authorityEnd = rest.firstIndex { "/?".contains($0) } ?? rest.endIndex
-        if let at = rest[..<authorityEnd].lastIndex(of: "@"), let colon = rest[..<at].firstIndex(of: ":") {
-            rest.replaceSubrange(rest.index(after: colon)..<at, with: "********")
-        }
-        if let name = rest.range(of: "password=") {
-            let end = rest[name.upperBound...].firstIndex(of: "&") ?? rest.endIndex
-            rest.replaceSubrange(name.upperBound..<end, with: "********")
-        }
-        return url[..<scheme.upperBound] + rest
     }
 }

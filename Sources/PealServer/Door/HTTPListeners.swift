@@ -25,8 +25,46 @@ struct HTTPListeners {
         _ configuration: ServerConfiguration, services api: APIServices, console: Console, connections: Connections,
         group: any EventLoopGroup, logger: Logger
     ) throws {
-        let deadlines = configuration.httpDeadlines
-        func application(
+        let maker = Maker(
+            deadlines: configuration.http.deadlines, time: api.time, group: group, logger: logger)
+        let http = configuration.http
+        let main = try Self.server(.init(http.tls), http.deadlines, connections)
+        var renewals: [Renewal] = [{ try main.renew(.init($0.http.tls)) }]
+        var services = [
+            maker.service(
+                "server", Front(api: buildRouter(api).buildResponder(), console: console, services: api), main.builder,
+                host: http.host, port: http.port, portFile: http.portFile)
+        ]
+        if let port = configuration.metricsPort {
+            let metrics = try Self.server(.init(nil), http.deadlines, maker.few())
+            services.append(
+                maker.service(
+                    "metrics server", buildOperationsRouter(api).buildResponder(), metrics.builder, host: http.host,
+                    port: port, portFile: configuration.metricsPortFile))
+        }
+        if let admin = configuration.adminListener {
+            let server = try Self.server(.init(admin.tls, clientCA: admin.clientCA), http.deadlines, maker.few())
+            renewals.append { configuration in
+                guard let admin = configuration.adminListener else { return }
+                try server.renew(.init(admin.tls, clientCA: admin.clientCA))
+            }
+            services.append(
+                maker.service(
+                    "admin server", buildAdminRouter(api).buildResponder(), server.builder, host: admin.host,
+                    port: admin.port, portFile: admin.portFile))
+        }
+        self.services = services
+        self.renewals = renewals
+    }
+
+    /// What the listeners have in common.
+    private struct Maker {
+        let deadlines: HTTPDeadlines
+        let time: any TimeSource
+        let group: any EventLoopGroup
+        let logger: Logger
+
+        func service(
             _ name: String, _ responder: some HTTPResponder<APIContext>, _ server: HTTPServerBuilder, host: String,
             port: Int, portFile: String?
         ) -> any Service {
@@ -35,43 +73,16 @@ struct HTTPListeners {
                 Application(
                     responder: responder, server: server,
                     configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "peal"),
-                    onServerRunning: Self.announce("\(name) is listening", file: portFile, logger: logger),
+                    onServerRunning: announce("\(name) is listening", file: portFile, logger: logger),
                     eventLoopGroupProvider: .shared(group), logger: logger))
         }
+
+        /// The connections of a listener for operators.
         func few() -> Connections {
             Connections(
-                .init(total: Self.fewConnectionsMax, perAddress: nil, descriptors: Limits.descriptorsMax),
-                time: api.time, logger: logger)
+                .init(total: fewConnectionsMax, perAddress: nil, descriptors: Limits.descriptorsMax),
+                time: time, logger: logger)
         }
-        let main = try Self.server(.init(configuration.httpTLS), deadlines, connections)
-        var renewals: [Renewal] = [{ try main.renew(.init($0.httpTLS)) }]
-        var services = [
-            application(
-                "server", Front(api: buildRouter(api).buildResponder(), console: console, services: api), main.builder,
-                host: configuration.httpHost, port: configuration.httpPort, portFile: configuration.httpPortFile)
-        ]
-        if let port = configuration.metricsPort {
-            let metrics = try Self.server(.init(nil), deadlines, few())
-            services.append(
-                application(
-                    "metrics server", buildOperationsRouter(api).buildResponder(), metrics.builder,
-                    host: configuration.httpHost,
-                    port: port, portFile: configuration.metricsPortFile))
-        }
-        if let admin = configuration.adminListener {
-            let server = try Self.server(.init(admin.tls, clientCA: admin.clientCA), deadlines, few())
-            renewals.append { configuration in
-                guard let admin = configuration.adminListener else { return }
-                try server.renew(.init(admin.tls, clientCA: admin.clientCA))
-            }
-            services.append(
-                application(
-                    "admin server", buildAdminRouter(api).buildResponder(), server.builder, host: admin.host,
-                    port: admin.port,
-                    portFile: admin.portFile))
-        }
-        self.services = services
-        self.renewals = renewals
     }
 
     private static let fewConnectionsMax = 64

@@ -109,12 +109,25 @@ extension StoreSession {
     }
 
     func nextDeviceKey(app: AppKey) throws -> DeviceKey {
-        let key = try connection.number(
-            in: NumberSeries(name: "device \(app)", blockSize: 64) { count in
-                "UPDATE app SET device_seq = device_seq + \(count) WHERE app = \(app) RETURNING device_seq"
-            })
+        let series = NumberSeries(name: "device \(app)", blockSize: 64) { count in
+            "UPDATE app SET device_seq = device_seq + \(count) WHERE app = \(app) RETURNING device_seq"
+        }
+        let key = context.dialect.isShared ? try connection.number(in: series) : try nextKey(app, series)
         guard let key else { throw PealError.notFound("app") }
         return key
+    }
+
+    /// Takes keys in blocks, which grow with the number of registrations in the transaction. At its end, at most an
+    /// eighth of them is lost.
+    private func nextKey(_ app: AppKey, _ series: NumberSeries) throws -> DeviceKey? {
+        var (unused, taken) = memo.deviceKeys[app] ?? (0..<0, 0)
+        if unused.isEmpty {
+            let count = max(1, taken / 8)
+            guard let last: DeviceKey = try connection.value(series.raising(count)) else { return nil }
+            (unused, taken) = (last - count + 1..<last + 1, taken + count)
+        }
+        memo.deviceKeys[app] = (unused.dropFirst(), taken)
+        return unused.lowerBound
     }
 
     func lastDeviceKey(app: AppKey) throws -> DeviceKey {

@@ -7,7 +7,10 @@ extension StoreSession {
     func register(
         _ registration: DeviceRegistration, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result {
-        guard try isLiving(app) else { throw PealError.notFound("app") }
+        if !memo.living.contains(app) {
+            guard try isLiving(app) else { throw PealError.notFound("app") }
+            memo.living.insert(app)
+        }
         let result = try place(registration, app: app, now: now)
         try wakeMoments(app: app, userID: registration.userID, now: now)
         return result

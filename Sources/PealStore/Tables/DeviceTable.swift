@@ -39,9 +39,22 @@ enum DeviceTable {
     /// The devices that a registration may concern: those with its id, with its address, and with its address on
     /// another route.
     static func concerned(_ id: DeviceID, _ addressKey: [UInt8], _ otherKey: [UInt8]?, app: AppKey) -> SQL {
-        let other: SQL = otherKey.map { " UNION ALL \(find(addressKey: $0, app: app))" } ?? ""
-        return "\(find(id, app: app)) UNION ALL \(find(addressKey: addressKey, app: app))\(other)"
+        let values = [app.stored, id.stored, app.stored, addressKey.stored]
+        guard let otherKey else { return SQL(text: concernedText, values: values) }
+        return SQL(text: concernedElsewhereText, values: values + [app.stored, otherKey.stored])
     }
+
+    // Built once, because every registration runs one of them.
+    private static let concernedText = {
+        let (first, other) = (DeviceTable.find(DeviceID(high: 0, low: 0), app: 0), find(addressKey: [], app: 0))
+        let sql: SQL = "\(first) UNION ALL \(other)"
+        return sql.text
+    }()
+    private static let concernedElsewhereText = {
+        let (first, other) = (DeviceTable.find(DeviceID(high: 0, low: 0), app: 0), find(addressKey: [], app: 0))
+        let sql: SQL = "\(first) UNION ALL \(other) UNION ALL \(other)"
+        return sql.text
+    }()
 
     /// The key of the active device that has the address.
     static func holder(of address: Address, app: AppKey) -> SQL {
@@ -143,20 +156,38 @@ struct DeviceRow {
         since = now
     }
 
-    func insert(app: AppKey) -> SQL { "INSERT INTO device \(row: ["app": app, "seq": key], changing)" }
+    func insert(app: AppKey) -> SQL {
+        SQL(text: Self.insertText, values: [app.stored, key.stored] + Self.changing.map { $0.value(self) })
+    }
 
-    func update(app: AppKey) -> SQL { "UPDATE device SET \(set: changing) WHERE app = \(app) AND seq = \(key)" }
+    func update(app: AppKey) -> SQL {
+        SQL(text: Self.updateText, values: Self.changing.map { $0.value(self) } + [app.stored, key.stored])
+    }
 
     /// The columns of a device that can change.
-    private var changing: KeyValuePairs<String, any SQLStorable> {
-        [
-            "id": id, "route": route,
-            "state": retirement == nil ? DeviceTable.State.active : DeviceTable.State.retired,
-            "address": address.bytes, "address_key": addressKey, "address_rev": revision, "user_id": userID,
-            "locale": locale, "zone": zone, "interactive": isInteractive, "registered_at": registeredAt,
-            "since": since, "retired_at": retirement?.at, "retired_reason": retirement?.reason,
-        ]
-    }
+    private static let changing: [(name: String, value: @Sendable (DeviceRow) -> SQLValue)] = [
+        ("id", { $0.id.stored }), ("route", { $0.route.stored }),
+        ("state", { ($0.retirement == nil ? DeviceTable.State.active : DeviceTable.State.retired).stored }),
+        ("address", { $0.address.bytes.stored }), ("address_key", { $0.addressKey.stored }),
+        ("address_rev", { $0.revision.stored }), ("user_id", { $0.userID.stored }), ("locale", { $0.locale.stored }),
+        ("zone", { $0.zone.stored }), ("interactive", { $0.isInteractive.stored }),
+        ("registered_at", { $0.registeredAt.stored }), ("since", { $0.since.stored }),
+        ("retired_at", { ($0.retirement?.at).stored }), ("retired_reason", { ($0.retirement?.reason).stored }),
+    ]
+
+    // Built once, because every registration runs one of them.
+    private static let insertText = {
+        let names = ["app", "seq"] + changing.map(\.name)
+        let parameters = names.indices.map { "$\($0 + 1)" }
+        return "INSERT INTO device (\(names.joined(separator: ", "))) VALUES (\(parameters.joined(separator: ", ")))"
+    }()
+    private static let updateText = {
+        let count = changing.count
+        let assignments = changing.enumerated().map { "\($1.name) = $\($0 + 1)" }
+        return """
+            UPDATE device SET \(assignments.joined(separator: ", ")) WHERE app = $\(count + 1) AND seq = $\(count + 2)
+            """
+    }()
 }
 
 extension StoreSession {

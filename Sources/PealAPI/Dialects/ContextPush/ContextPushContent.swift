@@ -15,7 +15,7 @@ struct ContextPushContent: Sendable {
     var imageURL: String?
 
     /// The core's content. `ctx_image_url` and `ctx_idempotency_key`, which the notification service extension of
-    /// existing apps reads, are added beside the caller's own data.
+    /// existing apps reads, are added to the caller's own data.
     /// - Returns: the content, and warnings about removed members.
     func content(
         key: String, platform: Platform

@@ -3,7 +3,7 @@ internal import PealShapes
 
 /// The shapes of ContextPush's requests, with the limits that the configuration sets.
 struct ContextPushShapes: Sendable {
-    /// Clients fill in templates, which leave line ends after values.
+    /// Clients fill in templates that leave line ends after values.
     static let policy = Policy(isTolerant: true, trimsLineEnds: true)
 
     let schedule: ObjectShape<ContextPushSchedule>
@@ -71,7 +71,7 @@ extension ContextPushShapes {
         }.described("In the future, at most \(secondsMax / 3600) hours from now.")
     }
 
-    /// Ignored beside an instant. A rule therefore reports an error in it.
+    /// Ignored if there is an instant. A rule therefore reports an error in it.
     private static func hours(max: Int64) -> Shape<Result<Double, PealError>> {
         let hours = Shape<Double>.decimal(above0UpTo: max)
         return hours.deferred().described(by: hours.describe).described("Ignored if `target_delivery_time` is given.")

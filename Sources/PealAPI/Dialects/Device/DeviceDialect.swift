@@ -1,7 +1,7 @@
 internal import PealCore
 internal import PealShapes
 
-/// The API of apps on devices and of web pages: each registers itself and acts for itself alone.
+/// The API for apps on devices and for web pages: each registers itself and acts only for itself.
 struct DeviceDialect: Dialect {
     let name: DialectName = .device
     let paths = [DeviceRoutes.base, SDKFiles.base]
@@ -30,7 +30,7 @@ extension KeyKind {
 }
 
 extension Access {
-    /// The key that is part of the app.
+    /// The key that is embedded in the app.
     static let deviceKey = Access(
         Authentication(
             .device, .bearer, needs: "a valid device key is required: Authorization: Bearer peald_…",
@@ -44,7 +44,7 @@ extension Access {
             text: "The token that the registration of the device returned."), .anyKey)
 }
 
-/// What an app may choose for its devices.
+/// The settings of an app for its devices.
 enum DeviceSettings {
     /// Whether a device must prove its user.
     static let verifyUserID = Setting("device", "verify_user_id", default: true)

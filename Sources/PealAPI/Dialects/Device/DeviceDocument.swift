@@ -18,7 +18,7 @@ enum DeviceDocument {
     private static let base = DeviceRoutes.base
     private static let strict = Describing(policy: .strict, now: Timestamp(milliseconds: 0))
 
-    /// An event and what it refers to. No request refers to it, because an invalid one is refused alone.
+    /// An event and what it refers to. No request refers to it, because an invalid event is refused individually.
     private static let eventSchemas = DeviceShapes.event.schema(strict).components.sorted { $0.key < $1.key }.map {
         (name: $0.key, schema: $0.value)
     }

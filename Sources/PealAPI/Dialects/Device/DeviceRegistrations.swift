@@ -103,18 +103,18 @@ struct DeviceRegistrations: Sendable {
     }
 }
 
-/// Whether a device may have the user that it names. The key in an app proves nothing about a person; a statement that
-/// the app's backend signed does.
+/// Decides whether a device may have the user that it names. The key in an app proves nothing about a person; a
+/// statement signed by the app's backend does.
 struct UserProof: Sendable {
     /// The user that the device names; nil if it names none.
     let user: String?
     let text: String?
-    /// Whether the app asks for proofs.
+    /// Whether the app requires proofs.
     let isNeeded: Bool
     /// Hexadecimal text.
     let secret: String?
 
-    /// - Parameter present: the user that the device has already, if its token is valid.
+    /// - Parameter present: the user that the device already has, if its token is valid.
     /// - Throws: `missing_field`, `forbidden`.
     func check(present: String?, now: Timestamp) throws(PealError) {
         guard let user, isNeeded, present.map(ExactText.init) != ExactText(user) else { return }

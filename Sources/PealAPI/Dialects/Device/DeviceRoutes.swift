@@ -82,7 +82,7 @@ struct DeviceRoutes: Sendable {
     }
 
     /// Divides events into those that can be stored and those that cannot.
-    /// - Parameter message: that all of them are about; nil if each names its own.
+    /// - Parameter message: the message that all of them are about; nil if each names its own.
     private static func sort(
         _ given: [Result<DeviceEvent, PealError>], _ elements: [JSON], of message: MessageID?
     ) -> (events: [DeviceEvent], refused: [RefusedEvent]) {
@@ -173,7 +173,7 @@ extension DeviceRoutes {
     }
 }
 
-/// A device that calls for itself.
+/// A device as the caller.
 struct DeviceCaller: Sendable {
     let installation: Installation
     let id: DeviceID

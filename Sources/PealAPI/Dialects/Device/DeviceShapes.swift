@@ -68,7 +68,7 @@ enum DeviceShapes {
         Entry("cursor", cursor) { $0.sync.cursor = $1 }
     }
 
-    /// What a device has already.
+    /// What a device already has.
     struct Holdings: Sendable {
         var models: [String: Int64] = [:]
         var messages: [MessageID: Int64] = [:]
@@ -127,11 +127,11 @@ enum DeviceShapes {
         }, describe: { _ in Schema.number.with("minimum", 0).with("maximum", 1) })
 }
 
-/// Events. One that cannot be read is refused alone.
+/// Events. An unreadable one is refused individually.
 extension DeviceShapes {
     static let events = Shape<[Result<DeviceEvent, PealError>]>.list(anyEvent, min: 1, max: Limits.deviceEventsMax)
 
-    /// An error holds the event's id before the message.
+    /// An error has the event's id before the message.
     private static let anyEvent = event.shape.checked { draft, reading throws(PealError) in
         try draft.event(reading)
     }.deferred()

@@ -113,7 +113,8 @@ enum DevtodevAndroid {
     }
 }
 
-/// `data`, the author's own members. Names that begin with `_` are the SDKs' and `aps` is Apple's: they are left out.
+/// `data`, the author's own members. Names that begin with `_` belong to the SDKs and `aps` to Apple; they are left
+/// out.
 enum DevtodevData {
     static func members(_ data: Located<JSON.Members>?, notes: inout [String]) -> JSON.Members {
         data.map { own($0.value, $0.path, &notes) } ?? .init()

@@ -32,7 +32,7 @@ enum DevtodevWindowsShapes {
     ) {
         Entry("options", DevtodevOptionsShapes.windows.shape) { if let options = $1 { $0 = options } }
         Entry("toast", Shape.anything.described { _ in documentOrObject }) { _, _ in }
-        // Not checked beside a toast, so the schema states no form.
+        // Not checked next to a toast, so the schema states no form.
         Entry("tile", Shape.anything.described("XML, or an object like that of `toast`.")) { _, _ in }
         for name in ["badge", "raw"] { Entry(name, .anything) { _, _ in } }
     }.shape

@@ -46,7 +46,7 @@ struct NativeAudit: Sendable {
             return time
         }
         var app = app
-        // A deleted app has no path of its own any more.
+        // A deleted app no longer has a path.
         if app == nil, let text = call.query.given("app") {
             guard let id = AppID(text) else { throw .invalid("app", "app must be a UUID") }
             app = id

@@ -41,7 +41,7 @@ struct NativeCampaigns: Sendable {
         return Answer(.ok, .object(members))
     }
 
-    /// Takes a model back.
+    /// Rolls a model back.
     private func rollBackModel(_ call: Call) async throws -> Answer {
         let wanted = try call.body(NativeModel.rollback.shape, .native)
         return Answer(
@@ -86,7 +86,7 @@ extension NativeDocument {
     ]
 }
 
-/// The experiment of a campaign by its matured messages, by intention to treat.
+/// The experiment of a campaign: its matured messages, by intention to treat.
 enum NativeExperiment {
     static func json(_ report: ExperimentReport) -> JSON {
         let facts = report.facts
@@ -202,7 +202,7 @@ enum NativeExperiment {
         ]))
 }
 
-/// What is known of a campaign's moment model.
+/// What is known about a campaign's moment model.
 struct NativeModel: Sendable {
     private let learning: CampaignLearning
     private let release: ModelRelease?

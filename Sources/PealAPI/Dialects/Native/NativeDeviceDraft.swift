@@ -47,7 +47,7 @@ enum NativeDeviceShapes {
         Entry("vendor_os", .text()) { $0.detail.vendorOS = $1 }
     }
 
-    /// What devices may say of themselves too.
+    /// Members that devices may also set themselves.
     /// - Parameter name: of the component of identifiers, which is as strict as the dialect.
     static func shared(identifiers name: String) -> ObjectShape<NativeDeviceDraft.Facts> {
         ObjectShape("NativeSharedFacts", NativeDeviceDraft.Facts()) {

@@ -24,7 +24,7 @@ extension DialectName {
 }
 
 extension Policy {
-    /// Types are strict, and what no shape declares is refused.
+    /// Types are strict, and undeclared members are refused.
     static let native = Policy(refusesUnknown: true)
 }
 

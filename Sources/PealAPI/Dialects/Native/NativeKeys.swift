@@ -46,7 +46,7 @@ struct NativeKeys: Sendable {
         return answer
     }
 
-    /// The given value that somebody could guess: only the admin may bring one, for clients that cannot change.
+    /// The given value that is easy to guess: only an admin may supply one, for clients that cannot change.
     private static func weakValue(_ draft: KeyDraft) -> String? {
         let kind = Dialects.key(draft.rules.dialect)
         let given = [(kind?.secret, draft.secret), (kind?.sharedSecret, draft.sharedSecret)]
@@ -130,7 +130,7 @@ enum NativeKeyShapes {
     private static let apps = Shape.list(Shape<AppID>.id(), max: Limits.keyAppsMax).described(
         "Further apps that the key may be used for; requests name the app. Only the admin may grant other apps.")
 
-    /// A name for people.
+    /// A display name.
     static let name = Shape.text()
 
     private static let scopes = Shape.list(

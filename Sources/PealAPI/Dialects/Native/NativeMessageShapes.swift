@@ -106,7 +106,7 @@ extension NativeMessageShapes {
         }
     }
 
-    /// A start, and what a clock shows then by the offset in which it is written.
+    /// A start, and the local time at that instant, by the offset in which it is written.
     private static let start = Shape<(instant: Timestamp, reading: Timestamp)>(
         read: { json, reading throws(PealError) in
             let start = try Shape<Timestamp>.time.read(json, &reading)

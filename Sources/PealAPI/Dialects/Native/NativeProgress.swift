@@ -21,7 +21,7 @@ struct NativeProgress: Sendable {
 
 extension APIServices {
     /// The stream of a message's progress. The caller has been admitted.
-    /// - Throws: `not_found`; `rate_limited` when too many streams are open; `unavailable` when the server stops.
+    /// - Throws: `not_found`; `rate_limited` when too many streams are open; `unavailable` when the server is stopping.
     func progressAnswer(app: AppKey, id: MessageID) async throws -> Answer {
         guard try await store.read({ try $0.message(app: app, id: id) }) != nil else {
             throw PealError.notFound("message")
@@ -37,7 +37,7 @@ extension APIServices {
     }
 }
 
-/// Bounds the streams of progress: each reads the store twice a second.
+/// Limits the progress streams: each reads the store twice a second.
 final class ProgressStreams: Sendable {
     private struct State {
         var all = 0
@@ -59,7 +59,7 @@ final class ProgressStreams: Sendable {
 
     var isClosed: Bool { state.withLock(\.isClosed) }
 
-    /// - Throws: `rate_limited` when too many are open; `unavailable` when the server stops.
+    /// - Throws: `rate_limited` when too many are open; `unavailable` when the server is stopping.
     func take(app: AppKey) throws(PealError) -> Seat {
         guard !isClosed else { throw PealError(.unavailable, "the server is stopping", retryAfterSeconds: 5) }
         let hasRoom = state.withLock { state in
@@ -82,7 +82,7 @@ final class ProgressStreams: Sendable {
         }
     }
 
-    /// Ends all streams, and refuses others: the server stops.
+    /// Ends all streams and refuses new ones, because the server is stopping.
     func close() { state.withLock { $0.isClosed = true } }
 
     /// Waits, but no longer than until the streams close.
@@ -103,7 +103,7 @@ private struct ProgressStream {
     let app: AppKey
     let id: MessageID
 
-    /// Returns when the message has ended or the server stops, and throws when the client has left.
+    /// Returns when the message has ended or the server stops; throws when the client has disconnected.
     func run(_ write: (String) async throws -> Void) async throws {
         let begun = time.uptime
         var (last, lastAt, wroteAt): (MessageReport?, Duration, Duration) = (nil, begun, begun)
@@ -115,7 +115,7 @@ private struct ProgressStream {
                 try await write(Self.event("progress", Self.json(report, rate: rate, at: time.now)))
                 (last, lastAt, wroteAt) = (report, readAt, readAt)
             } else if readAt - wroteAt >= .seconds(Limits.progressPingSeconds) {
-                // A client that has left is noticed by this.
+                // This detects a client that has disconnected.
                 try await write(": \n\n")
                 wroteAt = readAt
             }
@@ -123,7 +123,7 @@ private struct ProgressStream {
                 let whole = try await store.read { [app, id] in try MessageVerbs.report(id, app: app, in: $0) }
                 return try await write(Self.event("end", whole.nativeJSON))
             }
-            // A message that is slow to count is read less often.
+            // A message whose counts are slow to read is read less often.
             let pause = max(.milliseconds(Limits.progressMilliseconds), (time.uptime - readAt) * 10)
             try await streams.pause(for: pause, time)
         }
@@ -135,7 +135,7 @@ private struct ProgressStream {
             do {
                 return try await store.read(.heavy) { [app, id] in try $0.report(app: app, id: id) }
             } catch let error as PealError where error.code == .rateLimited || error.code == .unavailable {
-                // The store has more to do than to count.
+                // The store is too busy to count.
                 try await streams.pause(for: .milliseconds(Limits.progressMilliseconds), time)
                 if streams.isClosed { return nil }
             }

@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// What the author asked for, as messages show it under `request`: as it was given, or for a message of another dialect
-/// its translation into the native API's words.
+/// The original request, as messages show it under `request`: unchanged, or for a message of another dialect translated
+/// into the native API's members.
 enum NativeRequest {
     static func json(_ draft: MessageDraft) -> JSON { given(draft) ?? translated(draft) }
 
@@ -12,7 +12,7 @@ enum NativeRequest {
         draft.source = JSON.object(members).bytes
     }
 
-    /// Messages of earlier versions did not keep it.
+    /// Messages of earlier versions have none.
     private static func given(_ draft: MessageDraft) -> JSON? {
         guard draft.dialect == .native, let source = draft.source else { return nil }
         return try? JSONParser.parse(source)

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// `GET …/routes`: whether the app's push networks can be used, and what waits for them.
+/// `GET …/routes`: whether the app's push networks can be used, and what is waiting for them.
 struct NativeRouteStates: Sendable {
     private let services: APIServices
 

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// Drafts and templates: messages that are kept under a name, complete or not.
+/// Drafts and templates: messages saved under a name, complete or not.
 struct NativeSavedMessages: Sendable {
     private let services: APIServices
 
@@ -24,7 +24,7 @@ struct NativeSavedMessages: Sendable {
         }
     }
 
-    /// A request as given, and what was read of it.
+    /// A request as given, and the values read from it.
     fileprivate struct Saved: Sendable {
         var json = JSON.null
         var given = NativeMessageDraft()
@@ -34,7 +34,8 @@ struct NativeSavedMessages: Sendable {
         Entry(required: "request", request) { $0 = $1 }
     }
 
-    /// What is given is checked; what the message needs and depends on other things is checked when it is sent.
+    /// Checks the given members; missing members, and what depends on other objects, are checked when the message is
+    /// sent.
     private static let request = Shape<Saved>(
         read: { json, reading throws(PealError) in
             var given = NativeMessageDraft()

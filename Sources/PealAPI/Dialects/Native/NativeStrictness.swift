@@ -2,8 +2,8 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// Refuses what an operation does not know: query parameters that its document does not name, and a body where it
-/// takes none. Members of bodies are up to the shapes.
+/// Refuses what an operation does not document: unknown query parameters, and a body if it takes none. The shapes check
+/// the members of bodies.
 struct NativeStrictness: Sendable {
     private struct Name: Hashable {
         let method: String
@@ -17,7 +17,7 @@ struct NativeStrictness: Sendable {
         self.operations = Dictionary(named) { first, _ in first }
     }
 
-    /// The endpoint with these checks before its handler. One without a document stays as it is.
+    /// The endpoint with these checks before its handler. An endpoint without a document is returned unchanged.
     func strict(_ endpoint: Endpoint) -> Endpoint {
         guard let operation = operations[Name(method: endpoint.method.rawValue, path: endpoint.path)] else {
             return endpoint

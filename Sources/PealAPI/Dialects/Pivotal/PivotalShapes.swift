@@ -158,7 +158,7 @@ extension PivotalPushShapes {
     }.described { Shape.words("", words).describe($0) }
 
     private static let fewTopics = Rule<PivotalTarget> { target, _, reading throws(PealError) in
-        // By bytes: Swift's equality takes different spellings of one character for the same.
+        // By bytes: Swift's `==` treats different spellings of one character as equal.
         let names = Set(target.topics.map { Array($0.utf8) })
         guard names.count > Limits.audienceTopicsMax else { return }
         throw .invalid(

@@ -169,7 +169,7 @@ extension RichieShapes {
         }
     }
 
-    /// Schemas of objects that have a body: beside the alert, as the alert, or in it.
+    /// Schemas of objects that have a body: next to the alert, as the alert, or in it.
     private static let bodies = [
         holding("body", nonEmptyScalar), holding("alert", nonEmptyScalar),
         holding("alert", holding("body", nonEmptyScalar)),

@@ -50,7 +50,7 @@ struct RichiePayloads: Sendable {
     var ios: Located<RichieApplePayload>?
 }
 
-/// The iOS payload, whose keys may also be beside `aps`.
+/// The iOS payload, whose keys may also be next to `aps`.
 struct RichieApplePayload: Sendable {
     var object = RichieObject()
     var aps: RichieObject?

@@ -1,0 +1,42 @@
+internal import Foundation
+
+/// Where the store is.
+package enum StorePlace: Sendable, Hashable, CustomStringConvertible {
+    case sqlite(path: String)
+    /// A libpq URI.
+    case postgres(url: String)
+
+    /// - Throws: `ConfigurationFailure` when `url` names no database that Peal can use.
+    init(_ url: String) throws {
+        if ["postgres://", "postgresql://"].contains(where: url.hasPrefix) {
+            self = .postgres(url: url)
+        } else if url.hasPrefix("sqlite:"), url.count > "sqlite:".count {
+            self = .sqlite(path: String(url.dropFirst("sqlite:".count)))
+        } else {
+            throw ConfigurationFailure(.storeURL, "must be sqlite:PATH or postgres://…")
+        }
+    }
+
+    /// The path or the URL, without a password.
+    package var description: String {
+        switch self {
+        case .sqlite(let path): path
+        case .postgres(let url): Self.masked(url)
+        }
+    }
+
+    /// Replaces the password of a URL, before the host or as a parameter.
+    static func masked(_ url: String) -> String {
+        guard let scheme = url.range(of: "://") else { return url }
+        var rest = String(url[scheme.upperBound...])
+        let authorityEnd = rest.firstIndex { "/?".contains($0) } ?? rest.endIndex
+        if let at = rest[..<authorityEnd].lastIndex(of: "@"), let colon = rest[..<at].firstIndex(of: ":") {
+            rest.replaceSubrange(rest.index(after: colon)..<at, with: "********")
+        }
+        if let name = rest.range(of: "password=") {
+            let end = rest[name.upperBound...].firstIndex(of: "&") ?? rest.endIndex
+            rest.replaceSubrange(name.upperBound..<end, with: "********")
+        }
+        return url[..<scheme.upperBound] + rest
+    }
+}
