@@ -136,7 +136,7 @@ def main():
     parser.add_argument("--users", type=int, default=100_000)
     parser.add_argument("--days", type=int, default=14)
     parser.add_argument("--reads", type=int, default=5)
-    parser.add_argument("--limit-ms", type=float, default=50)
+    parser.add_argument("--limit-ms", type=float, default=1000)
     parser.add_argument("--binaries", default=str(ROOT / ".build" / "release"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

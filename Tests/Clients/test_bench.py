@@ -23,6 +23,14 @@ def test_measures_every_row(row, tmp_path):
     assert any(value > 0 for name, value in figures.items() if name.endswith(("cpu_us", "cpu_microseconds"))), figures
 
 
+def test_measures_an_experiment():
+    command = [sys.executable, str(ROOT / "Benchmarks" / "experiment.py"), "--users", "200", "--days", "3", "--reads", "2",
+               "--limit-ms", "30000", "--binaries", str(pathlib.Path(PROGRAM).parent)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert json.loads(result.stdout.strip().splitlines()[-1])["first_s"] > 0
+
+
 def test_reports_what_exceeds_a_threshold():
     figures = {"sender": {"ratio": 0.6}, "intake": {"push_ratio": 0.1}, "apns": None}
     limits = {"sender": {"ratio": {"max": 0.5}}, "intake": {"push_ratio": {"min": 0.2}}, "apns": {"ratio": {"max": 1}}}
