@@ -174,7 +174,8 @@ let package = Package(
             name: "PealLab",
             dependencies: [
                 "PealCore", "PealProviders", "PealSQLite", "PealStore", "PealTesting", "PealWorlds", argumentParser,
-                asyncHTTPClient, hummingbird, logging, nioCore, nioHPACK, nioHTTP1, nioPosix, pealMoments, pealMomentTraining,
+                asyncHTTPClient, hummingbird, logging, nioCore, nioHPACK, nioHTTP1, nioPosix, pealMoments,
+                pealMomentTraining,
             ],
             swiftSettings: settings),
         .target(
@@ -247,7 +248,8 @@ let package = Package(
             name: "PealSimulatorTests",
             dependencies: ["PealSimulator", crypto, cryptoExtras, nioCore, nioPosix, nioSSL],
             swiftSettings: settings),
-        .testTarget(name: "PealLabTests", dependencies: ["PealLab", "PealTesting", "PealWorlds"], swiftSettings: settings),
+        .testTarget(
+            name: "PealLabTests", dependencies: ["PealLab", "PealTesting", "PealWorlds"], swiftSettings: settings),
         .testTarget(
             name: "PealServerTests",
             dependencies: [

@@ -142,8 +142,8 @@ package final class CheckedTransport: WebhookTransport {
         }
     }
 
-    /// A closed port must look like an open one that is silent, closes, or speaks something else. Only a peer that proved
-    /// to be an HTTPS server gets another reason.
+    /// A closed port must look like an open one that is silent, closes, or speaks something else. Only a peer that
+    /// proved to be an HTTPS server gets another reason.
     private static func failure(_ error: any Error, wasConnected: Bool) -> WebhookFailure {
         if isUntrusted(error) { return .tlsFailed }
         guard wasConnected else { return .noConnection }

@@ -186,8 +186,8 @@ public actor Peal {
         return (try? parts.state.read()[id]?.stage.wasShown) != true || configuration.hasExtension
     }
 
-    /// Takes an alert push where the app itself presents it, as a notification service extension does elsewhere: decides
-    /// whether it may alert, and reports its receipt.
+    /// Takes an alert push where the app itself presents it, as a notification service extension does elsewhere:
+    /// decides whether it may alert, and reports its receipt.
     /// - Returns: false for a message that has already alerted the person. What cannot be decided is shown.
     public func receiveAlert(_ push: Push) async -> Bool {
         guard let id = push.message else { return true }

@@ -1,6 +1,7 @@
 internal import PealCore
 
-/// The server: version, subsystems, servers on its database, store, configuration; and signing out everywhere. For the admin.
+/// The server: version, subsystems, servers on its database, store, configuration; and signing out everywhere. For the
+/// admin.
 enum OperationsPage {
     static let routes: [ConsoleRoute] = [ConsoleRoute(.get, "operations", .admin, show)]
 

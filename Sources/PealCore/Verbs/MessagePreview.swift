@@ -31,8 +31,8 @@ package struct MessagePreview: Sendable {
         package var isPossible: Bool { if case .success = result { true } else { false } }
     }
 
-    /// Requests for all platforms of the audience that have a provider here, in all locales of the content, and for both
-    /// arms of an experiment.
+    /// Requests for all platforms of the audience that have a provider here, in all locales of the content, and for
+    /// both arms of an experiment.
     /// - Parameter records: the app's credentials.
     package func requests(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) -> [Request] {
         let reach = Reach(draft, records, namesPlatforms: dialectsNamingPlatforms.contains(draft.dialect))
@@ -79,8 +79,8 @@ package struct MessagePreview: Sendable {
         return window.terms(window.method.arm ?? arm ?? .traditional, now: draft.createdAt).fallbackAt
     }
 
-    /// The draft with the end that it has if users of `arm` get it: a message whose users are all in the traditional arm
-    /// ends with its window. Whether several users are is unknown before they are assigned.
+    /// The draft with the end that it has if users of `arm` get it: a message whose users are all in the traditional
+    /// arm ends with its window. Whether several users are is unknown before they are assigned.
     private static func planned(_ draft: MessageDraft, _ arm: Arm?, _ app: App) -> MessageDraft {
         guard arm == .traditional, let window = draft.window, draft.options.life == nil,
             draft.audience.users.count == 1 || app.settings[.experimentShare] == 0

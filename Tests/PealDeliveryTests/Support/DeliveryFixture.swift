@@ -161,8 +161,8 @@ struct DeliveryFixture: Sendable {
     /// Moves the clock in steps until `condition` holds. Unless `isWorkUnderWay` is set, the clock does not move while
     /// slices are worked on, because on a busy machine their leases would expire before their workers run. It never
     /// moves while a write waits for the disk. From time to time it moves a little nevertheless: with PostgreSQL, a
-    /// ready slice whose row was locked is searched for again only after some time. Where something is due, the services
-    /// get time to notice it: on a busy machine, hours would pass before their reads return.
+    /// ready slice whose row was locked is searched for again only after some time. Where something is due, the
+    /// services get time to notice it: on a busy machine, hours would pass before their reads return.
     func drive(
         by step: Duration = .milliseconds(250), isWorkUnderWay: Bool = false, until condition: () async throws -> Bool
     ) async throws {
