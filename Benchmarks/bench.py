@@ -28,13 +28,14 @@ ROWS = {
     "webpush": ("webpush.py", [], ["--devices", "200", "--rounds", "1"]),
     "windows": ("windows.py", ["--messages", "3"], ["--messages", "1", "--users", "100", "--rounds", "1"]),
     "intake": ("intake.py", [], ["--count", "200", "--rounds", "1"]),
+    "stores": ("stores.py", [], ["--devices", "2000", "--rounds", "1"]),
 }
 # Only on request: they take minutes.
 LONG = {"million": ("fanout.py", ["--devices", "1000000"], None),
         "growth": ("fanout.py", ["--devices", "3000000", "--rounds", "1"], None)}
 # Limits of single benchmarks that do not count here: the thresholds do.
 OPEN = {"fanout.py": ["--ratio-max", "1000", "--memory-max-mb", "100000"], "windows.py": ["--ratio-max", "100000"],
-        "sender.py": ["--ratio-max", "1000"]}
+        "sender.py": ["--ratio-max", "1000"], "stores.py": ["--ratio-max", "1000"]}
 
 
 def measure(name, options):

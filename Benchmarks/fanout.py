@@ -131,11 +131,15 @@ class Setup:
         self.sim = json.loads(wait_for(directory / "simulator.json", self.simulator))
         environment = dict(
             os.environ, PEAL_HTTP_PORT="0", PEAL_HTTP_PORT_FILE=str(folder / "port"), PEAL_ADMIN_TOKEN=ADMIN,
-            PEAL_STORE_URL=f"sqlite:{folder}/peal.db", PEAL_PROVIDERS_CA_FILE=self.sim["ca_file"],
-            PEAL_LOG_LEVEL="warning", **self.network.environment(self.sim, options))
+            PEAL_PROVIDERS_CA_FILE=self.sim["ca_file"], PEAL_LOG_LEVEL="warning", **self.store(),
+            **self.network.environment(self.sim, options))
         self.peal = subprocess.Popen(pinned(1, [str(binaries / "peal"), "serve"]), env=environment)
         port = int(wait_for(folder / "port", self.peal))
         self.base = f"http://127.0.0.1:{port}/peal/v1"
+
+    def store(self):
+        """The configuration of the server's store."""
+        return {"PEAL_STORE_URL": f"sqlite:{self.folder}/peal.db"}
 
     def stop(self):
         for process in (self.peal, self.simulator):

@@ -1,3 +1,4 @@
+internal import Dispatch
 package import PealCore
 internal import Synchronization
 
@@ -9,6 +10,9 @@ package final class ExperimentReports: Sendable {
     /// Reports that took less are not kept.
     private static let shortTime = Duration.milliseconds(500)
     private static let keptMax = 64
+    /// A large experiment takes seconds, and requests need the threads of Swift's pool, of which there are only as many
+    /// as processors.
+    private static let queue = DispatchQueue(label: "peal.experiments")
 
     private struct Name: Hashable {
         let app: AppKey
@@ -64,7 +68,11 @@ package final class ExperimentReports: Sendable {
         let facts = try await store.read(.heavy) {
             try $0.experiment(app: name.app, campaign: name.campaign, now: now)
         }
-        let report = facts.map { ExperimentReport($0, share: name.share) }
+        let report = await withCheckedContinuation { continuation in
+            Self.queue.async {
+                continuation.resume(returning: facts.map { ExperimentReport($0, share: name.share) })
+            }
+        }
         let end = time.uptime
         keep(Kept(report: report, madeAt: end, cost: end - begun), name)
         return report

@@ -1,3 +1,4 @@
+internal import Dispatch
 package import Logging
 package import PealCore
 
@@ -7,6 +8,9 @@ package struct LearningService: Sendable {
     private static let pollInterval: Duration = .seconds(5)
     /// Before asking again for a turn that another server has.
     private static let deferral: Duration = .seconds(300)
+    /// Training takes long, and requests need the threads of Swift's pool, of which there are only as many as
+    /// processors.
+    private static let queue = DispatchQueue(label: "peal.learning")
 
     private let store: any Store
     private let time: any TimeSource
@@ -49,7 +53,9 @@ package struct LearningService: Sendable {
         let now = time.now
         try await countDisplays(app, now: now)
         guard let material = try await material(app, now: now) else { return [] }
-        let lessons = try AppLearner(material).lessons()
+        let lessons = try await withCheckedThrowingContinuation { continuation in
+            Self.queue.async { continuation.resume(with: Result { try AppLearner(material).lessons() }) }
+        }
         var released: [ModelRelease] = []
         for lesson in lessons { if let release = try await take(lesson, app, now: now) { released.append(release) } }
         for release in released {

@@ -108,6 +108,18 @@ def seconds_open(connection, patience):
     return time.monotonic() - start
 
 
+def seconds_written(connection, patience):
+    """For how long the server takes bytes after it has ended its half of a connection; infinite beyond `patience`."""
+    start = time.monotonic()
+    read_all(connection)
+    with contextlib.suppress(OSError):
+        while time.monotonic() - start < patience:
+            connection.send(b" ")
+            time.sleep(0.2)
+        return float("inf")
+    return time.monotonic() - start
+
+
 def dribble(connection, seconds):
     """Sends a byte every half second."""
     end = time.monotonic() + seconds
@@ -229,10 +241,10 @@ def slow_clients(target, deadlines, report):
     kind = "TLS" if target.tls else "plain"
     margin = 4
 
-    def judge(name, limit, start):
+    def judge(name, limit, start, measure=seconds_open):
         connection = start()
         with contextlib.closing(connection):
-            took = seconds_open(connection, limit + margin)
+            took = measure(connection, limit + margin)
         return name, limit, took
 
     def sending(*pieces, protocols=("http/1.1",)):
@@ -246,6 +258,8 @@ def slow_clients(target, deadlines, report):
 
     post = f"POST /peal/v1/apps HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {target.peal.admin_token}\r\n".encode()
     post += b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+    refused = b"POST /peal/v1/apps HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nConnection: close\r\n"
+    refused += b"Content-Type: application/json\r\nContent-Length: 4000000\r\n\r\n"
     whole = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 
     def dribbling():
@@ -260,6 +274,7 @@ def slow_clients(target, deadlines, report):
         ("says nothing", deadlines["head"], sending()),
         ("sends half a head", deadlines["head"], sending(b"GET /healthz HTTP/1.1\r\nHo")),
         ("stops within a body", deadlines["grace"] + 1, sending(post, b"{")),
+        ("sends a refused body on", deadlines["grace"] + 1, sending(refused, b" " * 300_000), seconds_written),
         ("stays after an answer", deadlines["idle"], sending(whole)),
         ("sends half a second head", deadlines["idle"], sending(whole, b"GET /he")),
     ]

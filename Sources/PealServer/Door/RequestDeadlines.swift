@@ -23,7 +23,7 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
 
     private static let checkInterval = TimeAmount.seconds(1)
     /// How much of a body is read after its request was refused, so that the client reads the answer.
-    private static let uselessBytesMax = 1024 * 1024
+    private static let uselessBytesMax = 8 * 1024 * 1024
 
     private let deadlines: HTTPDeadlines
     private var connection: ConnectionDeadlines?
@@ -73,8 +73,9 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
             }
         case .body(let buffer):
             incoming?.bytes += buffer.readableBytes
-            if let incoming, incoming.isUseless, incoming.bytes > Self.uselessBytesMax {
-                return context.close(promise: nil)
+            if let incoming, incoming.isUseless {
+                if incoming.bytes > Self.uselessBytesMax { context.close(promise: nil) }
+                return
             }
         case .end: incoming = nil
         }
@@ -89,6 +90,13 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
             scheduleCheck(context)
         }
         context.fireChannelReadComplete()
+        readUseless(context)
+    }
+
+    /// Nothing behind this handler asks for the rest of a body whose answer was the connection's last, and a client
+    /// that is not read from may never read that answer.
+    private func readUseless(_ context: ChannelHandlerContext) {
+        if incoming?.isUseless == true, readSince == nil { read(context: context) }
     }
 
     func read(context: ChannelHandlerContext) {
@@ -106,9 +114,11 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
                 incoming?.isUseless = true
                 incoming?.bytes = 0
                 incoming?.waited = .zero
+                if bodyCheck == nil { scheduleCheck(context) }
             }
         }
         context.write(data, promise: promise)
+        readUseless(context)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
