@@ -157,7 +157,8 @@ let package = Package(
         .target(
             name: "PealPhones",
             dependencies: [
-                "PealWorlds", argumentParser, asyncHTTPClient, crypto, nioCore, nioHTTP1, pealDevice, pealMoments,
+                "PealWorlds", argumentParser, asyncHTTPClient, crypto, nioCore, nioHTTP1, nioPosix, pealDevice,
+                pealMoments,
                 pealMomentTraining, pealSDK,
             ],
             swiftSettings: settings),

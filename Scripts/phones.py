@@ -45,6 +45,8 @@ class Reaper(threading.Thread):
                 self.failure = problem
                 return
             self.done += 1
+        # The server is terminated when the thread that started it ends (prctl(2), PR_SET_PDEATHSIG).
+        self.stopped.wait()
 
 
 def main():

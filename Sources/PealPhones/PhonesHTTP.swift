@@ -2,20 +2,33 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import PealDevice
+import Synchronization
 
 /// Requests of phones, of the message's author and to the simulator, over one pool of connections.
-struct PhonesHTTP: HTTPExchange {
+///
+/// A pool that could not connect waits longer with each failed connection, up to a minute. With hundreds of phones it
+/// reaches that while a server is killed and started again. So a pool that could not connect is replaced.
+final class PhonesHTTP: HTTPExchange, Sendable {
+    private struct State {
+        var client: HTTPClient
+        var since = ContinuousClock.now
+        /// They may still have requests.
+        var replaced: [HTTPClient] = []
+    }
+
     private static let bytesMax = 256 << 20
+    private static let lifeMin: Duration = .milliseconds(500)
 
-    private let client: HTTPClient
+    private let state = Mutex(State(client: PhonesHTTP.client()))
 
-    init() {
+    private static func client() -> HTTPClient {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.idleTimeout = .seconds(30)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
         configuration.timeout.connect = .seconds(5)
-        client = HTTPClient(configuration: configuration)
+        return HTTPClient(configuration: configuration)
     }
 
     func send(_ request: PealDevice.HTTPRequest) async throws -> PealDevice.HTTPResponse {
@@ -23,14 +36,39 @@ struct PhonesHTTP: HTTPExchange {
         order.method = .RAW(value: request.method)
         for (name, value) in request.headers { order.headers.add(name: name, value: value) }
         if let body = request.body { order.body = .bytes(ByteBuffer(bytes: body)) }
-        let answer = try await client.execute(order, timeout: .seconds(20))
+        let client = state.withLock { $0.client }
+        let answer: HTTPClientResponse
+        do {
+            answer = try await client.execute(order, timeout: .seconds(20))
+        } catch {
+            if Self.couldNotConnect(error) { replace(client) }
+            throw error
+        }
         let body = try await answer.body.collect(upTo: Self.bytesMax)
         let headers = answer.headers.map { ($0.name.lowercased(), $0.value) }
         return PealDevice.HTTPResponse(
             Int(answer.status.code), headers: Dictionary(headers) { $1 }, body: Data(body.readableBytesView))
     }
 
-    func close() async { try? await client.shutdown() }
+    private static func couldNotConnect(_ error: any Error) -> Bool {
+        if error is NIOConnectionError || error is IOError || error is ChannelError { return true }
+        let error = error as? HTTPClientError
+        return error == .connectTimeout || error == .getConnectionFromPoolTimeout || error == .deadlineExceeded
+    }
+
+    private func replace(_ failed: HTTPClient) {
+        state.withLock { state in
+            guard state.client === failed, ContinuousClock.now - state.since > Self.lifeMin else { return }
+            state.replaced.append(failed)
+            state.client = Self.client()
+            state.since = .now
+        }
+    }
+
+    func close() async {
+        let clients = state.withLock { $0.replaced + [$0.client] }
+        for client in clients { try? await client.shutdown() }
+    }
 }
 
 /// JSON as dictionaries and arrays.
