@@ -3,7 +3,7 @@
 # build: packages for building Peal and running the demo. test: these, and packages for the tests and benchmarks.
 set -euo pipefail
 
-build=(ca-certificates debhelper git libpq-dev libsqlite3-dev pkg-config python3 zlib1g-dev)
+build=(ca-certificates debhelper git libcurl4-openssl-dev libpq-dev libsqlite3-dev pkg-config python3 zlib1g-dev)
 test=(chromium curl default-jre-headless golang-go jq nghttp2-client nghttp2-server nginx node-typescript nodejs openssl
     postgresql python3-venv)
 
