@@ -1,4 +1,3 @@
-internal import Foundation
 package import PealCore
 package import PealStore
 
@@ -27,16 +26,19 @@ package final class PostgresEngine: SQLEngine {
         self.settings = settings
         let numbers = PostgresNumbers(settings)
         self.numbers = numbers
-        let turn = NSLock()
-        func workers(_ name: String, _ threads: Int, priorities: Int = 1, waitingMax: Int = .max) -> PostgresWorkers {
+        let turns = PostgresTurns()
+        func workers(
+            _ name: String, _ threads: Int, priorities: Int = 1, waitingMax: Int = .max, turns: PostgresTurns? = nil
+        ) -> PostgresWorkers {
             PostgresWorkers("peal.store.\(name)", threads: threads, priorities: priorities, waitingMax: waitingMax) {
-                PostgresSession(settings, numbers: numbers, turn: turn)
+                PostgresSession(settings, numbers: numbers, turns: turns)
             }
         }
         deliveryReaders = workers("read.delivery", Self.readersPerLaneMax)
         requestReaders = workers("read.request", Self.readersPerLaneMax)
         heavyReaders = workers("read.heavy", Self.readersPerLaneMax)
-        writers = workers("write", Self.writersMax, priorities: 2, waitingMax: Limits.writerItemsWaitingMax)
+        writers = workers(
+            "write", Self.writersMax, priorities: 2, waitingMax: Limits.writerItemsWaitingMax, turns: turns)
         // One, because the settlements of a slice must be applied in order. Each write contains many.
         settlers = workers("settle", 1)
         background = workers("rest", 1, waitingMax: Limits.writerItemsWaitingMax)

@@ -93,30 +93,63 @@ final class PostgresWorkers: Sendable {
     }
 }
 
+/// Lets the transactions of a process run beside each other, except one that has conflicted too often: it runs alone,
+/// so that only other processes can make it fail. New ones wait until it ends.
+final class PostgresTurns: Sendable {
+    private struct State {
+        var beside = 0
+        var isAlone = false
+        var waitingAlone = 0
+    }
+
+    private let condition = NSCondition()
+    /// Used only while `condition` is locked.
+    nonisolated(unsafe) private var state = State()
+
+    func enter(alone: Bool) {
+        condition.lock()
+        defer { condition.unlock() }
+        if alone {
+            state.waitingAlone += 1
+            while state.isAlone || state.beside > 0 { condition.wait() }
+            state.waitingAlone -= 1
+            state.isAlone = true
+        } else {
+            while state.isAlone || state.waitingAlone > 0 { condition.wait() }
+            state.beside += 1
+        }
+    }
+
+    func leave(alone: Bool) {
+        condition.lock()
+        defer { condition.unlock() }
+        if alone { state.isAlone = false } else { state.beside -= 1 }
+        condition.broadcast()
+    }
+}
+
 /// The connection of one thread, opened when it is needed and reopened after it was lost.
 final class PostgresSession {
     private let settings: PostgresSettings
     private let numbers: PostgresNumbers?
-    /// Held by a transaction that has conflicted too often, so that such transactions no longer conflict with each
-    /// other.
-    private let turn: NSLock
+    private let turns: PostgresTurns?
     private var connection: PostgresConnection?
     private var backOff = BackOff()
 
     /// Repetitions of a transaction that conflicted with others.
     private static let attemptsMax = 40
-    /// Of these, the ones that do not wait for `turn`.
+    /// Of these, the ones beside other transactions of the process.
     private static let attemptsAtOnce = 5
     /// Repetitions because of a unique violation. If it persists, the statement is wrong.
     private static let twinsMax = 12
     /// Repetitions after a lost connection.
     private static let connectionsMax = 3
 
-    /// - Parameter turn: shared by the sessions of the process that write.
-    init(_ settings: PostgresSettings, numbers: PostgresNumbers?, turn: NSLock) {
+    /// - Parameter turns: shared by the sessions of the process whose transactions may conflict.
+    init(_ settings: PostgresSettings, numbers: PostgresNumbers?, turns: PostgresTurns?) {
         self.settings = settings
         self.numbers = numbers
-        self.turn = turn
+        self.turns = turns
     }
 
     /// Runs `body` in a transaction, and repeats it if that may help.
@@ -127,12 +160,14 @@ final class PostgresSession {
     ) throws -> R {
         var attempts = 0
         var connections = 0
-        var holdsTurn = false
-        defer { if holdsTurn { turn.unlock() } }
+        var isAlone = false
+        turns?.enter(alone: false)
+        defer { turns?.leave(alone: isAlone) }
         while true {
-            if attempts >= Self.attemptsAtOnce, !holdsTurn {
-                turn.lock()
-                holdsTurn = true
+            if attempts >= Self.attemptsAtOnce, !isAlone {
+                turns?.leave(alone: false)
+                turns?.enter(alone: true)
+                isAlone = true
             }
             let connection = try open()
             connection.begin(isolation, statementSecondsMax: statementSecondsMax)
@@ -164,7 +199,7 @@ final class PostgresSession {
 
     /// Waits for a random time that grows with each attempt, so that two transactions do not conflict again.
     private static func pause(_ attempt: Int) {
-        let microseconds = UInt32.random(in: 0...(500 << UInt32(min(attempt, 7))))
+        let microseconds = UInt32.random(in: 0...(500 << UInt32(min(attempt, 10))))
         usleep(microseconds)
     }
 
