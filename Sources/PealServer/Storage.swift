@@ -46,7 +46,8 @@ struct Storage {
     /// The database at `location`, open.
     /// - Throws: `StoreStartFailure`.
     static func engine(
-        _ location: StoreLocation, preparesStatements: Bool = true, report: @escaping @Sendable (String) -> Void = { _ in }
+        _ location: StoreLocation, preparesStatements: Bool = true,
+        report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws -> any SQLEngine {
         switch location {
         case .sqlite(let path): return try SQLiteEngine(path: path)

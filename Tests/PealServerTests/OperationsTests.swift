@@ -59,7 +59,8 @@ struct OperationsTests {
         let fixture = operations.fixture
         var exported: [String: String] = [:]
         for command in commands where command.hasPrefix("export ") {
-            let parts = operations.inFolder(String(command.dropFirst(7))).split(separator: "=", maxSplits: 1).map(String.init)
+            let parts = operations.inFolder(String(command.dropFirst(7))).split(separator: "=", maxSplits: 1).map(
+                String.init)
             exported[parts[0]] = parts[1].trimmingCharacters(in: ["'"])
         }
         #expect(Set(exported.keys) == ["PEAL_STORE_URL", "PEAL_MASTER_KEY_FILE"])

@@ -292,7 +292,8 @@ extension PruningTests {
                     }
                 }
                 let parameters = values.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
-                try connection.execute("INSERT INTO \(table.name) VALUES (\(parameters)) ON CONFLICT DO NOTHING", values)
+                try connection.execute(
+                    "INSERT INTO \(table.name) VALUES (\(parameters)) ON CONFLICT DO NOTHING", values)
             }
         }
     }

@@ -82,7 +82,8 @@ struct WebhookStoreTests {
         let events = try await Self.put(Self.webhook(fixture, "events"), fixture).webhook
         let context = try await Self.put(Self.webhook(fixture, "context", kind: "gathered"), fixture).webhook
         let idle = try await Self.put(Self.webhook(fixture, "idle"), fixture).webhook
-        try await fixture.store.write(.control) { [now = fixture.now] in try $0.disableWebhook(idle.reference, now: now) }
+        try await fixture.store.write(.control) { [now = fixture.now] in try $0.disableWebhook(idle.reference, now: now)
+        }
         let event = OutboxEvent(
             id: OutboxEventID(high: 1, low: 1), app: fixture.app, type: "a.b", payload: Array("{}".utf8),
             createdAt: fixture.now)
@@ -259,6 +260,7 @@ struct WebhookStoreTests {
         let now = fixture.now
         #expect(try await fixture.store.read { try $0.dueWebhooks(now: now) } == [])
         try await fixture.pruneAll()
-        #expect(try await fixture.store.read { try $0.delivery(of: webhook.reference, id: leased[0].delivery.id) } == nil)
+        #expect(
+            try await fixture.store.read { try $0.delivery(of: webhook.reference, id: leased[0].delivery.id) } == nil)
     }
 }

@@ -65,7 +65,9 @@ package struct GeofenceVerbs: Sendable {
         edit: @escaping @Sendable (inout GeofenceLocation.Circle) throws(PealError) -> Void
     ) async throws -> GeofenceLocation {
         try await change(call) { store in
-            guard var circle = try store.location(app: app, id: id)?.circle else { throw PealError.notFound("location") }
+            guard var circle = try store.location(app: app, id: id)?.circle else {
+                throw PealError.notFound("location")
+            }
             try edit(&circle)
             guard let changed = try store.updateLocation(id, circle, app: app, now: call.now) else {
                 throw PealError.notFound("location")

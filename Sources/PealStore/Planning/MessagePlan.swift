@@ -98,11 +98,13 @@ extension StoreSession {
     }
 
     private static func slice(
-        _ range: ClosedRange<DeviceKey>, keys: [DeviceKey]?, estimate: Int, _ template: Slice.ID, rangeStart: Int64? = nil
+        _ range: ClosedRange<DeviceKey>, keys: [DeviceKey]?, estimate: Int, _ template: Slice.ID,
+        rangeStart: Int64? = nil
     ) -> Slice {
         Slice(
             id: .init(
-                app: template.app, message: template.message, route: template.route, rangeStart: rangeStart ?? range.lowerBound,
+                app: template.app, message: template.message, route: template.route,
+                rangeStart: rangeStart ?? range.lowerBound,
                 part: 0),
             keyFrom: range.lowerBound, keyTo: range.upperBound, keys: keys, cursor: range.lowerBound - 1,
             estimate: estimate, lane: .bulk)

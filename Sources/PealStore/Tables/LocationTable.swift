@@ -143,7 +143,8 @@ extension StoreSession {
             ])
             """)
         try LocationList.group.insert(plan.locationIDs, of: id, app: app, connection)
-        return try withLocations(LocationGroup(id: id, plan: plan, locations: [], createdAt: at, updatedAt: at), app: app)
+        return try withLocations(
+            LocationGroup(id: id, plan: plan, locations: [], createdAt: at, updatedAt: at), app: app)
     }
 
     func updateLocationGroup(

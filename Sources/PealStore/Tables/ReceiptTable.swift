@@ -32,7 +32,8 @@ extension StoreSession {
     }
 
     private func isTest(_ message: MessageID, app: AppKey) throws -> Bool {
-        try connection.value("SELECT test FROM message_content WHERE \(MessageTable.matching(app, message))", Int64.self)
+        try connection.value(
+            "SELECT test FROM message_content WHERE \(MessageTable.matching(app, message))", Int64.self)
             == 1
     }
 

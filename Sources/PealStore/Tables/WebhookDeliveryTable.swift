@@ -52,7 +52,8 @@ enum WebhookDeliveryTable {
     }
 
     static func lease(
-        _ reference: WebhookReference, limit: Int, owner: String, until: Timestamp, now: Timestamp, _ dialect: SQLDialect
+        _ reference: WebhookReference, limit: Int, owner: String, until: Timestamp, now: Timestamp,
+        _ dialect: SQLDialect
     ) -> SQL {
         """
         WITH pick AS MATERIALIZED (
@@ -123,7 +124,8 @@ extension StoreSession {
         try connection.value(WebhookDeliveryTable.pendingDue(reference, now), Timestamp.self) != nil
     }
 
-    func retryDelivery(of reference: WebhookReference, id: WebhookDeliveryID, now: Timestamp) throws -> WebhookDelivery? {
+    func retryDelivery(of reference: WebhookReference, id: WebhookDeliveryID, now: Timestamp) throws -> WebhookDelivery?
+    {
         typealias State = WebhookDelivery.State
         let count = try connection.execute(
             """

@@ -17,7 +17,9 @@ enum WebhookTable {
     /// What a sealed secret is bound to.
     static func sealLabel(_ reference: WebhookReference) -> String { "webhook \(reference.app) \(reference.key)" }
 
-    static func matching(_ reference: WebhookReference) -> SQL { "app = \(reference.app) AND webhook = \(reference.key)" }
+    static func matching(_ reference: WebhookReference) -> SQL {
+        "app = \(reference.app) AND webhook = \(reference.key)"
+    }
 }
 
 extension StoreSession {
@@ -56,7 +58,8 @@ extension StoreSession {
         webhook.key = try known?.key ?? nextNumber("webhook")
         webhook.createdAt = known?.createdAt ?? webhook.createdAt
         let sealed = try context.masterKey.seal(
-            WebhookAuthenticationCoding.encode(webhook.authentication), label: WebhookTable.sealLabel(webhook.reference))
+            WebhookAuthenticationCoding.encode(webhook.authentication), label: WebhookTable.sealLabel(webhook.reference)
+        )
         try connection.post(
             """
             INSERT INTO webhook \(row: [
