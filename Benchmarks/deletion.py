@@ -21,7 +21,7 @@ import threading
 import time
 import urllib.request
 
-from fanout import ADMIN, ROOT, call, wait_for
+from fanout import ADMIN, ROOT, call, stop, wait_for
 
 TOPICS = ["all", "half"]
 ROWS = """
@@ -55,15 +55,6 @@ class Setup:
         self.peal = subprocess.Popen([str(self.binaries / "peal"), "serve"], env=environment)
         self.base = f"http://127.0.0.1:{int(wait_for(port_file, self.peal))}/peal/v1"
 
-    def stop(self, *processes):
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            try:
-                process.wait(60)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
     def prepare(self):
         apns = self.sim["apns"]
         credential = {
@@ -77,7 +68,7 @@ class Setup:
                 "devices": [{"platform": "ios", "address": "1" * 64, "topics": TOPICS}]})
             self.device = device["results"][0]["id"]
             self.apps.append(app)
-        self.stop(self.peal)
+        stop(self.peal)
         started = time.monotonic()
         self.fill()
         print(f"filled {self.options.devices} devices in {time.monotonic() - started:.1f} s", flush=True)
@@ -209,7 +200,7 @@ def main():
             setup.prepare()
             result = measure(setup, options)
         finally:
-            setup.stop(setup.peal, setup.simulator)
+            stop(setup.peal, setup.simulator)
     for name, value in result.items():
         print(f"{name:>20}  {value}")
     print(json.dumps(result))

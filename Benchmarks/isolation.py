@@ -33,7 +33,7 @@ import time
 import urllib.request
 import uuid
 
-from fanout import ADMIN, ROOT, call, wait_for
+from fanout import ADMIN, ROOT, call, stop, wait_for
 
 TITLE = "x" * 40
 SCENARIOS = ["empty", "windows", "history", "scheduled", "apps", "parked", "validate", "due"]
@@ -86,14 +86,7 @@ class Setup:
         self.peal.wait(60)
 
     def stop(self):
-        for process in (self.peal, self.simulator):
-            if process.poll() is None:
-                process.terminate()
-        for process in (self.peal, self.simulator):
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
+        stop(self.peal, self.simulator)
 
     def make_app(self, name, devices, has_credential=True):
         """An app whose devices have the given addresses; returns its URL and the ids of its devices."""

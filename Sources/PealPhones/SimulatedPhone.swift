@@ -96,7 +96,7 @@ struct SimulatedPhone: Sendable {
     }
 }
 
-/// What phones are made with.
+/// The settings of new phones.
 struct PhoneOrder: Sendable {
     let server: URL
     /// The app's device key.
@@ -121,8 +121,8 @@ struct Inhabited: Sendable {
         (self.world, self.seed, now) = (world, seed, WorldNow())
     }
 
-    /// Whether the person opens a message that appears in this slot: by the true probability, and a number that belongs
-    /// to person and day, so that the same dice fall for every policy.
+    /// Whether the person opens a message that appears in this slot. It compares the true probability with a random
+    /// number that depends only on person and day, so that every policy meets the same chance.
     func opens(_ person: Int, _ slot: Int, message: String) -> Bool {
         var random = WorldRandom(
             seed: seed, stream: 5_000_000 + person * PocketDay.days + slot / PocketDay.slotsPerDay)

@@ -102,10 +102,10 @@ def test_a_backup_under_load_is_restored_paused_and_goes_on(sending, tmp_path):
     assert peal("status", server=server)[0] == 0
     assert "paused" in peal("status", server=server)[1]
     known = {item["id"] for item in server.get(f"/apps/{app}/messages", limit=200)["items"]}
-    assert known <= set(sent) and len(known & set(sent[:10])) > 0 or before > 200
+    assert known and known <= set(sent[: before + 1])
     count = simulator.summary()
     accepted = server.send(app)
-    assert server.message(app, accepted)["state"] in ("planning", "sending")
+    assert server.message(app, accepted)["state"] == "planning"
     with pytest.raises(AssertionError):
         wait_until(lambda: simulator.summary() != count, 2)
     server.stop()
@@ -212,7 +212,7 @@ def test_what_admins_do_is_on_a_listener_with_client_certificates(tmp_path):
                              ("GET", "/peal/v1/admins")]:
             with pytest.raises(Refused) as refusal:
                 server.request(method, path, {} if method == "POST" else None)
-            assert refusal.value.status in (404, 405), path
+            assert refusal.value.status == 404, path
         assert "version" not in server.request("GET", "/readyz")
         port = wait_until(lambda: port_file.exists() and port_file.read_text().strip(), 10)
         context = ssl.create_default_context(cafile=str(own[0]))
