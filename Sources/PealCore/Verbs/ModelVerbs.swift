@@ -15,7 +15,7 @@ package struct ModelVerbs: Sendable {
     /// Reissues an earlier model of a campaign as its newest. For `Limits.modelHoldSeconds`, training does not replace
     /// it.
     /// - Parameter version: nil for the one before the newest.
-    /// - Throws: `not_found` if the campaign has no such model; `conflict` if it is the newest already.
+    /// - Throws: `not_found` if the campaign has no such model; `conflict` if it is already the newest.
     package func rollBack(
         _ campaign: String, to version: Int64?, app: AppKey, _ call: VerbCall,
         reply: @escaping @Sendable (ModelRelease, CampaignLearning) throws -> Reply
