@@ -5,9 +5,12 @@ usage: Scripts/phones.py [--build debug] [--kills N] [--store postgres://…] [o
 
 Starts the simulated push networks and `peal serve`, both with the clock of Tests/Clients/moved_clock.c, creates an app,
 and lets the phones live. With --kills N the server is killed with SIGKILL about N times, at random, and started again
-each time. Exits with 1 if an invariant does not hold.
+each time. At the end `peal-lab campaign` predicts the lift of the same world, and the experiment as the server reports
+it (`GET /peal/v1/apps/{app}/campaigns/phones`) is shown beside the prediction. Exits with 1 if an invariant does not
+hold, or if the prediction is not in the report's interval although both arms have at least 30 opens.
 """
 import argparse
+import json
 import pathlib
 import random
 import secrets
@@ -24,6 +27,8 @@ from moved_clock import MovedClock, prepare
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Seconds between two kills; the first one lets phones register.
 KILL_PAUSES = (5, 25)
+# With fewer opens in an arm, a report is not compared with the prediction.
+OPENS_MIN = 30
 
 
 class Reaper(threading.Thread):
@@ -47,6 +52,36 @@ class Reaper(threading.Thread):
             self.done += 1
         # The server is terminated when the thread that started it ends (prctl(2), PR_SET_PDEATHSIG).
         self.stopped.wait()
+
+
+def predict(binaries, report):
+    """What `peal-lab campaign` says about the world of a report of `peal-sim phones`."""
+    answer = subprocess.run([
+        str(binaries / "peal-lab"), "campaign", "--seed", str(report["seed"]), "--users", str(report["phones"]),
+        "--days", str(report["days"]), "--window-hours", str(report["window_hours"]), "--step-minutes",
+        str(report["step_minutes"]), "--cancelled", str(report["cancelled_share"]), "--arrival",
+        str(report["arrival"]), "--json"], capture_output=True, text=True)
+    if answer.returncode != 0:
+        raise Problem(f"peal-lab campaign: {answer.stderr.strip()}")
+    return json.loads(answer.stdout)
+
+
+def percent(share):
+    return f"{100 * share:+.1f} %"
+
+
+def judge(report, prediction):
+    """Compares a report with the prediction. Returns a text, and whether they agree; None if the run is too small."""
+    text = f"  the lab predicts {percent(prediction['lift'])}, with {prediction['labels']} labels and " \
+        f"{prediction['models']} models"
+    experiment = report.get("experiment") or {}
+    low, high = experiment.get("low"), experiment.get("high")
+    opens = [arm["opens"] for arm in experiment.get("arms", {}).values()]
+    if low is None or high is None or len(opens) < 2 or min(opens) < OPENS_MIN:
+        return f"{text}; an arm has fewer than {OPENS_MIN} opens, too few to compare", None
+    agree = low <= prediction["lift"] <= high
+    return f"{text}: {'inside' if agree else 'OUTSIDE'} the report's interval, " \
+        f"{percent(low)} to {percent(high)}", agree
 
 
 def main():
@@ -80,7 +115,7 @@ def main():
             code = subprocess.run([
                 str(programs.binaries / "peal-sim"), "phones", "--server", server_url, "--app", app,
                 "--key", admin_token, "--simulator", str(folder / "simulator"), "--clock", str(clock.file),
-                "--directory", ledgers, *rest]).returncode
+                "--directory", ledgers, "--report", str(folder / "report.json"), *rest]).returncode
         reaper.stopped.set()
         reaper.join()
         if reaper.failure:
@@ -91,7 +126,13 @@ def main():
             print((folder / "peal.log").read_text(errors="replace")[-4000:], file=sys.stderr)
         if arguments.kills:
             print(f"The server was killed {reaper.done} times in {time.monotonic() - started:.0f} s.", flush=True)
-        return code
+        if not (folder / "report.json").exists():
+            return code
+        report = json.loads((folder / "report.json").read_text())
+        text, agree = judge(report, predict(programs.binaries, report))
+        # After a run with --json, only JSON is on the standard output.
+        print(text, file=sys.stderr if "--json" in rest else sys.stdout, flush=True)
+        return 1 if agree is False else code
 
 
 if __name__ == "__main__":
