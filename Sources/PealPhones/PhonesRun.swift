@@ -127,7 +127,7 @@ actor PhonesRun {
         let first = day * PocketDay.slotsPerDay
         let evening = first + 22 * 6 + plan.daily.stride
         for slot in stride(from: first, to: first + PocketDay.slotsPerDay, by: plan.daily.stride) {
-            try clock.move(to: instant(slot))
+            try clock.move(to: instant(slot) + 15_000)
             world.now.slot = slot
             // At night nothing waits; people still open the app.
             guard slot >= first + 48, slot <= evening else {
@@ -136,7 +136,6 @@ actor PhonesRun {
             }
             try await author(in: slot)
             await openApps(slot)
-            try clock.move(to: instant(slot) + 15_000)
             try await deliver(try await inbox.settle(plan.settle))
         }
         let shown = phones.reduce(0) { $0 + $1.screen.appearances.count }
@@ -261,12 +260,11 @@ actor PhonesRun {
         Date(timeIntervalSince1970: Double(instant) / 1000).formatted(.iso8601)
     }
 
-    /// The most instants within an hour, less a minute: the clock may jump between the server's decision, which it
-    /// counts, and the arrival.
+    /// The most instants within an hour.
     private static func mostInAnHour(_ instants: [Int64]) -> Int {
         let sorted = instants.sorted()
         return sorted.indices.map { first in
-            sorted[first...].prefix { $0 - sorted[first] < 3_540_000 }.count
+            sorted[first...].prefix { $0 - sorted[first] < 3_600_000 }.count
         }.max() ?? 0
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 import PealWorlds
 
 /// `peal-lab campaign`: predicts what an experiment with simulated phones finds.
-package struct CampaignCommand: ParsableCommand {
+package struct CampaignTrialCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "campaign", abstract: "Predicts the lift of a campaign of `peal-sim phones`.",
         discussion: """
