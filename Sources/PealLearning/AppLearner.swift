@@ -55,8 +55,9 @@ package struct AppLearner {
         }
         let journeys = material.journeys.filter { $0.campaign == campaign }.compactMap(LoggedJourney.init)
         // A model that cannot be formed has weights to which the judgement objects.
-        let present = [campaign, ""].compactMap { material.releases[$0]?.model } + [.builtIn(app: material.app)]
-        let advantage = (try? model(.identity)).flatMap { OffPolicy.advantage(of: $0, over: present, in: journeys) }
+        let advantage = (try? model(.identity)).flatMap {
+            OffPolicy.advantage(of: $0, over: ownModels(of: campaign), in: journeys)
+        }
         learning.foreseen = advantage.map { ForeseenGain($0.estimate, messages: $0.count) }
         let report = trainer.judge(labels, valueAdvantage: advantage?.estimate)
         var state = PromotionState(failures: learning.failures, hasOwnModel: learning.hasOwnModel)
@@ -72,6 +73,14 @@ package struct AppLearner {
         case .withdraw: lesson.draft = try withdrawal(of: campaign)
         }
         return lesson
+    }
+
+    /// The models with which phones may have shown a campaign's messages.
+    private func ownModels(of campaign: String) -> [MomentModel] {
+        let releases = [campaign, ""].flatMap { name in
+            (material.releases[name].map { [$0] } ?? []) + (material.formerReleases[name] ?? [])
+        }
+        return releases.compactMap(\.model) + [.builtIn(app: material.app)]
     }
 
     /// Every night, and when there is a tenth more to learn from.

@@ -18,6 +18,8 @@ package struct LearningMaterial: Sendable {
     package var learnings: [String: CampaignLearning] = [:]
     /// The newest models by campaign.
     package var releases: [String: ModelRelease] = [:]
+    /// Earlier models by campaign, which phones may have had when they showed what has matured by now.
+    package var formerReleases: [String: [ModelRelease]] = [:]
 
     package init(app: String, labels: [MomentLabel], now: Timestamp) {
         (self.app, self.labels, self.now) = (app, labels, now)

@@ -33,10 +33,16 @@ enum MadeLabels {
             signals, at: LocalTime(milliseconds: at.milliseconds, utcOffsetSeconds: 0), for: person)
     }
 
-    /// A line of a soft message's trace.
-    static func trace(unlocked: Bool, at: Timestamp, chance: Double = 0.5) -> [UInt8] {
-        let trace = WakeTrace(messageID: "m", probability: 0.1, threshold: 0.1, chance: chance, asks: false)
-        return TraceLine.encode(trace, start: 0, now: 0, context: snapshot(unlocked: unlocked, at: at))
+    /// A line of a soft message's trace, on a phone with the built-in model.
+    static func trace(unlocked: Bool, at: Timestamp) -> [UInt8] {
+        let context = snapshot(unlocked: unlocked, at: at)
+        let features = ContextSnapshot(bytes: context)?.features ?? []
+        let probability = MomentModel.builtIn(app: "com.example.cheese").probability(
+            known: Array(features.prefix(FeatureSchema.knownCount)),
+            sensed: Array(features.dropFirst(FeatureSchema.knownCount)))
+        let trace = WakeTrace(
+            messageID: "m", probability: probability, threshold: probability, chance: 0.5, asks: false)
+        return TraceLine.encode(trace, start: 0, now: 0, context: context)
     }
 
     /// Soft messages with one wake each, half of which were shown there.

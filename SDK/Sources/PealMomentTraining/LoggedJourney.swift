@@ -68,7 +68,8 @@ extension LoggedJourney {
     func model(among models: [MomentModel]) -> MomentModel? {
         models.first { model in
             wakes.allSatisfy { wake in
-                abs(Logistic.logit(Self.probability(model, wake.context)) - Logistic.logit(wake.line.probability)) < 0.04
+                abs(Logistic.logit(Self.probability(model, wake.context)) - Logistic.logit(wake.line.probability))
+                    < 0.04
             }
         }
     }

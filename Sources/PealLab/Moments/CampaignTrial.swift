@@ -66,6 +66,7 @@ struct CampaignTrial {
     private var journeys: [(at: Timestamp, journey: MomentJourney)] = []
     private var learnings: [String: CampaignLearning] = [:]
     private var releases: [String: ModelRelease] = [:]
+    private var formerReleases: [String: [ModelRelease]] = [:]
     private var outcome: Outcome
 
     /// What happened, as means over all people: everybody gets chosen moments here, but only those of the experiment's
@@ -266,6 +267,7 @@ struct CampaignTrial {
         material.arrival = settings.arrival
         material.journeys = journeys.prefix { now - $0.at >= .seconds(Limits.labelMaturitySeconds) }.map(\.journey)
         (material.learnings, material.releases) = (learnings, releases)
+        material.formerReleases = formerReleases
         var hasNews = false
         for lesson in try AppLearner(material).lessons() {
             learnings[lesson.learning.campaign] = lesson.learning
@@ -274,6 +276,10 @@ struct CampaignTrial {
                 outcome.foreseenError = Double(foreseen.error) / 1e6
             }
             guard let draft = lesson.draft else { continue }
+            if let former = releases[draft.campaign] {
+                let kept = [former] + (formerReleases[draft.campaign] ?? [])
+                formerReleases[draft.campaign] = Array(kept.prefix(Limits.modelVersionsMax - 1))
+            }
             releases[draft.campaign] = ModelRelease(draft, keyID: "lab", signature: [])
             outcome.models += draft.campaign == Self.name ? 1 : 0
             hasNews = true
