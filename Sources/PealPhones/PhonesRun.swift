@@ -15,7 +15,7 @@ struct PhonesPlan: Sendable {
     var campaign = "phones"
     /// Phones that do something at the same time.
     var width = 24
-    /// Tells every display as it happens.
+    /// Reports every display as it happens.
     var tellsStory = false
 }
 
@@ -227,7 +227,7 @@ actor PhonesRun {
                 }
             }
         }
-        story?.tell(phones, messages, say)
+        story?.report(phones, messages, say)
     }
 
     /// By the published vector of assignments.

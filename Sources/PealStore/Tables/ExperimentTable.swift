@@ -100,12 +100,12 @@ enum ExperimentTable {
     }
 
     private static func belongs(_ scope: Scope, _ app: AppKey) -> SQL {
-        let place: SQL =
+        let choice: SQL =
             switch scope {
             case .campaign(let name): "g.campaign_id = \(name)"
             case .message(let id): "g.message = \(id)"
             }
-        return "g.app = \(app) AND \(place) AND g.window_method = \(DeliveryWindow.Method.experiment)"
+        return "g.app = \(app) AND \(choice) AND g.window_method = \(DeliveryWindow.Method.experiment)"
     }
 
     private static let dayMilliseconds = SQL(text: "86400000", values: [])
@@ -124,7 +124,7 @@ extension StoreSession {
             salt: salt, startedAt: startedAt, users: try maturedUsers(campaign, app: app, now: now))
         facts.deliveries = try deliveries(.campaign(campaign), app: app)
         facts.delays = try delays(.campaign(campaign), app: app)
-        try addPast(ExperimentPlace(app: app, campaign: campaign, salt: salt), to: &facts)
+        try addPast(ExperimentKey(app: app, campaign: campaign, salt: salt), to: &facts)
         try connection.query(ExperimentTable.devices(campaign, app: app)) { row in
             let (name, count): (String?, Int) = (try row.next(), try row.next())
             switch name.map({ DeviceClassification(rawValue: $0) ?? .unknown }) {
@@ -180,13 +180,13 @@ extension StoreSession {
         guard let (salt, startedAt) = last else { return nil }
         var facts = ExperimentFacts(salt: salt, startedAt: startedAt, users: [])
         facts.isOver = true
-        try addPast(ExperimentPlace(app: app, campaign: campaign, salt: salt), to: &facts)
+        try addPast(ExperimentKey(app: app, campaign: campaign, salt: salt), to: &facts)
         return facts
     }
 
-    private func addPast(_ place: ExperimentPlace, to facts: inout ExperimentFacts) throws {
-        facts.past = try pastSums(place)
-        try addPastCounts(place, to: &facts)
+    private func addPast(_ key: ExperimentKey, to facts: inout ExperimentFacts) throws {
+        facts.past = try pastSums(key)
+        try addPastCounts(key, to: &facts)
     }
 
     func delays(_ scope: ExperimentTable.Scope, app: AppKey) throws -> [ExperimentFacts.Delay] {
