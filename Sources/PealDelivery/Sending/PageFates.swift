@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// What is known about a page's devices: receives a snapshot of the answers, and returns fates in the order of keys.
+/// What is known about a page's devices: receives the answers so far, and returns fates in the order of keys.
 /// Devices without a fate were accepted, with nothing to remark.
 struct PageFates: Sendable {
     let page: SentPage
@@ -16,11 +16,11 @@ struct PageFates: Sendable {
     private(set) var trouble: (kind: Fate.Trouble, reason: String)?
 
     /// - Parameter isFinal: Whether devices without an answer count as lost.
-    init(_ page: SentPage, _ snapshot: PageFlight.Snapshot?, lostAnswer: MessageOptions.LostAnswer, isFinal: Bool) {
+    init(_ page: SentPage, _ answers: PageFlight.Answers?, lostAnswer: MessageOptions.LostAnswer, isFinal: Bool) {
         self.page = page
         var known = page.decided.map { (index: $0.key, fate: $0.value) }
-        if let snapshot {
-            let open = answers(in: snapshot, lostAnswer, &known)
+        if let answers {
+            let open = take(answers, lostAnswer, &known)
             if isFinal {
                 let lost = Fate(ProviderAnswer(.lost, reason: Reason.lostAnswer), lostAnswer: lostAnswer)
                 known += open.map { ($0, lost) }
@@ -34,19 +34,19 @@ struct PageFates: Sendable {
     }
 
     /// Adds the answers that are not plain acceptance to `known`. Returns the devices without an answer.
-    private func answers(
-        in snapshot: PageFlight.Snapshot, _ lostAnswer: MessageOptions.LostAnswer,
+    private func take(
+        _ answers: PageFlight.Answers, _ lostAnswer: MessageOptions.LostAnswer,
         _ known: inout [(index: Int, fate: Fate)]
     ) -> [Int] {
         guard let orderIndices = page.orderIndices else {
-            known += snapshot.exceptions.map { ($0.key, Fate($0.value, lostAnswer: lostAnswer)) }
-            return snapshot.isComplete ? [] : snapshot.isAnswered.indices.filter { !snapshot.isAnswered[$0] }
+            known += answers.exceptions.map { ($0.key, Fate($0.value, lostAnswer: lostAnswer)) }
+            return answers.isComplete ? [] : answers.isAnswered.indices.filter { !answers.isAnswered[$0] }
         }
         var open: [Int] = []
         for (index, orderIndex) in orderIndices.enumerated() where orderIndex >= 0 {
-            if !snapshot.isAnswered[Int(orderIndex)] {
+            if !answers.isAnswered[Int(orderIndex)] {
                 open.append(index)
-            } else if let answer = snapshot.exceptions[Int(orderIndex)] {
+            } else if let answer = answers.exceptions[Int(orderIndex)] {
                 known.append((index, Fate(answer, lostAnswer: lostAnswer)))
             }
         }

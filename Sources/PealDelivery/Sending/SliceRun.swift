@@ -84,8 +84,8 @@ struct SliceRun: Sendable {
         isOwnStop = false
         if group[0].trouble == nil, !isBulk {
             for page in pages.dropFirst() {
-                guard let snapshot = page.order?.flight.snapshot, snapshot.isComplete else { break }
-                let fates = PageFates(page, snapshot, lostAnswer: terms.lostAnswer, isFinal: true)
+                guard let answers = page.order?.flight.answers, answers.isComplete else { break }
+                let fates = PageFates(page, answers, lostAnswer: terms.lostAnswer, isFinal: true)
                 guard fates.trouble == nil else { break }
                 group.append(fates)
             }
@@ -183,7 +183,7 @@ struct SliceRun: Sendable {
         var settlements = conclusion.settlements(
             of: slice, owner: context.owner, pending: next == .done ? 0 : left, sentAt: group[0].page.sentAt,
             next: then, keep: keep, part: context.randomness.positiveNumber)
-        if group.contains(where: { $0.page.order.map { $0.flight.snapshot.begun > 0 } ?? false }) {
+        if group.contains(where: { $0.page.order.map { $0.flight.answers.begun > 0 } ?? false }) {
             settlements[0].triedAt = group[0].page.sentAt
         }
         if work.job.isTest {

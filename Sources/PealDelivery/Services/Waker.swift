@@ -91,7 +91,7 @@ struct Waker: Sendable {
         provider.send(order)
         await context.time.race(atMost: .seconds(Limits.requestTimeoutSeconds)) { await order.flight.wait() }
         context.messages.removeControl(control, of: message)
-        let answers = order.flight.snapshot
+        let answers = order.flight.answers
         let accepted = answers.isAnswered.count { $0 } - answers.exceptions.count
         context.metrics.change {
             $0.wakesSent += page.count

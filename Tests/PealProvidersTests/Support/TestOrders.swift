@@ -50,13 +50,13 @@ func testOrder(
 
 extension PageFlight {
     /// Waits until every device has an answer.
-    func completed() async -> Snapshot {
-        while !snapshot.isComplete { await wait() }
-        return snapshot
+    func completed() async -> Answers {
+        while !answers.isComplete { await wait() }
+        return answers
     }
 }
 
-extension PageFlight.Snapshot {
+extension PageFlight.Answers {
     /// The number of devices by answer, in the form `result reason`.
     var tally: [String: Int] {
         var tally: [String: Int] = [:]
