@@ -38,7 +38,7 @@ package struct PhonesCommand: AsyncParsableCommand {
     @Option(help: "Directory for the phones' files; memory is faster. Default: a temporary one.")
     var directory: String?
 
-    @Option(help: "Decides everything that happens in the world.")
+    @Option(help: "Seed of everything that happens in the world.")
     var seed = 1
 
     @Option(help: "Length of the delivery windows in hours, 1 to 12.")

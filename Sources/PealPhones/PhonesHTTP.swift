@@ -73,7 +73,7 @@ final class PhonesHTTP: HTTPExchange, Sendable {
 
 /// JSON as dictionaries and arrays.
 struct PhonesJSON: @unchecked Sendable {
-    // Unchecked: made by JSONSerialization, and nobody changes it.
+    // Unchecked: created by JSONSerialization and never changed.
     let value: Any?
 
     subscript(name: String) -> PhonesJSON { PhonesJSON(value: (value as? [String: Any])?[name]) }

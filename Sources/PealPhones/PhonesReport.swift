@@ -25,7 +25,7 @@ struct PhonesReport: Codable, Sendable {
     var shownTwice = 0
     /// Messages that alerted after the server had confirmed their cancellation.
     var shownAfterCancel = 0
-    /// Messages that nobody cancelled and that neither appeared nor were pushed.
+    /// Messages that were not cancelled and that neither appeared nor were pushed.
     var unattempted = 0
     var experiment: Experiment?
     /// Mean true probability of an open in the context-aware arm when its messages are shown at once, and as they were
@@ -56,7 +56,7 @@ struct PhonesReport: Codable, Sendable {
         stepMinutes = plan.daily.stride * 10
     }
 
-    /// Whether nothing happened that must never happen.
+    /// Whether every invariant held.
     var holds: Bool { shownTwice == 0 && shownAfterCancel == 0 && unattempted == 0 && wakesPerHourMax <= 2 }
 
     /// - Parameter wasPushed: whether an alert for it reached the phone.

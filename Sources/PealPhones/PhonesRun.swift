@@ -142,7 +142,7 @@ actor PhonesRun {
         say("day \(day - Self.firstDay + 1): \(shown) messages have been shown")
     }
 
-    /// Everybody comes back online once, and the last messages mature.
+    /// Every phone comes online once more, and the last messages mature.
     private func finish() async throws {
         let end = instant((Self.firstDay + plan.daily.days) * PocketDay.slotsPerDay)
         for hour in [1, 2, 26, 27] as [Int64] {

@@ -96,7 +96,7 @@ struct SimulatedPhone: Sendable {
     }
 }
 
-/// What phones are made with.
+/// The settings of new phones.
 struct PhoneOrder: Sendable {
     let server: URL
     /// The app's device key.

@@ -122,7 +122,7 @@ struct FCMProviderTests {
         #expect(fcm.server.connectionCount == 0)
     }
 
-    @Test("a token endpoint in trouble leaves everything unsent")
+    @Test("a failing token endpoint leaves everything unsent")
     func noToken() async throws {
         let fcm = try ScriptedFCM()
         let tokens = try TokenServer([(503, "")])

@@ -43,8 +43,7 @@ struct Gatekeeper: Sendable {
     /// Admits the holder of a secret from the query or the body. If several apps have keys with it, the key of `app`
     /// counts.
     /// - Throws: `unauthorized` when no key has the secret; `forbidden` for the key of another dialect, the admin
-    /// token,
-    ///   or a key without the scope.
+    ///   token, or a key without the scope.
     func admit(
         secret: String?, _ access: Access, for app: App?, _ visit: Visit, now: Timestamp
     ) async throws -> Caller {

@@ -34,7 +34,7 @@ extension Word {
     static let matured = Word("Messages that count", "Zählende Nachrichten")
     static let minutesShort = Word("{} min", "{} Min.")
     static let modelText = Word(
-        "By this model phones choose the moment.", "Nach diesem Modell wählen Telefone den Moment.")
+        "Phones choose the moment with this model.", "Nach diesem Modell wählen Telefone den Moment.")
     static let momentModel = Word("Moment model", "Modell der Momente")
     static let noDifferenceText = Word(
         "The difference is too small to matter. Sending immediately is simpler.",
@@ -45,7 +45,7 @@ extension Word {
         "Diese Kampagne hat kein Experiment. Nachrichten mit Zeitfenster an Personen senden und beides vergleichen "
             + "lassen; das Ergebnis erscheint dann hier.")
     static let noLooks = Word(
-        "Nothing to draw yet: both arms need opens of messages whose windows ended a day ago.",
+        "Nothing to show yet: both arms need opens of messages whose windows ended a day ago.",
         "Noch nichts zu zeichnen: Beide Arme brauchen Öffnungen von Nachrichten, deren Zeitfenster seit einem Tag "
             + "vorbei ist.")
     static let noOpens = Word("Nobody has opened a message yet.", "Noch hat niemand eine Nachricht geöffnet.")
@@ -58,7 +58,7 @@ extension Word {
     static let openDelays = Word("When people open", "Wann geöffnet wird")
     static let openRate = Word("Open rate", "Öffnungsrate")
     static let promoteText = Word(
-        "Messages at good moments are opened more often. Choose good moments for everybody.",
+        "Messages at good moments are opened more often. Choose good moments for everyone.",
         "Nachrichten in guten Momenten werden öfter geöffnet. Gute Momente für alle wählen.")
     static let ratioBad = Word("Arms out of balance", "Arme im Ungleichgewicht")
     static let ratioGood = Word("Arms in balance", "Arme im Gleichgewicht")

@@ -13,7 +13,7 @@ struct PageFates: Sendable {
     private(set) var healedRoute: Route?
     private(set) var tally = RouteBreaker.Tally()
     /// The most serious problem, and its reason.
-    private(set) var trouble: (kind: Fate.Trouble, reason: String)?
+    private(set) var problem: (kind: Fate.RouteProblem, reason: String)?
 
     /// - Parameter isFinal: Whether devices without an answer count as lost.
     init(_ page: SentPage, _ answers: PageFlight.Answers?, lostAnswer: MessageOptions.LostAnswer, isFinal: Bool) {
@@ -86,7 +86,7 @@ struct PageFates: Sendable {
     private mutating func replace(_ news: [Int: Fate]) {
         exceptions = exceptions.map { ($0.index, news[$0.index] ?? $0.fate) }
         tally = .init()
-        trouble = nil
+        problem = nil
         weigh()
     }
 
@@ -105,10 +105,10 @@ struct PageFates: Sendable {
                 guard !wait.isOfTheAddressAlone else { continue }
                 tally.deferred += 1
                 if case .address = wait { continue }
-                tally.troubled += 1
+                tally.deferredByProvider += 1
             case .returned(let kind, let reason):
                 tally.answers -= 1
-                if kind.weight > trouble?.kind.weight ?? -1 { trouble = (kind, reason) }
+                if kind.weight > problem?.kind.weight ?? -1 { problem = (kind, reason) }
             }
         }
     }

@@ -82,15 +82,15 @@ struct SliceRun: Sendable {
     private mutating func answered() async -> SliceLife.Event {
         group = [await answers(to: 0, mayLeaveStragglers: !context.stragglers.isFull)]
         isOwnStop = false
-        if group[0].trouble == nil, !isBulk {
+        if group[0].problem == nil, !isBulk {
             for page in pages.dropFirst() {
                 guard let answers = page.order?.flight.answers, answers.isComplete else { break }
                 let fates = PageFates(page, answers, lostAnswer: terms.lostAnswer, isFinal: true)
-                guard fates.trouble == nil else { break }
+                guard fates.problem == nil else { break }
                 group.append(fates)
             }
         }
-        guard group[0].trouble != nil else { return .answered(group.count, halt: nil) }
+        guard group[0].problem != nil else { return .answered(group.count, halt: nil) }
         let wasStopped = control.isStopped
         isOwnStop = wasStopped
         let closed = SliceLife.Halt.closed(until: context.time.now + .seconds(1))

@@ -49,9 +49,16 @@ func testOrder(
 }
 
 extension PageFlight {
-    /// Waits until every device has an answer.
-    func completed() async -> Answers {
-        while !answers.isComplete { await wait() }
+    /// Waits until every device has an answer, for at most `seconds`.
+    func completed(seconds: Int = 300) async -> Answers {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while !self.answers.isComplete, !Task.isCancelled { await self.wait() }
+            }
+            group.addTask { try? await Task.sleep(for: .seconds(seconds)) }
+            await group.next()
+            group.cancelAll()
+        }
         return answers
     }
 }

@@ -171,7 +171,7 @@ struct WNSProviderTests {
         #expect(unreachable.result == .unreachable && unreachable.status == 503)
     }
 
-    @Test("one credential's trouble is no other's: queue, connections and access token are its own")
+    @Test("a failing credential affects no other: queue, connections and access token are its own")
     func isolation() async throws {
         let peer = try HTTPPeer { request in
             if Self.isToken(request) { return .reply(200, [], Self.grant) }
