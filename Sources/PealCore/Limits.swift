@@ -392,6 +392,8 @@ extension Limits {
     package static let trainingIntervalSeconds: Int64 = 24 * 3600
     /// How many labels of an app one check reads, the newest first.
     package static let labelsMax = 100_000
+    /// Soft messages that a training evaluates.
+    package static let journeysMax = 20_000
     package static let labelsPerRead = 2000
     package static let campaignsPerRead = 200
     /// How many users' habits one check reads.

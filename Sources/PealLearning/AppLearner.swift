@@ -47,7 +47,19 @@ package struct AppLearner {
         learning.hasDrifted = watch.hasDrifted
         let labels = CampaignLabels(rows, now: material.now)
         let trainer = MomentTrainer(audience: audience, prior: prior(of: campaign, isWide: watch.hasDrifted))
-        let report = trainer.judge(labels)
+        let weights = trainer.weights(labels)
+        func model(_ calibration: CalibrationMap) throws -> MomentModel {
+            try trainer.model(
+                identity(campaign, parent: material.releases[""].map { "global@\($0.draft.version)" }),
+                weights: weights, calibration: calibration, wakes: wakes)
+        }
+        let journeys = material.journeys.filter { $0.campaign == campaign }.compactMap(LoggedJourney.init)
+        // A model that cannot be formed has weights to which the judgement objects.
+        let advantage = (try? model(.identity)).flatMap {
+            OffPolicy.advantage(of: $0, over: ownModels(of: campaign), in: journeys)
+        }
+        learning.foreseen = advantage.map { ForeseenGain($0.estimate, messages: $0.count) }
+        let report = trainer.judge(labels, valueAdvantage: advantage?.estimate)
         var state = PromotionState(failures: learning.failures, hasOwnModel: learning.hasOwnModel)
         let action = state.record(isPromoted: report.isPromoted)
         (learning.failures, learning.hasOwnModel) = (state.failures, state.hasOwnModel)
@@ -57,13 +69,18 @@ package struct AppLearner {
         switch action {
         case .keep: break
         case .ship:
-            let model = try trainer.model(
-                identity(campaign, parent: material.releases[""].map { "global@\($0.draft.version)" }),
-                weights: trainer.weights(labels), calibration: report.calibration, wakes: wakes)
-            lesson.draft = try ModelRelease.Draft(model, labels: rows.count)
+            lesson.draft = try ModelRelease.Draft(try model(report.calibration), labels: rows.count)
         case .withdraw: lesson.draft = try withdrawal(of: campaign)
         }
         return lesson
+    }
+
+    /// The models with which phones may have shown a campaign's messages.
+    private func ownModels(of campaign: String) -> [MomentModel] {
+        let releases = [campaign, ""].flatMap { name in
+            (material.releases[name].map { [$0] } ?? []) + (material.formerReleases[name] ?? [])
+        }
+        return releases.compactMap(\.model) + [.builtIn(app: material.app)]
     }
 
     /// Every night, and when there is a tenth more to learn from.

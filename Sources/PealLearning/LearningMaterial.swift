@@ -9,6 +9,8 @@ package struct LearningMaterial: Sendable {
     package let app: String
     package let labels: [MomentLabel]
     package let now: Timestamp
+    /// Soft messages.
+    package var journeys: [MomentJourney] = []
     /// 24 counters of app opens for each person who shares them.
     package var counters: [[Int]] = []
     /// The share of wake-ups that arrive; nil if it is not known.
@@ -16,6 +18,8 @@ package struct LearningMaterial: Sendable {
     package var learnings: [String: CampaignLearning] = [:]
     /// The newest models by campaign.
     package var releases: [String: ModelRelease] = [:]
+    /// Earlier models by campaign, which phones may have had when they showed what has matured by now.
+    package var formerReleases: [String: [ModelRelease]] = [:]
 
     package init(app: String, labels: [MomentLabel], now: Timestamp) {
         (self.app, self.labels, self.now) = (app, labels, now)
@@ -78,6 +82,24 @@ extension LoggedWakes {
         sensed.reserve(taken.count)
         for row in taken { sensed.append(row.sensed) }
         self.init(sensed: sensed, ownHours: taken.map(\.ownHour))
+    }
+}
+
+extension LoggedJourney {
+    /// nil for a trace that no phone writes.
+    init?(_ journey: MomentJourney) {
+        self.init(
+            trace: journey.trace, windowMinutes: journey.windowMinutes, isShown: journey.isShownByPhone,
+            opened: journey.isOpened)
+    }
+}
+
+extension ForeseenGain {
+    init(_ estimate: OffPolicyEstimate, messages: Int) {
+        func millionths(_ value: Double) -> Int64 { Int64((min(max(value, -1), 1) * 1_000_000).rounded()) }
+        self.init(
+            gain: millionths(estimate.value), error: millionths(estimate.standardError), messages: Int64(messages),
+            effectiveMessages: Int64(estimate.effectiveCount))
     }
 }
 

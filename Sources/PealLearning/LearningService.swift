@@ -112,15 +112,20 @@ package struct LearningService: Sendable {
     /// Everything that the app's training needs; nil if the app was deleted.
     private func material(_ app: AppKey, now: Timestamp) async throws -> LearningMaterial? {
         let labels = try await labels(app, now: now)
+        let journeys = try await journeys(app, now: now)
         let campaigns = Set(labels.map(\.campaign)).union([""])
         return try await store.read(.heavy) { store -> LearningMaterial? in
             guard let found = try store.app(key: app) else { return nil }
             var material = LearningMaterial(app: found.bundleID ?? found.id.description, labels: labels, now: now)
+            material.journeys = journeys
             material.counters = try store.openCounters(app: app, limit: Limits.countersMax)
             material.arrival = try store.arrivalRate(app: app)
             for campaign in campaigns {
                 material.learnings[campaign] = try store.learning(app: app, campaign: campaign)
                 material.releases[campaign] = try store.modelRelease(app: app, campaign: campaign, version: nil)
+                guard !journeys.isEmpty else { continue }
+                material.formerReleases[campaign] = try store.modelVersions(app: app, campaign: campaign).dropFirst()
+                    .compactMap { try store.modelRelease(app: app, campaign: campaign, version: $0) }
             }
             return material
         }
@@ -136,5 +141,17 @@ package struct LearningService: Sendable {
             cursor = page.next
         } while cursor != nil && labels.count < Limits.labelsMax && !Task.isCancelled
         return labels
+    }
+
+    private func journeys(_ app: AppKey, now: Timestamp) async throws -> [MomentJourney] {
+        var (journeys, cursor): ([MomentJourney], ContextCursor?) = ([], nil)
+        repeat {
+            let page = try await store.read(.heavy) { [cursor] in
+                try $0.journeys(app: app, after: cursor, limit: Limits.labelsPerRead, now: now)
+            }
+            journeys += page.journeys
+            cursor = page.next
+        } while cursor != nil && journeys.count < Limits.journeysMax && !Task.isCancelled
+        return journeys
     }
 }

@@ -16,11 +16,13 @@ struct MomentDeliveryTests {
         return draft
     }
 
-    private static func register(_ fixture: DeliveryFixture, _ number: Int, user: String = "ann") async throws {
+    private static func register(
+        _ fixture: DeliveryFixture, _ number: Int, user: String = "ann", route: Route = .apnsProduction
+    ) async throws {
         try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] session in
             let registration = DeviceRegistration(
                 id: DeliveryFixture.deviceID(number),
-                address: Address(route: .apnsProduction, bytes: DeliveryFixture.address(number)), userID: user)
+                address: Address(route: route, bytes: DeliveryFixture.address(number)), userID: user)
             _ = try session.register(registration, app: app, now: now)
         }
         fixture.time.advance(by: .seconds(1))
@@ -169,6 +171,35 @@ struct MomentDeliveryTests {
             #expect(try await fixture.counts(gone.id).suppressed == 1)
             #expect(try await Self.state(fixture, kept) == .failed)
             #expect(try await fixture.counts(kept.id).reasons == ["NoCredential": 1])
+        }
+    }
+
+    @Test("Android devices: the fallback goes over FCM, unless the device claimed the message or it was cancelled")
+    func android() async throws {
+        let fixture = try await DeliveryFixture(hasCredential: false)
+        try await fixture.putCredential(.production, .fcm)
+        let fcm = ScriptedProvider(.fcm)
+        try await Self.register(fixture, 1, route: .fcm)
+        let service = fixture.service(providers: [.apns: fixture.provider, .fcm: fcm])
+        try await fixture.running(service) {
+            let drafts = (0..<3).map { _ in Self.draft(fixture, method: .contextAware, seconds: 90) }
+            for draft in drafts { try await Self.schedule(fixture, draft, service) }
+            let (app, now) = (drafts[0].app, fixture.now)
+            try await fixture.store.write(.control) { store in
+                let moment = try #require(try store.moments(app: app, message: drafts[1].id).first)
+                let claim = MomentClaim(
+                    id: ClaimID(high: 1, low: 1), target: .init(device: 1, route: .fcm), rev: moment.rev,
+                    hasLedger: false, score: nil)
+                _ = try store.apply(.claim(claim), to: moment, now: now)
+                #expect(try store.cancelMoments(app: app, message: drafts[2].id, now: now) == 1)
+            }
+            try await fixture.pass(seconds: 89)
+            #expect(drafts.allSatisfy { fcm.sentCount($0.id) == 0 })
+            try await fixture.drive { try await fixture.state(drafts[0].id) == .sent }
+            try await fixture.pass(seconds: 60)
+            #expect(fcm.sent(drafts[0].id) == [1: 1])
+            #expect(fcm.sentCount(drafts[1].id) == 0, "only the device that claimed it may show it")
+            #expect(fcm.sentCount(drafts[2].id) == 0 && fixture.provider.pages.isEmpty)
         }
     }
 

@@ -33,6 +33,30 @@ enum MadeLabels {
             signals, at: LocalTime(milliseconds: at.milliseconds, utcOffsetSeconds: 0), for: person)
     }
 
+    /// A line of a soft message's trace, on a phone with the built-in model.
+    static func trace(unlocked: Bool, at: Timestamp) -> [UInt8] {
+        let context = snapshot(unlocked: unlocked, at: at)
+        let features = ContextSnapshot(bytes: context)?.features ?? []
+        let probability = MomentModel.builtIn(app: "com.example.cheese").probability(
+            known: Array(features.prefix(FeatureSchema.knownCount)),
+            sensed: Array(features.dropFirst(FeatureSchema.knownCount)))
+        let trace = WakeTrace(
+            messageID: "m", probability: probability, threshold: probability, chance: 0.5, asks: false)
+        return TraceLine.encode(trace, start: 0, now: 0, context: context)
+    }
+
+    /// Soft messages with one wake each, half of which were shown there.
+    /// - Parameter chance: of an open, by whether the message was shown on an unlocked phone; at the end it is 0.2.
+    static func journeys(_ count: Int, chance: (Bool) -> Double) -> [MomentJourney] {
+        var dice = Dice(state: 5)
+        return (0..<count).map { number in
+            let (unlocked, isShown) = (dice.unit() < 0.4, dice.unit() < 0.5)
+            return MomentJourney(
+                campaign: "daily", trace: trace(unlocked: unlocked, at: now), windowMinutes: 240,
+                isShownByPhone: isShown, isOpened: dice.unit() < (isShown ? chance(unlocked) : 0.2))
+        }
+    }
+
     /// - Parameter chance: of an open, by whether the phone is unlocked.
     static func make(
         _ campaign: String, _ count: Int, seed: UInt64 = 1, endingDaysAgo days: Double = 2,
@@ -102,6 +126,29 @@ struct LearnerTests {
         #expect(daily.draft == nil && daily.learning.failures == 1 && !daily.learning.hasOwnModel)
         #expect(daily.learning.objections.first == (count == 60 ? "too_few_labels" : "not_better"))
         #expect(lessons[""] == nil, "nothing is known of all campaigns either")
+    }
+
+    @Test("a model that would have lost opens with soft messages is not released, whatever its labels say")
+    func foreseenHarm() throws {
+        let labels = MadeLabels.make("daily", 800)
+        let good = try Self.lessons(labels) { $0.journeys = MadeLabels.journeys(600) { $0 ? 0.5 : 0.05 } }
+        let gain = try #require(good["daily"]?.learning.foreseen)
+        #expect(gain.gain > 0 && gain.messages == 600 && gain.effectiveMessages > 100, "\(gain)")
+        #expect(good["daily"]?.draft != nil)
+        let bad = try Self.lessons(labels) { $0.journeys = MadeLabels.journeys(600) { $0 ? 0.02 : 0.6 } }
+        let loss = try #require(bad["daily"]?.learning.foreseen)
+        #expect(loss.gain < -2 * loss.error, "\(loss)")
+        #expect(bad["daily"]?.draft == nil && bad["daily"]?.learning.objections == ["value"])
+        let few = try Self.lessons(labels) { $0.journeys = MadeLabels.journeys(150) { $0 ? 0.02 : 0.6 } }
+        #expect(few["daily"]?.learning.foreseen == nil && few["daily"]?.draft != nil)
+        let nonsense = try Self.lessons(labels) { material in
+            material.journeys = MadeLabels.journeys(600) { _ in 0.5 }.map {
+                MomentJourney(
+                    campaign: "daily", trace: $0.trace.reversed(), windowMinutes: 240, isShownByPhone: true,
+                    isOpened: false)
+            }
+        }
+        #expect(nonsense["daily"]?.learning.foreseen == nil && nonsense["daily"]?.draft != nil)
     }
 
     @Test("a campaign's second failure withdraws its model: phones get the weights of all campaigns under its name")

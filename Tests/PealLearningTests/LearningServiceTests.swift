@@ -224,6 +224,71 @@ struct LearningServiceTests {
         #expect(try await labels().isEmpty)
     }
 
+    @Test(
+        "soft messages are read with their wakes, whoever showed them, if the phone can report both",
+        arguments: StoreUnderTest.allCases)
+    func journeys(_ engine: StoreUnderTest) async throws {
+        let people = try await People(engine)
+        try await people.live()
+        people.time.advance(by: .seconds(86_400))
+        try await people.service.learn(people.app)
+        let message = try await people.schedule().id
+        let (app, now) = (people.app, people.time.now)
+        let trace = MadeLabels.trace(unlocked: true, at: now) + MadeLabels.trace(unlocked: false, at: now)
+        let expected = try await people.store.write(.intake) { store -> [String: Int] in
+            var counts: [String: Int] = [:]
+            for moment in try store.moments(app: app, message: message) {
+                guard
+                    let device = try store.devices(app: app, DeviceFilter(userID: moment.userID), after: 0, limit: 1)
+                        .first
+                else { continue }
+                let number = UInt64(device.key)
+                let (hasLedger, claims) = (number % 4 != 0, number % 2 == 1)
+                try store.putInstallation(
+                    Installation(
+                        app: app, device: device.key, tokenHash: Array(repeating: UInt8(number), count: 32),
+                        key: KeyID(high: 1, low: 1),
+                        capabilities: hasLedger ? [.ledger, .background, .alerts] : [.background, .alerts],
+                        seenAt: now))
+                if claims {
+                    let claim = MomentClaim(
+                        id: ClaimID(high: number, low: 77), target: .init(device: device.key, route: .apnsProduction),
+                        rev: 1, hasLedger: hasLedger, score: 0.1)
+                    _ = try store.apply(.claim(claim), to: moment, now: now)
+                }
+                var shown = DeviceEvent(id: .init(high: number, low: 78), kind: .shown, message: message, at: now)
+                shown.shared.trace = trace
+                var events = [shown]
+                if number % 3 == 0 {
+                    events.append(
+                        DeviceEvent(id: .init(high: number, low: 79), kind: .opened, message: message, at: now))
+                }
+                _ = try MomentReader(store: store, device: device, app: app).record(events, in: store, now: now)
+                guard moment.exploration == .soft, hasLedger else { continue }
+                counts["all", default: 0] += 1
+                counts["phone", default: 0] += claims ? 1 : 0
+                counts["opened", default: 0] += number % 3 == 0 ? 1 : 0
+            }
+            return counts
+        }
+        people.time.advance(by: .seconds(90_000))
+        let later = people.time.now
+        let found = try await people.store.read {
+            try $0.journeys(app: app, after: nil, limit: 1000, now: later).journeys
+        }
+        #expect(found.count == expected["all"] && found.count > 4, "\(expected)")
+        #expect(found.count { $0.isShownByPhone } == expected["phone"])
+        #expect(found.count { $0.isOpened } == expected["opened"])
+        #expect(found.allSatisfy { $0.campaign == "daily" && $0.windowMinutes == 240 && $0.trace == trace })
+        let names = Mirror(reflecting: try #require(found.first)).children.compactMap(\.label)
+        #expect(!names.contains { $0.contains("user") || $0.contains("device") })
+        let pages = try await people.store.read { store in
+            let first = try store.journeys(app: app, after: nil, limit: 3, now: later)
+            return first.journeys + (try store.journeys(app: app, after: first.next, limit: 1000, now: later)).journeys
+        }
+        #expect(pages == found)
+    }
+
     @Test("pages of labels leave nothing out", arguments: StoreUnderTest.allCases)
     func pages(_ engine: StoreUnderTest) async throws {
         let people = try await People(engine, 30)

@@ -268,6 +268,8 @@ private enum HotStatements {
         "learning.one": LearningTable.find("", app: 1), "learning.sharing": LearningTable.nextSharing(after: 1),
         "learning.labels": LearningTable.labels(
             1, after: ContextCursor(at: now, device: 1, id: .init(high: 1, low: 1)), limit: 1, now: now),
+        "learning.journeys": LearningTable.journeys(
+            1, after: ContextCursor(at: now, device: 1, id: .init(high: 1, low: 1)), limit: 1, now: now),
         "prune.models": TablePiece.momentModel.keys(where: Pruning.models(now), limit: 1),
         "prune.samples": TablePiece.contextSample.keys(where: Pruning.contextSamples(now), limit: 1),
     ]

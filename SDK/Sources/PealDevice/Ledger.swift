@@ -25,6 +25,7 @@ package struct Ledger: Sendable, Hashable, Codable {
     package static let eventsMax = 1000
     package static let entriesMax = 1000
     package static let wakesMax = 64
+    package static let traceBytesMax = 1280
     /// Longer than a message can be recovered: 7 days of window and one more.
     package static let memory: Int64 = 9 * 86_400_000
 
@@ -109,13 +110,14 @@ package struct Ledger: Sendable, Hashable, Codable {
     /// Stores the claim to send: a new one for a held message, the same one for a message that was already claimed.
     /// - Returns: nil if the message is in neither state.
     package mutating func ask(
-        _ id: String, claimID: String, score: Double?, snapshot: String?, now: Int64
+        _ id: String, claimID: String, score: Double?, snapshot: String?, trace: [UInt8] = [], now: Int64
     ) -> (claim: LedgerEntry.Claim, message: OpenMessage)? {
         guard let entry = self[id], let message = entry.message else { return nil }
         switch entry.stage {
         case .held:
             let claim = LedgerEntry.Claim(id: claimID, rev: message.rev, score: score, snapshot: snapshot)
             self[id]?.claim = claim
+            add(trace, to: id)
             self[id]?.enter(.asked, at: now)
             return (claim, message)
         case .asked, .intent:
@@ -193,9 +195,14 @@ package struct Ledger: Sendable, Hashable, Codable {
             return .silence
         case .held, .asked, .gone, nil:
             if self[id] == nil { self[id] = LedgerEntry(id: id, owner: owner, stage: .gone, since: now) }
+            var shown = DeviceEvent(eventID: eventIDs.1, message: id, type: .shown, at: time)
+            // Of a soft message, what the phone did not do counts too: it waited until the end.
+            if sharesContext, let entry = self[id], entry.message?.explore == "soft", !entry.trace.isEmpty {
+                shown.trace = Base64.encode(entry.trace)
+            }
             self[id]?.enter(.shown, at: now)
             report(DeviceEvent(eventID: eventIDs.0, message: id, type: .received, at: time))
-            report(DeviceEvent(eventID: eventIDs.1, message: id, type: .shown, at: time))
+            report(shown)
             return .show
         }
     }
@@ -219,7 +226,12 @@ package struct Ledger: Sendable, Hashable, Codable {
     package mutating func look(_ id: String, trace: [UInt8], now: Int64) {
         guard self[id]?.stage == .held else { return }
         self[id]?.looks.append(now)
-        if sharesContext, (self[id]?.trace.count ?? 0) + trace.count <= 1280 { self[id]?.trace += trace }
+        add(trace, to: id)
+    }
+
+    /// What was computed at a wake, for those who share it.
+    private mutating func add(_ trace: [UInt8], to id: String) {
+        if sharesContext, (self[id]?.trace.count ?? 0) + trace.count <= Self.traceBytesMax { self[id]?.trace += trace }
     }
 
     /// Records a wake-up, and those that were missed according to its number.

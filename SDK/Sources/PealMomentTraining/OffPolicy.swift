@@ -26,6 +26,11 @@ public struct OffPolicyEstimate: Sendable, Hashable {
     public let standardError: Double
     /// The effective sample size: as many messages of the policy itself.
     public let effectiveCount: Double
+
+    /// An estimate from elsewhere, such as a stored one.
+    public init(value: Double, standardError: Double, effectiveCount: Double) {
+        (self.value, self.standardError, self.effectiveCount) = (value, standardError, effectiveCount)
+    }
 }
 
 /// Estimates what another policy would have achieved with logged messages (doubly robust). The estimates warn of a
@@ -37,7 +42,7 @@ public enum OffPolicy {
     /// The value of a policy.
     /// - Parameter target: for each message, the probabilities with which the policy would choose among its moments.
     public static func value(_ messages: [LoggedMessage], target: [[Double]]) -> OffPolicyEstimate {
-        estimate(messages, terms: zip(messages, target).map { term($0, $1) })
+        estimate(zip(messages, target).map { term($0, $1) })
     }
 
     /// The advantage of a policy over another on the same messages.
@@ -48,7 +53,7 @@ public enum OffPolicy {
             let (one, two) = (term(messages[index], target[index]), term(messages[index], other[index]))
             return (value: one.value - two.value, ratio: one.ratio)
         }
-        return estimate(messages, terms: terms)
+        return estimate(terms)
     }
 
     private static func term(_ message: LoggedMessage, _ target: [Double]) -> (value: Double, ratio: Double) {
@@ -58,9 +63,7 @@ public enum OffPolicy {
         return (model + ratio * ((message.opened ? 1 : 0) - message.expected[message.shown]), ratio)
     }
 
-    private static func estimate(
-        _ messages: [LoggedMessage], terms: [(value: Double, ratio: Double)]
-    ) -> OffPolicyEstimate {
+    static func estimate(_ terms: [(value: Double, ratio: Double)]) -> OffPolicyEstimate {
         let moments = Moments(terms.map(\.value))
         let sum = terms.reduce(0) { $0 + $1.ratio }
         let squares = terms.reduce(0) { $0 + $1.ratio * $1.ratio }

@@ -2,12 +2,20 @@ internal import Foundation
 
 /// The context of a display in 16 bytes: what a person who agreed to context sharing contributes to the training of the
 /// model. It has the features of schema 2, coarsely, and nothing else.
-public struct ContextSnapshot: Sendable, Hashable {
+public struct ContextSnapshot: Sendable {
     /// The bytes of a snapshot.
     public static let byteCount = 16
 
     /// The features that can be computed ahead, then the sensed ones, as `FeatureSchema` orders them.
     public let features: [Double]
+    /// Local time of the context, to the minute.
+    public let time: LocalTime
+    /// How much more often the user opens the app than the audience.
+    public let openness: Double
+    /// How many hours later the user's day is than the audience's.
+    public let shift: Double
+    /// What the user's preference for this hour adds: the part with one period a day, and the finer part.
+    public let taste: (daily: Double, finer: Double)
 
     /// Encodes the context of a wake.
     public static func encode(_ signals: Signals, at time: LocalTime, for person: Person) -> [UInt8] {
@@ -44,7 +52,9 @@ public struct ContextSnapshot: Sendable, Hashable {
         signals.brightness = bytes[14] == 255 ? nil : Double(bytes[14]) / 254
         signals.battery = bytes[15] == 255 ? nil : Double(bytes[15]) / 254
         var known = FeatureSchema.known(at: time, for: person)
-        (known[8], known[9]) = (signed(5), signed(7))
+        taste = (signed(5), signed(7))
+        (known[8], known[9]) = (taste.daily, taste.finer)
+        (self.time, openness, shift) = (time, person.openness, profile.shift)
         features = known + FeatureSchema.sensed(signals, at: time, for: person)
     }
 
@@ -68,42 +78,5 @@ public struct ContextSnapshot: Sendable, Hashable {
     private static func level(_ value: Double?) -> UInt8 {
         guard let value, value.isFinite else { return 255 }
         return UInt8((min(max(value, 0), 1) * 254).rounded())
-    }
-}
-
-/// What was computed at one wake, in 5 bytes, so that another model can be judged by what this one did.
-public struct TraceLine: Sendable, Hashable {
-    /// The bytes of a line.
-    public static let byteCount = 5
-
-    /// Minutes since the start of the message's window.
-    public let minute: Int
-    /// Probability of an open, value of waiting, and chance of being shown.
-    public let probability: Double
-    public let threshold: Double
-    public let chance: Double
-
-    /// Encodes a wake's trace.
-    public static func encode(_ trace: WakeTrace, start: Int64, now: Int64) -> [UInt8] {
-        let minute = UInt16(min(max((now - start) / 60_000, 0), 65_535))
-        return [
-            UInt8(minute & 0xFF), UInt8(minute >> 8), logOdds(trace.probability), logOdds(trace.threshold),
-            UInt8((min(max(trace.chance, 0), 1) * 255).rounded()),
-        ]
-    }
-
-    /// Decodes the lines of a trace; bytes of an incomplete line are ignored.
-    public static func lines(_ bytes: [UInt8]) -> [Self] {
-        stride(from: 0, to: bytes.count - bytes.count % byteCount, by: byteCount).map { index in
-            func probability(_ byte: UInt8) -> Double { Logistic.probability(Double(byte) / 16 - 8) }
-            return Self(
-                minute: Int(bytes[index]) | Int(bytes[index + 1]) << 8, probability: probability(bytes[index + 2]),
-                threshold: probability(bytes[index + 3]), chance: Double(bytes[index + 4]) / 255)
-        }
-    }
-
-    private static func logOdds(_ probability: Double) -> UInt8 {
-        let clipped = min(max(probability, 1e-6), 1 - 1e-6)
-        return UInt8(min(max((Logistic.logit(clipped) + 8) * 16, 0), 255).rounded())
     }
 }

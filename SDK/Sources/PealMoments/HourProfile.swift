@@ -34,6 +34,33 @@ public struct HourProfile: Sendable, Hashable {
         shift = zip(fits, HourTemplate.shifts).reduce(0) { $0 + $1.0.chance * Double($1.1) }
     }
 
+    /// The profile of a user of whom only what it adds at some hours is known. Between them it is the smoothest one that
+    /// fits.
+    /// - Parameters:
+    ///   - tastes: hours of the wall clock, and both parts of the taste there.
+    ///   - spreads: of the harmonics' weights among users.
+    package init(tastes: [(hour: Double, daily: Double, finer: Double)], shift: Double, spreads: [Double]) {
+        func fit(_ weights: Range<Int>, _ value: (Int) -> Double) -> [Double] {
+            let scales = weights.map { spreads[$0 / 2] }
+            let rows = tastes.map { taste in
+                zip(Harmonics.values(at: taste.hour)[weights], scales).map { $0 * $1 }
+            }
+            var (matrix, sums) = (
+                SmallMatrix(size: weights.count), [Double](repeating: 0, count: weights.count)
+            )
+            for row in 0..<weights.count {
+                sums[row] = rows.indices.reduce(0) { $0 + rows[$1][row] * value($1) }
+                for column in 0...row {
+                    matrix[row, column] = rows.reduce(0) { $0 + $1[row] * $1[column] } + (row == column ? 1e-5 : 0)
+                }
+            }
+            guard matrix.factor() else { return scales.map { _ in 0 } }
+            matrix.solve(&sums)
+            return zip(sums, scales).map { $0 * $1 }
+        }
+        self.init(preference: fit(0..<2) { tastes[$0].daily } + fit(2..<6) { tastes[$0].finer }, shift: shift)
+    }
+
     /// What the user's preference adds to the log-odds at an hour of the wall clock: the part with one period a day,
     /// and the part with two and three.
     func taste(at hour: Double) -> (daily: Double, finer: Double) {

@@ -106,6 +106,12 @@ public struct WakeTrace: Sendable, Hashable {
     public let chance: Double
     /// Whether the message should be shown now.
     public let asks: Bool
+
+    /// What was computed at a wake.
+    public init(messageID: String, probability: Double, threshold: Double, chance: Double, asks: Bool) {
+        (self.messageID, self.probability, self.threshold) = (messageID, probability, threshold)
+        (self.chance, self.asks) = (chance, asks)
+    }
 }
 
 /// Decides at a wake which of the waiting messages is shown: at most one.

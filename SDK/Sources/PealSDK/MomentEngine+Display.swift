@@ -10,6 +10,7 @@ extension MomentEngine {
             ledger.ask(
                 id, claimID: parts.makeID(), score: choice.score,
                 snapshot: ledger.sharesContext && !choice.snapshot.isEmpty ? Base64.encode(choice.snapshot) : nil,
+                trace: choice.traces[id] ?? [],
                 now: ledger.clock.now(parts.clock.wall).milliseconds)
         }
         guard let asked, let grant = try await claim(id, asked.claim) else { return false }

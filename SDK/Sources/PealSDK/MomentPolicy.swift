@@ -57,7 +57,8 @@ struct ModelPolicy: MomentPolicy {
         choice.score = decision.traces.first { $0.messageID == decision.show }?.probability
         for trace in decision.traces {
             guard let message = messages.first(where: { $0.id == trace.messageID }) else { continue }
-            choice.traces[trace.messageID] = TraceLine.encode(trace, start: message.start, now: wake.now)
+            choice.traces[trace.messageID] = TraceLine.encode(
+                trace, start: message.start, now: wake.now, context: message.mode == .soft ? choice.snapshot : [])
         }
         return choice
     }

@@ -123,6 +123,28 @@ import Testing
         #expect(abs(try #require(ledger.wakeRate).chance - 0.5) < 1e-9)
     }
 
+    @Test("reports the wakes of a soft message, also if the server sent it in the end; of others only the shown ones")
+    func traces() throws {
+        for (mode, sharing, expected) in [("soft", true, "AQID"), ("greedy", true, nil), ("soft", false, nil)] {
+            var ledger = Ledger()
+            ledger.sharesContext = sharing
+            var open = message("m")
+            open.explore = mode
+            ledger.hold(open, now: Self.now)
+            ledger.look("m", trace: [1, 2, 3], now: Self.now)
+            #expect(ledger.alert("m", mayWait: true, eventIDs: ("r", "s"), now: Self.now) == .show)
+            #expect(ledger.outbox.first { $0.type == .shown }?.trace == expected, "\(mode)")
+            ledger = Ledger()
+            ledger.sharesContext = sharing
+            ledger.hold(open, now: Self.now)
+            ledger.look("m", trace: [1, 2, 3], now: Self.now)
+            _ = ledger.ask("m", claimID: "c", score: nil, snapshot: nil, trace: [4, 5, 6], now: Self.now)
+            _ = ledger.grant("m", claimID: "c", run: "r", now: Self.now)
+            ledger.displayed("m", eventID: "s", now: Self.now)
+            #expect(ledger.outbox.last?.trace == (sharing ? "AQIDBAUG" : nil), "the wake that was taken is the last")
+        }
+    }
+
     @Test("deletes what was gathered when the person stops sharing")
     func consent() throws {
         var ledger = Ledger()

@@ -109,8 +109,44 @@ package struct CampaignLearning: Sendable, Hashable {
     package var heldUntil: Timestamp?
     /// Why the last model was not released; empty if it was.
     package var objections: [String] = []
+    /// What the last model would have gained, by soft messages; nil if there were too few.
+    package var foreseen: ForeseenGain?
 
     package init(campaign: String) { self.campaign = campaign }
+}
+
+/// An off-policy estimate: how much a model would have gained over what phones did with soft messages.
+package struct ForeseenGain: Sendable, Hashable {
+    /// In millionths of opens per message.
+    package let gain: Int64
+    /// The standard error of `gain`, in the same unit.
+    package let error: Int64
+    /// Soft messages that were evaluated.
+    package let messages: Int64
+    /// As many messages of the model itself would say as much.
+    package let effectiveMessages: Int64
+
+    package init(gain: Int64, error: Int64, messages: Int64, effectiveMessages: Int64) {
+        (self.gain, self.error, self.messages, self.effectiveMessages) = (gain, error, messages, effectiveMessages)
+    }
+}
+
+/// A soft message of a user who shares context: what the phone computed at each wake until the message was shown, and
+/// whether it was opened. Nothing in it identifies user or device.
+package struct MomentJourney: Sendable, Hashable {
+    package let campaign: String
+    /// As the phone encoded it.
+    package let trace: [UInt8]
+    /// From the start of the window until the server would send the message.
+    package let windowMinutes: Int
+    /// Whether the phone showed it; otherwise the server sent it.
+    package let isShownByPhone: Bool
+    package let isOpened: Bool
+
+    package init(campaign: String, trace: [UInt8], windowMinutes: Int, isShownByPhone: Bool, isOpened: Bool) {
+        (self.campaign, self.trace, self.windowMinutes) = (campaign, trace, windowMinutes)
+        (self.isShownByPhone, self.isOpened) = (isShownByPhone, isOpened)
+    }
 }
 
 /// A message that a phone showed at a moment of its choice, in the context that its user shares, and whether it was

@@ -171,6 +171,10 @@ package protocol StoreReading {
     /// Displays whose outcome is known by `now`, newest first, starting after `cursor`.
     func labels(app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp) throws
         -> (labels: [MomentLabel], next: ContextCursor?)
+    /// Soft messages that phones with the notification service extension traced, with known outcome by `now`: newest
+    /// first, starting after `cursor`.
+    func journeys(app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp) throws
+        -> (journeys: [MomentJourney], next: ContextCursor?)
     /// The hours of the day in which users who share their context opened the app: 24 counters for each of at most
     /// `limit` users.
     func openCounters(app: AppKey, limit: Int) throws -> [[Int]]

@@ -22,6 +22,8 @@ struct CampaignTrial {
         let index: Int
         let exploration: Exploration
         var looks: [Int64] = []
+        /// Of a soft message.
+        var trace: [UInt8] = []
     }
 
     /// What one phone knows.
@@ -61,8 +63,10 @@ struct CampaignTrial {
     private var phones: [Phone]
     private var shelves = [Shelf()]
     private var labels: [MomentLabel] = []
+    private var journeys: [(at: Timestamp, journey: MomentJourney)] = []
     private var learnings: [String: CampaignLearning] = [:]
     private var releases: [String: ModelRelease] = [:]
+    private var formerReleases: [String: [ModelRelease]] = [:]
     private var outcome: Outcome
 
     /// What happened, as means over all people: everybody gets chosen moments here, but only those of the experiment's
@@ -82,6 +86,9 @@ struct CampaignTrial {
         var labels = 0
         /// Models that were released for the campaign.
         var models = 0
+        /// The off-policy estimate of the last model, in opens per message, and its standard error; nil without one.
+        var foreseenGain: Double?
+        var foreseenError: Double?
         /// Mean true probability of an open at the start of the window, and at the chosen moments.
         var immediateRate = 0.0
         var chosenRate = 0.0
@@ -161,6 +168,7 @@ struct CampaignTrial {
             phones[person].waiting = nil
         } else if slot >= message.start + settings.plan.windowHours * 6 {
             outcome.chosenRate += daily.probability(person, slot)
+            log(waiting, of: person, slot, isShownByPhone: false)
             phones[person].waiting = nil
         } else if let due = phones[person].wakes.dueAt, due <= now(slot) {
             phones[person].wakes.take(
@@ -199,20 +207,35 @@ struct CampaignTrial {
             mode: ExplorationMode(rawValue: waiting.exploration.name) ?? .greedy,
             draw: ExplorationDraw(messageID: id, salt: "lab"), wakes: waiting.looks)
         let decision = chooser.decide([held], signals: signals, now: now, shown: [], isForeground: false)
+        let time = LocalTime(milliseconds: now, utcOffsetSeconds: 0)
+        let snapshot = ContextSnapshot.encode(signals, at: time, for: habits)
+        var traced = waiting
+        if waiting.exploration == .soft, let trace = decision.traces.first {
+            traced.trace += TraceLine.encode(trace, start: held.start, now: now, context: snapshot)
+        }
         guard decision.show != nil else {
-            phones[person].waiting?.looks.append(now)
+            traced.looks.append(now)
+            phones[person].waiting = traced
             return
         }
         phones[person].waiting = nil
+        log(traced, of: person, slot, isShownByPhone: true)
         outcome.shownByPhone += 1
         outcome.chosenRate += daily.probability(person, slot)
         guard isContextAware[person] else { return }
-        let time = LocalTime(milliseconds: now, utcOffsetSeconds: 0)
         labels.append(
             MomentLabel(
-                campaign: Self.name, snapshot: ContextSnapshot.encode(signals, at: time, for: habits),
-                exploration: waiting.exploration, shownAt: Timestamp(milliseconds: now),
-                isOpened: daily.opens(person, slot)))
+                campaign: Self.name, snapshot: snapshot, exploration: waiting.exploration,
+                shownAt: Timestamp(milliseconds: now), isOpened: daily.opens(person, slot)))
+    }
+
+    /// A soft message was shown: its phone reports every wake at which it was considered.
+    private mutating func log(_ waiting: Waiting, of person: Int, _ slot: Int, isShownByPhone: Bool) {
+        guard isContextAware[person], !waiting.trace.isEmpty else { return }
+        let journey = MomentJourney(
+            campaign: Self.name, trace: waiting.trace, windowMinutes: settings.plan.windowHours * 60,
+            isShownByPhone: isShownByPhone, isOpened: daily.opens(person, slot))
+        journeys.append((now(slot), journey))
     }
 
     private mutating func habits(_ person: Int, day: Int) -> Person {
@@ -242,11 +265,21 @@ struct CampaignTrial {
             app: Self.app, labels: Array(mature.suffix(Limits.labelsMax)), now: now)
         material.counters = counters(at: now)
         material.arrival = settings.arrival
+        material.journeys = journeys.prefix { now - $0.at >= .seconds(Limits.labelMaturitySeconds) }.map(\.journey)
         (material.learnings, material.releases) = (learnings, releases)
+        material.formerReleases = formerReleases
         var hasNews = false
         for lesson in try AppLearner(material).lessons() {
             learnings[lesson.learning.campaign] = lesson.learning
+            if let foreseen = lesson.learning.foreseen {
+                outcome.foreseenGain = Double(foreseen.gain) / 1e6
+                outcome.foreseenError = Double(foreseen.error) / 1e6
+            }
             guard let draft = lesson.draft else { continue }
+            if let former = releases[draft.campaign] {
+                let kept = [former] + (formerReleases[draft.campaign] ?? [])
+                formerReleases[draft.campaign] = Array(kept.prefix(Limits.modelVersionsMax - 1))
+            }
             releases[draft.campaign] = ModelRelease(draft, keyID: "lab", signature: [])
             outcome.models += draft.campaign == Self.name ? 1 : 0
             hasNews = true

@@ -216,3 +216,11 @@ enum SchemaFigures {
         "CREATE INDEX experiment_count_age ON experiment_count (pruned_at)",
     ]
 }
+
+/// What soft messages foresee of a campaign's last model.
+enum SchemaForesight {
+    /// Gain and error in millionths of opens per message.
+    static let statements = ["gain", "error", "messages", "effective"].map {
+        "ALTER TABLE learning ADD COLUMN foreseen_\($0) BIGINT"
+    }
+}

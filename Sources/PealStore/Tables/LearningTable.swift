@@ -3,7 +3,8 @@ internal import PealCore
 /// `learning`: what is known of each campaign's learning; and the labels of `context_sample`, without whose they are.
 enum LearningTable {
     private static let columns: Columns = """
-        campaign_id, displays, opens, trained_at, labels, failures, own_model, drifted, held_until, objections
+        campaign_id, displays, opens, trained_at, labels, failures, own_model, drifted, held_until, objections,
+        foreseen_gain, foreseen_error, foreseen_messages, foreseen_effective
         """
 
     static func learning(_ row: inout RowReader) throws -> CampaignLearning {
@@ -17,6 +18,12 @@ enum LearningTable {
         learning.hasDrifted = try row.next()
         learning.heldUntil = try row.next()
         learning.objections = try row.next(String.self).split(separator: " ").map(String.init)
+        let (gain, error): (Int64?, Int64?) = (try row.next(), try row.next())
+        let (messages, effective): (Int64?, Int64?) = (try row.next(), try row.next())
+        if let gain, let error, let messages, let effective {
+            learning.foreseen = ForeseenGain(
+                gain: gain, error: error, messages: messages, effectiveMessages: effective)
+        }
         return learning
     }
 
@@ -29,7 +36,9 @@ enum LearningTable {
             "displays": learning.displays, "opens": learning.opens, "trained_at": learning.trainedAt,
             "labels": learning.labels, "failures": learning.failures, "own_model": learning.hasOwnModel,
             "drifted": learning.hasDrifted, "held_until": learning.heldUntil,
-            "objections": learning.objections.joined(separator: " "),
+            "objections": learning.objections.joined(separator: " "), "foreseen_gain": learning.foreseen?.gain,
+            "foreseen_error": learning.foreseen?.error, "foreseen_messages": learning.foreseen?.messages,
+            "foreseen_effective": learning.foreseen?.effectiveMessages,
         ]
         return """
             INSERT INTO learning \(row: ["app": app, "campaign_id": learning.campaign], changing)
@@ -50,6 +59,27 @@ enum LearningTable {
             JOIN moment m ON m.app = s.app AND m.message = s.message AND m.user_id = d.user_id
             WHERE s.app = \(app) AND s.at <= \(now - maturity)\(earlier) AND s.snapshot IS NOT NULL
                 AND m.device = s.seq AND m.claim_id IS NOT NULL
+            ORDER BY s.at DESC, s.seq DESC, s.id DESC LIMIT \(limit)
+            """
+    }
+
+    /// Without the extension, a phone does not report what it waited for in vain, and its other messages alone would be
+    /// a choice of the good ones.
+    static func journeys(_ app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp) -> SQL {
+        let earlier: SQL = cursor.map { " AND (s.at, s.seq, s.id) < (\($0.at), \($0.device), \($0.id))" } ?? ""
+        return """
+            SELECT s.at, s.seq, s.id, g.campaign_id, s.trace, (m.fallback_at - COALESCE(g.start_at, g.created_at)) / 60000,
+            CASE WHEN m.claim_id IS NOT NULL THEN 1 ELSE 0 END, CASE WHEN EXISTS (
+                SELECT 1 FROM receipt r WHERE r.app = s.app AND r.message = s.message AND r.seq = s.seq
+                    AND r.kind = \(code: Receipt.Kind.opened) AND r.at <= s.at + \(maturity.milliseconds)
+            ) THEN 1 ELSE 0 END
+            FROM context_sample s JOIN message g ON g.app = s.app AND g.message = s.message
+            JOIN device d ON d.app = s.app AND d.seq = s.seq
+            JOIN installation i ON i.app = s.app AND i.seq = s.seq
+            JOIN moment m ON m.app = s.app AND m.message = s.message AND m.user_id = d.user_id
+            WHERE s.app = \(app) AND s.at <= \(now - maturity)\(earlier) AND s.trace IS NOT NULL
+                AND m.explore = \(Exploration.soft.rawValue) AND (m.claim_id IS NULL OR m.device = s.seq)
+                AND i.capabilities & \(Installation.Capabilities.ledger.rawValue) <> 0
             ORDER BY s.at DESC, s.seq DESC, s.id DESC LIMIT \(limit)
             """
     }
@@ -116,6 +146,21 @@ extension StoreSession {
                 isOpened: try row.next())
         }
         return (labels, labels.count == limit ? last : nil)
+    }
+
+    func journeys(
+        app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp
+    ) throws -> (journeys: [MomentJourney], next: ContextCursor?) {
+        let statement = LearningTable.journeys(app, after: cursor, limit: limit, now: now)
+        var last: ContextCursor?
+        let journeys = try connection.all(statement) { row in
+            last = ContextCursor(at: try row.next(), device: try row.next(), id: try row.next())
+            let campaign: String? = try row.next()
+            return MomentJourney(
+                campaign: campaign ?? "", trace: try row.next(), windowMinutes: try row.next(),
+                isShownByPhone: try row.next(), isOpened: try row.next())
+        }
+        return (journeys, journeys.count == limit ? last : nil)
     }
 
     func openCounters(app: AppKey, limit: Int) throws -> [[Int]] {

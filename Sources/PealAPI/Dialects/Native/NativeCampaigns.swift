@@ -224,14 +224,29 @@ struct NativeModel: Sendable {
             ("displays", .integer(learning.displays)), ("opens", .integer(learning.opens)),
             ("examined_at", learning.trainedAt.map { .string($0.description) }),
             ("objections", .array(learning.objections.map(JSON.string))),
-            ("drifted", .bool(learning.hasDrifted)),
+            ("foreseen", learning.foreseen.map(Self.json)), ("drifted", .bool(learning.hasDrifted)),
             ("held_until", learning.heldUntil.map { .string($0.description) }),
         ])
+    }
+
+    private static func json(_ foreseen: ForeseenGain) -> JSON {
+        func share(_ millionths: Int64) -> JSON { .number(String(Double(millionths) / 1e6)) }
+        return [
+            "gain": share(foreseen.gain), "standard_error": share(foreseen.error),
+            "messages": .integer(foreseen.messages), "effective_messages": .integer(foreseen.effectiveMessages),
+        ]
     }
 
     static let rollback = ObjectShape("NativeModelRollback", Int64?.none) {
         Entry("version", .integer(1...Int64.max)) { $0 = $1 }
     }
+
+    private static let foreseen = Schema.component(
+        "NativeForeseenGain",
+        .object([
+            .required("gain", .number), .required("standard_error", .number), .required("messages", .count),
+            .required("effective_messages", .count),
+        ]))
 
     static let schema: Schema = .component(
         "NativeModel",
@@ -239,6 +254,6 @@ struct NativeModel: Sendable {
             .optional("version", .count), .optional("trained_at", .time), .optional("expires_at", .time),
             .optional("parent", .text), .optional("labels", .count), .required("displays", .count),
             .required("opens", .count), .optional("examined_at", .time), .required("objections", .list(.text)),
-            .required("drifted", .flag), .optional("held_until", .time),
+            .optional("foreseen", foreseen), .required("drifted", .flag), .optional("held_until", .time),
         ]))
 }
