@@ -55,5 +55,6 @@ extension Migration {
         Migration(version: 16, statements: SchemaConsole.statements),
         Migration(version: 17, statements: SchemaModels.statements),
         Migration(version: 18, statements: SchemaFigures.statements),
+        Migration(version: 19, statements: SchemaOutcomes.statements),
     ]
 }

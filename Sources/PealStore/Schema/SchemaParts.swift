@@ -216,3 +216,19 @@ enum SchemaFigures {
         "CREATE INDEX experiment_count_age ON experiment_count (pruned_at)",
     ]
 }
+
+/// Messages whose outcomes are added to their experiment long before they are pruned.
+enum SchemaOutcomes {
+    /// `summed` is 1 for messages of experiments that `experiment_sum` contains.
+    static let statements = [
+        "ALTER TABLE message ADD COLUMN summed BIGINT NOT NULL DEFAULT 0",
+        """
+        CREATE INDEX message_unsummed ON message (app, campaign_id, message)
+            WHERE window_method = 'ab_test' AND campaign_id IS NOT NULL AND summed = 0
+        """,
+        """
+        CREATE INDEX message_final ON message (window_until)
+            WHERE window_method = 'ab_test' AND campaign_id IS NOT NULL AND summed = 0
+        """,
+    ]
+}
