@@ -90,7 +90,7 @@ def start(options, folder):
 
 def fill(options, folder):
     """Returns the id of the app and a message to all devices."""
-    setup = Setup(options, folder)
+    setup = Setup(argparse.Namespace(**{**vars(options), "binaries": options.fill_binaries or options.binaries}), folder)
     try:
         setup.prepare()
         setup.push("all", options.devices)
@@ -160,6 +160,7 @@ def main():
     parser.add_argument("--days", type=int, default=14)
     parser.add_argument("--reads", type=int, default=5)
     parser.add_argument("--limit-ms", type=float, default=50)
+    parser.add_argument("--fill-binaries", help="other programs of the same or an earlier version that fill the store")
     parser.add_argument("--binaries", default=str(experiment.ROOT / ".build" / "release"))
     options = parser.parse_args()
     options.provider, options.connections, options.locales = "apns", 4, 1

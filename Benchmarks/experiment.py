@@ -99,7 +99,7 @@ def unsummed(path):
     database = sqlite3.connect(path)
     final = int(time.time() * 1000) - FINALITY
     count, = database.execute(
-        "SELECT COUNT(*) FROM message WHERE window_method = 'ab_test' AND campaign_id IS NOT NULL AND summed = 0"
+        "SELECT COUNT(*) FROM message WHERE window_method = 'ab_test' AND campaign_id IS NOT NULL AND ending < 2"
         " AND window_until <= ?", (final,)).fetchone()
     database.close()
     return count

@@ -108,7 +108,8 @@ struct CampaignTests {
                 guardrails.compactMap { $0["name"]?.stringValue }
                     == ["failed", "dismissed", "app_removed", "notifications_off"])
             #expect(guardrails.allSatisfy { $0["worse"] == false })
-            #expect(guardrails[2]["context_aware.of"] == .integer(arms["context_aware"]?.users ?? 0), "\(reply.text)")
+            #expect(
+                guardrails[2]["context_aware"]?["of"] == .integer(arms["context_aware"]?.users ?? 0), "\(reply.text)")
             #expect(reply["experiment.contexts"]?.arrayValue?.isEmpty == true)
             #expect(reply["experiment.verdict"] == "undecided" && reply["experiment.share"] == .number("0.5"))
             #expect(reply["experiment.interval"]?.arrayValue?.count == 2, "\(reply.text)")

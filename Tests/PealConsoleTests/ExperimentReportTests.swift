@@ -85,7 +85,8 @@ import Testing
         var facts = ExperimentFacts(salt: "s", startedAt: Timestamp(milliseconds: 0), users: [])
         facts.deliveries = [
             .init(arm: .contextAware, way: .phone, messages: 70), .init(arm: .contextAware, way: .server, messages: 20),
-            .init(arm: .contextAware, way: .failed, messages: 10), .init(arm: .contextAware, way: .noDevice, messages: 9),
+            .init(arm: .contextAware, way: .failed, messages: 10),
+            .init(arm: .contextAware, way: .noDevice, messages: 9),
         ]
         var guards = ExperimentFacts.Guards()
         (guards.users, guards.dismissed, guards.removed, guards.reporting, guards.muted) = (50, 9, 3, 40, 4)

@@ -171,7 +171,8 @@ struct ExperimentSections {
         let medians = [Arm.contextAware, .traditional].map { arm in
             report.medianDelay(arm).map { "\(texts.delay($0))" } ?? "–" as HTML
         }
-        table.rows.append(["<strong>\(texts[.medianDelay])</strong>"] + medians + [visit.badge(texts[.byDesign], "dim")])
+        table.rows.append(
+            ["<strong>\(texts[.medianDelay])</strong>"] + medians + [visit.badge(texts[.byDesign], "dim")])
         return "\(table.html)<p class=\"hint\">\(texts[.guardrailsHint])</p>"
     }
 

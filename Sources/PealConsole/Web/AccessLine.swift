@@ -21,7 +21,8 @@ struct AccessLine {
         services.logger.info(
             "answered a request",
             metadata: [
-                "request_id": "\(requestID)", "method": "\(method.rawValue)", "route": "\(route)", "status": "\(status)",
+                "request_id": "\(requestID)", "method": "\(method.rawValue)", "route": "\(route)",
+                "status": "\(status)",
                 "duration_ms": "\(Double(microseconds) / 1000)", "actor": "\(who)", "address": "\(address)",
             ])
     }

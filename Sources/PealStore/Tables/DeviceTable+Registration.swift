@@ -161,7 +161,6 @@ extension StoreSession {
         if holder.retirement == nil { try leaveStreams(app: app, device: holder.key, route: holder.route) }
     }
 
-
     /// Replaces the key of an address that now belongs to another device. The new key is unique because ids are.
     private static func freedAddressKey(_ id: DeviceID) -> [UInt8] { id.bytes }
 }

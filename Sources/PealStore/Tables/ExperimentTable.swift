@@ -51,12 +51,12 @@ enum ExperimentTable {
 
     /// Marks a message as one that is in the sums; changes nothing if it is already.
     static func mark(_ message: MessageID, app: AppKey) -> SQL {
-        "UPDATE message SET summed = 1 WHERE \(MessageTable.place(app, message)) AND summed = 0"
+        "UPDATE message SET ending = 2 WHERE \(MessageTable.place(app, message)) AND ending < 2"
     }
 
     /// Constants, so that partial indexes are used.
     private static let isUnsummed = SQL(
-        text: "window_method = 'ab_test' AND campaign_id IS NOT NULL AND summed = 0", values: [])
+        text: "window_method = 'ab_test' AND campaign_id IS NOT NULL AND ending < 2", values: [])
 
     /// 1 for a moment `m` that was opened in time, otherwise 0.
     private static let isOpened: SQL = """
@@ -134,7 +134,7 @@ enum ExperimentTable {
     private static func belongs(_ scope: Scope, _ app: AppKey) -> SQL {
         let place: SQL =
             switch scope {
-            case .campaign(let name): "g.campaign_id = \(name) AND g.summed = 0"
+            case .campaign(let name): "g.campaign_id = \(name) AND g.ending < 2"
             case .message(let id): "g.message = \(id)"
             }
         // A constant, so that a partial index is used.
