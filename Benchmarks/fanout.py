@@ -154,8 +154,8 @@ class Setup:
     def prepare(self):
         app = call("POST", f"{self.base}/apps", {"name": "benchmark"})
         self.app = f"{self.base}/apps/{app['id']}"
-        place, credential = self.network.credential(self.sim)
-        call("PUT", f"{self.app}/credentials/{place}", credential)
+        path, credential = self.network.credential(self.sim)
+        call("PUT", f"{self.app}/credentials/{path}", credential)
         started, before = time.monotonic(), cpu_seconds(self.peal.pid)
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             list(pool.map(self.register, range(0, self.options.devices, 1000)))

@@ -30,8 +30,8 @@ class IntakeSetup(Setup):
     def prepare(self):
         app = call("POST", f"{self.base}/apps", {"name": "benchmark", "bundle_id": "com.example.benchmark"})
         self.app = f"{self.base}/apps/{app['id']}"
-        place, credential = self.network.credential(self.sim)
-        call("PUT", f"{self.app}/credentials/{place}", credential)
+        path, credential = self.network.credential(self.sim)
+        call("PUT", f"{self.app}/credentials/{path}", credential)
         self.device = "10000000-0000-4000-8000-000000000001"
         call("PUT", f"{self.app}/devices/{self.device}", self.network.device(1) | {"user_id": "ann"})
         self.pivotal = call("POST", f"{self.app}/keys", {"dialect": "pivotal"})

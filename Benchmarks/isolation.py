@@ -145,8 +145,8 @@ def columns(database, table):
     return [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
 
 
-def clone(database, tables, place, copies, changes):
-    """Copies the rows of `tables` at `place` (a condition), `copies` times, with the columns in `changes` replaced by
+def clone(database, tables, condition, copies, changes):
+    """Copies the rows of `tables` that meet `condition`, `copies` times, with the columns in `changes` replaced by
     SQL in which `n` is the number of the copy, from 1."""
     for table in tables:
         names = columns(database, table)
@@ -154,7 +154,7 @@ def clone(database, tables, place, copies, changes):
         database.execute(
             f"WITH RECURSIVE counter (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counter WHERE n < {copies}) "
             f"INSERT INTO {table} ({', '.join(names)}) SELECT {', '.join(values)} "
-            f"FROM counter CROSS JOIN {table} t WHERE {place.replace('@', 't.')}")
+            f"FROM counter CROSS JOIN {table} t WHERE {condition.replace('@', 't.')}")
 
 
 def edit(setup):

@@ -101,22 +101,22 @@ class History:
 
     def age(self, connection, app, message, shift):
         """Moves a message into the past and lets its users open it."""
-        place = (app, message)
+        key = (app, message)
         connection.execute(
             """UPDATE message SET created_at = created_at - ?1, expires_at = expires_at - ?1, state = ?4,
                 slices_open = 0, window_until = window_until - ?1, cutoff_at = COALESCE(cutoff_at, created_at) - ?1,
                 first_sent_at = COALESCE(first_sent_at, created_at) - ?1, ended_at = window_until - ?1
-            WHERE app = ?2 AND message = ?3""", (shift, *place, MESSAGE_SENT))
+            WHERE app = ?2 AND message = ?3""", (shift, *key, MESSAGE_SENT))
         connection.execute(
             """UPDATE moment SET deadline = deadline - ?1, fallback_at = fallback_at - ?1, due_at = due_at - ?1
-            WHERE app = ?2 AND message = ?3""", (shift, *place))
+            WHERE app = ?2 AND message = ?3""", (shift, *key))
         created, = connection.execute(
-            "SELECT created_at FROM message WHERE app = ? AND message = ?", place).fetchone()
+            "SELECT created_at FROM message WHERE app = ? AND message = ?", key).fetchone()
         rows = connection.execute(
             """SELECT m.user_id, m.arm, d.seq, i.class FROM moment m
                 JOIN device d ON d.app = m.app AND d.user_id = m.user_id
                 LEFT JOIN installation i ON i.app = d.app AND i.seq = d.seq
-            WHERE m.app = ? AND m.message = ?""", place).fetchall()
+            WHERE m.app = ? AND m.message = ?""", key).fetchall()
         counts = {RECEIVED: 0, OPENED: 0}
         for user, arm, seq, reach in rows:
             is_chosen = arm == CONTEXT_AWARE and reach == "available"
@@ -125,7 +125,7 @@ class History:
                     """UPDATE moment SET state = ?, claim_id = ?, claim_until = ?, device = ?, outcome = 0
                     WHERE app = ? AND message = ? AND user_id = ?""",
                     (MOMENT_SENT, uuid.uuid4().bytes if is_chosen else None, created if is_chosen else None, seq,
-                     *place, user))
+                     *key, user))
             # The same person is about as eager every day.
             eagerness = random.Random(user).lognormvariate(0, 0.6)
             rate = (0.21 if is_chosen else 0.11) * eagerness
@@ -145,11 +145,11 @@ class History:
                 counts[kind] += 1
                 connection.execute(
                     "INSERT OR IGNORE INTO receipt (app, message, seq, kind, at) VALUES (?, ?, ?, ?, ?)",
-                    (*place, seq, kind, created + int(min(delay, 29 * HOUR))))
+                    (*key, seq, kind, created + int(min(delay, 29 * HOUR))))
         for kind, count in counts.items():
             connection.execute(
                 "INSERT OR REPLACE INTO receipt_count (app, message, kind, n) VALUES (?, ?, ?, ?)",
-                (*place, kind, count))
+                (*key, kind, count))
 
     @staticmethod
     def context(hour, flags):

@@ -43,9 +43,9 @@ struct StatusCommand: AsyncParsableCommand {
         add("oldest since", document["messages"]?["oldest_pending_at"])
         add("messages scheduled", document["messages"]?["scheduled"])
         for route in document["closed_routes"]?.arrayValue ?? [] {
-            let place = Self.words(route, ["provider", "environment", "platform", "state"])
+            let name = Self.words(route, ["provider", "environment", "platform", "state"])
             let since = route["oldest_pending_at"]?.stringValue ?? ""
-            rows.append(["closed route", "\(place), app \(route["app"]?.stringValue ?? ""), waiting since \(since)"])
+            rows.append(["closed route", "\(name), app \(route["app"]?.stringValue ?? ""), waiting since \(since)"])
         }
         add("quarantined slices", document["quarantined_slices"])
         add("connections", document["connections"])

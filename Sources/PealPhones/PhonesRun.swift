@@ -20,7 +20,7 @@ struct PhonesPlan: Sendable {
     var campaign = "phones"
     /// Phones that do something at the same time.
     var width = 24
-    /// Tells every display as it happens.
+    /// Reports every display as it happens.
     var tellsStory = false
 }
 
@@ -249,7 +249,7 @@ actor PhonesRun {
                 }
             }
         }
-        story?.tell(phones, messages, say)
+        story?.report(phones, messages, say)
     }
 
     /// By the published vector of assignments.

@@ -1,7 +1,7 @@
 import Foundation
 import PealWorlds
 
-/// Tells when each message was shown and why, as it happens.
+/// Reports when each message was shown and why, as it happens.
 struct PhonesStory {
     private static let activities = [
         "asleep", "commuting", "focused", "on a break", "at leisure", "doing chores", "out", "doing sport",
@@ -13,16 +13,16 @@ struct PhonesStory {
     ]
 
     let world: Inhabited
-    private var told: Set<String> = []
+    private var reported: Set<String> = []
 
     init(world: Inhabited) { self.world = world }
 
-    mutating func tell(_ phones: [SimulatedPhone], _ messages: [PlannedMessage], _ say: (String) -> Void) {
+    mutating func report(_ phones: [SimulatedPhone], _ messages: [PlannedMessage], _ say: (String) -> Void) {
         for message in messages {
-            guard let id = message.id, !told.contains(id),
+            guard let id = message.id, !reported.contains(id),
                 let appearance = phones[message.person].screen.appearances[id], let slot = appearance.slot
             else { continue }
-            told.insert(id)
+            reported.insert(id)
             let opened = world.opens(message.person, slot, message: id) ? "  opened" : ""
             let why = "\(reason(appearance, message, slot)); \(circumstances(message.person, slot))"
             say("\(Self.time(slot))  \(Self.name(message.person))  sent \(Self.time(message.start))  \(why)\(opened)")

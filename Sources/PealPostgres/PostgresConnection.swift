@@ -10,6 +10,8 @@ final class PostgresConnection: SQLConnection {
     private let numbers: PostgresNumbers?
     private var statements = PreparedStatements()
     private var parameters = BinaryParameters()
+    /// Numbers from blocks that the transaction uses.
+    private var taken: [(series: String, number: Int64)] = []
     /// Statements that begin the transaction, not sent yet.
     private var opening: [String] = []
     /// Statements that are sent together with the next one.
@@ -69,6 +71,7 @@ extension PostgresConnection {
     func begin(_ isolation: Isolation, statementSecondsMax: Int? = nil) {
         failure = nil
         posted = []
+        taken = []
         opening = [isolation.rawValue]
         if !settings.preparesStatements { opening += settings.sessionSettings.map { "SET LOCAL \($0)" } }
         if let statementSecondsMax { opening.append("SET LOCAL statement_timeout = \(statementSecondsMax * 1000)") }
@@ -90,6 +93,8 @@ extension PostgresConnection {
     }
 
     func rollback() {
+        numbers?.giveBack(taken)
+        taken = []
         opening = []
         posted = []
         failure = nil
@@ -135,7 +140,10 @@ extension PostgresConnection {
     }
 
     func number(in series: NumberSeries) throws -> Int64? {
-        if let number = try numbers?.next(in: series) { return number }
+        if let number = try numbers?.next(in: series) {
+            if series.blockSize > 1 { taken.append((series.name, number)) }
+            return number
+        }
         return try value(series.raising(1))
     }
 

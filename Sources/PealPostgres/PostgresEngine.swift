@@ -11,13 +11,14 @@ package final class PostgresEngine: SQLEngine {
     private let heavyReaders: PostgresWorkers
     private let writers: PostgresWorkers
     private let settlers: PostgresWorkers
+    private let batches: PostgresWorkers
     private let background: PostgresWorkers
 
     private static let readersPerLaneMax = 2
     private static let writersMax = 4
-    /// The most connections that one process has open, including those for settling, background work, numbers and
-    /// signals.
-    package static let connectionsMax = ReadLane.allCases.count * readersPerLaneMax + writersMax + 4
+    /// The most connections that one process has open, including those for settling, batches, background work, numbers
+    /// and signals.
+    package static let connectionsMax = ReadLane.allCases.count * readersPerLaneMax + writersMax + 5
 
     package let dialect = SQLDialect.postgres
 
@@ -41,6 +42,8 @@ package final class PostgresEngine: SQLEngine {
             "write", Self.writersMax, priorities: 2, waitingMax: Limits.writerItemsWaitingMax, turns: turns)
         // One, because the settlements of a slice must be applied in order. Each write contains many.
         settlers = workers("settle", 1)
+        // One, because two batches touch so many pages of the same indexes that they would make each other fail.
+        batches = workers("batch", 1, waitingMax: Limits.writerItemsWaitingMax, turns: turns)
         background = workers("rest", 1, waitingMax: Limits.writerItemsWaitingMax)
     }
 
@@ -82,6 +85,7 @@ package final class PostgresEngine: SQLEngine {
             switch lane {
             case .intake, .control: writers
             case .settle: settlers
+            case .batch: batches
             case .rest: background
             }
         return try await run(workers, priority: lane == .control ? 1 : 0) { try $0.transact(.write, body) }
@@ -132,7 +136,7 @@ package final class PostgresEngine: SQLEngine {
     }
 
     package func close() throws {
-        for workers in [deliveryReaders, requestReaders, heavyReaders, writers, settlers, background] {
+        for workers in [deliveryReaders, requestReaders, heavyReaders, writers, settlers, batches, background] {
             workers.close()
         }
         numbers.close()

@@ -3,11 +3,13 @@ internal import PealStore
 internal import Synchronization
 
 /// Issues numbers of series from blocks that are taken in separate transactions, so that a transaction that uses a
-/// number does not lock the series' row until it commits. Unused numbers are lost.
+/// number does not lock the series' row until it commits. A process that ends loses what is left of its blocks.
 final class PostgresNumbers: Sendable {
     private struct State {
         var connection: Box?
         var blocks: [String: ClosedRange<Int64>] = [:]
+        /// Numbers of transactions that were undone.
+        var spare: [String: [Int64]] = [:]
     }
 
     /// Allows the connection to be stored in the mutex.
@@ -35,7 +37,7 @@ final class PostgresNumbers: Sendable {
             do {
                 guard let last = try Self.raise(series, box.connection) else { return nil }
                 // What is left of the blocks of deleted apps.
-                if state.blocks.count >= Self.blocksMax { state.blocks = [:] }
+                if state.blocks.count >= Self.blocksMax { (state.blocks, state.spare) = ([:], [:]) }
                 state.blocks[series.name] = (last - series.blockSize + 1)...last
             } catch let failure as PostgresFailure {
                 box.connection.rollback()
@@ -48,7 +50,20 @@ final class PostgresNumbers: Sendable {
         }
     }
 
+    /// Takes back the numbers of a transaction that was undone, of series in which nothing depends on the order. Without
+    /// this, batches that conflict and are repeated would leave large gaps between the keys of devices.
+    func giveBack(_ numbers: [(series: String, number: Int64)]) {
+        guard !numbers.isEmpty else { return }
+        state.withLock { state in
+            for (series, number) in numbers.reversed() { state.spare[series, default: []].append(number) }
+        }
+    }
+
     private static func take(_ name: String, _ state: inout State) -> Int64? {
+        if let number = state.spare[name]?.popLast() {
+            if state.spare[name]?.isEmpty == true { state.spare[name] = nil }
+            return number
+        }
         guard let block = state.blocks[name] else { return nil }
         state.blocks[name] = block.lowerBound < block.upperBound ? block.lowerBound + 1...block.upperBound : nil
         return block.lowerBound

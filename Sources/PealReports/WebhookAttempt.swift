@@ -35,7 +35,7 @@ struct WebhookAttempt: Sendable {
         do {
             try await context.store.write(.rest) { store in
                 guard try store.settle(leased), isGone else { return }
-                try store.disableWebhook(leased.delivery.place, now: now)
+                try store.disableWebhook(leased.delivery.webhook, now: now)
             }
         } catch {
             context.logger.error(
@@ -62,7 +62,7 @@ struct WebhookAttempt: Sendable {
 
     private func metadata(_ delivery: WebhookDelivery, _ more: Logger.Metadata) -> Logger.Metadata {
         more.merging([
-            "app": "\(delivery.place.app)", "webhook": "\(delivery.place.webhook)", "delivery": "\(delivery.id)",
+            "app": "\(delivery.webhook.app)", "webhook": "\(delivery.webhook.key)", "delivery": "\(delivery.id)",
         ]) { $1 }
     }
 }

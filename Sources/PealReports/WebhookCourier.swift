@@ -74,11 +74,11 @@ package final class WebhookCourier: Service {
         }
         // Starts at a random webhook, so that none is always last when there are more than can be served.
         let start = due.isEmpty ? 0 : Int(context.randomness.next() % UInt64(due.count))
-        for place in due[start...] + due[..<start] where context.beginServing(place) {
+        for reference in due[start...] + due[..<start] where context.beginServing(reference) {
             let context = context
             lanes.addTask {
-                await WebhookLane(context: context, place: place).run()
-                context.endServing(place)
+                await WebhookLane(context: context, reference: reference).run()
+                context.endServing(reference)
             }
         }
     }
@@ -144,28 +144,28 @@ final class CourierContext: Sendable {
     var isIdle: Bool { served.withLock(\.isEmpty) }
 
     /// Reserves a webhook for one lane. Returns false when another lane has it, or there are too many.
-    func beginServing(_ place: WebhookReference) -> Bool {
-        served.withLock { $0.count < Limits.webhooksServedMax && $0.insert(place).inserted }
+    func beginServing(_ reference: WebhookReference) -> Bool {
+        served.withLock { $0.count < Limits.webhooksServedMax && $0.insert(reference).inserted }
     }
 
-    func endServing(_ place: WebhookReference) {
-        let isLast = served.withLock { places in
-            places.remove(place)
-            return places.isEmpty
+    func endServing(_ reference: WebhookReference) {
+        let isLast = served.withLock { references in
+            references.remove(reference)
+            return references.isEmpty
         }
         if isLast { idle.set() }
     }
 
     /// How many requests to send to a webhook at once: one while its receiver fails.
     func room(for webhook: Webhook, _ form: Webhook.Form) -> Int {
-        failing.withLock { $0.contains(webhook.place) } ? 1 : form.requestsInFlightMax
+        failing.withLock { $0.contains(webhook.reference) } ? 1 : form.requestsInFlightMax
     }
 
-    func note(_ place: WebhookReference, isFailing: Bool) {
-        failing.withLock { places in
+    func note(_ reference: WebhookReference, isFailing: Bool) {
+        failing.withLock { references in
             // Deleted webhooks stay until it is full; then all others are found failing again.
-            if isFailing, places.count >= Limits.webhooksFailingMax { places = [] }
-            if isFailing { places.insert(place) } else { places.remove(place) }
+            if isFailing, references.count >= Limits.webhooksFailingMax { references = [] }
+            if isFailing { references.insert(reference) } else { references.remove(reference) }
         }
     }
 }

@@ -4,7 +4,7 @@ internal import PealCore
 /// Serves one webhook until nothing is due: retries first, then new events.
 struct WebhookLane: Sendable {
     let context: CourierContext
-    let place: WebhookReference
+    let reference: WebhookReference
 
     /// Returns when nothing is due, the process stops, or it is another webhook's turn.
     func run() async {
@@ -48,10 +48,10 @@ struct WebhookLane: Sendable {
         guard let finding = try await context.store.read({ try find(in: $0, now: now) }) else { return nil }
         guard finding.isDeliveryDue || !finding.batches.isEmpty else { return nil }
         let requests = finding.batches.prefix(finding.room).map { request($0, finding, now: now) }
-        let (place, owner, until) = (place, context.owner, now + .seconds(Limits.webhookLeaseSeconds))
+        let (reference, owner, until) = (reference, context.owner, now + .seconds(Limits.webhookLeaseSeconds))
         let leased = try await context.store.write(.rest) { store in
             var leased = try store.leaseDeliveries(
-                of: place, limit: finding.room, owner: owner, until: until, now: now)
+                of: reference, limit: finding.room, owner: owner, until: until, now: now)
             for request in requests.prefix(finding.room - leased.count) {
                 let cut = try store.cut(
                     request.events, into: request.delivery, body: request.body, owner: owner, until: until)
@@ -74,21 +74,21 @@ struct WebhookLane: Sendable {
     }
 
     private func find(in store: any StoreReading, now: Timestamp) throws -> Finding? {
-        guard let webhook = try store.webhook(place), webhook.disabledAt == nil,
+        guard let webhook = try store.webhook(reference), webhook.disabledAt == nil,
             let composer = context.composers[webhook.kind]
         else { return nil }
         let plan = BatchPlan(form: composer.form)
         let room = context.room(for: webhook, composer.form)
-        let events = try store.outboxEvents(for: place, limit: plan.eventsToRead(requestCount: room))
+        let events = try store.outboxEvents(for: reference, limit: plan.eventsToRead(requestCount: room))
         let batches = plan.batches(events, now: now)
         var facts: [MessageID: MessageFacts] = [:]
         for event in batches.joined() where event.payload == nil {
             guard let message = event.message else { continue }
-            facts[message] = try store.facts(app: place.app, message: message)
+            facts[message] = try store.facts(app: reference.app, message: message)
         }
         return Finding(
             webhook: webhook, composer: composer, room: room,
-            isDeliveryDue: try store.isDeliveryDue(for: place, now: now),
+            isDeliveryDue: try store.isDeliveryDue(for: reference, now: now),
             batches: batches, facts: facts)
     }
 
@@ -97,7 +97,7 @@ struct WebhookLane: Sendable {
     ) -> (events: [OutboxEvent], delivery: WebhookDelivery, body: [UInt8]?) {
         let body = BodyWriter(composer: finding.composer).body(events, facts: finding.facts)
         var delivery = WebhookDelivery(
-            id: context.randomness.timeOrderedIdentifier(at: now), place: place, type: events.first?.type ?? "",
+            id: context.randomness.timeOrderedIdentifier(at: now), webhook: reference, type: events.first?.type ?? "",
             itemCount: events.count, createdAt: now)
         if body == nil {
             delivery.state = .failed
@@ -116,10 +116,10 @@ struct WebhookLane: Sendable {
             }
             return await group.reduce(true) { $0 && $1 }
         }
-        context.note(place, isFailing: !isFine)
+        context.note(reference, isFailing: !isFine)
     }
 
     private func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
-        more.merging(["app": "\(place.app)", "webhook": "\(place.webhook)"]) { $1 }
+        more.merging(["app": "\(reference.app)", "webhook": "\(reference.key)"]) { $1 }
     }
 }

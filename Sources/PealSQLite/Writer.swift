@@ -222,20 +222,20 @@ final class WriteQueue: Sendable {
     /// The most items of a lane that may wait; nil for no limit, because what was sent must be settled.
     private static func waitingMax(_ lane: WriteLane) -> Int? {
         switch lane {
-        case .intake, .rest: Limits.writerItemsWaitingMax
+        case .intake, .batch, .rest: Limits.writerItemsWaitingMax
         case .control, .settle: nil
         }
     }
 
-    /// The most items of a lane in one commit. A settlement contains up to a thousand devices and background work may
-    /// read a lot, so a commit takes only a few of them; but it always leaves room for them, however busy the intake
-    /// is.
+    /// The most items of a lane in one commit. A settlement or a batch contains up to a thousand devices and background
+    /// work may read a lot, so a commit takes only a few of them; but it always leaves room for them, however busy the
+    /// intake is.
     private static func countMax(_ lane: WriteLane) -> Int {
         switch lane {
-        case .intake: Limits.writerItemsPerCommitMax - 64 - 32 - 4
+        case .intake: Limits.writerItemsPerCommitMax - 64 - 32 - 4 - 4
         case .control: 64
         case .settle: 32
-        case .rest: 4
+        case .batch, .rest: 4
         }
     }
 }

@@ -46,8 +46,8 @@ package struct Doctor: Sendable {
 extension Doctor {
     /// Opens the store as a server would and checks its content. Creates nothing.
     func checkStore(_ diagnosis: inout Diagnosis) async {
-        let place = configuration.store
-        if case .sqlite(let path) = place {
+        let location = configuration.store
+        if case .sqlite(let path) = location {
             guard let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int, size > 0 else {
                 return diagnosis.add(.warning, "store", "no database at \(path) yet; the first start creates it")
             }
@@ -55,13 +55,13 @@ extension Doctor {
         do {
             let masterKey = try Storage.checkedKey(configuration)
             diagnosis.add(.ok, "master key", "readable")
-            let store = SQLStore(engine: try Storage.engine(place), masterKey: masterKey)
-            diagnosis.add(.ok, "store", "\(place) can be opened")
+            let store = SQLStore(engine: try Storage.engine(location), masterKey: masterKey)
+            diagnosis.add(.ok, "store", "\(location) can be opened")
             await look(into: store, &diagnosis)
             try store.close()
         } catch let failure as StoreStartFailure where failure.isInUse {
             diagnosis.isStoreInUse = true
-            diagnosis.add(.ok, "store", "in use by a running server: \(place)")
+            diagnosis.add(.ok, "store", "in use by a running server: \(location)")
         } catch {
             diagnosis.add(.failed, "store", "\(error)")
         }

@@ -299,7 +299,7 @@ package func migrateStore(_ configuration: ServerConfiguration) async throws -> 
 package func copyStore(
     from: String, to: String, print: @escaping @Sendable (String) -> Void
 ) async throws {
-    let (source, target) = (try StorePlace(from), try StorePlace(to))
+    let (source, target) = (try StoreLocation(from), try StoreLocation(to))
     guard source != target else { throw ConfigurationFailure(.storeURL, "source and target are the same database") }
     if case .sqlite(let path) = source, !FileManager.default.fileExists(atPath: path) {
         throw ConfigurationFailure(.storeURL, "there is no database at \(path)")

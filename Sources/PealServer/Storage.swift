@@ -43,12 +43,13 @@ struct Storage {
         }
     }
 
-    /// The database at `place`, open.
+    /// The database at `location`, open.
     /// - Throws: `StoreStartFailure`.
     static func engine(
-        _ place: StorePlace, preparesStatements: Bool = true, report: @escaping @Sendable (String) -> Void = { _ in }
+        _ location: StoreLocation, preparesStatements: Bool = true,
+        report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws -> any SQLEngine {
-        switch place {
+        switch location {
         case .sqlite(let path): return try SQLiteEngine(path: path)
         case .postgres(let url):
             let engine = PostgresEngine(

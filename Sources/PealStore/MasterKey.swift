@@ -43,30 +43,30 @@ package struct MasterKey: Sendable {
         HKDF<SHA256>.deriveKey(inputKeyMaterial: master, info: Array(purpose.utf8), outputByteCount: byteCount)
     }
 
-    /// Seals `secret` with AES-256-GCM under a random nonce. It can be opened only with the same `place`, so that a
+    /// Seals `secret` with AES-256-GCM under a random nonce. It can be opened only with the same `label`, so that a
     /// sealed secret cannot be copied to another row.
-    func seal(_ secret: [UInt8], place: String) throws -> [UInt8] {
-        let box = try AES.GCM.seal(secret, using: sealing, authenticating: Array(place.utf8))
+    func seal(_ secret: [UInt8], label: String) throws -> [UInt8] {
+        let box = try AES.GCM.seal(secret, using: sealing, authenticating: Array(label.utf8))
         guard let combined = box.combined else { throw PealError(.internal, "a secret cannot be sealed") }
         return Array(combined)
     }
 
-    /// - Throws: `internal` when it was sealed with another key or place, or was modified.
-    func unseal(_ sealed: [UInt8], place: String) throws -> [UInt8] {
+    /// - Throws: `internal` when it was sealed with another key or label, or was modified.
+    func unseal(_ sealed: [UInt8], label: String) throws -> [UInt8] {
         for key in [sealing] + alsoOpening {
-            if let secret = Self.opened(sealed, place: place, with: key) { return secret }
+            if let secret = Self.opened(sealed, label: label, with: key) { return secret }
         }
         throw PealError(.internal, "a stored secret cannot be opened: it was sealed under another master key")
     }
 
     /// Whether the secret is sealed under the key that new secrets are sealed under.
-    func isCurrent(_ sealed: [UInt8], place: String) -> Bool {
-        Self.opened(sealed, place: place, with: sealing) != nil
+    func isCurrent(_ sealed: [UInt8], label: String) -> Bool {
+        Self.opened(sealed, label: label, with: sealing) != nil
     }
 
-    private static func opened(_ sealed: [UInt8], place: String, with key: SymmetricKey) -> [UInt8]? {
+    private static func opened(_ sealed: [UInt8], label: String, with key: SymmetricKey) -> [UInt8]? {
         guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
-        return try? Array(AES.GCM.open(box, using: key, authenticating: Array(place.utf8)))
+        return try? Array(AES.GCM.open(box, using: key, authenticating: Array(label.utf8)))
     }
 }
 
@@ -96,7 +96,7 @@ extension MasterKey {
         default: throw StoreStartFailure("the master key is not the one with which this database was created")
         }
         if let sealed = try Self.setting(.hashing, connection) {
-            key.hashing = SymmetricKey(data: try key.unseal(sealed, place: Name.hashing.rawValue))
+            key.hashing = SymmetricKey(data: try key.unseal(sealed, label: Name.hashing.rawValue))
         }
         return key
     }
@@ -142,7 +142,7 @@ extension MasterKey {
     /// This key, together with the other key of a replacement in progress. New secrets are sealed under the next key.
     private func bridged(_ name: Name, _ connection: any SQLConnection, isFormer: Bool) throws -> MasterKey {
         guard let sealed = try Self.setting(name, connection) else { throw PealError.damaged("a master key") }
-        let other = SymmetricKey(data: try unseal(sealed, place: name.rawValue))
+        let other = SymmetricKey(data: try unseal(sealed, label: name.rawValue))
         return MasterKey(
             sealing: isFormer ? other : sealing, alsoOpening: [isFormer ? sealing : other], hashing: hashing,
             marking: marking)
@@ -180,9 +180,9 @@ extension MasterKey {
         let hashing = Self.bytes(try unlock(connection).hashing)
         try Self.set(.nextMark, next.mark, connection)
         let (own, other) = (Self.bytes(sealing), Self.bytes(next.sealing))
-        try Self.set(.toNext, try seal(other, place: Name.toNext.rawValue), connection)
-        try Self.set(.toFormer, try next.seal(own, place: Name.toFormer.rawValue), connection)
-        try Self.set(.hashing, try next.seal(hashing, place: Name.hashing.rawValue), connection)
+        try Self.set(.toNext, try seal(other, label: Name.toNext.rawValue), connection)
+        try Self.set(.toFormer, try next.seal(own, label: Name.toFormer.rawValue), connection)
+        try Self.set(.hashing, try next.seal(hashing, label: Name.hashing.rawValue), connection)
     }
 
     /// Ends the replacement: from now on only this key opens the database.

@@ -72,7 +72,7 @@ struct SealedTable: Sendable {
     let key: [(name: String, kind: SQLValue.Kind)]
     let column: String
     /// What a row's secret is bound to, from the values of the row's key.
-    let place: @Sendable ([SQLValue]) -> String
+    let label: @Sendable ([SQLValue]) -> String
 
     static let all: [SealedTable] = [
         SealedTable(
@@ -85,7 +85,7 @@ struct SealedTable: Sendable {
             name: "api_key", key: [("id", .bytes), ("app", .int), ("dialect", .text)], column: "shared_secret"
         ) { key in "api_key \(key[1].text) \(key[2].text) \(key[0].text)" },
         SealedTable(name: "provider_token", key: [("name", .text)], column: "sealed") { key in
-            ServerTable.tokenPlace(key[0].text)
+            ServerTable.sealLabel(key[0].text)
         },
         SealedTable(name: "model_key", key: [("app", .int), ("kid", .text)], column: "sealed") { key in
             "model_key \(key[0].text) \(key[1].text)"
@@ -98,8 +98,8 @@ struct SealedTable: Sendable {
         after start: [SQLValue]?, limit: Int, _ master: MasterKey, _ connection: any SQLConnection
     ) throws -> (last: [SQLValue]?, sealed: Int) {
         let names = key.map(\.name).joined(separator: ", ")
-        let places = key.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
-        let condition = start == nil ? "" : " AND (\(names)) > (\(places))"
+        let parameters = key.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
+        let condition = start == nil ? "" : " AND (\(names)) > (\(parameters))"
         let text = """
             SELECT \(names), \(column) FROM \(name) WHERE \(column) IS NOT NULL\(condition)
             ORDER BY \(names) LIMIT \(limit)
@@ -118,9 +118,9 @@ struct SealedTable: Sendable {
         var count = 0
         let matching = key.enumerated().map { "\($1.name) = $\($0 + 2)" }.joined(separator: " AND ")
         for row in rows {
-            let place = place(row.key)
-            guard !master.isCurrent(row.sealed, place: place) else { continue }
-            let sealed = try master.seal(try master.unseal(row.sealed, place: place), place: place)
+            let label = label(row.key)
+            guard !master.isCurrent(row.sealed, label: label) else { continue }
+            let sealed = try master.seal(try master.unseal(row.sealed, label: label), label: label)
             try connection.execute(
                 "UPDATE \(name) SET \(column) = $1 WHERE \(matching)", [.bytes(sealed)] + row.key)
             count += 1

@@ -52,10 +52,10 @@ extension StoreSession {
         }
         for (app, id, campaign) in over where room > 0 {
             if let campaign { room -= try keepFigures(of: id, campaign, app: app, now: now) }
-            let piece = try piece(of: TablePiece.ofMessage, room) { _ in MessageTable.place(app, id) }
+            let piece = try piece(of: TablePiece.ofMessage, room) { _ in MessageTable.matching(app, id) }
             room -= piece.rows
             guard piece.isComplete else { break }
-            room -= try connection.execute("DELETE FROM message WHERE \(MessageTable.place(app, id))")
+            room -= try connection.execute("DELETE FROM message WHERE \(MessageTable.matching(app, id))")
         }
         return limit - room
     }
@@ -147,8 +147,8 @@ extension StoreSession {
                 where: Pruning.deliveries(state, now - .seconds(seconds)), limit: room, connection)
         }
         let earliest = now - .seconds(Limits.webhookEventLifeSeconds)
-        for place in try webhookQueues() where room > 0 {
-            room -= try TablePiece.outbox.delete(where: Pruning.events(place, earliest), limit: room, connection)
+        for reference in try webhookQueues() where room > 0 {
+            room -= try TablePiece.outbox.delete(where: Pruning.events(reference, earliest), limit: room, connection)
         }
         return limit - room
     }
@@ -207,7 +207,7 @@ enum Pruning {
         "state = \(state) AND ended_at <= \(earliest) AND ended_at IS NOT NULL ORDER BY ended_at"
     }
 
-    static func events(_ place: WebhookReference, _ earliest: Timestamp) -> SQL {
-        "\(WebhookTable.place(place)) AND created_at <= \(earliest)"
+    static func events(_ reference: WebhookReference, _ earliest: Timestamp) -> SQL {
+        "\(WebhookTable.matching(reference)) AND created_at <= \(earliest)"
     }
 }

@@ -61,8 +61,8 @@ package struct StoreCopy: Sendable {
 
     private func copy(_ table: SchemaTable) async throws {
         let names = table.columns.map(\.name).joined(separator: ", ")
-        let places = (1...table.columns.count).map { "$\($0)" }.joined(separator: ", ")
-        let insert = "INSERT INTO \(table.name) (\(names)) VALUES (\(places)) ON CONFLICT DO NOTHING"
+        let parameters = (1...table.columns.count).map { "$\($0)" }.joined(separator: ", ")
+        let insert = "INSERT INTO \(table.name) (\(names)) VALUES (\(parameters)) ON CONFLICT DO NOTHING"
         try await forEachBatch(of: table, in: source) { rows in
             _ = try await target.write(.rest) { try $0.execute(insert, rows: rows) }
         }
@@ -103,10 +103,10 @@ package struct StoreCopy: Sendable {
         let (columns, key) = (table.columns, table.key)
         let names = columns.map(\.name).joined(separator: ", ")
         let order = key.joined(separator: ", ")
-        let places = key.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
+        let parameters = key.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
         var last: [SQLValue] = []
         repeat {
-            let condition = last.isEmpty ? "" : "WHERE (\(order)) > (\(places)) "
+            let condition = last.isEmpty ? "" : "WHERE (\(order)) > (\(parameters)) "
             let text = "SELECT \(names) FROM \(table.name) \(condition)ORDER BY \(order) LIMIT \(Self.rowsMax)"
             let parameters = last
             let rows = try await engine.read { connection in

@@ -14,17 +14,17 @@ package final class TestStore: Sendable {
 
     /// A database that is deleted with the last store on it.
     private final class Database: Sendable {
-        enum Place {
+        enum Storage {
             case file(directory: String)
             case postgres(PostgresServer, name: String)
         }
 
-        let place: Place
+        let storage: Storage
 
-        init(_ place: Place) { self.place = place }
+        init(_ storage: Storage) { self.storage = storage }
 
         deinit {
-            switch place {
+            switch storage {
             case .file(let directory): try? FileManager.default.removeItem(atPath: directory)
             case .postgres(let server, let name): server.dropDatabase(name)
             }
@@ -32,7 +32,7 @@ package final class TestStore: Sendable {
 
         /// Path of the file; empty for PostgreSQL.
         var path: String {
-            switch place {
+            switch storage {
             case .file(let directory): directory + "/peal.db"
             case .postgres: ""
             }
@@ -40,21 +40,21 @@ package final class TestStore: Sendable {
 
         /// The value of `PEAL_STORE_URL` for it.
         var url: String {
-            switch place {
+            switch storage {
             case .file(let directory): "sqlite:\(directory)/peal.db"
             case .postgres(let server, let name): server.url(name)
             }
         }
 
         func open() throws -> any SQLEngine {
-            switch place {
+            switch storage {
             case .file: try SQLiteEngine(path: path)
             case .postgres: PostgresEngine(PostgresSettings(url: url))
             }
         }
 
         func masterKey() throws -> MasterKey {
-            switch place {
+            switch storage {
             case .file: try MasterKey.loadOrCreate(besideDatabase: path)
             case .postgres: PostgresTemplate.masterKey
             }
@@ -66,7 +66,7 @@ package final class TestStore: Sendable {
 
     /// The name of the database on the tests' PostgreSQL server; empty for SQLite.
     package var databaseName: String {
-        switch database.place {
+        switch database.storage {
         case .file: ""
         case .postgres(_, let name): name
         }

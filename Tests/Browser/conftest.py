@@ -10,7 +10,7 @@ import time
 import uuid
 
 import pytest
-from console_server import World
+from console_server import ConsoleFixture
 from console_visitor import Visitor
 from device_server import ROOT, DeviceAPI, site
 from playwright.sync_api import sync_playwright
@@ -64,24 +64,24 @@ def api():
 
 
 @pytest.fixture(scope="session")
-def world(tmp_path_factory):
-    world = World(tmp_path_factory.mktemp("console"), {
+def fixture(tmp_path_factory):
+    fixture = ConsoleFixture(tmp_path_factory.mktemp("console"), {
         "PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": "127.0.0.1:9", "PEAL_WEBHOOKS_ALLOWED_HOSTS": "127.0.0.1"})
-    yield world
-    world.stop()
+    yield fixture
+    fixture.stop()
 
 
 @pytest.fixture(scope="session")
-def cheese(world):
-    return world.app()
+def cheese(fixture):
+    return fixture.app()
 
 
 @pytest.fixture
-def visit(chromium, world):
+def visit(chromium, fixture):
     visitors = []
 
     def begin(**options):
-        visitors.append(Visitor(chromium, world, **options))
+        visitors.append(Visitor(chromium, fixture, **options))
         return visitors[-1]
 
     yield begin

@@ -17,7 +17,7 @@ from waiting import wait_until  # noqa: E402
 SIMULATOR = os.environ.get("PEAL_SIM", str(ROOT / ".build" / "debug" / "peal-sim"))
 
 
-class World:
+class ConsoleFixture:
     """The server, the simulator, and an app `Cheese` with five devices, three of them in the topic `news`."""
 
     def __init__(self, folder, environment=None):

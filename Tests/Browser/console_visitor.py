@@ -14,8 +14,8 @@ RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "be
 class Visitor:
     """A browser window that fails the test when a page complains."""
 
-    def __init__(self, chromium, world, **options):
-        self.world = world
+    def __init__(self, chromium, fixture, **options):
+        self.fixture = fixture
         self.context = chromium.new_context(
             **{"reduced_motion": "reduce", "locale": "en-GB", "timezone_id": "Europe/Berlin", **options})
         self.page = self.context.new_page()
@@ -24,18 +24,18 @@ class Visitor:
         self.page.on("console", lambda message: message.type in ("error", "warning") and not re.search(
             "the server responded with a status of 4", message.text) and self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: request.url.startswith(world.peal.url) or self.complaints.append(
+        self.page.on("request", lambda request: request.url.startswith(fixture.peal.url) or self.complaints.append(
             f"a request to {request.url}"))
 
     def sign_in(self, key=None):
-        self.page.goto(self.world.url)
-        self.page.get_by_label("Key").fill(key or self.world.peal.admin_token)
+        self.page.goto(self.fixture.url)
+        self.page.get_by_label("Key").fill(key or self.fixture.peal.admin_token)
         self.page.get_by_role("button", name="Sign in").click()
         self.page.wait_for_url(lambda url: "sign-in" not in url)
         return self
 
     def open(self, path):
-        answer = self.page.goto(self.world.url + path)
+        answer = self.page.goto(self.fixture.url + path)
         assert len(answer.body()) < 100_000
         return answer
 

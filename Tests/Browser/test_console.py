@@ -15,10 +15,10 @@ from conftest import AUTH, P256DH, SUBSCRIPTION
 from playwright.sync_api import expect
 
 
-def test_people_sign_in_and_out(visit, world):
+def test_people_sign_in_and_out(visit, fixture):
     visitor = visit()
     page = visitor.page
-    answer = page.goto(world.url + "operations")
+    answer = page.goto(fixture.url + "operations")
     assert "/console/sign-in" in page.url
     policy = answer.headers["content-security-policy"]
     assert "unsafe" not in policy and "frame-ancestors 'none'" in policy
@@ -27,7 +27,7 @@ def test_people_sign_in_and_out(visit, world):
     page.get_by_label("Key").fill("not the key")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_text("This key is not valid.")).to_be_visible()
-    page.get_by_label("Key").fill(world.peal.admin_token)
+    page.get_by_label("Key").fill(fixture.peal.admin_token)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/console/operations")
     cookie = next(c for c in visitor.context.cookies() if c["name"] == "peal_session")
@@ -36,45 +36,45 @@ def test_people_sign_in_and_out(visit, world):
     page.wait_for_url("**/console/sign-in")
     # The server, too, has forgotten it.
     visitor.context.add_cookies([cookie])
-    page.goto(world.url)
+    page.goto(fixture.url)
     assert "sign-in" in page.url
 
 
-def test_signing_out_everywhere_ends_other_browsers(visit, world):
+def test_signing_out_everywhere_ends_other_browsers(visit, fixture):
     one, two = visit().sign_in(), visit().sign_in()
     one.open("operations")
     one.page.get_by_role("button", name="Sign out everywhere").click()
     one.page.wait_for_url("**/console/sign-in")
-    two.page.goto(world.url)
+    two.page.goto(fixture.url)
     assert "sign-in" in two.page.url
 
 
-def test_revoking_a_key_ends_its_session(visit, world, cheese):
+def test_revoking_a_key_ends_its_session(visit, fixture, cheese):
     app, _ = cheese
-    made = world.peal.post(f"/apps/{app}/keys", {"dialect": "native", "scopes": ["read"]})
+    made = fixture.peal.post(f"/apps/{app}/keys", {"dialect": "native", "scopes": ["read"]})
     visitor = visit().sign_in(made["token"])
     expect(visitor.page.get_by_role("heading", name="Cheese")).to_be_visible()
-    world.peal.delete(f"/apps/{app}/keys/{made['id']}")
+    fixture.peal.delete(f"/apps/{app}/keys/{made['id']}")
     visitor.page.reload()
     assert "sign-in" in visitor.page.url
 
 
-def test_a_key_is_offered_what_it_may_do(visit, world, cheese):
+def test_a_key_is_offered_what_it_may_do(visit, fixture, cheese):
     app, _ = cheese
-    visitor = visit().sign_in(world.key(app, "read"))
+    visitor = visit().sign_in(fixture.key(app, "read"))
     page = visitor.page
     assert page.url.endswith(f"/console/apps/{app}/")
     links = page.get_by_role("navigation").first
     expect(links.get_by_role("link", name="Messages")).to_be_visible()
     for name in ("Compose", "Keys", "Credentials", "Audit log", "Operations"):
         assert links.get_by_role("link", name=name).count() == 0
-    assert page.goto(world.url + f"apps/{app}/compose").status == 403
-    assert page.goto(world.url + "operations").status == 403
-    assert page.goto(world.url + f"apps/{uuid.uuid4()}/messages").status == 403
+    assert page.goto(fixture.url + f"apps/{app}/compose").status == 403
+    assert page.goto(fixture.url + "operations").status == 403
+    assert page.goto(fixture.url + f"apps/{uuid.uuid4()}/messages").status == 403
     visitor.check()
 
 
-def test_a_message_is_written_reviewed_and_sent(admin, world, cheese):
+def test_a_message_is_written_reviewed_and_sent(admin, fixture, cheese):
     app, devices = cheese
     page = admin.page
     admin.open(f"apps/{app}/")
@@ -97,7 +97,7 @@ def test_a_message_is_written_reviewed_and_sent(admin, world, cheese):
     expect(page.locator("[data-state=sent]")).to_be_visible(timeout=30_000)
     expect(page.locator("[data-count=accepted]")).to_have_text("3")
     admin.shoot("message")
-    assert world.finished(app, page.url.rsplit("/", 1)[1])["counts"]["accepted"] == 3
+    assert fixture.finished(app, page.url.rsplit("/", 1)[1])["counts"]["accepted"] == 3
 
 
 def test_a_refused_message_says_why(admin, cheese):
@@ -114,10 +114,10 @@ def test_a_refused_message_says_why(admin, cheese):
     admin.check()
 
 
-def test_a_message_can_be_held_and_cancelled(admin, world, cheese):
+def test_a_message_can_be_held_and_cancelled(admin, fixture, cheese):
     app, _ = cheese
     later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
-    message = world.peal.post(f"/apps/{app}/messages", {
+    message = fixture.peal.post(f"/apps/{app}/messages", {
         "audience": {"topics": ["news"]}, "content": {"title": "Later"}, "schedule": {"at": later}})["id"]
     page = admin.page
     admin.open(f"apps/{app}/messages/{message}")
@@ -132,11 +132,11 @@ def test_a_message_can_be_held_and_cancelled(admin, world, cheese):
     assert page.get_by_role("button", name="Pause").count() == 0
 
 
-def test_a_device_tells_what_happened(admin, world, cheese):
+def test_a_device_tells_what_happened(admin, fixture, cheese):
     app, devices = cheese
-    message = world.peal.post(f"/apps/{app}/messages", {
+    message = fixture.peal.post(f"/apps/{app}/messages", {
         "audience": {"topics": ["news"]}, "content": {"title": "For the timeline"}})["id"]
-    world.finished(app, message)
+    fixture.finished(app, message)
     page = admin.page
     admin.open(f"apps/{app}/devices")
     admin.shoot("devices")
@@ -152,24 +152,24 @@ def test_a_device_tells_what_happened(admin, world, cheese):
     admin.shoot("user")
 
 
-def test_a_credential_is_dropped_in_and_verified(admin, world):
+def test_a_credential_is_dropped_in_and_verified(admin, fixture):
     page = admin.page
     admin.open("new-app")
     admin.shoot("new-app")
     page.get_by_label("Name").fill("First app")
-    page.get_by_label("Bundle ID").fill(world.simulator["apns"]["bundle_id"])
+    page.get_by_label("Bundle ID").fill(fixture.simulator["apns"]["bundle_id"])
     page.get_by_role("button", name="Create app").click()
     page.wait_for_url("**/credentials?done=app-made")
     section = page.locator("#apns")
     section.locator("summary").click()
     form = section.locator("form").first
     for name in ("key_id", "team_id", "bundle_id"):
-        form.locator(f"[name={name}]").fill(world.credential[name])
+        form.locator(f"[name={name}]").fill(fixture.credential[name])
     form.locator("[name=private_key]").fill("not a key")
     form.get_by_role("button", name="Save").click()
     expect(page.get_by_role("alert")).to_contain_text("PEM")
     form = page.locator("#apns form.kind").first
-    form.locator("[name=private_key]").fill(world.credential["private_key"])
+    form.locator("[name=private_key]").fill(fixture.credential["private_key"])
     form.get_by_role("button", name="Save").click()
     page.wait_for_url("**/credentials?done=saved*")
     page.locator("#apns").get_by_role("button", name="Verify").click()
@@ -202,8 +202,8 @@ def test_rows_are_imported_and_refused(admin, cheese):
     admin.shoot("import")
 
 
-def test_a_long_import_shows_its_progress(admin, world):
-    app, _ = world.app("Import", devices=0)
+def test_a_long_import_shows_its_progress(admin, fixture):
+    app, _ = fixture.app("Import", devices=0)
     rows = [json.dumps({"platform": "ios", "address": secrets.token_hex(32)}) for _ in range(2500)]
     rows[1200] = "nonsense"
     page = admin.page
@@ -215,10 +215,10 @@ def test_a_long_import_shows_its_progress(admin, world):
     admin.check()
 
 
-def test_many_devices_need_a_typed_number(admin, world):
-    app, _ = world.app("Many", devices=0)
+def test_many_devices_need_a_typed_number(admin, fixture):
+    app, _ = fixture.app("Many", devices=0)
     for _ in range(10):
-        world.peal.post(f"/apps/{app}/devices:batch", {"devices": [
+        fixture.peal.post(f"/apps/{app}/devices:batch", {"devices": [
             {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"]} for _ in range(1000)]})
     page = admin.page
     admin.open(f"apps/{app}/compose?topics=all&title=Everybody")
@@ -235,13 +235,13 @@ def test_many_devices_need_a_typed_number(admin, world):
     expect(page.locator("[data-count=accepted]")).to_have_text("10,000")
 
 
-def test_this_browser_becomes_a_device(admin, world):
-    app, _ = world.app("Web", devices=0)
-    world.peal.put(f"/apps/{app}/credentials/webpush", {"subject": "mailto:push@example.com"})
+def test_this_browser_becomes_a_device(admin, fixture):
+    app, _ = fixture.app("Web", devices=0)
+    fixture.peal.put(f"/apps/{app}/credentials/webpush", {"subject": "mailto:push@example.com"})
     script = SUBSCRIPTION
     for name, value in {"ENDPOINT": f"http://127.0.0.1:9/{uuid.uuid4()}", "P256DH": P256DH, "AUTH": AUTH}.items():
         script = script.replace(name, json.dumps(value))
-    admin.context.grant_permissions(["notifications"], origin=world.peal.url)
+    admin.context.grant_permissions(["notifications"], origin=fixture.peal.url)
     admin.context.add_init_script(script)
     page = admin.page
     admin.open(f"apps/{app}/devices")
@@ -249,11 +249,11 @@ def test_this_browser_becomes_a_device(admin, world):
     page.wait_for_url("**/devices/*?done=saved")
     expect(page.get_by_role("heading", name="This browser")).to_be_visible()
     expect(page.get_by_text("Europe/Berlin")).to_be_visible()
-    assert world.peal.get(f"/apps/{app}/devices")["items"][0]["platform"] == "web"
+    assert fixture.peal.get(f"/apps/{app}/devices")["items"][0]["platform"] == "web"
 
 
-def test_a_segment_is_counted_saved_and_written_to(admin, world):
-    app, _ = world.app("Segments")
+def test_a_segment_is_counted_saved_and_written_to(admin, fixture):
+    app, _ = fixture.app("Segments")
     page = admin.page
     admin.open(f"apps/{app}/segments")
     page.get_by_label("Name").fill("readers")
@@ -270,8 +270,8 @@ def test_a_segment_is_counted_saved_and_written_to(admin, world):
     expect(page.get_by_text("3 devices", exact=True)).to_be_visible()
 
 
-def test_a_test_goes_to_starred_devices_only(admin, world):
-    app, devices = world.app("Stars")
+def test_a_test_goes_to_starred_devices_only(admin, fixture):
+    app, devices = fixture.app("Stars")
     page = admin.page
     admin.open(f"apps/{app}/devices/{devices[4]}")
     page.get_by_role("button", name="Star for tests").click()
@@ -293,19 +293,19 @@ PAGES = [
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_page_is_clean(admin, world, cheese, path):
+def test_every_page_is_clean(admin, fixture, cheese, path):
     app, _ = cheese
     assert admin.open(path.format(app=app)).status == 200
     admin.shoot(path.format(app="app").strip("/").replace("/", "-") or "home")
 
 
-def test_the_console_speaks_german(visit, world, cheese):
+def test_the_console_speaks_german(visit, fixture, cheese):
     app, _ = cheese
     visitor = visit(locale="de-DE")
     page = visitor.page
-    page.goto(world.url)
+    page.goto(fixture.url)
     assert page.locator("html").get_attribute("lang") == "de"
-    page.get_by_label("Schlüssel").fill(world.peal.admin_token)
+    page.get_by_label("Schlüssel").fill(fixture.peal.admin_token)
     page.get_by_role("button", name="Anmelden").click()
     visitor.open(f"apps/{app}/")
     expect(page.get_by_role("link", name="Nachrichten", exact=True)).to_be_visible()
@@ -315,17 +315,17 @@ def test_the_console_speaks_german(visit, world, cheese):
 HOSTILE = "\"'><img src=x onerror=alert(1)><script>alert(1)</script>\"\u0301 onload=alert(1) {{x}}"
 
 
-def test_hostile_text_stays_text(admin, world):
+def test_hostile_text_stays_text(admin, fixture):
     name = HOSTILE[:200]
-    app = world.peal.post("/apps", {"name": name, "bundle_id": world.simulator["apns"]["bundle_id"]})["id"]
-    world.peal.put(f"/apps/{app}/credentials/apns/production", world.credential)
-    device = world.peal.post(f"/apps/{app}/devices", {
+    app = fixture.peal.post("/apps", {"name": name, "bundle_id": fixture.simulator["apns"]["bundle_id"]})["id"]
+    fixture.peal.put(f"/apps/{app}/credentials/apns/production", fixture.credential)
+    device = fixture.peal.post(f"/apps/{app}/devices", {
         "platform": "ios", "address": "ab" * 32, "user_id": HOSTILE, "topics": [HOSTILE], "alias": HOSTILE,
         "model": HOSTILE, "os_version": HOSTILE, "app_version": HOSTILE, "attributes": {HOSTILE: HOSTILE}})["id"]
-    message = world.peal.post(f"/apps/{app}/messages", {
+    message = fixture.peal.post(f"/apps/{app}/messages", {
         "audience": {"topics": [HOSTILE]}, "campaign_id": HOSTILE[:80],
         "content": {"title": HOSTILE, "body": HOSTILE, "data": {HOSTILE: HOSTILE}}})["id"]
-    world.finished(app, message)
+    fixture.finished(app, message)
     page = admin.page
     page.on("dialog", lambda dialog: pytest.fail("a script ran"))
     for path in ("", f"messages/{message}", "messages", f"devices/{device}", "devices", "topics", "campaigns",

@@ -18,10 +18,10 @@ from demo_history import History  # noqa: E402
 
 
 @pytest.fixture(scope="session")
-def lessons(world):
+def lessons(fixture):
     """An app with an experiment of two weeks."""
-    app, _ = world.app("Lessons", devices=0)
-    History(world.peal, app, world.peal.directory / "peal.db").write(users=300, days=14)
+    app, _ = fixture.app("Lessons", devices=0)
+    History(fixture.peal, app, fixture.peal.directory / "peal.db").write(users=300, days=14)
     return app
 
 
@@ -49,10 +49,10 @@ def test_an_experiment_says_what_it_found(admin, lessons):
     admin.shoot("experiment")
 
 
-def test_an_experiment_without_data_says_so(admin, world):
-    app, _ = world.app("Young", devices=3)
+def test_an_experiment_without_data_says_so(admin, fixture):
+    app, _ = fixture.app("Young", devices=3)
     until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 7200))
-    world.peal.post(f"/apps/{app}/messages", {
+    fixture.peal.post(f"/apps/{app}/messages", {
         "audience": {"users": ["user-0", "user-1"]}, "content": {"title": "Soon"}, "campaign_id": "young",
         "schedule": {"window": {"until": until}}})
     admin.open(f"apps/{app}/campaigns/young")
@@ -60,15 +60,15 @@ def test_an_experiment_without_data_says_so(admin, world):
     expect(admin.page.get_by_text("No message counts yet.")).to_be_visible()
     expect(admin.page.get_by_text("Nothing to draw yet")).to_be_visible()
     admin.shoot("experiment-young")
-    world.peal.post(f"/apps/{app}/messages", {
+    fixture.peal.post(f"/apps/{app}/messages", {
         "audience": {"users": ["user-0"]}, "content": {"title": "Plain"}, "campaign_id": "plain"})
     admin.open(f"apps/{app}/campaigns/plain")
     expect(admin.page.get_by_text("This campaign has no experiment.")).to_be_visible()
     admin.check()
 
 
-def test_rows_select_an_audience(admin, world):
-    app, _ = world.app("Rows")
+def test_rows_select_an_audience(admin, fixture):
+    app, _ = fixture.app("Rows")
     page = admin.page
     admin.open(f"apps/{app}/compose")
     page.get_by_label("Title", exact=True).fill("Rows")
@@ -92,16 +92,16 @@ def test_rows_select_an_audience(admin, world):
     expect(page.get_by_text("(topic news and not user user-0) or user user-4")).to_be_visible()
     page.get_by_role("button", name="Send", exact=True).click()
     page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
-    message = world.finished(app, page.url.rsplit("/", 1)[1])
+    message = fixture.finished(app, page.url.rsplit("/", 1)[1])
     assert message["counts"]["accepted"] == 3
     assert message["request"]["audience"]["where"]["or"][1] == {"user": "user-4"}
 
 
-def test_rows_work_without_scripts(visit, world):
-    app, _ = world.app("Plain rows")
+def test_rows_work_without_scripts(visit, fixture):
+    app, _ = fixture.app("Plain rows")
     visitor = visit(java_script_enabled=False).sign_in()
     page = visitor.page
-    page.goto(world.url + f"apps/{app}/compose")
+    page.goto(fixture.url + f"apps/{app}/compose")
     page.get_by_label("Title", exact=True).fill("Plain")
     page.get_by_role("group", name="Row 1").get_by_label("Value").fill("news")
     page.get_by_role("button", name="Add a row").click()
@@ -115,8 +115,8 @@ def test_rows_work_without_scripts(visit, world):
     expect(page.get_by_text("3 devices")).to_be_visible()
 
 
-def test_compose_has_fields_for_single_platforms(admin, world):
-    app, _ = world.app("Platforms")
+def test_compose_has_fields_for_single_platforms(admin, fixture):
+    app, _ = fixture.app("Platforms")
     page = admin.page
     admin.open(f"apps/{app}/compose?topics=news&title=Offer")
     page.get_by_text("Fields for one platform").click()
@@ -135,19 +135,19 @@ def test_compose_has_fields_for_single_platforms(admin, world):
     page.get_by_role("button", name="Send", exact=True).click()
     page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
     message = page.url.rsplit("/", 1)[1]
-    assert world.finished(app, message)["request"]["content"]["ios"] == {
+    assert fixture.finished(app, message)["request"]["content"]["ios"] == {
         "payload": {"aps": {"relevance-score": 0.5, "interruption-level": "passive"}}}
     page.get_by_role("link", name="Duplicate").click()
     expect(page.get_by_label("Interruption level")).to_have_value("passive")
 
 
-def test_the_overview_says_why_devices_got_nothing(admin, world):
-    app, _ = world.app("Reasons")
-    world.peal.post(f"/apps/{app}/devices:batch", {"devices": [
+def test_the_overview_says_why_devices_got_nothing(admin, fixture):
+    app, _ = fixture.app("Reasons")
+    fixture.peal.post(f"/apps/{app}/devices:batch", {"devices": [
         {"platform": "android", "address": f"token-{n}", "topics": ["news"]} for n in range(2)]})
-    message = world.peal.post(f"/apps/{app}/messages", {
+    message = fixture.peal.post(f"/apps/{app}/messages", {
         "audience": {"topics": ["news"]}, "content": {"title": "Why"}})["id"]
-    world.finished(app, message)
+    fixture.finished(app, message)
     admin.open(f"apps/{app}/")
     row = admin.page.locator("#reasons tbody tr")
     expect(row).to_contain_text("NoCredential")
@@ -155,8 +155,8 @@ def test_the_overview_says_why_devices_got_nothing(admin, world):
     admin.shoot("overview-reasons")
 
 
-def test_local_time_rate_and_window(admin, world):
-    app, _ = world.app("Times")
+def test_local_time_rate_and_window(admin, fixture):
+    app, _ = fixture.app("Times")
     page = admin.page
     admin.open(f"apps/{app}/compose?users=user-0&title=Later")
     tomorrow = time.strftime("%Y-%m-%dT08:00", time.gmtime(time.time() + 2 * 86_400))
@@ -173,7 +173,7 @@ def test_local_time_rate_and_window(admin, world):
     admin.shoot("review-local")
     page.get_by_role("button", name="Send", exact=True).click()
     page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
-    message = world.peal.get(f"/apps/{app}/messages/{page.url.rsplit('/', 1)[1]}")
+    message = fixture.peal.get(f"/apps/{app}/messages/{page.url.rsplit('/', 1)[1]}")
     assert message["request"]["schedule"] == {"at": tomorrow + ":00Z", "in": "recipient_time_zone"}
     assert message["request"]["options"] == {"transactional": True, "rate_per_second": 20}
     assert message["state"] == "scheduled"
@@ -186,11 +186,11 @@ def test_local_time_rate_and_window(admin, world):
     expect(page.get_by_text("Compare both (A/B test)")).to_be_visible()
     page.get_by_role("button", name="Send", exact=True).click()
     page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
-    assert "experiment" in world.peal.get(f"/apps/{app}/campaigns/moments")
+    assert "experiment" in fixture.peal.get(f"/apps/{app}/campaigns/moments")
 
 
-def test_a_draft_is_saved_finished_and_sent(admin, world):
-    app, _ = world.app("Drafts")
+def test_a_draft_is_saved_finished_and_sent(admin, fixture):
+    app, _ = fixture.app("Drafts")
     page = admin.page
     admin.open(f"apps/{app}/drafts")
     expect(page.get_by_role("heading", name="Nothing saved yet")).to_be_visible()
@@ -201,8 +201,8 @@ def test_a_draft_is_saved_finished_and_sent(admin, world):
     page.get_by_label("Name of the draft or template").fill("thought")
     page.get_by_role("button", name="Save as draft").click()
     expect(page.get_by_role("cell", name="thought", exact=True)).to_be_visible()
-    assert world.peal.get(f"/apps/{app}/drafts/thought")["request"] == {"content": {"title": "Half a thought"}}
-    world.peal.put(f"/apps/{app}/templates/weekly", {"request": {
+    assert fixture.peal.get(f"/apps/{app}/drafts/thought")["request"] == {"content": {"title": "Half a thought"}}
+    fixture.peal.put(f"/apps/{app}/templates/weekly", {"request": {
         "audience": {"topics": ["news"]}, "content": {"title": {"en": "Week", "de": "Woche"}, "body": "b"}}})
     page.reload()
     admin.shoot("drafts")
@@ -212,18 +212,18 @@ def test_a_draft_is_saved_finished_and_sent(admin, world):
     page.get_by_role("button", name="Review").click()
     page.get_by_role("button", name="Send", exact=True).click()
     page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
-    assert world.peal.get(f"/apps/{app}/drafts")["items"] == []
+    assert fixture.peal.get(f"/apps/{app}/drafts")["items"] == []
     admin.open(f"apps/{app}/compose?template=weekly")
     expect(page.get_by_label("Title", exact=True)).to_have_value("Week")
     expect(page.get_by_label("Translated title").first).to_have_value("Woche")
     expect(page.get_by_text("3 devices", exact=True)).to_be_visible()
 
 
-def test_the_rate_changes_while_a_message_is_sent(admin, world):
-    app, _ = world.app("Pace", devices=0)
-    world.peal.post(f"/apps/{app}/devices:batch", {"devices": [
+def test_the_rate_changes_while_a_message_is_sent(admin, fixture):
+    app, _ = fixture.app("Pace", devices=0)
+    fixture.peal.post(f"/apps/{app}/devices:batch", {"devices": [
         {"platform": "ios", "address": secrets.token_hex(32), "topics": ["all"]} for _ in range(400)]})
-    message = world.peal.post(f"/apps/{app}/messages", {
+    message = fixture.peal.post(f"/apps/{app}/messages", {
         "audience": {"topics": ["all"]}, "content": {"title": "Slowly"}, "options": {"rate_per_second": 5}})["id"]
     page = admin.page
     admin.open(f"apps/{app}/messages/{message}")
@@ -250,11 +250,11 @@ def test_the_rate_changes_while_a_message_is_sent(admin, world):
     expect(page.get_by_label("Topics", exact=True)).to_have_value("all")
 
 
-def test_a_message_explains_any_device(admin, world, cheese):
+def test_a_message_explains_any_device(admin, fixture, cheese):
     app, devices = cheese
-    message = world.peal.post(f"/apps/{app}/messages", {
+    message = fixture.peal.post(f"/apps/{app}/messages", {
         "audience": {"topics": ["news"]}, "content": {"title": "Why"}})["id"]
-    world.finished(app, message)
+    fixture.finished(app, message)
     page = admin.page
     for search, expected in [(devices[0], "by topic news"), ("user-1", "by topic news"), ("user-4", "Not matched")]:
         admin.open(f"apps/{app}/messages/{message}")
@@ -299,11 +299,11 @@ class Receiver(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}/hook"
 
 
-def test_a_webhook_is_tested_and_retried(admin, world):
-    app, _ = world.app("Hooks", devices=0)
+def test_a_webhook_is_tested_and_retried(admin, fixture):
+    app, _ = fixture.app("Hooks", devices=0)
     receiver = Receiver()
     try:
-        world.peal.put(f"/apps/{app}/webhooks/main", {
+        fixture.peal.put(f"/apps/{app}/webhooks/main", {
             "url": receiver.url, "kind": "events", "authentication": {"type": "bearer", "token": "x" * 24}})
         page = admin.page
         admin.open(f"apps/{app}/webhooks/main")
@@ -332,8 +332,8 @@ def test_a_webhook_is_tested_and_retried(admin, world):
         receiver.server_close()
 
 
-def test_devices_are_exported_and_imported_again(admin, world):
-    app, devices = world.app("Export", devices=5)
+def test_devices_are_exported_and_imported_again(admin, fixture):
+    app, devices = fixture.app("Export", devices=5)
     page = admin.page
     admin.open(f"apps/{app}/import")
     with page.expect_download() as download:
@@ -342,38 +342,38 @@ def test_devices_are_exported_and_imported_again(admin, world):
     lines = open(download.value.path()).read().splitlines()
     assert sorted(json.loads(line)["id"] for line in lines) == sorted(devices)
     admin.shoot("export")
-    other, _ = world.app("Import again", devices=0)
+    other, _ = fixture.app("Import again", devices=0)
     admin.open(f"apps/{other}/import")
     page.get_by_label("Devices", exact=True).first.fill("\n".join(lines))
     page.get_by_role("button", name="Import").click()
     expect(page.get_by_role("status").first).to_contain_text("5 created, 0 updated, 0 refused.")
-    first = world.peal.get(f"/apps/{app}/devices/{devices[0]}")
-    again = world.peal.get(f"/apps/{other}/devices/{devices[0]}")
+    first = fixture.peal.get(f"/apps/{app}/devices/{devices[0]}")
+    again = fixture.peal.get(f"/apps/{other}/devices/{devices[0]}")
     for name in ("address", "user_id", "topics", "locale", "alias", "platform"):
         assert first[name] == again[name]
 
 
-def test_a_link_signs_in_once(visit, world, cheese):
+def test_a_link_signs_in_once(visit, fixture, cheese):
     app, _ = cheese
-    link = world.peal.post("/sign-in-links", {})["path"]
+    link = fixture.peal.post("/sign-in-links", {})["path"]
     first, second = visit(), visit()
-    first.page.goto(world.peal.url + link + f"&next=%2Fconsole%2Fapps%2F{app}%2F")
+    first.page.goto(fixture.peal.url + link + f"&next=%2Fconsole%2Fapps%2F{app}%2F")
     expect(first.page.get_by_text("This link signs you in once.")).to_be_visible()
     first.check()
     first.page.get_by_role("button", name="Sign in").click()
     first.page.wait_for_url(f"**/console/apps/{app}/")
-    second.page.goto(world.peal.url + link)
+    second.page.goto(fixture.peal.url + link)
     second.page.get_by_role("button", name="Sign in").click()
     expect(second.page.get_by_text("This link was used before or is too old.")).to_be_visible()
     second.shoot("sign-in-used")
 
 
 @pytest.mark.parametrize("path", ["compose", "drafts", "campaigns/daily-reminder", "topics/courses", "import"])
-def test_the_new_pages_speak_german(visit, world, lessons, path):
+def test_the_new_pages_speak_german(visit, fixture, lessons, path):
     visitor = visit(locale="de-DE")
     page = visitor.page
-    page.goto(world.url)
-    page.get_by_label("Schlüssel").fill(world.peal.admin_token)
+    page.goto(fixture.url)
+    page.get_by_label("Schlüssel").fill(fixture.peal.admin_token)
     page.get_by_role("button", name="Anmelden").click()
     visitor.open(f"apps/{lessons}/{path}")
     assert page.locator("html").get_attribute("lang") == "de"

@@ -34,12 +34,12 @@ HOSTILE = ["", " ", "\x00", "ä" * 300, "../..", "%00", "1e999", "true", "null",
 class Fuzzer:
     """One client with a connection of its own."""
 
-    def __init__(self, world, seed, counts):
+    def __init__(self, fixture, seed, counts):
         self.random = random.Random(seed)
-        self.url = urllib.parse.urlsplit(world.peal.url)
-        self.app = world.own
-        self.headers = list(world.authorizations().values())
-        self.document = world.document()
+        self.url = urllib.parse.urlsplit(fixture.peal.url)
+        self.app = fixture.own
+        self.headers = list(fixture.authorizations().values())
+        self.document = fixture.document()
         self.operations = [
             (path, method.upper(), operation)
             for path, item in self.document["paths"].items()
@@ -194,13 +194,13 @@ def memory(process, name="RssAnon"):
     return int(re.search(rf"{name}:\s+(\d+)", status)[1]) / 1024
 
 
-def run(world, seconds, seed):
-    """Fuzzes the server of `world`. Returns its findings, of which there should be none."""
+def run(fixture, seconds, seed):
+    """Fuzzes the server of `fixture`. Returns its findings, of which there should be none."""
     counts = collections.Counter()
     start = time.monotonic()
     end = start + seconds
     threads = [
-        threading.Thread(target=Fuzzer(world, seed * THREADS + number, counts).run, args=[end], daemon=True)
+        threading.Thread(target=Fuzzer(fixture, seed * THREADS + number, counts).run, args=[end], daemon=True)
         for number in range(THREADS)
     ]
     for thread in threads:
@@ -208,17 +208,17 @@ def run(world, seconds, seed):
     samples = []
     print(f"seed {seed}\n seconds  requests  own memory in MB  resident in MB", flush=True)
     rows = 0
-    while (now := time.monotonic()) < end and world.peal.is_running:
-        samples.append((now - start, memory(world.peal.process)))
+    while (now := time.monotonic()) < end and fixture.peal.is_running:
+        samples.append((now - start, memory(fixture.peal.process)))
         if now - start >= rows * seconds / 30:
             rows += 1
-            resident = memory(world.peal.process, "VmRSS")
+            resident = memory(fixture.peal.process, "VmRSS")
             print(f"{now - start:8.0f}  {sum(counts.values()):8}  {samples[-1][1]:16.1f}  {resident:14.1f}", flush=True)
         time.sleep(min(1, seconds / 100))
     for thread in threads:
         thread.join(timeout=60)
     findings = []
-    if not world.peal.is_running:
+    if not fixture.peal.is_running:
         return ["the server has ended"]
 
     def quarter(number):
@@ -247,14 +247,14 @@ def main():
     options = parser.parse_args()
     os.environ["PEAL"] = str(pathlib.Path(options.program).resolve())
     os.environ["PEAL_SIM"] = str(pathlib.Path(options.simulator).resolve())
-    from openapi_world import World  # It reads the programs from the environment.
+    from openapi_fixture import OpenAPIFixture  # It reads the programs from the environment.
 
     with tempfile.TemporaryDirectory() as directory:
-        world = World(pathlib.Path(directory))
+        fixture = OpenAPIFixture(pathlib.Path(directory))
         try:
-            findings = run(world, options.seconds, options.seed)
+            findings = run(fixture, options.seconds, options.seed)
         finally:
-            world.stop()
+            fixture.stop()
     print("\n".join(findings) or "Memory stayed flat.")
     return 1 if findings else 0
 

@@ -21,7 +21,7 @@ USER_TOKEN = "0123456789abcdef0123456789abcdef"
 APP_ID = "0a1b2c3d-4e5f-4a6b-8c7d-8e9fa0b1c2d3"
 
 
-class Devtodev:
+class DevtodevFixture:
     """A server with an app for devtodev's clients, and a simulator of its three push networks."""
 
     def __init__(self, simulate, serve):
@@ -72,7 +72,7 @@ class Devtodev:
 
 @pytest.fixture
 def devtodev(simulate, serve):
-    return Devtodev(simulate, serve)
+    return DevtodevFixture(simulate, serve)
 
 
 def counts(answer):

@@ -174,7 +174,7 @@ def test_many_at_once_have_each_its_own_result(simulate, connect, mode):
     fault(simulator, {"error_code": "UNREGISTERED"}, "token-3")
     sent = [message(f"token-{number}") for number in range(20)]
     batch = messaging.send_each(sent, app=connect(simulator))
-    failed = [place for place, response in enumerate(batch.responses) if not response.success]
+    failed = [index for index, response in enumerate(batch.responses) if not response.success]
     assert (batch.success_count, failed) == (19, [3])
     assert isinstance(batch.responses[3].exception, messaging.UnregisteredError)
     assert {item["device"] for item in simulator.inbox()} == {f"token-{number}" for number in range(20)} - {"token-3"}

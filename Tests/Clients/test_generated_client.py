@@ -8,24 +8,24 @@ import sys
 import time
 
 import pytest
-from openapi_world import World
+from openapi_fixture import OpenAPIFixture
 
 PACKAGE = "generated_peal"
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    world = World(tmp_path_factory.mktemp("generated"))
-    yield world
-    world.stop()
+def fixture(tmp_path_factory):
+    fixture = OpenAPIFixture(tmp_path_factory.mktemp("generated"))
+    yield fixture
+    fixture.stop()
 
 
 @pytest.fixture(scope="module")
-def generated(world, tmp_path_factory):
+def generated(fixture, tmp_path_factory):
     """What the generator printed, and the package that it made."""
     directory = tmp_path_factory.mktemp("client")
     document, settings = directory / "openapi.json", directory / "settings.yml"
-    document.write_bytes(world.document_bytes())
+    document.write_bytes(fixture.document_bytes())
     settings.write_text(f"package_name_override: {PACKAGE}\npost_hooks: []\n")
     command = [sys.executable, "-m", "openapi_python_client", "generate", "--path", str(document)]
     command += ["--config", str(settings), "--meta", "none", "--output-path", str(directory / PACKAGE)]
@@ -50,16 +50,16 @@ def test_nothing_is_warned_of(generated):
     assert "WARNING" not in generated[1].upper()
 
 
-def test_every_operation_can_be_called(world, generated):
+def test_every_operation_can_be_called(fixture, generated):
     made = {squeezed(name.split(".")[-1]) for name in modules(generated[0]) if ".api." in name}
-    operations = [operation for item in world.document()["paths"].values() for operation in item.values()]
+    operations = [operation for item in fixture.document()["paths"].values() for operation in item.values()]
     assert {squeezed(operation["operationId"]) for operation in operations} - made == set()
 
 
-def test_every_object_and_enumeration_is_a_model(world, generated):
+def test_every_object_and_enumeration_is_a_model(fixture, generated):
     models = importlib.import_module(f"{PACKAGE}.models")
     made = {squeezed(name) for name in models.__all__}
-    components = world.document()["components"]["schemas"]
+    components = fixture.document()["components"]["schemas"]
     wanted = {
         squeezed(name)
         for name, schema in components.items()
@@ -68,13 +68,13 @@ def test_every_object_and_enumeration_is_a_model(world, generated):
     assert wanted - made == set()
 
 
-def test_it_sends_a_message(world, generated):
+def test_it_sends_a_message(fixture, generated):
     client = importlib.import_module(PACKAGE).AuthenticatedClient(
-        base_url=world.peal.url, token=world.peal.admin_token, raise_on_unexpected_status=True
+        base_url=fixture.peal.url, token=fixture.peal.admin_token, raise_on_unexpected_status=True
     )
     models = importlib.import_module(f"{PACKAGE}.models")
     api = {name.split(".")[-1]: module for name, module in modules(generated[0]).items() if ".api." in name}
-    apns = world.urls["apns"]
+    apns = fixture.urls["apns"]
 
     app = api["create_app"].sync(
         client=client, body=models.NativeAppDraft(name="Generated", bundle_id=apns["bundle_id"])
@@ -84,7 +84,7 @@ def test_it_sends_a_message(world, generated):
         kind="token",
         key_id=apns["key_id"],
         team_id=apns["team_id"],
-        private_key=world.simulator.private_key,
+        private_key=fixture.simulator.private_key,
         bundle_id=apns["bundle_id"],
     )
     put = api["put_ap_ns_credential"].sync(app.id, models.NativeEnvironment("production"), client=client, body=credential)

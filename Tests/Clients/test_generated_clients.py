@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from openapi_world import World
+from openapi_fixture import OpenAPIFixture
 
 PROGRAMS = pathlib.Path(__file__).parent / "generated"
 GENERATOR = pathlib.Path(sys.executable).parent / "openapi-generator-cli"
@@ -19,10 +19,10 @@ VALIDATOR = "package validator\n\n// Validate accepts everything.\nfunc Validate
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    world = World(tmp_path_factory.mktemp("clients"))
-    yield world
-    world.stop()
+def fixture(tmp_path_factory):
+    fixture = OpenAPIFixture(tmp_path_factory.mktemp("clients"))
+    yield fixture
+    fixture.stop()
 
 
 def referenced(part, names):
@@ -69,46 +69,46 @@ def run(*command, cwd, environment=None):
     return result.stdout
 
 
-def generate(world, directory, generator, **properties):
+def generate(fixture, directory, generator, **properties):
     """Generates a client of the native API into `directory`."""
     document = directory / "native.json"
-    document.write_text(json.dumps(only(world.document(), "Native")))
+    document.write_text(json.dumps(only(fixture.document(), "Native")))
     text = ",".join(f"{name}={value}" for name, value in properties.items())
     command = [GENERATOR, "generate", "-i", document, "-g", generator, "-o", directory / "client"]
     run(*command, "--additional-properties", text, cwd=directory)
     return directory / "client"
 
 
-def environment(world):
-    apns = world.urls["apns"]
+def environment(fixture):
+    apns = fixture.urls["apns"]
     return {
-        "PEAL_URL": world.peal.url, "PEAL_TOKEN": world.peal.admin_token, "BUNDLE_ID": apns["bundle_id"],
-        "KEY_ID": apns["key_id"], "TEAM_ID": apns["team_id"], "PRIVATE_KEY": world.simulator.private_key,
+        "PEAL_URL": fixture.peal.url, "PEAL_TOKEN": fixture.peal.admin_token, "BUNDLE_ID": apns["bundle_id"],
+        "KEY_ID": apns["key_id"], "TEAM_ID": apns["team_id"], "PRIVATE_KEY": fixture.simulator.private_key,
     }
 
 
-def check(world, printed, address):
+def check(fixture, printed, address):
     facts = json.loads(printed)
     assert facts["kind"] == "token" and facts["device"]
     assert (facts["user"], facts["topics"], facts["accepted"]) == ("ann", ["news"], 1)
-    (item,) = world.simulator.inbox(f"?device={address}")
+    (item,) = fixture.simulator.inbox(f"?device={address}")
     assert item["payload"]["aps"]["alert"]["title"] == "Hello"
 
 
-def test_typescript(world, tmp_path):
-    client = generate(world, tmp_path, "typescript-fetch", supportsES6="true", importFileExtension=".js")
+def test_typescript(fixture, tmp_path):
+    client = generate(fixture, tmp_path, "typescript-fetch", supportsES6="true", importFileExtension=".js")
     shutil.copy(PROGRAMS / "main.ts", client)
     # TypeScript 4.8, Debian's, does not narrow `name in value`, which 4.9 does: hence the last option.
     options = "--strict --target es2020 --module es2020 --moduleResolution node --lib es2020,dom".split()
     run("tsc", *options, "--suppressImplicitAnyIndexErrors", "--outDir", tmp_path / "built", "main.ts", cwd=client)
     (tmp_path / "built" / "package.json").write_text('{"type": "module"}')
-    check(world, run("node", "main.js", cwd=tmp_path / "built", environment=environment(world)), "cd" * 32)
+    check(fixture, run("node", "main.js", cwd=tmp_path / "built", environment=environment(fixture)), "cd" * 32)
 
 
-def test_go(world, tmp_path):
+def test_go(fixture, tmp_path):
     # By default, the generated code refuses answers with members that the document does not name.
     client = generate(
-        world, tmp_path, "go", packageName="peal", enumClassPrefix="true",
+        fixture, tmp_path, "go", packageName="peal", enumClassPrefix="true",
         disallowAdditionalPropertiesIfNotPresent="false",
     )
     # Without a module proxy, the checksums of modules are of no use.
@@ -130,4 +130,4 @@ def test_go(world, tmp_path):
     offline["GOWORK"] = str(tmp_path / "go.work")
     run("go", "vet", ".", cwd=client, environment=offline)
     run("go", "build", "-o", tmp_path / "sends", ".", cwd=tmp_path / "program", environment=offline)
-    check(world, run(tmp_path / "sends", cwd=tmp_path, environment=environment(world)), "ce" * 32)
+    check(fixture, run(tmp_path / "sends", cwd=tmp_path, environment=environment(fixture)), "ce" * 32)

@@ -34,7 +34,7 @@ needs_swiftc = pytest.mark.skipif(
 )
 
 
-class World:
+class GuideFixture:
     """A simulator, a server that sends to it, and the variables that the guides expect."""
 
     def __init__(self, simulate, serve, tmp_path):
@@ -83,8 +83,8 @@ class World:
 
 
 @pytest.fixture
-def world(simulate, serve, tmp_path):
-    return World(simulate, serve, tmp_path)
+def fixture(simulate, serve, tmp_path):
+    return GuideFixture(simulate, serve, tmp_path)
 
 
 # The guides from top to bottom
@@ -117,38 +117,38 @@ def test_the_first_push(tmp_path):
     assert "fail" not in outputs[10]
 
 
-def test_an_iphone(world):
+def test_an_iphone(fixture):
     token = secrets.token_hex(32)
-    outputs = world.run("iphone", DEVICE_TOKEN=token)
+    outputs = fixture.run("iphone", DEVICE_TOKEN=token)
     assert outputs[0].count("result  accepted") == 2
     assert "peald_" in outputs[1]
-    assert world.wait_for(token)[0]["payload"]["aps"]["alert"]["body"] == "It is ready."
+    assert fixture.wait_for(token)[0]["payload"]["aps"]["alert"]["body"] == "It is ready."
     assert "accepted" in outputs[-1]
 
 
-def test_an_android_phone(world):
-    outputs = world.run("android", REGISTRATION_TOKEN=ANDROID)
+def test_an_android_phone(fixture):
+    outputs = fixture.run("android", REGISTRATION_TOKEN=ANDROID)
     assert "result  accepted" in outputs[0]
     assert "pdt_" in outputs[1] and "android" in outputs[1]
     assert "accepted" in outputs[2]
-    shown, data_only = (item["payload"] for item in world.wait_for(ANDROID, 2))
+    shown, data_only = (item["payload"] for item in fixture.wait_for(ANDROID, 2))
     assert shown["notification"]["body"] == "It is ready."
     assert "notification" not in data_only and data_only["data"]["story"] == "17"
 
 
-def test_a_web_page(world):
-    _, subscription = world.simulator.control("POST", "/webpush/subscriptions", {})
-    outputs = world.run("web", SUBSCRIPTION=json.dumps(subscription))
+def test_a_web_page(fixture):
+    _, subscription = fixture.simulator.control("POST", "/webpush/subscriptions", {})
+    outputs = fixture.run("web", SUBSCRIPTION=json.dumps(subscription))
     assert "public_key" in outputs[0] and "peald_" in outputs[0]
-    assert (world.directory / "peal-worker.js").read_bytes() == (ROOT / "SDK/Web/peal-worker.js").read_bytes()
+    assert (fixture.directory / "peal-worker.js").read_bytes() == (ROOT / "SDK/Web/peal-worker.js").read_bytes()
     assert "accepted" in outputs[2]
-    (item,) = world.simulator.inbox("?provider=webpush")
+    (item,) = fixture.simulator.inbox("?provider=webpush")
     assert item["payload"]["title"] == "Cheese" and item["payload"]["data"]["url"] == "https://example.com/cheese/17"
 
 
-def test_the_move_from_pivotal(world):
+def test_the_move_from_pivotal(fixture):
     """The old server is another `peal` with the same API, which the guide cannot tell from Pivotal's."""
-    old = world.serve(world.environment)
+    old = fixture.serve(fixture.environment)
     ids = {name: secrets.token_hex(16) for name in ("API_KEY", "SHARED_SECRET", "IOS_SECRET", "ANDROID_SECRET")}
     for name in ("APPLICATION_UUID", "IOS_UUID", "ANDROID_UUID"):
         ids[name] = f"5ca1ab1e-0000-4000-8000-{secrets.token_hex(6)}"
@@ -169,32 +169,32 @@ def test_the_move_from_pivotal(world):
         ["curl", "-sf", "--noproxy", "*", f"{old.url}/v1/push", "-u", f"{ids['APPLICATION_UUID']}:{ids['API_KEY']}",
          "-d", json.dumps(content)], capture_output=True, text=True, check=True)  # fmt: skip
     assert "schedule_id" in basic.stdout
-    outputs = world.run("from-pivotal", OLD=old.url, DEVICE=phone, **ids)
+    outputs = fixture.run("from-pivotal", OLD=old.url, DEVICE=phone, **ids)
     counts = outputs[3].split()
     assert counts[:2] == ['"totalRegistrations":2', '"totalTopics":2'] and counts[2:4] == counts[:2]
-    moved = world.peal.get(f"/apps/{world.app}/devices/{phone}")
+    moved = fixture.peal.get(f"/apps/{fixture.app}/devices/{phone}")
     assert (moved["address"], moved["user_id"], sorted(moved["topics"])) == (IPHONE, "ann", ["news", "sports"])
     assert "accepted" in outputs[4]
-    assert world.wait_for(IPHONE)[0]["payload"]["aps"]["alert"]["body"] == "From Peal"
+    assert fixture.wait_for(IPHONE)[0]["payload"]["aps"]["alert"]["body"] == "From Peal"
     (schedule,) = json.loads(outputs[5][outputs[5].index("[") :])
     assert schedule["push"]["message"]["body"] == "Later"
 
 
-def test_the_move_from_richie(world):
-    outputs = world.run("from-richie", RICHIE_APP="news-1", USERNAME="backend", PASSWORD="a-password-of-theirs-17")
+def test_the_move_from_richie(fixture):
+    outputs = fixture.run("from-richie", RICHIE_APP="news-1", USERNAME="backend", PASSWORD="a-password-of-theirs-17")
     assert "counts.accepted" in outputs[3]
-    assert world.wait_for(IPHONE)[-1]["payload"]["aps"]["alert"]["body"] == "From Peal"
-    assert world.wait_for(ANDROID)
+    assert fixture.wait_for(IPHONE)[-1]["payload"]["aps"]["alert"]["body"] == "From Peal"
+    assert fixture.wait_for(ANDROID)
 
 
-def test_the_move_from_devtodev(world):
-    outputs = world.run("from-devtodev", DEVTODEV_APP="11111111-2222-4333-8444-555555555555", USER_TOKEN=secrets.token_hex(16))
+def test_the_move_from_devtodev(fixture):
+    outputs = fixture.run("from-devtodev", DEVTODEV_APP="11111111-2222-4333-8444-555555555555", USER_TOKEN=secrets.token_hex(16))
     assert '"successful":1' in outputs[2]
     assert '"accepted":1' in outputs[3]
 
 
-def test_the_move_from_contextpush(world):
-    outputs = world.run("from-contextpush", CTX="CTX-" + secrets.token_hex(16))
+def test_the_move_from_contextpush(fixture):
+    outputs = fixture.run("from-contextpush", CTX="CTX-" + secrets.token_hex(16))
     assert '"status":"scheduled"' in outputs[3]
     assert '"status":"cancelled"' in outputs[4]
 
@@ -211,18 +211,18 @@ web_auth,web_p256
 """
 
 
-def test_the_move_from_onesignal(world):
-    endpoint = world.simulator.description["webpush_url"] + "/push/browser-1"
+def test_the_move_from_onesignal(fixture):
+    endpoint = fixture.simulator.description["webpush_url"] + "/push/browser-1"
     text = ONESIGNAL.format(iphone=IPHONE, android=ANDROID, endpoint=endpoint, **BROWSER_KEYS)
-    (world.directory / "users.csv").write_text(text)
-    outputs = world.run("from-onesignal")
-    lines = (world.directory / "devices.jsonl").read_text().splitlines()
+    (fixture.directory / "users.csv").write_text(text)
+    outputs = fixture.run("from-onesignal")
+    lines = (fixture.directory / "devices.jsonl").read_text().splitlines()
     assert [json.loads(line)["platform"] for line in lines] == ["ios", "android", "web"]
-    assert "skipped" not in outputs[1] and (world.directory / "devices.refused").read_text() == ""
-    ann = world.peal.get(f"/apps/{world.app}/devices/10000000-0000-4000-8000-000000000001")
+    assert "skipped" not in outputs[1] and (fixture.directory / "devices.refused").read_text() == ""
+    ann = fixture.peal.get(f"/apps/{fixture.app}/devices/10000000-0000-4000-8000-000000000001")
     assert (ann["user_id"], ann["topics"], ann["time_zone"]) == ("ann", ["news"], "Europe/Vienna")
     assert ann["attributes"] == {"news": "1", "level": "5"}
-    assert world.wait_for(IPHONE)[0]["payload"]["aps"]["alert"]["title"] == "Käse"
+    assert fixture.wait_for(IPHONE)[0]["payload"]["aps"]["alert"]["title"] == "Käse"
 
 
 def test_a_message_of_onesignal_with_every_mapped_field(serve):
@@ -251,31 +251,31 @@ def test_a_message_of_onesignal_with_every_mapped_field(serve):
     assert peal.post(f"/apps/{peal.app()}/messages:validate", converted)["valid"]
 
 
-def test_the_move_from_firebase(world):
+def test_the_move_from_firebase(fixture):
     page = {"documents": [
         {"name": f"projects/p/databases/(default)/documents/fcmTokens/{user}", "fields": {"token": {"stringValue": token}}}
         for user, token in (("ann", ANDROID), ("ben", "ben:token"))
     ]}  # fmt: skip
-    (world.directory / "page.json").write_text(json.dumps(page))
+    (fixture.directory / "page.json").write_text(json.dumps(page))
     info = {"token": ANDROID, "info": {"platform": "ANDROID", "rel": {"topics": {"news": {"addDate": "2024-07-30"}}}}}
-    (world.directory / "infos.jsonl").write_text(json.dumps(info) + "\n" + json.dumps({"token": "ben:token", "info": {}}))
-    outputs = world.run("from-firebase")
+    (fixture.directory / "infos.jsonl").write_text(json.dumps(info) + "\n" + json.dumps({"token": "ben:token", "info": {}}))
+    outputs = fixture.run("from-firebase")
     assert re.search(r"news +1", outputs[3])
-    payload = world.wait_for(ANDROID)[0]["payload"]
+    payload = fixture.wait_for(ANDROID)[0]["payload"]
     assert payload["notification"]["body"] == "It is ready." and payload["data"] == {"story": "17"}
     assert payload["android"]["notification"]["color"] == "#ff8800"
-    assert not world.simulator.inbox("?device=ben%3Atoken")
+    assert not fixture.simulator.inbox("?device=ben%3Atoken")
 
 
-def test_the_move_from_gorush(world):
-    outputs = world.run("from-gorush")
-    aps = world.wait_for(IPHONE)[0]["payload"]
+def test_the_move_from_gorush(fixture):
+    outputs = fixture.run("from-gorush")
+    aps = fixture.wait_for(IPHONE)[0]["payload"]
     assert aps["story"] == 17 and aps["aps"]["sound"] == {"name": "default", "critical": 0, "volume": 0.5}
     assert aps["aps"]["mutable-content"] == 1 and aps["aps"]["badge"] == 1
-    payload = world.wait_for(ANDROID)[0]["payload"]
+    payload = fixture.wait_for(ANDROID)[0]["payload"]
     assert payload["android"]["notification"]["color"] == "#112244"
     assert "accepted" in outputs[3]
-    assert world.wait_for(IPHONE, 2)[1]["payload"]["aps"]["alert"]["body"] == "Now by user."
+    assert fixture.wait_for(IPHONE, 2)[1]["payload"]["aps"]["alert"]["body"] == "Now by user."
 
 
 def test_production(tmp_path):
@@ -296,15 +296,15 @@ def test_production(tmp_path):
     assert (tmp_path / "data" / "peal.db").exists(), outputs[1]
 
 
-def test_operating(world):
+def test_operating(fixture):
     # `peal doctor` has the server's configuration, as on the server's machine.
-    store = f"sqlite:{world.peal.directory / 'peal.db'}"
-    outputs = world.run("operating", **world.environment, PEAL_STORE_URL=store, PEAL_APP=world.peal.app())
+    store = f"sqlite:{fixture.peal.directory / 'peal.db'}"
+    outputs = fixture.run("operating", **fixture.environment, PEAL_STORE_URL=store, PEAL_APP=fixture.peal.app())
     assert "in use by a running server" in outputs[0]
 
 
-def test_operating_lists_metrics_that_exist_and_every_metric_is_documented(world):
-    with urllib.request.urlopen(world.peal.url + "/metrics", timeout=10) as answer:
+def test_operating_lists_metrics_that_exist_and_every_metric_is_documented(fixture):
+    with urllib.request.urlopen(fixture.peal.url + "/metrics", timeout=10) as answer:
         exist = set(re.findall(r"^# TYPE (\w+)", answer.read().decode(), re.MULTILINE))
     metric = r"`((?:peal|process)_\w+)"
     named = set(re.findall(metric, guide("operating")))

@@ -13,7 +13,7 @@ from waiting import wait_until
 PLATFORMS = ("ios", "android", "windows", "windows_phone", "web")
 
 
-class Networks:
+class NetworksFixture:
     """A server that uses the simulator for all push networks, and an app with credentials for each."""
 
     def __init__(self, simulate, serve):
@@ -25,11 +25,11 @@ class Networks:
                 "PEAL_PROVIDERS_CA_FILE": self.simulator.ca_file,
                 "PEAL_PROVIDERS_APNS_PRODUCTION_URL": self.urls["apns_url"],
                 "PEAL_PROVIDERS_FCM_URL": self.urls["fcm_url"],
-                "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": self.place("fcm_url"),
+                "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": self.authority("fcm_url"),
                 "PEAL_PROVIDERS_WNS_TOKEN_URL": wns["token_url"],
-                "PEAL_PROVIDERS_WNS_ALLOWED_HOSTS": self.place("wns_url"),
-                "PEAL_PROVIDERS_MPNS_ALLOWED_HOSTS": self.place("mpns_url"),
-                "PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": self.place("webpush_url"),
+                "PEAL_PROVIDERS_WNS_ALLOWED_HOSTS": self.authority("wns_url"),
+                "PEAL_PROVIDERS_MPNS_ALLOWED_HOSTS": self.authority("mpns_url"),
+                "PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": self.authority("webpush_url"),
             }
         )
         self.app = self.peal.app()
@@ -41,7 +41,7 @@ class Networks:
         self.put("mpns", {})
         self.server_key = self.put("webpush", {"subject": "mailto:push@example.com"})["public_key"]
 
-    def place(self, key):
+    def authority(self, key):
         return urllib.parse.urlsplit(self.urls[key]).netloc
 
     def put(self, name, body):
@@ -72,7 +72,7 @@ class Networks:
 
 @pytest.fixture
 def networks(simulate, serve):
-    return Networks(simulate, serve)
+    return NetworksFixture(simulate, serve)
 
 
 def test_one_message_reaches_every_platform_and_its_counts_add_up(networks):

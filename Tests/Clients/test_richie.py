@@ -27,7 +27,7 @@ def basic(name, secret):
     return "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode()
 
 
-class Richie:
+class RichieFixture:
     """A server with an app for Richie's clients, `app_id`, and a simulator."""
 
     def __init__(self, simulator, peal, app_id):
@@ -72,7 +72,7 @@ def richie(simulate, serve):
         PEAL_PROVIDERS_APNS_PRODUCTION_URL=simulator.description["apns_url"],
         PEAL_WEBHOOKS_ALLOWED_HOSTS="localhost",
     )
-    return Richie(simulator, serve(urls), "your-app-id")
+    return RichieFixture(simulator, serve(urls), "your-app-id")
 
 
 @pytest.fixture
@@ -119,14 +119,14 @@ def test_an_example_reaches_the_devices_it_names_and_no_others(richie, name):
     assert "notification" not in message and message["android"]["priority"] == "HIGH"
 
 
-@pytest.mark.parametrize("name, place", [("topics-broken.txt", (15, 9)), ("users-broken.txt", (14, 9))])
-def test_a_broken_example_is_told_where(richie, name, place):
+@pytest.mark.parametrize("name, position", [("topics-broken.txt", (15, 9)), ("users-broken.txt", (14, 9))])
+def test_a_broken_example_is_refused_with_its_position(richie, name, position):
     richie.peal.patch(f"/apps/{richie.app}", {"settings": {"richie": {"lenient_json": False}}})
     with pytest.raises(Refused) as refusal:
         richie.task(fixture(name))
     assert refusal.value.status == 400
     error = json.loads(refusal.value.text)["error"]
-    assert "line {}, column {}".format(*place) in error, error
+    assert "line {}, column {}".format(*position) in error, error
     assert richie.peal.get(f"/apps/{richie.app}/messages")["items"] == []
 
 

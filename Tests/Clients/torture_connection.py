@@ -224,17 +224,17 @@ class Connection:
         if not self.has_preface and len(self.input) >= len(PREFACE):
             self.demand(self.input.startswith(PREFACE), "preface")
             self.input, self.has_preface = self.input[len(PREFACE) :], True
-        place = 0
-        while self.has_preface and len(self.input) - place >= 9:
-            length = int.from_bytes(self.input[place : place + 3], "big")
-            if len(self.input) - place < 9 + length:
+        offset = 0
+        while self.has_preface and len(self.input) - offset >= 9:
+            length = int.from_bytes(self.input[offset : offset + 3], "big")
+            if len(self.input) - offset < 9 + length:
                 break
-            kind, flags, stream = struct.unpack(">BBI", self.input[place + 3 : place + 9])
-            payload = self.input[place + 9 : place + 9 + length]
-            place += 9 + length
+            kind, flags, stream = struct.unpack(">BBI", self.input[offset + 3 : offset + 9])
+            payload = self.input[offset + 9 : offset + 9 + length]
+            offset += 9 + length
             self.demand(length <= self.frame_max, f"frame of {length}")
             self.received(kind, flags, stream, payload)
-        self.input = self.input[place:]
+        self.input = self.input[offset:]
 
     def received(self, kind, flags, stream, payload):
         self.demand((kind == CONTINUATION) == (self.block is not None), "header block interrupted")

@@ -48,8 +48,8 @@ def _(c):
 @scenario("6.8 GOAWAY again and again, its id falling and rising")
 def _(c):
     batch = start(c)
-    for place in (19, 12, 15, 9):
-        c.goaway(batch[place].stream)
+    for index in (19, 12, 15, 9):
+        c.goaway(batch[index].stream)
     c.answers(batch[:10])
     c.until_closed()
 
@@ -151,7 +151,7 @@ def _(c):
 def _(c):
     for request in start(c):
         fields = block(200, ("apns-id", request.id))
-        parts = [fields[place : place + 1] for place in range(len(fields))] + [b""]
+        parts = [fields[index : index + 1] for index in range(len(fields))] + [b""]
         frames = [frame(HEADERS, END_STREAM, request.stream)]
         frames += [frame(CONTINUATION, 0, request.stream, part) for part in parts]
         c.answer(request, *frames, frame(CONTINUATION, END_HEADERS, request.stream))

@@ -53,7 +53,7 @@ struct ContextPushTests {
             guard let app = try store.apps(after: nil, limit: 1).first,
                 let webhook = try store.webhook(app: app.key, name: "ctx")
             else { return [OutboxEvent]() }
-            return try store.outboxEvents(for: webhook.place, limit: 100)
+            return try store.outboxEvents(for: webhook.reference, limit: 100)
         }
         return events.compactMap { $0.payload.flatMap { try? JSONParser.parse($0) } }
     }

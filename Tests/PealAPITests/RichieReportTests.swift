@@ -37,7 +37,7 @@ struct RichieReportTests {
         }
     }
 
-    @Test("of tasks to users list them in place of topics, and have the id even if payloads had no room for it")
+    @Test("of tasks to users list them instead of topics, and have the id even if payloads had no room for it")
     func users() async throws {
         try await RichieFixture.open { richie in
             let body = String(repeating: "x", count: 4010)

@@ -200,8 +200,8 @@ struct SegmentTests {
             let key = try await fixture.key("native", [("scopes", ["read"])])
             let token = "Bearer \(key["token"]?.stringValue ?? "")"
             let path = fixture.path
-            func status(_ method: HTTPRequest.Method, _ place: String, _ body: String? = nil) async throws -> Int {
-                try await fixture.call(method, "\(path)/\(place)", body: body, authorization: token).status
+            func status(_ method: HTTPRequest.Method, _ segment: String, _ body: String? = nil) async throws -> Int {
+                try await fixture.call(method, "\(path)/\(segment)", body: body, authorization: token).status
             }
             #expect(try await status(.get, "segments") == 200)
             #expect(try await status(.post, "audience:count", #"{"audience":{"all":true}}"#) == 200)

@@ -58,7 +58,7 @@ struct WebhookTests {
             let events = try await fixture.store.read { store in
                 let app = try #require(try store.app(id)?.key)
                 return try store.webhooks(app: app, after: nil, limit: 9).map { webhook in
-                    try store.outboxEvents(for: webhook.place, limit: 9).map { ($0.type, $0.payload) }
+                    try store.outboxEvents(for: webhook.reference, limit: 9).map { ($0.type, $0.payload) }
                 }
             }
             #expect(events.map(\.count) == [1, 0])
@@ -159,7 +159,7 @@ struct WebhookTests {
             let webhook = try #require(try store.webhook(app: key, name: name))
             let event = OutboxEvent(id: .init(high: 1, low: 1), app: key, type: "t", payload: [], createdAt: now)
             try store.enqueue(event, for: ["events"])
-            let delivery = WebhookDelivery(id: id, place: webhook.place, type: "t", itemCount: 1, createdAt: now)
+            let delivery = WebhookDelivery(id: id, webhook: webhook.reference, type: "t", itemCount: 1, createdAt: now)
             var leased = try #require(
                 try store.cut([event], into: delivery, body: [], owner: "me", until: now + .seconds(60)))
             leased.delivery.state = .failed
@@ -204,7 +204,7 @@ struct WebhookTests {
             try await fixture.store.write(.rest) { store in
                 let key = try #require(try store.app(app)?.key)
                 let webhook = try #require(try store.webhook(app: key, name: "main"))
-                try store.disableWebhook(webhook.place, now: now)
+                try store.disableWebhook(webhook.reference, now: now)
             }
             let shown = try await fixture.admin(.get, "…/webhooks/main")
             #expect(shown["state"] == "disabled")

@@ -25,12 +25,12 @@ struct ArchiveLimitTests {
     func iterations(schemes: [String]) throws {
         let archive = try PushCertificate().archive(["-iter", "66051"] + schemes)
         #expect(refusal(archive) == nil)
-        let places = archive.indices.filter { archive[$0...].starts(with: Self.asked) }
-        #expect(places.count == 3)
+        let offsets = archive.indices.filter { archive[$0...].starts(with: Self.asked) }
+        #expect(offsets.count == 3)
         var parts: [String] = []
-        for place in places {
+        for offset in offsets {
             var changed = archive
-            changed.replaceSubrange(place..<place + Self.huge.count, with: Self.huge)
+            changed.replaceSubrange(offset..<offset + Self.huge.count, with: Self.huge)
             let start = ContinuousClock.now
             let refusal = try #require(self.refusal(changed))
             #expect(ContinuousClock.now - start < .milliseconds(500))

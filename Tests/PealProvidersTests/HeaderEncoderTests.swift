@@ -84,7 +84,7 @@ struct HeaderEncoderTests {
         #expect(indexing == .neverIndexed)
     }
 
-    @Test("an authorization may have a place in the table, which is filled anew when it changes")
+    @Test("an authorization may have an entry in the table, which is replaced when it changes")
     func indexedAuthorization() throws {
         var encoder = HeaderEncoder(authority: "fcm.googleapis.com", idName: nil, indexesAuthorization: true)
         var decoder = HPACKDecoder(allocator: ByteBufferAllocator())

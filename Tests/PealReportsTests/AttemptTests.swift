@@ -8,7 +8,7 @@ struct AttemptTests {
 
     private func delivery(attempts: Int = 0) -> WebhookDelivery {
         WebhookDelivery(
-            id: .init(high: 0, low: 1), place: .init(app: 1, webhook: 1), type: "t", itemCount: 1, attempts: attempts,
+            id: .init(high: 0, low: 1), webhook: .init(app: 1, key: 1), type: "t", itemCount: 1, attempts: attempts,
             createdAt: Self.start)
     }
 

@@ -29,7 +29,8 @@ struct CheckedTransportTests {
             key: 1, app: 1, name: "w", url: url, kind: "events", authentication: .bearer(accessToken: "a"),
             createdAt: .init(seconds: 0), changedAt: .init(seconds: 0))
         let delivery = WebhookDelivery(
-            id: .init(high: 0, low: 1), place: webhook.place, type: "t", itemCount: 1, createdAt: .init(seconds: 0))
+            id: .init(high: 0, low: 1), webhook: webhook.reference, type: "t", itemCount: 1,
+            createdAt: .init(seconds: 0))
         let request = WebhookRequest(
             delivery, body: Array("{}".utf8), to: target, of: webhook, .events, now: .init(seconds: 0))
         let answer = await transport.send(request, to: target, attempt: attempt)

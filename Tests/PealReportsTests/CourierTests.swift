@@ -88,7 +88,7 @@ struct CourierTests {
         #expect(courier.metrics.snapshot.failed == 1)
         let made = transport.requests.count
         _ = try await fixture.store.write(.control) { [now = fixture.now] in
-            try $0.retryDelivery(of: webhook.place, id: failed.id, now: now)
+            try $0.retryDelivery(of: webhook.reference, id: failed.id, now: now)
         }
         await courier.runOnce()
         #expect(transport.requests.count == made + 1)
@@ -106,8 +106,8 @@ struct CourierTests {
         fixture.time.advance(by: .seconds(60))
         await courier.runOnce()
         #expect(transport.requests.count == 1)
-        #expect(try await fixture.store.read { try $0.webhook(webhook.place)?.disabledAt } != nil)
-        #expect(try await fixture.store.read { try $0.outboxEvents(for: webhook.place, limit: 9).count } == 0)
+        #expect(try await fixture.store.read { try $0.webhook(webhook.reference)?.disabledAt } != nil)
+        #expect(try await fixture.store.read { try $0.outboxEvents(for: webhook.reference, limit: 9).count } == 0)
         #expect(try await fixture.deliveries(webhook).map(\.state) == [.failed])
     }
 
@@ -166,9 +166,9 @@ struct CourierTests {
         let webhook = try await fixture.webhook()
         try await fixture.enqueue(1...1)
         let leased = try await fixture.store.write(.rest) { [now = fixture.now] store in
-            let event = try #require(try store.outboxEvents(for: webhook.place, limit: 1).first)
+            let event = try #require(try store.outboxEvents(for: webhook.reference, limit: 1).first)
             let delivery = WebhookDelivery(
-                id: .init(high: 9, low: 9), place: webhook.place, type: "t", itemCount: 1, createdAt: now)
+                id: .init(high: 9, low: 9), webhook: webhook.reference, type: "t", itemCount: 1, createdAt: now)
             return try store.cut(
                 [event], into: delivery, body: Array("{}".utf8), owner: "dead", until: now + .seconds(60))
         }

@@ -14,7 +14,8 @@ struct WebhookRequestTests {
             authentication: authentication,
             createdAt: now, changedAt: now)
         let delivery = WebhookDelivery(
-            id: .init(high: 0, low: 5), place: webhook.place, type: "message_status", itemCount: 1, createdAt: now)
+            id: .init(high: 0, low: 5), webhook: webhook.reference, type: "message_status", itemCount: 1, createdAt: now
+        )
         return WebhookRequest(
             delivery, body: body, to: try WebhookRules().target(webhook.url), of: webhook, form, now: now)
     }

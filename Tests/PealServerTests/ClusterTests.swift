@@ -256,16 +256,16 @@ struct ClusterTests {
         let server = try PostgresServer.shared()
         let name = try server.createDatabase()
         let key = "\(fixture.folder.path)/move.db.key"
-        var places = [file, server.url(name), "sqlite:\(fixture.folder.path)/back.db"]
-        while places.count > 1 {
-            let from = places.removeFirst()
+        var stores = [file, server.url(name), "sqlite:\(fixture.folder.path)/back.db"]
+        while stores.count > 1 {
+            let from = stores.removeFirst()
             let log = fixture.folder.appendingPathComponent("copy.log")
             let copy = try RunningProgram(
-                "peal", arguments: ["store", "copy", "--from", from, "--to", places[0]], log: log)
+                "peal", arguments: ["store", "copy", "--from", from, "--to", stores[0]], log: log)
             let exitCode = try await copy.end()
             let printed = try String(contentsOf: log, encoding: .utf8)
             #expect(exitCode == 0, "\(printed)")
-            let next = try await fixture.startServer(["PEAL_STORE_URL": places[0], "PEAL_MASTER_KEY_FILE": key])
+            let next = try await fixture.startServer(["PEAL_STORE_URL": stores[0], "PEAL_MASTER_KEY_FILE": key])
             let message = try await next.call(
                 "POST", "\(app)/messages", ["audience": ["topics": ["all"]], "content": ["body": "moved"]], expect: 202)
             let ended = try await next.waitForEnd("\(app)/messages/\(try #require(message["id"]?.stringValue))")

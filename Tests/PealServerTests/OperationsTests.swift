@@ -19,7 +19,7 @@ struct OperationsTests {
     }
 
     /// This test's values for the names on the page.
-    private struct Ground {
+    private struct OperationsFixture {
         let fixture: ServerFixture
         let server: PostgresServer
         let database = "operations"
@@ -27,7 +27,7 @@ struct OperationsTests {
         var folder: String { fixture.folder.path }
         var url: String { server.url(database) }
 
-        func placed(_ command: String) -> String {
+        func inFolder(_ command: String) -> String {
             let pattern = "'postgres://peal:secret@db\\.example\\.com/peal[^']*'"
             return command.replacingOccurrences(of: pattern, with: "'\(url)'", options: .regularExpression)
                 .replacing("/var/lib/peal", with: folder).replacing(
@@ -44,7 +44,7 @@ struct OperationsTests {
             environment["PGHOST"] = server.host
             environment["PGUSER"] = "peal"
             let shell = try ChildProgram(
-                "/bin/sh", ["-c", placed(command)], environment: environment, outputFile: log,
+                "/bin/sh", ["-c", inFolder(command)], environment: environment, outputFile: log,
                 errorFile: "\(log).errors")
             let status = try await shell.waitForExit()
             let output = [log, "\(log).errors"].compactMap { try? String(contentsOfFile: $0, encoding: .utf8) }
@@ -55,11 +55,12 @@ struct OperationsTests {
     @Test("lead from one server to three on PostgreSQL, and back to one")
     func oneToThree() async throws {
         let commands = try Self.commands()
-        let ground = Ground(fixture: try await ServerFixture(), server: try PostgresServer.shared())
-        let fixture = ground.fixture
+        let operations = OperationsFixture(fixture: try await ServerFixture(), server: try PostgresServer.shared())
+        let fixture = operations.fixture
         var exported: [String: String] = [:]
         for command in commands where command.hasPrefix("export ") {
-            let parts = ground.placed(String(command.dropFirst(7))).split(separator: "=", maxSplits: 1).map(String.init)
+            let parts = operations.inFolder(String(command.dropFirst(7))).split(separator: "=", maxSplits: 1).map(
+                String.init)
             exported[parts[0]] = parts[1].trimmingCharacters(in: ["'"])
         }
         #expect(Set(exported.keys) == ["PEAL_STORE_URL", "PEAL_MASTER_KEY_FILE"])
@@ -70,29 +71,29 @@ struct OperationsTests {
         #expect(commands.count == expected.count && zip(commands, expected).allSatisfy { $0.hasPrefix($1) })
 
         // Without a configured key file, SQLite creates one next to the database.
-        let file = ["PEAL_STORE_URL": "sqlite:\(ground.folder)/peal.db", "PEAL_MASTER_KEY": ""]
+        let file = ["PEAL_STORE_URL": "sqlite:\(operations.folder)/peal.db", "PEAL_MASTER_KEY": ""]
         let first = try await fixture.startServer(file)
         let app = try await fixture.makeApp(first)
         try await fixture.registerDevices(first, app: app, count: 200, topic: "all")
         #expect(try await first.program.stop() == 0)
 
-        try await ground.run(commands[0], [:])
-        for command in commands[4...5] { try await ground.run(command, file) }
+        try await operations.run(commands[0], [:])
+        for command in commands[4...5] { try await operations.run(command, file) }
         exported["PEAL_MASTER_KEY"] = ""
-        try await ground.run("peal doctor", exported)
+        try await operations.run("peal doctor", exported)
         var servers: [RunningServer] = []
         for _ in 0..<3 { servers.append(try await fixture.startServer(exported)) }
         for server in servers { try await Self.send(server, app) }
         for server in servers { #expect(try await server.program.stop() == 0) }
 
-        for command in commands[6...7] { try await ground.run(command, exported) }
+        for command in commands[6...7] { try await operations.run(command, exported) }
         let last = try await fixture.startServer(
-            ["PEAL_STORE_URL": "sqlite:\(ground.folder)/back.db", "PEAL_MASTER_KEY": ""])
+            ["PEAL_STORE_URL": "sqlite:\(operations.folder)/back.db", "PEAL_MASTER_KEY": ""])
         try await Self.send(last, app)
         #expect(try await last.program.stop() == 0)
         let summary = try await fixture.inboxSummary()
         #expect(summary["received"]?.integerValue == 800 && summary["duplicates"]?.integerValue == 0)
-        ground.server.dropDatabase(ground.database)
+        operations.server.dropDatabase(operations.database)
     }
 
     private static func send(_ server: RunningServer, _ app: String) async throws {

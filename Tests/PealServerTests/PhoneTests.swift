@@ -84,7 +84,7 @@ struct PhoneTests {
         }
     }
 
-    private struct World {
+    private struct PhoneFixture {
         let fixture: ServerFixture
         let server: RunningServer
         let app: String
@@ -133,69 +133,69 @@ struct PhoneTests {
 
     @Test("is woken, shows a message at a good moment, and reports what the person does with it")
     func wholeCourse() async throws {
-        let world = try await World()
-        let phone = try await world.phone()
+        let phones = try await PhoneFixture()
+        let phone = try await phones.phone()
         await phone.peal.didBecomeActive()
-        let message = try await world.schedule("Hello")
-        try await Polling.wait(for: "the wake-up") { try await !world.wakes().isEmpty }
-        let wake = try #require(try await world.wakes().first)
+        let message = try await phones.schedule("Hello")
+        try await Polling.wait(for: "the wake-up") { try await !phones.wakes().isEmpty }
+        let wake = try #require(try await phones.wakes().first)
 
         #expect(await phone.peal.didReceive(wake) == .newData, "it synchronized")
         #expect(phone.screen.alerts(message) == 0, "not a good moment")
         phone.mood.set(true)
         #expect(await phone.peal.didGetBackgroundTime() == .newData)
         #expect(phone.screen.alerts(message) == 1)
-        #expect(try await world.receipts(message)?["shown"] == 1)
+        #expect(try await phones.receipts(message)?["shown"] == 1)
 
         let tap = Push(["peal": ["message": message]])
         await phone.peal.didRespond(to: tap, .button("like"))
         await phone.peal.didBecomeActive()
-        #expect(try await world.receipts(message)?["opened"] == 1)
+        #expect(try await phones.receipts(message)?["opened"] == 1)
         #expect(phone.screen.alerts(message) == 1)
-        let shown = try await world.server.waitForEnd("\(world.app)/messages/\(message)")
+        let shown = try await phones.server.waitForEnd("\(phones.app)/messages/\(message)")
         #expect(shown["state"] == "sent" && shown["counts"]?["accepted"] == 1)
-        let alerts = try await world.fixture.inbox(device: Self.address).filter {
+        let alerts = try await phones.fixture.inbox(device: Self.address).filter {
             $0["headers"]?["apns-push-type"] == "alert"
         }
         #expect(alerts.isEmpty, "the server sent nothing beside the wake-up")
-        try await world.server.program.stop()
+        try await phones.server.program.stop()
     }
 
     @Test("never shows a cancelled message")
     func cancelled() async throws {
-        let world = try await World()
-        let phone = try await world.phone()
-        let message = try await world.schedule("Never")
+        let phones = try await PhoneFixture()
+        let phone = try await phones.phone()
+        let message = try await phones.schedule("Never")
         await phone.peal.didBecomeActive()
-        _ = try await world.server.call("POST", "\(world.app)/messages/\(message)/cancel", expect: 200)
+        _ = try await phones.server.call("POST", "\(phones.app)/messages/\(message)/cancel", expect: 200)
         phone.mood.set(true)
         for _ in 0..<3 { _ = await phone.peal.didGetBackgroundTime() }
         await phone.peal.didBecomeActive()
         #expect(phone.screen.alerts(message) == 0)
-        try await world.server.program.stop()
+        try await phones.server.program.stop()
     }
 
     @Test("shows a message once although the server is killed between claim and confirmation")
     func killed() async throws {
-        let world = try await World()
-        let phone = try await world.phone()
-        let message = try await world.schedule("Once")
+        let phones = try await PhoneFixture()
+        let phone = try await phones.phone()
+        let message = try await phones.schedule("Once")
         await phone.peal.didBecomeActive()
         phone.mood.set(true)
         phone.network.lose("/events")
         _ = await phone.peal.didGetBackgroundTime()
         #expect(phone.screen.alerts(message) == 1, "the claim was granted")
-        #expect(try await world.receipts(message)?["shown"] == 0)
-        try await world.server.program.kill()
+        #expect(try await phones.receipts(message)?["shown"] == 0)
+        try await phones.server.program.kill()
         phone.network.lose(nil)
         _ = await phone.peal.didGetBackgroundTime()
-        let port = world.server.address.split(separator: ":").last.map(String.init) ?? ""
-        let again = try await world.fixture.startServer(["PEAL_HTTP_PORT": port])
+        let port = phones.server.address.split(separator: ":").last.map(String.init) ?? ""
+        let again = try await phones.fixture.startServer(["PEAL_HTTP_PORT": port])
         try await Polling.wait(for: "the confirmation") {
             await phone.peal.didBecomeActive()
-            return try await world.receipts(message, of: again)?["shown"] == 1
+            return try await phones.receipts(message, of: again)?["shown"] == 1
         }
-        let ended = try await again.waitForEnd("\(world.app)/messages/\(message)")
+        let ended = try await again.waitForEnd("\(phones.app)/messages/\(message)")
         #expect(ended["counts"]?["accepted"] == 1)
         #expect(phone.screen.alerts(message) == 1)
         try await again.program.stop()

@@ -120,7 +120,7 @@ struct FastConnectionTests {
         #expect(refused.map(\.kind) == [3] && refused[0].stream == 2_001)
         #expect(refused[0].payload == FastClient.word(7))
         #expect(client.send(FastClient.frame(3, stream: 1, FastClient.word(8))).isEmpty)
-        // The place that follows from this number is stream 3's, so this one gets another.
+        // The index that follows from this number is stream 3's, so this one gets another.
         let more = client.send(FastClient.frame(1, flags: 4, stream: 2_051, block))
         #expect(more.isEmpty)
         let ended = client.send(
@@ -159,8 +159,8 @@ struct FastConnectionTests {
         let client = begun(try FastClient())
         var bytes = Self.conversation.dropFirst(FastClient.preface.count).map { $0 }
         for _ in 0..<Int.random(in: 1...8, using: &random) {
-            let place = Int.random(in: bytes.indices, using: &random)
-            bytes[place] = UInt8.random(in: 0...255, using: &random)
+            let index = Int.random(in: bytes.indices, using: &random)
+            bytes[index] = UInt8.random(in: 0...255, using: &random)
         }
         for _ in 0..<20 where !client.connection.isEnding {
             let length = Int.random(in: 0...40, using: &random)

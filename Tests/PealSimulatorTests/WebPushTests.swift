@@ -54,9 +54,9 @@ struct WebPushTests {
         let bytes = Array(try #require(URLSafeBase64.decode(body)))
         let plain = try #require(WebPushDecryption.open(bytes, for: subscription))
         #expect(String(decoding: plain, as: UTF8.self) == "When I grow up, I want to be a watermelon")
-        for place in [0, 20, 30, 100, bytes.count - 1] {
+        for index in [0, 20, 30, 100, bytes.count - 1] {
             var broken = bytes
-            broken[place] ^= 1
+            broken[index] ^= 1
             #expect(WebPushDecryption.open(broken, for: subscription) == nil)
         }
         #expect(WebPushDecryption.open(Array(bytes.prefix(90)), for: subscription) == nil)

@@ -133,7 +133,7 @@ struct AppTests {
         #expect(try await !delete())
     }
 
-    @Test("a sealed credential opens only with its key and at its place", arguments: StoreUnderTest.allCases)
+    @Test("a sealed credential opens only with its key and in its own row", arguments: StoreUnderTest.allCases)
     func sealing(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let app = fixture.app

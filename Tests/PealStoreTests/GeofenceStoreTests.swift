@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Geofences in the store")
 struct GeofenceStoreTests {
-    private static let place = GeofenceLocation.Place(
+    private static let circle = GeofenceLocation.Circle(
         name: "Market", latitude: "47.80", longitude: "13.0450", radius: "150")
 
     private static func plan(
@@ -27,12 +27,12 @@ struct GeofenceStoreTests {
         let fixture = try await Fixture(engine)
         let plan = Self.plan(fixture, [2, 1])
         let made = try await Self.write(fixture) { store, app, now in
-            _ = try store.insertLocation(Self.place, app: app, now: now)
-            _ = try store.insertLocation(Self.place, app: app, now: now)
+            _ = try store.insertLocation(Self.circle, app: app, now: now)
+            _ = try store.insertLocation(Self.circle, app: app, now: now)
             return try store.insertGeofence(plan, app: app, now: now)
         }
         #expect(made.id == 1 && made.plan == plan)
-        #expect(made.locations.map(\.id) == [2, 1] && made.locations.allSatisfy { $0.place == Self.place })
+        #expect(made.locations.map(\.id) == [2, 1] && made.locations.allSatisfy { $0.circle == Self.circle })
         let read = try await fixture.store.read { [app = fixture.app] in try $0.geofence(app: app, id: 1) }
         #expect(read == made)
         var changed = plan
@@ -61,13 +61,13 @@ struct GeofenceStoreTests {
         let fixture = try await Fixture(engine)
         let plan = Self.plan(fixture, [1])
         let (first, second) = try await Self.write(fixture) { store, app, now in
-            _ = try store.insertLocation(Self.place, app: app, now: now)
+            _ = try store.insertLocation(Self.circle, app: app, now: now)
             return (
                 try store.insertGeofence(plan, app: app, now: now), try store.insertGeofence(plan, app: app, now: now)
             )
         }
         #expect(first.updatedAt < second.updatedAt)
-        _ = try await Self.write(fixture) { try $0.updateLocation(1, Self.place, app: $1, now: $2) }
+        _ = try await Self.write(fixture) { try $0.updateLocation(1, Self.circle, app: $1, now: $2) }
         let ledger = try await fixture.store.read { [app = fixture.app] in try $0.geofenceLedger(app: app) }
         #expect(ledger.geofences.allSatisfy { $0.updatedAt > second.updatedAt })
         #expect(ledger.changedAt == ledger.geofences.map(\.updatedAt).max())
@@ -80,7 +80,7 @@ struct GeofenceStoreTests {
         let fixture = try await Fixture(engine)
         let (long, short) = (Self.plan(fixture, [1], ends: 7200), Self.plan(fixture, [1], ends: 60))
         let deleted = try await Self.write(fixture) { store, app, now in
-            _ = try store.insertLocation(Self.place, app: app, now: now)
+            _ = try store.insertLocation(Self.circle, app: app, now: now)
             _ = try store.insertGeofence(long, app: app, now: now)
             _ = try store.updateGeofence(1, short, app: app, now: now)
             return [
@@ -107,9 +107,9 @@ struct GeofenceStoreTests {
         let fixture = try await Fixture(engine)
         try await Self.write(fixture) { store, app, now in
             for number in 1...5 {
-                var place = Self.place
-                place.name = number.isMultiple(of: 2) ? "Café \(number)" : "Shop \(number)"
-                _ = try store.insertLocation(place, app: app, now: now)
+                var circle = Self.circle
+                circle.name = number.isMultiple(of: 2) ? "Café \(number)" : "Shop \(number)"
+                _ = try store.insertLocation(circle, app: app, now: now)
             }
             _ = try store.insertLocationGroup(.init(name: "Odd", text: "t", locationIDs: [5, 1]), app: app, now: now)
         }
@@ -141,7 +141,7 @@ struct GeofenceStoreTests {
         let fixture = try await Fixture(engine)
         let plan = Self.plan(fixture, [1])
         try await Self.write(fixture) { store, app, now in
-            _ = try store.insertLocation(Self.place, app: app, now: now)
+            _ = try store.insertLocation(Self.circle, app: app, now: now)
             _ = try store.insertGeofence(plan, app: app, now: now)
             _ = try store.deleteApp(app, now: now)
         }

@@ -36,8 +36,8 @@ struct MomentStoreTests {
     }
 
     private static func moment(_ fixture: Fixture, _ moment: Moment) async throws -> Moment {
-        let place = moment.place
-        let found = try await fixture.store.read { try $0.moment(place) }
+        let id = moment.id
+        let found = try await fixture.store.read { try $0.moment(id) }
         return try #require(found)
     }
 
@@ -133,7 +133,7 @@ struct MomentStoreTests {
                 let store = fixture.store
                 group.addTask {
                     try await store.write(.intake) { store in
-                        let before = try store.moment(moment.place)!
+                        let before = try store.moment(moment.id)!
                         return try store.apply(.claim(claim), to: before, now: now)?.refusal == nil
                     }
                 }

@@ -237,6 +237,40 @@ struct PostgresEngineTests {
         #expect(try #require(keys.max()) < 1000)
     }
 
+    @Test("batches that conflict or are undone leave no gaps between the keys of devices")
+    func numbersOfUndoneBatches() async throws {
+        let first = try await StoreUnderTest.postgres.open()
+        let nodes = [first, try await first.anotherNode()]
+        let app = try await first.makeApp().key
+        @Sendable func register(_ batch: Int, andUndo isUndone: Bool) async throws -> [DeviceKey] {
+            let lane: WriteLane = batch % 4 < 2 ? .batch : .intake
+            return try await nodes[batch % 2].store.write(lane) { session -> [DeviceKey] in
+                var keys: [DeviceKey] = []
+                for number in 0..<100 {
+                    let registration = Fixture.registration(batch * 100 + number)
+                    keys.append(
+                        try session.register(registration, app: app, now: Timestamp(milliseconds: 1)).device.key)
+                }
+                if isUndone { throw Refusal() }
+                return keys
+            }
+        }
+        var keys: [DeviceKey] = []
+        try await withThrowingTaskGroup(of: [DeviceKey].self) { group in
+            for batch in 0..<16 {
+                group.addTask {
+                    await #expect(throws: Refusal.self) { try await register(batch, andUndo: true) }
+                    return try await register(batch, andUndo: false)
+                }
+            }
+            for try await added in group { keys += added }
+        }
+        #expect(Set(keys).count == 1600)
+        // 1,600, what six undone transactions used at the same time, and a block of 64 in each process.
+        let last = try #require(keys.max())
+        #expect(last <= 2328)
+    }
+
     @Test("two processes that lease at once never lease the same slice")
     func leases() async throws {
         let fixture = try await Fixture(.postgres)

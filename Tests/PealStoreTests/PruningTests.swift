@@ -291,8 +291,9 @@ extension PruningTests {
                     default: .bytes([UInt8](repeating: UInt8(Int(app) * 16 + number), count: 16))
                     }
                 }
-                let places = values.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
-                try connection.execute("INSERT INTO \(table.name) VALUES (\(places)) ON CONFLICT DO NOTHING", values)
+                let parameters = values.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
+                try connection.execute(
+                    "INSERT INTO \(table.name) VALUES (\(parameters)) ON CONFLICT DO NOTHING", values)
             }
         }
     }

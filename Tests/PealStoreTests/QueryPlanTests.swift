@@ -73,7 +73,7 @@ struct QueryPlanTests {
             ("search.routePage", "COVERING INDEX device_active"), ("search.routeAfter", "COVERING INDEX device_active"),
             ("search.topicAfter", "PRIMARY KEY (app=? AND topic=? AND route=? AND seq>?)"),
             ("search.topics", "topic_name"), ("search.users", "COVERING INDEX device_user"),
-            ("geofence.places", "PRIMARY KEY (app=? AND geofence=?)"), ("topic.named", "INDEX topic_named"),
+            ("geofence.locations", "PRIMARY KEY (app=? AND geofence=?)"), ("topic.named", "INDEX topic_named"),
             ("topic.firstMember", "PRIMARY KEY (app=? AND topic=?)"),
             ("receipt.ofDevice", "receipt_device (app=? AND seq=? AND message=?)"),
             ("figure.final", "message_final"),
@@ -207,8 +207,8 @@ private enum HotStatements {
         "webhook.settle": WebhookDeliveryTable.settle(delivery),
         "webhook.newestDeliveries": WebhookDeliveryTable.newest(webhook, before: [], limit: 1),
 
-        "geofence.places": PlaceList.geofence.locations(of: 1, app: 1),
-        "geofence.groupPlaces": PlaceList.group.locations(of: 1, app: 1),
+        "geofence.locations": LocationList.geofence.locations(of: 1, app: 1),
+        "geofence.groupLocations": LocationList.group.locations(of: 1, app: 1),
         "geofence.geofences": GeofenceTable.all(app: 1), "geofence.tombstones": GeofenceTable.tombstones(app: 1),
         "geofence.topicsJoined": SubscriptionTable.joined(app: 1, device: 1),
         "receipt.ofDevice": ReceiptTable.of(1, message: message, app: 1),
@@ -221,7 +221,7 @@ private enum HotStatements {
         "prune.triggers": TablePiece.trigger.keys(where: Pruning.triggers(now), limit: 1),
         "prune.deliveries": TablePiece.webhookDelivery.keys(where: Pruning.deliveries(.failed, now), limit: 1),
         "prune.events": TablePiece.outbox.keys(where: Pruning.events(webhook, now), limit: 1),
-        "prune.receipts": TablePiece.receipt.keys(where: MessageTable.place(1, message), limit: 1),
+        "prune.receipts": TablePiece.receipt.keys(where: MessageTable.matching(1, message), limit: 1),
         "prune.reports": TablePiece.receipt.keys(where: "app = 1 AND seq = 1", limit: 1),
         "prune.moments": TablePiece.moment.keys(
             where: "\(MomentTable.over(of: "", app: 1))\(MomentTable.accepted(before: now))", limit: 1),
@@ -238,7 +238,7 @@ private enum HotStatements {
             "number > 0 AND app_id = \(AppID(high: 1, low: 1)) AND number < 9 ORDER BY number DESC", limit: 1),
 
         "moment.change": MomentTable.change(moment, to: moment, dueAt: now),
-        "moment.leave": MomentTable.deleteOpen(moment.place), "moment.one": MomentTable.find(moment.place),
+        "moment.leave": MomentTable.deleteOpen(moment.id), "moment.one": MomentTable.find(moment.id),
         "moment.named": MomentTable.find(
             MomentName(platform: .ios, userID: "", campaignID: "", key: ""), app: 1),
         "moment.ofMessage": MomentTable.of(message, app: 1),
@@ -283,11 +283,11 @@ private enum HotStatements {
     private static let slice = Slice.ID(app: 1, message: message, route: .fcm, rangeStart: 1, part: 0)
     private static let logRow = Settlement.LogRow(
         firstKey: 1, lastKey: 1, deviceCount: 1, sentAt: now, tookMilliseconds: 1, data: [])
-    private static let webhook = WebhookReference(app: 1, webhook: 1)
+    private static let webhook = WebhookReference(app: 1, key: 1)
     private static let event = OutboxEvent(endOf: message, app: 1, state: .sent, at: now)
     private static let delivery = LeasedDelivery(
         delivery: WebhookDelivery(
-            id: .init(high: 1, low: 1), place: webhook, type: "", state: .delivered, itemCount: 1, createdAt: now),
+            id: .init(high: 1, low: 1), webhook: webhook, type: "", state: .delivered, itemCount: 1, createdAt: now),
         body: [], owner: "", term: 1)
     private static let moment = Moment(
         app: 1, message: message, userID: "",

@@ -10,11 +10,11 @@ struct ReportEventTests {
         let webhook = Webhook(
             key: 0, app: fixture.app, name: kind.rawValue, url: "https://example.com", kind: kind,
             authentication: .secret("s"), createdAt: fixture.now, changedAt: fixture.now)
-        return try await fixture.store.write(.control) { try $0.putWebhook(webhook).webhook.place }
+        return try await fixture.store.write(.control) { try $0.putWebhook(webhook).webhook.reference }
     }
 
-    private func types(_ place: WebhookReference, _ fixture: Fixture) async throws -> [String] {
-        try await fixture.store.read { try $0.outboxEvents(for: place, limit: 9).map(\.type) }
+    private func types(_ reference: WebhookReference, _ fixture: Fixture) async throws -> [String] {
+        try await fixture.store.read { try $0.outboxEvents(for: reference, limit: 9).map(\.type) }
     }
 
     private func move(
@@ -29,12 +29,12 @@ struct ReportEventTests {
     @Test("a sent message is reported once its last device is settled", arguments: StoreUnderTest.allCases)
     func sent(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        let place = try await webhook(fixture)
+        let reference = try await webhook(fixture)
         try await fixture.registerMany(1...3)
         let message = try await fixture.send(.all)
-        #expect(try await types(place, fixture) == [])
+        #expect(try await types(reference, fixture) == [])
         _ = try await Worker(fixture: fixture).run()
-        #expect(try await types(place, fixture) == ["message.sent"])
+        #expect(try await types(reference, fixture) == ["message.sent"])
         let facts = try await fixture.store.read { [app = fixture.app] in try $0.facts(app: app, message: message.id) }
         #expect(facts?.report.total.accepted == 3)
         #expect(facts?.report.message.state == .sent)
@@ -47,11 +47,11 @@ struct ReportEventTests {
     @Test("a message to nobody is reported at once", arguments: StoreUnderTest.allCases)
     func nobody(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        let place = try await webhook(fixture)
+        let reference = try await webhook(fixture)
         _ = try await fixture.send(.all)
-        #expect(try await types(place, fixture) == ["message.sent"])
+        #expect(try await types(reference, fixture) == ["message.sent"])
         _ = try await fixture.send(.all, lifeSeconds: 0)
-        #expect(try await Set(types(place, fixture)) == ["message.sent", "message.expired"])
+        #expect(try await Set(types(reference, fixture)) == ["message.sent", "message.expired"])
     }
 
     @Test(
@@ -59,34 +59,34 @@ struct ReportEventTests {
         arguments: StoreUnderTest.allCases)
     func cancelled(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        let place = try await webhook(fixture)
+        let reference = try await webhook(fixture)
         let early = fixture.draft(.all, startAt: fixture.now + .seconds(60))
         try await fixture.store.write(.intake) { try $0.insertMessage(early) }
         try await move(early.id, fixture, from: .scheduled, to: .cancelled)
-        #expect(try await types(place, fixture) == ["message.cancelled"])
+        #expect(try await types(reference, fixture) == ["message.cancelled"])
         try await fixture.registerMany(1...3)
         let late = try await fixture.send(.all)
         try await move(late.id, fixture, from: .sending, to: .cancelled)
-        #expect(try await types(place, fixture) == ["message.cancelled"])
+        #expect(try await types(reference, fixture) == ["message.cancelled"])
         let slices = try await fixture.lease()
         for slice in slices { _ = try await Worker(fixture: fixture).run(slice, outcome: .suppressed) }
-        #expect(try await types(place, fixture) == ["message.cancelled", "message.cancelled"])
+        #expect(try await types(reference, fixture) == ["message.cancelled", "message.cancelled"])
     }
 
     @Test("a message that cannot be planned is reported as failed", arguments: StoreUnderTest.allCases)
     func failed(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        let place = try await webhook(fixture)
+        let reference = try await webhook(fixture)
         let draft = fixture.draft(.all)
         try await fixture.store.write(.intake) { try $0.insertMessage(draft) }
         try await move(draft.id, fixture, from: .planning, to: .failed)
-        #expect(try await types(place, fixture) == ["message.failed"])
+        #expect(try await types(reference, fixture) == ["message.failed"])
     }
 
     @Test("a paused message that is over is reported as expired", arguments: StoreUnderTest.allCases)
     func expired(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        let place = try await webhook(fixture)
+        let reference = try await webhook(fixture)
         let draft = fixture.draft(.all)
         try await fixture.store.write(.intake) { try $0.insertMessage(draft) }
         try await move(draft.id, fixture, from: .planning, to: .paused)
@@ -94,7 +94,7 @@ struct ReportEventTests {
         _ = try await fixture.store.write(.control) { [now = fixture.now] in
             try $0.endExpiredMessages(now: now, limit: 9)
         }
-        #expect(try await types(place, fixture) == ["message.expired"])
+        #expect(try await types(reference, fixture) == ["message.expired"])
     }
 
     @Test(

@@ -111,10 +111,10 @@ struct SharedWorkTests {
         }
         let taken = try await Self.race(20, nodes) { number, node -> [UInt64] in
             try await node.store.write(.settle) { [now = node.now] store in
-                let events = try store.outboxEvents(for: webhook.place, limit: 5)
+                let events = try store.outboxEvents(for: webhook.reference, limit: 5)
                 guard !events.isEmpty else { return [] }
                 let delivery = WebhookDelivery(
-                    id: WebhookDeliveryID(high: 9, low: UInt64(number)), place: webhook.place, type: "t",
+                    id: WebhookDeliveryID(high: 9, low: UInt64(number)), webhook: webhook.reference, type: "t",
                     itemCount: events.count, createdAt: now)
                 let leased = try store.cut(
                     events, into: delivery, body: Array("{}".utf8), owner: "\(number)", until: now + .seconds(60))

@@ -29,12 +29,12 @@ struct WebhookStoreTests {
         let fixture = try await Fixture(.sqlite)
         let put = try await Self.put(Self.webhook(fixture, authentication: authentication), fixture)
         #expect(put.isNew)
-        let read = try await fixture.store.read { try $0.webhook(put.webhook.place) }
+        let read = try await fixture.store.read { try $0.webhook(put.webhook.reference) }
         #expect(read == put.webhook)
         let foreign = SQLStore(
             engine: fixture.test.engine, masterKey: try #require(MasterKey(bytes: Array(repeating: 1, count: 32))))
         let error = await #expect(throws: PealError.self) {
-            try await foreign.read { _ = try $0.webhook(put.webhook.place) }
+            try await foreign.read { _ = try $0.webhook(put.webhook.reference) }
         }
         #expect(error?.code == .internal)
     }
@@ -45,9 +45,9 @@ struct WebhookStoreTests {
         let first = try await Self.put(Self.webhook(fixture), fixture).webhook
         fixture.time.advance(by: .seconds(9))
         try await fixture.store.write(.control) { [now = fixture.now] in
-            try $0.disableWebhook(first.place, now: now)
+            try $0.disableWebhook(first.reference, now: now)
         }
-        #expect(try await fixture.store.read { try $0.webhook(first.place)?.disabledAt } == fixture.now)
+        #expect(try await fixture.store.read { try $0.webhook(first.reference)?.disabledAt } == fixture.now)
         var changed = Self.webhook(fixture)
         changed.url = "https://example.org/"
         let second = try await Self.put(changed, fixture)
@@ -82,7 +82,8 @@ struct WebhookStoreTests {
         let events = try await Self.put(Self.webhook(fixture, "events"), fixture).webhook
         let context = try await Self.put(Self.webhook(fixture, "context", kind: "gathered"), fixture).webhook
         let idle = try await Self.put(Self.webhook(fixture, "idle"), fixture).webhook
-        try await fixture.store.write(.control) { [now = fixture.now] in try $0.disableWebhook(idle.place, now: now) }
+        try await fixture.store.write(.control) { [now = fixture.now] in try $0.disableWebhook(idle.reference, now: now)
+        }
         let event = OutboxEvent(
             id: OutboxEventID(high: 1, low: 1), app: fixture.app, type: "a.b", payload: Array("{}".utf8),
             createdAt: fixture.now)
@@ -93,14 +94,14 @@ struct WebhookStoreTests {
         #expect(try await enqueue(["events", "gathered"]) == 0)
         #expect(try await enqueue(["single"]) == 0)
         func waiting(_ webhook: Webhook) async throws -> [OutboxEvent] {
-            try await fixture.store.read { try $0.outboxEvents(for: webhook.place, limit: 9) }
+            try await fixture.store.read { try $0.outboxEvents(for: webhook.reference, limit: 9) }
         }
         #expect(try await waiting(events) == [event])
         #expect(try await waiting(context).map(\.dueAt) == [fixture.now + .seconds(Limits.webhookGatherSeconds)])
         #expect(try await waiting(idle) == [])
-        #expect(try await due(fixture) == [events.place])
+        #expect(try await due(fixture) == [events.reference])
         fixture.time.advance(by: .seconds(Limits.webhookGatherSeconds))
-        #expect(try await due(fixture) == [events.place, context.place].sorted())
+        #expect(try await due(fixture) == [events.reference, context.reference].sorted())
         let large = OutboxEvent(
             id: OutboxEventID(high: 2, low: 2), app: fixture.app, type: "a",
             payload: Array(repeating: 0, count: Limits.webhookPayloadBytesMax + 1), createdAt: fixture.now)
@@ -122,9 +123,9 @@ struct WebhookStoreTests {
                     id: OutboxEventID(high: 1, low: UInt64(number)), app: app, type: "t", payload: [], createdAt: now)
                 try store.enqueue(event, for: ["events"])
             }
-            return try store.outboxEvents(for: webhook.place, limit: count).compactMap { event in
+            return try store.outboxEvents(for: webhook.reference, limit: count).compactMap { event in
                 let delivery = WebhookDelivery(
-                    id: WebhookDeliveryID(high: 7, low: event.id.low), place: webhook.place, type: event.type,
+                    id: WebhookDeliveryID(high: 7, low: event.id.low), webhook: webhook.reference, type: event.type,
                     itemCount: 1, createdAt: now)
                 return try store.cut(
                     [event], into: delivery, body: Array("{}".utf8), owner: "me", until: now + .seconds(60))
@@ -145,13 +146,13 @@ struct WebhookStoreTests {
         }
         #expect(again == nil)
         #expect(try await due(fixture) == [])
-        #expect(try await fixture.store.read { try $0.outboxEvents(for: webhook.place, limit: 9) } == [])
+        #expect(try await fixture.store.read { try $0.outboxEvents(for: webhook.reference, limit: 9) } == [])
     }
 
     private func lease(_ webhook: Webhook, _ fixture: Fixture, limit: Int = 9) async throws -> [LeasedDelivery] {
         try await fixture.store.write(.settle) { [now = fixture.now] in
             try $0.leaseDeliveries(
-                of: webhook.place, limit: limit, owner: "you", until: now + .seconds(60), now: now)
+                of: webhook.reference, limit: limit, owner: "you", until: now + .seconds(60), now: now)
         }
     }
 
@@ -161,7 +162,7 @@ struct WebhookStoreTests {
         let (webhook, mine) = try await cut(fixture, count: 2)
         #expect(try await lease(webhook, fixture) == [])
         fixture.time.advance(by: .seconds(60))
-        #expect(try await due(fixture) == [webhook.place])
+        #expect(try await due(fixture) == [webhook.reference])
         let yours = try await lease(webhook, fixture, limit: 1)
         #expect(yours.map(\.term) == [2])
         #expect(yours.map(\.body) == [Array("{}".utf8)])
@@ -179,7 +180,7 @@ struct WebhookStoreTests {
         #expect(try await fixture.store.write(.settle) { try $0.settle(settled) })
         #expect(try await fixture.store.write(.settle) { try !$0.settle(settled) })
         let kept = try await fixture.store.read {
-            try $0.delivery(of: webhook.place, id: settled.delivery.id)
+            try $0.delivery(of: webhook.reference, id: settled.delivery.id)
         }
         #expect(kept == settled.delivery)
         try await fixture.store.write(.control) { try $0.takeBackDeliveries() }
@@ -200,7 +201,7 @@ struct WebhookStoreTests {
         fixture.time.advance(by: .seconds(100))
         func retry(_ leased: LeasedDelivery) async throws -> WebhookDelivery? {
             try await fixture.store.write(.control) { [now = fixture.now] in
-                try $0.retryDelivery(of: webhook.place, id: leased.delivery.id, now: now)
+                try $0.retryDelivery(of: webhook.reference, id: leased.delivery.id, now: now)
             }
         }
         #expect(try await retry(good) == nil)
@@ -210,8 +211,8 @@ struct WebhookStoreTests {
         #expect(retried.endedAt == nil)
         #expect(try await lease(webhook, fixture).map(\.delivery.id) == [bad.delivery.id])
         let ids = try await fixture.store.read { store in
-            let first = try store.deliveries(of: webhook.place, before: nil, limit: 1)
-            let second = try store.deliveries(of: webhook.place, before: first.last?.id, limit: 9)
+            let first = try store.deliveries(of: webhook.reference, before: nil, limit: 1)
+            let second = try store.deliveries(of: webhook.reference, before: first.last?.id, limit: 9)
             return (first + second).map(\.id.low)
         }
         #expect(ids == [2, 1])
@@ -237,8 +238,8 @@ struct WebhookStoreTests {
         func left() async throws -> [String] {
             try await fixture.store.write(.rest) { [now = fixture.now] store in
                 _ = try store.prune(now: now, limit: 100)
-                return try store.deliveries(of: webhook.place, before: nil, limit: 9).map(\.state.name)
-                    + store.outboxEvents(for: webhook.place, limit: 9).map(\.type)
+                return try store.deliveries(of: webhook.reference, before: nil, limit: 9).map(\.state.name)
+                    + store.outboxEvents(for: webhook.reference, limit: 9).map(\.type)
             }
         }
         #expect(try await left() == ["pending", "failed", "delivered", "t"])
@@ -255,10 +256,11 @@ struct WebhookStoreTests {
         _ = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
             try $0.deleteApp(app, now: now)
         }
-        #expect(try await fixture.store.read { try $0.webhook(webhook.place) } == nil)
+        #expect(try await fixture.store.read { try $0.webhook(webhook.reference) } == nil)
         let now = fixture.now
         #expect(try await fixture.store.read { try $0.dueWebhooks(now: now) } == [])
         try await fixture.pruneAll()
-        #expect(try await fixture.store.read { try $0.delivery(of: webhook.place, id: leased[0].delivery.id) } == nil)
+        #expect(
+            try await fixture.store.read { try $0.delivery(of: webhook.reference, id: leased[0].delivery.id) } == nil)
     }
 }

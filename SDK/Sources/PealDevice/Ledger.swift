@@ -333,8 +333,8 @@ package enum Base64 {
         for start in stride(from: 0, to: bytes.count, by: 3) {
             let chunk = bytes[start..<min(start + 3, bytes.count)]
             let word = chunk.enumerated().reduce(0) { $0 | Int($1.element) << (16 - 8 * $1.offset) }
-            for place in 0..<4 {
-                text.append(place <= chunk.count ? alphabet[word >> (18 - 6 * place) & 63] : "=")
+            for digit in 0..<4 {
+                text.append(digit <= chunk.count ? alphabet[word >> (18 - 6 * digit) & 63] : "=")
             }
         }
         return text

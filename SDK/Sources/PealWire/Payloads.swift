@@ -90,7 +90,7 @@ public enum PushAction: Sendable, Hashable {
     case openApp
     /// A web page (`_u`).
     case url(String)
-    /// A place in the app (`_d`).
+    /// A screen of the app (`_d`).
     case deepLink(String)
     /// A text to share (`_s`).
     case share(String)

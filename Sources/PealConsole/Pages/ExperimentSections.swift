@@ -29,12 +29,10 @@ struct ExperimentSections {
             </div>
             <div class="columns">
             <section class="card"><h2>\(texts[.openContexts])</h2>\(HeatMap(map: report.contexts).html(visit))</section>
-            <section class="card"><h2>\(texts[.guardrails])</h2>\(guardrails(report))</section>
-            </div>
-            <div class="columns">
             <section class="card"><h2>\(texts[.reachability])</h2>\(reachability(report.facts.devices))</section>
-            <section class="card"><h2>\(texts[.momentModel])</h2>\(model(report))</section>
             </div>
+            <section><h2>\(texts[.guardrails])</h2>\(guardrails(report))</section>
+            <section class="card"><h2>\(texts[.momentModel])</h2>\(model(report))</section>
             """
     }
 
@@ -260,14 +258,14 @@ struct LiftChart: Sendable {
         let settled = points.suffix(max(2, (points.count + 1) / 2))
         let reach = max(0.05, settled.map { max(abs($0.low), abs($0.high)) }.max() ?? 1)
         let top = min(reach, max(abs(last.low), abs(last.high)) * 3) * 1.1
-        func place(_ index: Int, _ value: Double) -> String {
+        func coordinates(_ index: Int, _ value: Double) -> String {
             let x = points.count == 1 ? Self.width / 2 : Double(index) / Double(points.count - 1) * Self.width
             let y = Self.height / 2 - max(-1, min(1, value / top)) * Self.height / 2
             return "\(Int(x.rounded())),\(Int(y.rounded()))"
         }
-        let upper = points.indices.map { place($0, points[$0].high) }
-        let lower = points.indices.reversed().map { place($0, points[$0].low) }
-        let line = points.indices.map { place($0, points[$0].value) }
+        let upper = points.indices.map { coordinates($0, points[$0].high) }
+        let lower = points.indices.reversed().map { coordinates($0, points[$0].low) }
+        let line = points.indices.map { coordinates($0, points[$0].value) }
         let label = texts(
             .liftChartLabel, texts.change(last.value), texts.change(last.low), texts.change(last.high))
         var table = ListTable(

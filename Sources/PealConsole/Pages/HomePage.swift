@@ -105,16 +105,16 @@ enum HomePage {
 /// What needs attention.
 enum Attention {
     static func item(_ visit: PageCall, _ record: CredentialRecord, app: String?, id: AppID) -> HTML {
-        let place =
+        let label =
             [app, record.provider.network.title].compactMap(\.self).joined(separator: " · ")
             + (record.provider.hasEnvironments ? " \(record.environment.rawValue)" : "")
         let link = "/console/apps/\(id)/credentials"
         if case .stopped(let at, let reason) = record.health {
             return """
-                <li><a href="\(link)">\(place)</a>: \(visit.texts(.credentialRefused, reason)) \(visit.time(at))</li>
+                <li><a href="\(link)">\(label)</a>: \(visit.texts(.credentialRefused, reason)) \(visit.time(at))</li>
                 """
         }
-        return "<li><a href=\"\(link)\">\(place)</a>: \(record.warning(at: visit.now) ?? "")</li>"
+        return "<li><a href=\"\(link)\">\(label)</a>: \(record.warning(at: visit.now) ?? "")</li>"
     }
 
     static func list(_ visit: PageCall, _ items: [HTML]) -> HTML {

@@ -113,7 +113,7 @@ enum WebhookPages {
         let before = visit.query["after"].flatMap { WebhookDeliveryID($0) }
         let found = try await visit.services.store.read { store in
             try store.webhook(app: app, name: name).map { webhook in
-                (webhook, try store.deliveries(of: webhook.place, before: before, limit: 26))
+                (webhook, try store.deliveries(of: webhook.reference, before: before, limit: 26))
             }
         }
         guard let (webhook, deliveries) = found else { throw PealError.notFound("webhook") }

@@ -151,17 +151,23 @@ package struct Minutes: SettingValue {
     }
 }
 
+extension Setting {
+    /// The section of the settings of delivery windows and experiments. In the API it has the name of the dialect that
+    /// had them first: see decision 16.
+    private static var moments: String { "contextpush" }
+}
+
 extension Setting<Minutes> {
     /// How long after its delivery window the server still tries to deliver a message that a device could have shown.
-    package static let windowGrace = Setting("contextpush", "grace_minutes", default: Minutes(60))
+    package static let windowGrace = Setting(moments, "grace_minutes", default: Minutes(60))
 }
 
 extension Setting<Bool> {
     /// Whether the alert of a message with a delivery window goes to all of the user's devices instead of one.
-    package static let alertsAllDevices = Setting("contextpush", "all_devices", default: false)
+    package static let alertsAllDevices = Setting(moments, "all_devices", default: false)
 }
 
 extension Setting<Double> {
-    /// The share of users that experiments give to devices to choose the moment. Its section is a name in the API.
-    package static let experimentShare = Setting("contextpush", "share", default: 0.5)
+    /// The share of users that experiments give to devices to choose the moment.
+    package static let experimentShare = Setting(moments, "share", default: 0.5)
 }

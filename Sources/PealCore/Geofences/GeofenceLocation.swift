@@ -2,19 +2,19 @@
 package struct GeofenceLocation: Sendable, Hashable {
     /// Counted from 1 in each app.
     package var id: Int64
-    package var place: Place
+    package var circle: Circle
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
 
-    package init(id: Int64, place: Place, createdAt: Timestamp, updatedAt: Timestamp) {
+    package init(id: Int64, circle: Circle, createdAt: Timestamp, updatedAt: Timestamp) {
         self.id = id
-        self.place = place
+        self.circle = circle
         self.createdAt = createdAt
         self.updatedAt = updatedAt
     }
 
     /// The part that an author sets. Numbers keep the text of the request.
-    package struct Place: Sendable, Hashable {
+    package struct Circle: Sendable, Hashable {
         package var name: String
         /// Degrees, -90 to 90.
         package var latitude: String

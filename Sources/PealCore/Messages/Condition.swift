@@ -24,7 +24,7 @@ package indirect enum Condition: Sendable, Hashable {
     package static let fieldName = "where"
 
     /// The conditions directly inside it, each with its path, such as `and[1]`.
-    package var parts: [(place: String, condition: Condition)] {
+    package var parts: [(path: String, condition: Condition)] {
         switch self {
         case .and(let parts): parts.enumerated().map { ("and[\($0)]", $1) }
         case .or(let parts): parts.enumerated().map { ("or[\($0)]", $1) }

@@ -66,7 +66,7 @@ package struct Moment: Sendable, Hashable {
     /// How it was delivered: context-aware only if a claim won, so that the device chose the moment.
     package var deliveryArm: Arm { claim == nil ? .traditional : .contextAware }
 
-    package var place: Place { Place(app: app, message: message, userID: userID) }
+    package var id: ID { ID(app: app, message: message, userID: userID) }
 
     /// Whether `request` repeats the one that this moment is from: the same body within a day.
     package func isRepeated(by request: Request?) -> Bool {
@@ -87,7 +87,7 @@ package struct Moment: Sendable, Hashable {
     }
 
     /// Identifies a moment.
-    package struct Place: Sendable, Hashable {
+    package struct ID: Sendable, Hashable {
         package let app: AppKey
         package let message: MessageID
         package let userID: String

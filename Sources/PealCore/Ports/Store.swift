@@ -37,7 +37,10 @@ package enum ReadLane: CaseIterable, Sendable {
 
 /// The priority of waiting writes, highest first.
 package enum WriteLane: Int, CaseIterable, Sendable {
-    case intake, control, settle, rest
+    case intake, control, settle
+    /// Registrations and subscriptions of many devices at once.
+    case batch
+    case rest
 }
 
 /// A slice whose results cannot be stored.

@@ -138,7 +138,7 @@ package protocol StoreReading {
     /// The servers on the database, by name; empty if only one process can use it.
     func servers(seenSince start: Timestamp) throws -> [(name: String, seenAt: Timestamp)]
 
-    func moment(_ place: Moment.Place) throws -> Moment?
+    func moment(_ id: Moment.ID) throws -> Moment?
     /// The moment with that name, open or not.
     func moment(app: AppKey, named name: MomentName) throws -> Moment?
     /// The moments of a message, ordered by user.
@@ -197,22 +197,22 @@ package protocol StoreReading {
     func apps(withTopic name: String, now: Timestamp) throws -> [App]
 
     func webhook(app: AppKey, name: String) throws -> Webhook?
-    func webhook(_ place: WebhookReference) throws -> Webhook?
+    func webhook(_ reference: WebhookReference) throws -> Webhook?
     /// Ordered by name, starting after `cursor`.
     func webhooks(app: AppKey, after cursor: String?, limit: Int) throws -> [Webhook]
     /// Newest first, starting before `cursor`.
     func deliveries(
-        of place: WebhookReference, before cursor: WebhookDeliveryID?, limit: Int
+        of reference: WebhookReference, before cursor: WebhookDeliveryID?, limit: Int
     ) throws -> [WebhookDelivery]
-    func delivery(of place: WebhookReference, id: WebhookDeliveryID) throws -> WebhookDelivery?
+    func delivery(of reference: WebhookReference, id: WebhookDeliveryID) throws -> WebhookDelivery?
 
     /// Webhooks with something to do now: an event that is due, enough events for a full request, or a due delivery
     /// without a lease.
     func dueWebhooks(now: Timestamp) throws -> [WebhookReference]
     /// Whether the webhook has a due delivery without a lease.
-    func isDeliveryDue(for place: WebhookReference, now: Timestamp) throws -> Bool
+    func isDeliveryDue(for reference: WebhookReference, now: Timestamp) throws -> Bool
     /// The events that wait for the webhook, oldest first.
-    func outboxEvents(for place: WebhookReference, limit: Int) throws -> [OutboxEvent]
+    func outboxEvents(for reference: WebhookReference, limit: Int) throws -> [OutboxEvent]
     /// The input for a report on the message; nil if the message no longer exists.
     func facts(app: AppKey, message: MessageID) throws -> MessageFacts?
 

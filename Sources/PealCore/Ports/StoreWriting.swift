@@ -27,9 +27,9 @@ package protocol StoreWriting: StoreReading {
     ) throws
     func deleteCredential(app: AppKey, provider: ProviderName, environment: Environment) throws -> Bool
 
-    /// Registers a device or replaces its registration. A known device keeps its key and its place in running
-    /// audiences, and topics are applied as a difference. A registration that changes nothing within a minute writes
-    /// nothing.
+    /// Registers a device or replaces its registration. A known device keeps its key, and with it its
+    /// position in running audiences; topics are applied as a difference. A registration that changes nothing within
+    /// a minute writes nothing.
     func register(
         _ registration: DeviceRegistration, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result
@@ -161,7 +161,7 @@ package protocol StoreWriting: StoreReading {
     /// cancelled.
     func cancelMoments(app: AppKey, message: MessageID, now: Timestamp) throws -> Int
     /// Removes the name of a moment, so that another message can use it.
-    func releaseName(of moment: Moment.Place) throws
+    func releaseName(of moment: Moment.ID) throws
     /// Sends moments that are due and revokes claims that have expired, at most `limit` of each. Returns how many.
     func fireDueMoments(now: Timestamp, limit: Int) throws -> Int
     /// Reports to webhooks that a device became reachable or unreachable.
@@ -199,10 +199,10 @@ package protocol StoreWriting: StoreReading {
     /// Deletes the webhook with its waiting events and deliveries. Returns whether it existed.
     func deleteWebhook(app: AppKey, name: String, now: Timestamp) throws -> Bool
     /// Disables a webhook whose receiver is gone: waiting events are deleted and pending deliveries fail as `Disabled`.
-    func disableWebhook(_ place: WebhookReference, now: Timestamp) throws
+    func disableWebhook(_ reference: WebhookReference, now: Timestamp) throws
     /// Retries a failed delivery, and a pending one without waiting.
     /// - Returns: nil when it does not exist, is delivered, or never became a request.
-    func retryDelivery(of place: WebhookReference, id: WebhookDeliveryID, now: Timestamp) throws -> WebhookDelivery?
+    func retryDelivery(of reference: WebhookReference, id: WebhookDeliveryID, now: Timestamp) throws -> WebhookDelivery?
 
     /// Queues the event for each enabled webhook of its app with one of `kinds`. Called in the transaction that makes
     /// the event true. Returns the number of webhooks.
@@ -210,7 +210,7 @@ package protocol StoreWriting: StoreReading {
     @discardableResult
     func enqueue(_ event: OutboxEvent, for kinds: [Webhook.Kind]) throws -> Int
     /// Queues an event for one webhook.
-    func enqueue(_ event: OutboxEvent, to place: WebhookReference) throws
+    func enqueue(_ event: OutboxEvent, to reference: WebhookReference) throws
     /// Takes events out of the queue and makes them a delivery; a pending one is leased to `owner`.
     /// - Parameter body: nil for a delivery that failed before its request was written.
     /// - Returns: nil when another process took one of the events: the caller must undo its transaction.
@@ -219,7 +219,7 @@ package protocol StoreWriting: StoreReading {
     ) throws -> LeasedDelivery?
     /// Leases due deliveries, the longest overdue first.
     func leaseDeliveries(
-        of place: WebhookReference, limit: Int, owner: String, until: Timestamp, now: Timestamp
+        of reference: WebhookReference, limit: Int, owner: String, until: Timestamp, now: Timestamp
     ) throws -> [LeasedDelivery]
     /// Stores `leased.delivery`, the result of an attempt, and ends the lease. Returns whether the lease still held.
     func settle(_ leased: LeasedDelivery) throws -> Bool
@@ -233,11 +233,11 @@ package protocol StoreWriting: StoreReading {
     func updateGeofence(_ id: Int64, _ plan: Geofence.Plan, app: AppKey, now: Timestamp) throws -> Geofence?
     /// Deletes a geofence and remembers the deletion until no device can hold it. Returns whether it existed.
     func deleteGeofence(_ id: Int64, app: AppKey, now: Timestamp) throws -> Bool
-    func insertLocation(_ place: GeofenceLocation.Place, app: AppKey, now: Timestamp) throws -> GeofenceLocation
+    func insertLocation(_ circle: GeofenceLocation.Circle, app: AppKey, now: Timestamp) throws -> GeofenceLocation
     /// Changes the location and all geofences that include it.
     /// - Returns: nil if it does not exist.
     func updateLocation(
-        _ id: Int64, _ place: GeofenceLocation.Place, app: AppKey, now: Timestamp
+        _ id: Int64, _ circle: GeofenceLocation.Circle, app: AppKey, now: Timestamp
     ) throws -> GeofenceLocation?
     /// Removes the location from its groups and deletes it. The caller makes sure that no geofence includes it. Returns
     /// whether it existed.

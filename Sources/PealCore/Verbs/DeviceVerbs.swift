@@ -63,7 +63,7 @@ package struct DeviceVerbs: Sendable {
         reply: @escaping @Sendable ([BatchResult]) throws -> Reply
     ) async throws -> Reply {
         let isFull = try await quota.isFull(app, store)
-        let (reply, made) = try await store.commit(.intake, call, reply: reply) { [self] store in
+        let (reply, made) = try await store.commit(.batch, call, reply: reply) { [self] store in
             let addresses = batch.compactMap { try? $0.get().address }
             let check = try check(of: addresses, app: app, in: store)
             let results = try batch.map { item -> BatchResult in
@@ -214,7 +214,7 @@ extension DeviceVerbs {
         _ drafts: [SubscriptionDraft], app: AppKey, _ call: VerbCall
     ) async throws -> [PealError?] {
         do {
-            return try await store.write(.intake) { [self] store in
+            return try await store.write(.batch) { [self] store in
                 let faults = try drafts.map { try fault(of: $0, app: app, call, in: store) }
                 guard faults.allSatisfy({ $0 == nil }) else { throw Undone(faults: faults) }
                 return faults

@@ -62,12 +62,14 @@ package struct GeofenceVerbs: Sendable {
     /// - Throws: `not_found`; what `edit` throws.
     package func updateLocation(
         _ id: Int64, app: AppKey, _ call: VerbCall,
-        edit: @escaping @Sendable (inout GeofenceLocation.Place) throws(PealError) -> Void
+        edit: @escaping @Sendable (inout GeofenceLocation.Circle) throws(PealError) -> Void
     ) async throws -> GeofenceLocation {
         try await change(call) { store in
-            guard var place = try store.location(app: app, id: id)?.place else { throw PealError.notFound("location") }
-            try edit(&place)
-            guard let changed = try store.updateLocation(id, place, app: app, now: call.now) else {
+            guard var circle = try store.location(app: app, id: id)?.circle else {
+                throw PealError.notFound("location")
+            }
+            try edit(&circle)
+            guard let changed = try store.updateLocation(id, circle, app: app, now: call.now) else {
                 throw PealError.notFound("location")
             }
             try store.audit(call, app: app, "location.change", "location \(id)")
@@ -121,14 +123,14 @@ package struct LocationVerbs: Sendable {
 
     /// - Throws: `conflict` beyond `Limits.locationsPerAppMax`.
     package func create(
-        _ place: GeofenceLocation.Place, app: AppKey, _ call: VerbCall
+        _ circle: GeofenceLocation.Circle, app: AppKey, _ call: VerbCall
     ) async throws -> GeofenceLocation {
         try await store.write(.control) { store in
             let known = try store.locations(app: app, NumberedPageQuery(page: 1, size: 1)).total
             guard known < Limits.locationsPerAppMax else {
                 throw PealError(.conflict, "an app may have at most \(Limits.locationsPerAppMax) locations")
             }
-            let location = try store.insertLocation(place, app: app, now: call.now)
+            let location = try store.insertLocation(circle, app: app, now: call.now)
             try store.audit(call, app: app, "location.create", "location \(location.id)")
             return location
         }

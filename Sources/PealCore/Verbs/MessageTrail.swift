@@ -39,8 +39,8 @@ struct MessageTrail {
     private func events(ofUser user: String) throws -> [Event] {
         let devices = try devices(of: user)
         guard devices.isEmpty else { return try devices.flatMap { try events(of: $0) } }
-        let place = Moment.Place(app: message.app, message: message.id, userID: user)
-        guard message.windowUntil != nil, let moment = try store.moment(place) else {
+        let id = Moment.ID(app: message.app, message: message.id, userID: user)
+        guard message.windowUntil != nil, let moment = try store.moment(id) else {
             throw PealError.notFound("user")
         }
         let end = message.windowUntil ?? message.expiresAt

@@ -45,7 +45,7 @@ package struct MomentVerbs: Sendable {
                 guard known.state == .cancelled || !known.isRepeated(by: draft.window?.request) else {
                     return Result(moment: known, isApplied: false)
                 }
-                try store.releaseName(of: known.place)
+                try store.releaseName(of: known.id)
             }
             try store.insertMessage(draft)
         }
@@ -64,7 +64,7 @@ package struct MomentVerbs: Sendable {
             guard let before = try store.moment(app: app, named: name) else { throw PealError.notFound("message") }
             let count = try store.cancelMoments(app: app, message: before.message, now: call.now)
             if count > 0 { try store.audit(call, app: app, "message.cancel", "message \(before.message)") }
-            return Result(moment: try store.moment(before.place) ?? before, isApplied: count > 0)
+            return Result(moment: try store.moment(before.id) ?? before, isApplied: count > 0)
         }
     }
 }

@@ -25,7 +25,7 @@ package struct RouteVerbs: Sendable {
         let (records, gates, loads) = try await store.read(.heavy) { store in
             (try store.credentialRecords(app: app), try store.gates(app: app), try store.routeLoads(app: app))
         }
-        var items: [Place: Item] = [:]
+        var items: [RouteKey: Item] = [:]
         for record in records { items.touch(record.provider, record.environment) { _ in } }
         for (route, load) in loads {
             guard let provider = route.provider else { continue }
@@ -40,7 +40,7 @@ package struct RouteVerbs: Sendable {
         }
     }
 
-    fileprivate struct Place: Hashable {
+    fileprivate struct RouteKey: Hashable {
         let provider: ProviderName
         let environment: Environment
     }
@@ -63,13 +63,13 @@ extension RouteLoad {
     }
 }
 
-extension [RouteVerbs.Place: RouteVerbs.Item] {
+extension [RouteVerbs.RouteKey: RouteVerbs.Item] {
     fileprivate mutating func touch(
         _ provider: ProviderName, _ environment: Environment, _ change: (inout RouteVerbs.Item) -> Void
     ) {
-        let place = RouteVerbs.Place(provider: provider, environment: environment)
-        var item = self[place] ?? RouteVerbs.Item(provider: provider, environment: environment)
+        let key = RouteVerbs.RouteKey(provider: provider, environment: environment)
+        var item = self[key] ?? RouteVerbs.Item(provider: provider, environment: environment)
         change(&item)
-        self[place] = item
+        self[key] = item
     }
 }

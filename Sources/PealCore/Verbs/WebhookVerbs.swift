@@ -69,7 +69,7 @@ package struct WebhookVerbs: Sendable {
             }
             let payload: JSON = ["test": true]
             let event = OutboxEvent(id: id, app: app, type: "test", payload: payload.bytes, createdAt: call.now)
-            try store.enqueue(event, to: webhook.place)
+            try store.enqueue(event, to: webhook.reference)
             try store.audit(call, app: app, "webhook.test", "webhook \(name)")
             return event
         }.reply
@@ -83,14 +83,14 @@ package struct WebhookVerbs: Sendable {
     ) async throws -> Reply {
         try await store.commit(.control, call, reply: reply) { store in
             guard let webhook = try store.webhook(app: app, name: name) else { throw PealError.notFound("webhook") }
-            guard let known = try store.delivery(of: webhook.place, id: id) else {
+            guard let known = try store.delivery(of: webhook.reference, id: id) else {
                 throw PealError.notFound("delivery")
             }
             guard webhook.disabledAt == nil else {
                 throw PealError(.conflict, "the webhook is disabled; PUT it again to enable it")
             }
             guard known.state.successors.contains(.pending),
-                let retried = try store.retryDelivery(of: webhook.place, id: id, now: call.now)
+                let retried = try store.retryDelivery(of: webhook.reference, id: id, now: call.now)
             else { throw PealError(.conflict, "the delivery is \(known.state.name) and cannot be retried") }
             try store.audit(call, app: app, "webhook.retry", "delivery \(id) of webhook \(name)")
             return retried

@@ -28,7 +28,7 @@ package struct Webhook: Sendable, Hashable {
         self.disabledAt = disabledAt
     }
 
-    package var place: WebhookReference { WebhookReference(app: app, webhook: key) }
+    package var reference: WebhookReference { WebhookReference(app: app, key: key) }
 }
 
 extension Webhook {
@@ -70,15 +70,15 @@ extension Webhook {
 /// Identifies a webhook.
 package struct WebhookReference: Sendable, Hashable, Comparable {
     package let app: AppKey
-    package let webhook: WebhookKey
+    package let key: WebhookKey
 
-    package init(app: AppKey, webhook: WebhookKey) {
+    package init(app: AppKey, key: WebhookKey) {
         self.app = app
-        self.webhook = webhook
+        self.key = key
     }
 
     package static func < (left: WebhookReference, right: WebhookReference) -> Bool {
-        (left.app, left.webhook) < (right.app, right.webhook)
+        (left.app, left.key) < (right.app, right.key)
     }
 }
 

@@ -2,7 +2,7 @@
 /// repetition.
 package struct WebhookDelivery: Sendable, Hashable {
     package var id: WebhookDeliveryID
-    package var place: WebhookReference
+    package var webhook: WebhookReference
     package var type: String
     package var state: State
     /// The number of events in the request.
@@ -20,12 +20,12 @@ package struct WebhookDelivery: Sendable, Hashable {
     package var endedAt: Timestamp?
 
     package init(
-        id: WebhookDeliveryID, place: WebhookReference, type: String, state: State = .pending, itemCount: Int,
+        id: WebhookDeliveryID, webhook: WebhookReference, type: String, state: State = .pending, itemCount: Int,
         attempts: Int = 0, lastStatus: Int? = nil, lastError: String? = nil, createdAt: Timestamp,
         startedAt: Timestamp? = nil, nextAttemptAt: Timestamp? = nil, endedAt: Timestamp? = nil
     ) {
         self.id = id
-        self.place = place
+        self.webhook = webhook
         self.type = type
         self.state = state
         self.itemCount = itemCount

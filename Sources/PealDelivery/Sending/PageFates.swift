@@ -38,15 +38,15 @@ struct PageFates: Sendable {
         in snapshot: PageFlight.Snapshot, _ lostAnswer: MessageOptions.LostAnswer,
         _ known: inout [(index: Int, fate: Fate)]
     ) -> [Int] {
-        guard let places = page.orderIndices else {
+        guard let orderIndices = page.orderIndices else {
             known += snapshot.exceptions.map { ($0.key, Fate($0.value, lostAnswer: lostAnswer)) }
             return snapshot.isComplete ? [] : snapshot.isAnswered.indices.filter { !snapshot.isAnswered[$0] }
         }
         var open: [Int] = []
-        for (index, place) in places.enumerated() where place >= 0 {
-            if !snapshot.isAnswered[Int(place)] {
+        for (index, orderIndex) in orderIndices.enumerated() where orderIndex >= 0 {
+            if !snapshot.isAnswered[Int(orderIndex)] {
                 open.append(index)
-            } else if let answer = snapshot.exceptions[Int(place)] {
+            } else if let answer = snapshot.exceptions[Int(orderIndex)] {
                 known.append((index, Fate(answer, lostAnswer: lostAnswer)))
             }
         }

@@ -43,14 +43,14 @@ enum FrameTrial {
         drive.begin(requests)
         var checks = DriveChecks(sentBytes: 9)
         checks.check(&drive)
-        var place = 0
+        var index = 0
         var turn = 0
-        while place < input.count {
-            let end = min(input.count, place + max(1, sizes[turn % sizes.count]))
-            drive.receive(input[place..<end])
-            checks.sentBytes += end - place
+        while index < input.count {
+            let end = min(input.count, index + max(1, sizes[turn % sizes.count]))
+            drive.receive(input[index..<end])
+            checks.sentBytes += end - index
             turn += 1
-            place = end
+            index = end
             if turn % 64 == 0 || end == input.count { checks.check(&drive) }
         }
         drive.close()
@@ -74,19 +74,19 @@ enum ConnectionTrial {
             checks.sentBytes += settings.count
         }
         let pieceBytes = dice.pick([1, 7, 30, 500, 20_000])
-        var place = 0
-        while place < input.count {
+        var index = 0
+        while index < input.count {
             drive.begin(dice.next(below: 10))
-            let end = min(input.count, place + dice.next(below: pieceBytes) + 1)
-            drive.receive(input[place..<end])
-            checks.sentBytes += end - place
+            let end = min(input.count, index + dice.next(below: pieceBytes) + 1)
+            drive.receive(input[index..<end])
+            checks.sentBytes += end - index
             if dice.hits(oneIn: 20) {
                 // A reset for each cancelled request, and a PING.
                 checks.sentBytes += 13 * drive.figures.openCount + 17
                 drive.tick()
             }
             if dice.hits(oneIn: 16) { checks.check(&drive) }
-            place = end
+            index = end
         }
         drive.close()
         checks.checkEnd(&drive)

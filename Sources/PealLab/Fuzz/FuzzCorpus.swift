@@ -110,17 +110,17 @@ struct Frame: Hashable, Sendable {
     /// Splits bytes into frames. An incomplete rest becomes a frame whose header claims more bytes than it has.
     static func parse(_ bytes: [UInt8]) -> [Frame] {
         var frames: [Frame] = []
-        var place = 0
-        while bytes.count - place >= headerBytes {
-            let length = Int(bytes[place]) << 16 | Int(bytes[place + 1]) << 8 | Int(bytes[place + 2])
-            let stream = bytes[place + 5..<place + 9].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-            let start = place + headerBytes
+        var index = 0
+        while bytes.count - index >= headerBytes {
+            let length = Int(bytes[index]) << 16 | Int(bytes[index + 1]) << 8 | Int(bytes[index + 2])
+            let stream = bytes[index + 5..<index + 9].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            let start = index + headerBytes
             let end = min(start + length, bytes.count)
             frames.append(
                 Frame(
-                    kind: bytes[place + 3], flags: bytes[place + 4], stream: stream, payload: Array(bytes[start..<end]),
+                    kind: bytes[index + 3], flags: bytes[index + 4], stream: stream, payload: Array(bytes[start..<end]),
                     claimedBytes: end - start == length ? nil : length))
-            place = end
+            index = end
         }
         return frames
     }

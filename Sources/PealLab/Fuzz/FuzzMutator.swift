@@ -18,14 +18,14 @@ struct FuzzMutator {
     private mutating func mutateFrames(_ frames: [Frame], _ others: [Frame]) -> [Frame] {
         guard !frames.isEmpty else { return others }
         var frames = frames
-        let place = dice.next(below: frames.count)
+        let index = dice.next(below: frames.count)
         switch dice.next(below: 8) {
-        case 0: frames.remove(at: place)
-        case 1: frames.insert(contentsOf: Array(repeating: frames[place], count: dice.hits(oneIn: 50) ? 300 : 1), at: 0)
-        case 2: frames.swapAt(place, dice.next(below: frames.count))
+        case 0: frames.remove(at: index)
+        case 1: frames.insert(contentsOf: Array(repeating: frames[index], count: dice.hits(oneIn: 50) ? 300 : 1), at: 0)
+        case 2: frames.swapAt(index, dice.next(below: frames.count))
         case 3: frames += others
-        case 4: if !others.isEmpty { frames.insert(dice.pick(others), at: place) }
-        default: mutateFrame(&frames[place])
+        case 4: if !others.isEmpty { frames.insert(dice.pick(others), at: index) }
+        default: mutateFrame(&frames[index])
         }
         return frames
     }
@@ -49,22 +49,22 @@ struct FuzzMutator {
             0, 1, 2, 100, 4096, 16_383, 16_384, 16_385, 65_535, 0x00FF_FFFF, 0x0100_0000, 0x7FFF_FFFE, 0x7FFF_FFFF,
             0x8000_0000, 0xFFFF_FFFF,
         ]
-        let place = payload.count - 4 - dice.next(below: payload.count / 4) * 2
-        guard place >= 0 else { return }
-        payload.replaceSubrange(place..<place + 4, with: Frame.number(dice.pick(limits)))
+        let index = payload.count - 4 - dice.next(below: payload.count / 4) * 2
+        guard index >= 0 else { return }
+        payload.replaceSubrange(index..<index + 4, with: Frame.number(dice.pick(limits)))
     }
 
     private mutating func mutateOctets(_ bytes: inout [UInt8], _ other: [UInt8]) {
         guard !bytes.isEmpty else { return bytes.append(dice.byte()) }
-        let place = dice.next(below: bytes.count)
+        let index = dice.next(below: bytes.count)
         switch dice.next(below: 7) {
-        case 0: bytes[place] ^= 1 << UInt8(dice.next(below: 8))
-        case 1: bytes[place] = dice.byte()
-        case 2: bytes[place] = dice.pick([0x00, 0x01, 0x0F, 0x1F, 0x20, 0x3F, 0x40, 0x7F, 0x80, 0x88, 0xBE, 0xFF])
-        case 3: bytes.insert(dice.byte(), at: place)
-        case 4: bytes.remove(at: place)
-        case 5: bytes.removeSubrange(place...)
-        default: bytes.insert(contentsOf: other.prefix(dice.next(below: other.count + 1)), at: place)
+        case 0: bytes[index] ^= 1 << UInt8(dice.next(below: 8))
+        case 1: bytes[index] = dice.byte()
+        case 2: bytes[index] = dice.pick([0x00, 0x01, 0x0F, 0x1F, 0x20, 0x3F, 0x40, 0x7F, 0x80, 0x88, 0xBE, 0xFF])
+        case 3: bytes.insert(dice.byte(), at: index)
+        case 4: bytes.remove(at: index)
+        case 5: bytes.removeSubrange(index...)
+        default: bytes.insert(contentsOf: other.prefix(dice.next(below: other.count + 1)), at: index)
         }
     }
 }

@@ -14,12 +14,12 @@ enum HeaderTrial {
 
     static func blocks(_ input: [UInt8]) -> [[UInt8]] {
         var blocks: [[UInt8]] = []
-        var place = 0
-        while input.count - place >= 2, blocks.count < blocksMax {
-            let length = (Int(input[place]) << 8 | Int(input[place + 1])) & 0x3FFF
-            let end = min(place + 2 + length, input.count)
-            blocks.append(Array(input[place + 2..<end]))
-            place = end
+        var index = 0
+        while input.count - index >= 2, blocks.count < blocksMax {
+            let length = (Int(input[index]) << 8 | Int(input[index + 1])) & 0x3FFF
+            let end = min(index + 2 + length, input.count)
+            blocks.append(Array(input[index + 2..<end]))
+            index = end
         }
         return blocks
     }

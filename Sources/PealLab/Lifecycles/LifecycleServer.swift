@@ -105,7 +105,7 @@ struct LifecycleServer {
     /// Fallbacks, recoveries and the sending of alerts.
     mutating func work(_ lives: inout [Lifecycle], step: Int, _ dice: inout LifecycleDice) throws {
         while try store.fireDueMoments(now: now, limit: 500) >= 500 {}
-        let places = Dictionary(uniqueKeysWithValues: lives.indices.map { (lives[$0].message, $0) })
+        let indices = Dictionary(uniqueKeysWithValues: lives.indices.map { (lives[$0].message, $0) })
         let route = ActiveRoute(app: app, route: .apnsProduction)
         while true {
             let slices = try store.lease(route, limit: 500, owner: "lab", until: now + .seconds(30), now: now)
@@ -113,7 +113,7 @@ struct LifecycleServer {
             for slice in slices {
                 let page = try store.page(
                     of: slice, candidates: try store.candidates(of: slice), after: slice.cursor, limit: 100, now: now)
-                if let index = places[slice.id.message] { try alert(page.keys, &lives[index], step, &dice) }
+                if let index = indices[slice.id.message] { try alert(page.keys, &lives[index], step, &dice) }
                 _ = try store.settle([settlement(slice, page)], now: now)
             }
         }

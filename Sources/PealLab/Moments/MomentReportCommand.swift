@@ -132,9 +132,9 @@ struct MomentReport {
 
     private func calibrationPlot() -> String {
         let high = (calibration.flatMap { [$0.expected, $0.opened] }.max() ?? 0.1) * 1.1
-        func place(_ value: Double) -> Double { value / high * 280 }
+        func pixels(_ value: Double) -> Double { value / high * 280 }
         let points = calibration.map {
-            circle(short(50 + place($0.expected)), short(290 - place($0.opened)), 4, "fill='#2563eb'")
+            circle(short(50 + pixels($0.expected)), short(290 - pixels($0.opened)), 4, "fill='#2563eb'")
         }
         return """
             <svg viewBox="0 0 360 330" width="360" role="img" aria-label="Calibration">
@@ -152,16 +152,16 @@ struct MomentReport {
             (short(20 + Double(index) * step), short(120 - value / high * 105))
         }
         let line = window.thresholds.enumerated().map { index, value in
-            let place = point(index, value)
-            return "\(place.x),\(place.y)"
+            let centre = point(index, value)
+            return "\(centre.x),\(centre.y)"
         }
         let dots = window.scores.enumerated().map { index, value in
-            let place = point(index, value)
+            let centre = point(index, value)
             let isSeen = window.arrived[index] || index == window.scores.count - 1
             let ring =
-                circle(place.x, place.y, 7, "fill='none' stroke='#d97706' stroke-width='2'")
+                circle(centre.x, centre.y, 7, "fill='none' stroke='#d97706' stroke-width='2'")
             return
-                circle(place.x, place.y, 3, "fill='\(isSeen ? "#2563eb" : "#fff")' stroke='#2563eb'")
+                circle(centre.x, centre.y, 3, "fill='\(isSeen ? "#2563eb" : "#fff")' stroke='#2563eb'")
                 + (index == window.shown ? ring : "")
         }
         return """

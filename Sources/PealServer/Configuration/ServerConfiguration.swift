@@ -8,7 +8,7 @@ package struct ServerConfiguration: Sendable {
     package var metricsPortFile: String?
     /// The listener for admins; nil if the main port serves them.
     var adminListener: AdminListener?
-    package var store: StorePlace
+    package var store: StoreLocation
     package var preparesStatements: Bool
     package var adminToken: String?
     /// Base64.
@@ -213,7 +213,7 @@ extension ServerConfiguration {
         metricsPort = checked.optionalInteger(.metricsPort)
         metricsPortFile = checked.optional(.metricsPortFile)
         adminListener = try AdminListener(checked)
-        store = try StorePlace(checked.text(.storeURL))
+        store = try StoreLocation(checked.text(.storeURL))
         preparesStatements = checked.text(.preparedStatements) == "true"
         adminToken = try Self.adminToken(checked)
         masterKey = try Self.masterKey(checked)
@@ -236,7 +236,7 @@ extension ServerConfiguration {
         _ key: ConfigurationKey, in source: ConfigurationSource
     ) -> (key: ConfigurationKey, value: String?, origin: ConfigurationOrigin) {
         let value = source.text(key).map { text in
-            key.isSecret ? "********" : key == .storeURL ? StorePlace.masked(text) : text
+            key.isSecret ? "********" : key == .storeURL ? StoreLocation.masked(text) : text
         }
         return (key, value, source.origin(key))
     }

@@ -43,8 +43,8 @@ extension StoreSession {
     ) throws -> Int {
         var predicate = resolved.predicate
         predicate.hasKeys = false
-        let place = Slice.ID(app: app, message: MessageID(high: 0, low: 0), route: route, rangeStart: 0, part: 0)
-        var set = try streams(predicate, of: place, range: range, cutoff: now)
+        let template = Slice.ID(app: app, message: MessageID(high: 0, low: 0), route: route, rangeStart: 0, part: 0)
+        var set = try streams(predicate, of: template, range: range, cutoff: now)
         for key in resolved.keys[route] ?? [] where range.contains(key) { set.insert(key) }
         try narrow(&set, predicate, app: app, route: route, range: range, cutoff: now)
         return set.count
@@ -64,7 +64,7 @@ extension StoreSession {
     }
 
     /// How many keys are read to estimate how many devices meet a condition: all keys of a small app, otherwise a
-    /// quarter of this number at each of four places.
+    /// quarter of this number at each of four points.
     private static let conditionSampleMax: DeviceKey = 1024
 
     /// The estimated part of `whole` that meets the condition, from a sample.

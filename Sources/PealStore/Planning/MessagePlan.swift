@@ -35,7 +35,7 @@ extension StoreSession {
         try connection.post(
             """
             UPDATE message SET state = \(Message.State.sending), cutoff_at = \(now), slices_open = \(planned.count)
-            WHERE \(MessageTable.place(app, id))
+            WHERE \(MessageTable.matching(app, id))
             """)
         return Plan(state: .sending, leasedSlices: planned.map(\.slice).filter { $0.term == 1 })
     }
@@ -52,7 +52,7 @@ extension StoreSession {
             """
             UPDATE message SET state = \(state), cutoff_at = \(now), ended_at = \(now),
                 counts = \(CountsCoding.encode([Route: OutcomeCounts]()))
-            WHERE \(MessageTable.place(message.app, message.id))
+            WHERE \(MessageTable.matching(message.app, message.id))
             """)
         try reportEnd(message, state: state, at: now)
         return Plan(state: state, leasedSlices: [])
@@ -65,44 +65,46 @@ extension StoreSession {
         let lastKey = try lastDeviceKey(app: app)
         let keysMax = resolved.rangeKeysMax
         return try resolved.routes.flatMap { route -> [(slice: Slice, rank: Int)] in
-            let place = Slice.ID(app: app, message: message, route: route, rangeStart: 0, part: 0)
+            let template = Slice.ID(app: app, message: message, route: route, rangeStart: 0, part: 0)
             var slices: [Slice] = []
             if resolved.predicate.isList {
-                slices = ListPlan.cut(resolved.keys[route] ?? []).map { Self.listSlice($0, place) }
+                slices = ListPlan.cut(resolved.keys[route] ?? []).map { Self.listSlice($0, template) }
             } else {
                 let named = resolved.addresses[route]?.count ?? 0
                 let estimate = try estimate(app: app, resolved, route, now: now) - named
                 let ranges = KeyRangePlan(lastKey: lastKey, audience: estimate, keysMax: keysMax)
-                if estimate > 0 { slices = Self.rangeSlices(estimate, ranges, place) }
+                if estimate > 0 { slices = Self.rangeSlices(estimate, ranges, template) }
             }
             if let addresses = resolved.addresses[route], !addresses.isEmpty {
-                slices.append(Self.addressSlice(addresses.count, place))
+                slices.append(Self.addressSlice(addresses.count, template))
             }
             return slices.enumerated().map { (slice: $1, rank: $0) }
         }
     }
 
-    private static func rangeSlices(_ estimate: Int, _ ranges: KeyRangePlan, _ place: Slice.ID) -> [Slice] {
+    private static func rangeSlices(_ estimate: Int, _ ranges: KeyRangePlan, _ template: Slice.ID) -> [Slice] {
         (0..<ranges.count).map { index in
-            slice(ranges.range(index), keys: nil, estimate: ranges.estimate(index, of: estimate), place)
+            slice(ranges.range(index), keys: nil, estimate: ranges.estimate(index, of: estimate), template)
         }
     }
 
-    private static func listSlice(_ keys: [DeviceKey], _ place: Slice.ID) -> Slice {
+    private static func listSlice(_ keys: [DeviceKey], _ template: Slice.ID) -> Slice {
         let range = (keys.first ?? 0)...(keys.last ?? 0)
-        return slice(range, keys: keys, estimate: keys.count, place)
+        return slice(range, keys: keys, estimate: keys.count, template)
     }
 
-    private static func addressSlice(_ count: Int, _ place: Slice.ID) -> Slice {
-        slice(1...DeviceKey(count), keys: nil, estimate: count, place, rangeStart: Slice.ID.addressRange)
+    private static func addressSlice(_ count: Int, _ template: Slice.ID) -> Slice {
+        slice(1...DeviceKey(count), keys: nil, estimate: count, template, rangeStart: Slice.ID.addressRange)
     }
 
     private static func slice(
-        _ range: ClosedRange<DeviceKey>, keys: [DeviceKey]?, estimate: Int, _ place: Slice.ID, rangeStart: Int64? = nil
+        _ range: ClosedRange<DeviceKey>, keys: [DeviceKey]?, estimate: Int, _ template: Slice.ID,
+        rangeStart: Int64? = nil
     ) -> Slice {
         Slice(
             id: .init(
-                app: place.app, message: place.message, route: place.route, rangeStart: rangeStart ?? range.lowerBound,
+                app: template.app, message: template.message, route: template.route,
+                rangeStart: rangeStart ?? range.lowerBound,
                 part: 0),
             keyFrom: range.lowerBound, keyTo: range.upperBound, keys: keys, cursor: range.lowerBound - 1,
             estimate: estimate, lane: .bulk)

@@ -60,7 +60,7 @@ enum PredicateCoding {
 extension StoreSession {
     func predicate(app: AppKey, message: MessageID) throws -> Predicate? {
         try connection.first(
-            "SELECT predicate FROM message_predicate WHERE \(MessageTable.place(app, message))"
+            "SELECT predicate FROM message_predicate WHERE \(MessageTable.matching(app, message))"
         ) { row in try PredicateCoding.decode(row.next()) }
     }
 
@@ -89,7 +89,7 @@ extension StoreSession {
         }
         guard let predicate = try predicate(app: id.app, message: id.message),
             let cutoff: Timestamp = try connection.value(
-                "SELECT cutoff_at FROM message WHERE \(MessageTable.place(id.app, id.message))")
+                "SELECT cutoff_at FROM message WHERE \(MessageTable.matching(id.app, id.message))")
         else { return set }
         if predicate.isList {
             for key in slice.keys ?? [] { set.insert(key) }
@@ -132,7 +132,7 @@ extension StoreSession {
 
     private func namedKeys(of id: Slice.ID) throws -> [DeviceKey] {
         try connection.first(
-            "SELECT keys FROM message_keys WHERE \(MessageTable.place(id.app, id.message)) AND route = \(id.route)"
+            "SELECT keys FROM message_keys WHERE \(MessageTable.matching(id.app, id.message)) AND route = \(id.route)"
         ) { row in try KeyListCoding.decode(row.next()) } ?? []
     }
 

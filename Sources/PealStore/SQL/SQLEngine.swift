@@ -61,8 +61,8 @@ package protocol SQLConnection {
     /// may send it together with others. If it fails, so does the transaction, perhaps only later.
     func post(_ sql: String, _ parameters: [SQLValue]) throws
 
-    /// The next number of a series; nil when the row that counts it does not exist. If the engine takes numbers in
-    /// blocks, the number stays used even when the transaction is undone.
+    /// The next number of a series; nil when the row that counts it does not exist. An engine that takes numbers in
+    /// blocks may skip some.
     func number(in series: NumberSeries) throws -> Int64?
 }
 

@@ -44,12 +44,12 @@ enum CredentialTable {
         }
     }
 
-    static func place(_ app: AppKey, _ provider: ProviderName, _ environment: Environment) -> SQL {
+    static func matching(_ app: AppKey, _ provider: ProviderName, _ environment: Environment) -> SQL {
         "app = \(app) AND provider = \(provider) AND environment = \(environment)"
     }
 
     /// What a sealed credential is bound to.
-    static func seal(_ app: AppKey, _ provider: ProviderName, _ environment: Environment) -> String {
+    static func sealLabel(_ app: AppKey, _ provider: ProviderName, _ environment: Environment) -> String {
         "credential \(app) \(provider.rawValue) \(environment.rawValue)"
     }
 }
@@ -61,12 +61,12 @@ extension StoreSession {
         try connection.first(
             """
             SELECT \(CredentialTable.columns), sealed FROM credential
-            WHERE \(CredentialTable.place(app, provider, environment))
+            WHERE \(CredentialTable.matching(app, provider, environment))
             """
         ) { row in
             let record = try CredentialTable.record(&row)
             let bytes = try context.masterKey.unseal(
-                row.next(), place: CredentialTable.seal(app, provider, environment))
+                row.next(), label: CredentialTable.sealLabel(app, provider, environment))
             return (try Credential(stored: bytes, of: provider), record)
         }
     }
@@ -103,18 +103,18 @@ extension StoreSession {
         now: Timestamp
     ) throws -> CredentialRecord {
         let bytes = examination.credential.stored
-        // Includes the place: connections are kept by fingerprint, and two apps with the same key must not share them.
-        let place = CredentialTable.seal(app, provider, environment)
+        // Includes app, provider and environment: connections are kept by fingerprint, and two apps with the same key must not share them.
+        let label = CredentialTable.sealLabel(app, provider, environment)
         let record = CredentialRecord(
             provider: provider, environment: environment, kind: examination.credential.kind,
-            fingerprint: Hex.encode(SHA256.hash(data: Array(place.utf8) + bytes)), facts: examination.facts,
+            fingerprint: Hex.encode(SHA256.hash(data: Array(label.utf8) + bytes)), facts: examination.facts,
             createdAt: now, expiresAt: examination.expiresAt)
         let health = CredentialTable.written(.unknown)
         try connection.post(
             """
             INSERT INTO credential \(row: [
                 "app": app, "provider": provider, "environment": environment,
-                "sealed": try context.masterKey.seal(bytes, place: place), "kind": record.kind,
+                "sealed": try context.masterKey.seal(bytes, label: label), "kind": record.kind,
                 "fingerprint": record.fingerprint, "facts": JSON.object(record.facts).bytes, "created_at": now,
                 "expires_at": record.expiresAt, "health": health.code, "health_at": health.at,
                 "health_reason": health.reason,
@@ -135,13 +135,13 @@ extension StoreSession {
         try connection.post(
             """
             UPDATE credential SET health = \(health.code), health_at = \(health.at), health_reason = \(health.reason)
-            WHERE \(CredentialTable.place(app, provider, environment))
+            WHERE \(CredentialTable.matching(app, provider, environment))
             """)
     }
 
     func deleteCredential(app: AppKey, provider: ProviderName, environment: Environment) throws -> Bool {
         try openGates(app: app, provider, environment)
         return try connection.execute(
-            "DELETE FROM credential WHERE \(CredentialTable.place(app, provider, environment))") == 1
+            "DELETE FROM credential WHERE \(CredentialTable.matching(app, provider, environment))") == 1
     }
 }

@@ -5,17 +5,17 @@ extension StoreSession {
     func logRows(
         app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool
     ) throws -> [StoredLogRow] {
-        let place: SQL = "\(MessageTable.place(app, message)) AND route = \(route)"
+        let onRoute: SQL = "\(MessageTable.matching(app, message)) AND route = \(route)"
         let rangeStart: Int64 =
             inAddresses
             ? Slice.ID.addressRange
             : try connection.value(
-                "SELECT MAX(window_no) FROM delivery_page WHERE \(place) AND window_no <= \(key) AND window_no >= 0")
+                "SELECT MAX(window_no) FROM delivery_page WHERE \(onRoute) AND window_no <= \(key) AND window_no >= 0")
                 ?? Slice.ID.momentRange
         return try connection.all(
             """
             SELECT route, window_no, part, page, first_key, last_key, n, sent_at, took, data FROM delivery_page
-            WHERE \(place) AND window_no = \(rangeStart) AND first_key <= \(key) AND last_key >= \(key)
+            WHERE \(onRoute) AND window_no = \(rangeStart) AND first_key <= \(key) AND last_key >= \(key)
             ORDER BY sent_at, part, page
             """
         ) { row in try Self.logRow(&row, app: app, message: message) }
@@ -25,7 +25,7 @@ extension StoreSession {
         try connection.all(
             """
             SELECT route, window_no, part, page, first_key, last_key, n, sent_at, took, data FROM delivery_page
-            WHERE \(MessageTable.place(app, message)) ORDER BY route, window_no, part, page LIMIT \(limit)
+            WHERE \(MessageTable.matching(app, message)) ORDER BY route, window_no, part, page LIMIT \(limit)
             """
         ) { row in try Self.logRow(&row, app: app, message: message) }
     }

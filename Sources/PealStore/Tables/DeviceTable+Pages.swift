@@ -29,7 +29,7 @@ extension DeviceTable {
     static func addresses(of id: Slice.ID, _ range: ClosedRange<DeviceKey>) -> SQL {
         """
         SELECT n, address FROM message_address
-        WHERE \(MessageTable.place(id.app, id.message)) AND route = \(id.route)
+        WHERE \(MessageTable.matching(id.app, id.message)) AND route = \(id.route)
             AND n BETWEEN \(range.lowerBound) AND \(range.upperBound)
         ORDER BY n
         """
@@ -91,7 +91,7 @@ extension StoreSession {
     func addressNumber(app: AppKey, message: MessageID, address: Address) throws -> DeviceKey? {
         try connection.value(
             """
-            SELECT n FROM message_address WHERE \(MessageTable.place(app, message)) AND route = \(address.route)
+            SELECT n FROM message_address WHERE \(MessageTable.matching(app, message)) AND route = \(address.route)
                 AND address_key = \(DeviceTable.addressKey(of: address))
             """)
     }

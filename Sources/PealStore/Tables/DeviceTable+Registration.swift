@@ -11,12 +11,12 @@ extension StoreSession {
             guard try isLiving(app) else { throw PealError.notFound("app") }
             memo.living.insert(app)
         }
-        let result = try place(registration, app: app, now: now)
+        let result = try upsert(registration, app: app, now: now)
         try wakeMoments(app: app, userID: registration.userID, now: now)
         return result
     }
 
-    private func place(
+    private func upsert(
         _ registration: DeviceRegistration, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result {
         let addressKey = DeviceTable.addressKey(of: registration.address)
@@ -33,7 +33,7 @@ extension StoreSession {
         let holder = rows.first { $0.addressKey == addressKey }
         if holder == nil, let elsewhere, let row = rows.first(where: { $0.addressKey == elsewhereKey }) {
             let corrected = try corrected(registration, to: elsewhere, of: row, app: app)
-            if corrected.address != registration.address { return try place(corrected, app: app, now: now) }
+            if corrected.address != registration.address { return try upsert(corrected, app: app, now: now) }
         }
         guard let holder else {
             if let known { return try update(known, registration, addressKey, app: app, now: now) }

@@ -15,7 +15,7 @@ enum ExperimentSumTable {
         return sums
     }
 
-    static func put(_ past: ExperimentFacts.Past, _ place: Place, startedAt: Timestamp, now: Timestamp) -> SQL {
+    static func put(_ past: ExperimentFacts.Past, _ key: Key, startedAt: Timestamp, now: Timestamp) -> SQL {
         let sums = past.sums
         let changing: [ColumnValue] = [
             ("users", sums.users), ("messages", sums.messages), ("opens", sums.opens),
@@ -24,21 +24,21 @@ enum ExperimentSumTable {
         ]
         return """
             INSERT INTO experiment_sum \(row: [
-                "app": place.app, "campaign_id": place.campaign, "salt": place.salt, "arm": past.arm,
+                "app": key.app, "campaign_id": key.campaign, "salt": key.salt, "arm": past.arm,
                 "day": past.day, "started_at": startedAt,
             ], changing)
             ON CONFLICT (app, campaign_id, salt, arm, day) DO UPDATE SET \(set: changing)
             """
     }
 
-    static func all(_ place: Place) -> SQL {
-        "SELECT day, arm, \(columns) FROM experiment_sum WHERE \(place.condition) ORDER BY day, arm"
+    static func all(_ key: Key) -> SQL {
+        "SELECT day, arm, \(columns) FROM experiment_sum WHERE \(key.condition) ORDER BY day, arm"
     }
 
     /// The sums of an arm at the end of the last day that has some.
-    static func newest(_ arm: Arm, _ place: Place) -> SQL {
+    static func newest(_ arm: Arm, _ key: Key) -> SQL {
         """
-        SELECT day, \(columns) FROM experiment_sum WHERE \(place.condition) AND arm = \(arm)
+        SELECT day, \(columns) FROM experiment_sum WHERE \(key.condition) AND arm = \(arm)
         ORDER BY day DESC LIMIT 1
         """
     }
@@ -51,10 +51,10 @@ enum ExperimentSumTable {
         """
     }
 
-    static func count(_ name: String, _ arm: Arm, _ count: Int, _ place: Place, now: Timestamp) -> SQL {
+    static func count(_ name: String, _ arm: Arm, _ count: Int, _ key: Key, now: Timestamp) -> SQL {
         """
         INSERT INTO experiment_count \(row: [
-            "app": place.app, "campaign_id": place.campaign, "salt": place.salt, "arm": arm, "name": name,
+            "app": key.app, "campaign_id": key.campaign, "salt": key.salt, "arm": arm, "name": name,
             "n": count, "pruned_at": now,
         ])
         ON CONFLICT (app, campaign_id, salt, arm, name)
@@ -62,12 +62,12 @@ enum ExperimentSumTable {
         """
     }
 
-    static func counts(_ place: Place) -> SQL {
-        "SELECT arm, name, n FROM experiment_count WHERE \(place.condition)"
+    static func counts(_ key: Key) -> SQL {
+        "SELECT arm, name, n FROM experiment_count WHERE \(key.condition)"
     }
 
     /// One experiment of a campaign.
-    struct Place {
+    struct Key {
         let app: AppKey
         let campaign: String
         let salt: String
@@ -84,20 +84,20 @@ enum ExperimentSumTable {
 }
 
 extension StoreSession {
-    typealias ExperimentPlace = ExperimentSumTable.Place
+    typealias ExperimentKey = ExperimentSumTable.Key
 
     /// In ascending order of day.
-    func pastSums(_ place: ExperimentPlace) throws -> [ExperimentFacts.Past] {
-        try connection.all(ExperimentSumTable.all(place)) { row in
+    func pastSums(_ key: ExperimentKey) throws -> [ExperimentFacts.Past] {
+        try connection.all(ExperimentSumTable.all(key)) { row in
             ExperimentFacts.Past(
                 day: try row.next(), arm: try row.next(), sums: try ExperimentSumTable.sums(&row))
         }
     }
 
     /// Adds ways, delays and dismissals of messages that are in the sums.
-    func addPastCounts(_ place: ExperimentPlace, to facts: inout ExperimentFacts) throws {
+    func addPastCounts(_ key: ExperimentKey, to facts: inout ExperimentFacts) throws {
         var counts: [Arm: [String: Int]] = [:]
-        try connection.query(ExperimentSumTable.counts(place)) { row in
+        try connection.query(ExperimentSumTable.counts(key)) { row in
             let (arm, name): (Arm, String) = (try row.next(), try row.next())
             counts[arm, default: [:]][name] = try row.next()
         }
@@ -134,20 +134,20 @@ extension StoreSession {
         guard try connection.execute(ExperimentTable.mark(id, app: app)) == 1,
             let experiment = try runningExperiment(of: campaign, app: app)
         else { return 0 }
-        let place = ExperimentPlace(app: app, campaign: campaign, salt: experiment.salt)
+        let key = ExperimentKey(app: app, campaign: campaign, salt: experiment.salt)
         let delivered = try deliveries(.message(id), app: app)
         for found in delivered.ways {
             try connection.post(
                 ExperimentSumTable.count(
-                    ExperimentSumTable.name(found.way), found.arm, found.messages, place, now: now))
+                    ExperimentSumTable.name(found.way), found.arm, found.messages, key, now: now))
         }
         for (arm, count) in delivered.dismissed {
-            try connection.post(ExperimentSumTable.count(ExperimentSumTable.dismissed, arm, count, place, now: now))
+            try connection.post(ExperimentSumTable.count(ExperimentSumTable.dismissed, arm, count, key, now: now))
         }
         for found in try delays(.message(id), app: app) {
             try connection.post(
                 ExperimentSumTable.count(
-                    ExperimentSumTable.name(delay: found.index), found.arm, found.opens, place, now: now))
+                    ExperimentSumTable.name(delay: found.index), found.arm, found.opens, key, now: now))
         }
         let outcomes = try connection.all(ExperimentTable.outcomes(of: id, app: app)) { row in
             Outcome(
@@ -162,7 +162,7 @@ extension StoreSession {
         for arm in Arm.allCases {
             let own = outcomes.filter { $0.arm == arm }
             if !own.isEmpty {
-                try add(own, arm, day: day, place, startedAt: experiment.startedAt, now: now)
+                try add(own, arm, day: day, key, startedAt: experiment.startedAt, now: now)
             }
         }
         return outcomes.count
@@ -179,9 +179,9 @@ extension StoreSession {
 
     /// Messages are added approximately in the order of their days; an earlier one counts with the last day.
     private func add(
-        _ outcomes: [Outcome], _ arm: Arm, day: Int64, _ place: ExperimentPlace, startedAt: Timestamp, now: Timestamp
+        _ outcomes: [Outcome], _ arm: Arm, day: Int64, _ key: ExperimentKey, startedAt: Timestamp, now: Timestamp
     ) throws {
-        let newest = try connection.first(ExperimentSumTable.newest(arm, place)) { row in
+        let newest = try connection.first(ExperimentSumTable.newest(arm, key)) { row in
             ExperimentFacts.Past(day: try row.next(), arm: arm, sums: try ExperimentSumTable.sums(&row))
         }
         var sums = newest?.sums ?? ExperimentSums()
@@ -190,6 +190,6 @@ extension StoreSession {
             sums.add(messages: outcome.former.messages + 1, opens: outcome.former.opens + outcome.opens)
         }
         let past = ExperimentFacts.Past(day: max(day, newest?.day ?? day), arm: arm, sums: sums)
-        try connection.execute(ExperimentSumTable.put(past, place, startedAt: startedAt, now: now))
+        try connection.execute(ExperimentSumTable.put(past, key, startedAt: startedAt, now: now))
     }
 }

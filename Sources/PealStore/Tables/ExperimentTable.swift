@@ -51,7 +51,7 @@ enum ExperimentTable {
 
     /// Marks a message as one that is in the sums; changes nothing if it is already.
     static func mark(_ message: MessageID, app: AppKey) -> SQL {
-        "UPDATE message SET ending = 2 WHERE \(MessageTable.place(app, message)) AND ending < 2"
+        "UPDATE message SET ending = 2 WHERE \(MessageTable.matching(app, message)) AND ending < 2"
     }
 
     /// Constants, so that partial indexes are used.
@@ -132,13 +132,13 @@ enum ExperimentTable {
     }
 
     private static func belongs(_ scope: Scope, _ app: AppKey) -> SQL {
-        let place: SQL =
+        let choice: SQL =
             switch scope {
             case .campaign(let name): "g.campaign_id = \(name) AND g.ending < 2"
             case .message(let id): "g.message = \(id)"
             }
         // A constant, so that a partial index is used.
-        return "g.app = \(app) AND \(place) AND \(SQL(text: "g.window_method = 'ab_test'", values: []))"
+        return "g.app = \(app) AND \(choice) AND \(SQL(text: "g.window_method = 'ab_test'", values: []))"
     }
 
     private static let dayMilliseconds = SQL(text: "86400000", values: [])
@@ -162,7 +162,7 @@ extension StoreSession {
         facts.deliveries = found.ways
         for (arm, count) in found.dismissed { facts.guards[arm, default: .init()].dismissed += count }
         facts.delays = try delays(.campaign(campaign), app: app)
-        try addPast(ExperimentPlace(app: app, campaign: campaign, salt: salt), to: &facts)
+        try addPast(ExperimentKey(app: app, campaign: campaign, salt: salt), to: &facts)
         try addPeople(campaign, app: app, to: &facts)
         return facts
     }
@@ -229,13 +229,13 @@ extension StoreSession {
         guard let (salt, startedAt) = last else { return nil }
         var facts = ExperimentFacts(salt: salt, startedAt: startedAt, users: [])
         facts.isOver = true
-        try addPast(ExperimentPlace(app: app, campaign: campaign, salt: salt), to: &facts)
+        try addPast(ExperimentKey(app: app, campaign: campaign, salt: salt), to: &facts)
         return facts
     }
 
-    private func addPast(_ place: ExperimentPlace, to facts: inout ExperimentFacts) throws {
-        facts.past = try pastSums(place)
-        try addPastCounts(place, to: &facts)
+    private func addPast(_ key: ExperimentKey, to facts: inout ExperimentFacts) throws {
+        facts.past = try pastSums(key)
+        try addPastCounts(key, to: &facts)
     }
 
     func delays(_ scope: ExperimentTable.Scope, app: AppKey) throws -> [ExperimentFacts.Delay] {

@@ -56,7 +56,7 @@ extension StoreSession {
         total.add(own)
         try connection.execute(FigureTable.put(total, app: app, now: now))
         let count = try keepOutcomes(of: id, campaign, app: app, now: now)
-        try connection.execute("UPDATE message SET campaign_id = NULL WHERE \(MessageTable.place(app, id))")
+        try connection.execute("UPDATE message SET campaign_id = NULL WHERE \(MessageTable.matching(app, id))")
         try endCampaign(campaign, app: app, now: now)
         return count + 2
     }

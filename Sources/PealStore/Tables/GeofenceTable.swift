@@ -40,13 +40,13 @@ extension StoreSession {
         let found = try connection.first(
             "SELECT \(GeofenceTable.columns) FROM geofence WHERE app = \(app) AND geofence = \(id)",
             GeofenceTable.geofence)
-        return try found.map { try placed($0, app: app) }
+        return try found.map { try withLocations($0, app: app) }
     }
 
     func geofences(app: AppKey, _ query: NumberedPageQuery) throws -> NumberedPage<Geofence> {
         let page = try numberedPage(
             GeofenceTable.all(app: app), query, updatedAt: \.updatedAt, name: { _ in nil }, GeofenceTable.geofence)
-        return NumberedPage(items: try page.items.map { try placed($0, app: app) }, total: page.total)
+        return NumberedPage(items: try page.items.map { try withLocations($0, app: app) }, total: page.total)
     }
 
     func geofences(app: AppKey, at location: Int64) throws -> [Geofence] {
@@ -64,7 +64,7 @@ extension StoreSession {
             GeofenceLedger.Deleted(id: try row.next(), at: try row.next())
         }
         return GeofenceLedger(
-            geofences: try geofences.map { try placed($0, app: app) }, deleted: deleted,
+            geofences: try geofences.map { try withLocations($0, app: app) }, deleted: deleted,
             changedAt: try connection.value("SELECT changed_at FROM geofence_series WHERE app = \(app)"))
     }
 
@@ -79,8 +79,8 @@ extension StoreSession {
                 "app": app, "geofence": id, "created_at": at, "updated_at": at, "told_until": heldUntil,
             ], GeofenceTable.written(plan))
             """)
-        try PlaceList.geofence.insert(plan.locationIDs, of: id, app: app, connection)
-        return try placed(Geofence(id: id, plan: plan, locations: [], createdAt: at, updatedAt: at), app: app)
+        try LocationList.geofence.insert(plan.locationIDs, of: id, app: app, connection)
+        return try withLocations(Geofence(id: id, plan: plan, locations: [], createdAt: at, updatedAt: at), app: app)
     }
 
     func updateGeofence(_ id: Int64, _ plan: Geofence.Plan, app: AppKey, now: Timestamp) throws -> Geofence? {
@@ -94,8 +94,8 @@ extension StoreSession {
             WHERE app = \(app) AND geofence = \(id)
             """)
         guard count == 1 else { return nil }
-        try PlaceList.geofence.delete(of: id, app: app, connection)
-        try PlaceList.geofence.insert(plan.locationIDs, of: id, app: app, connection)
+        try LocationList.geofence.delete(of: id, app: app, connection)
+        try LocationList.geofence.insert(plan.locationIDs, of: id, app: app, connection)
         return try geofence(app: app, id: id)
     }
 
@@ -110,7 +110,7 @@ extension StoreSession {
                 "app": app, "geofence": id, "deleted_at": at, "told_until": heldUntil,
             ])
             """)
-        try PlaceList.geofence.delete(of: id, app: app, connection)
+        try LocationList.geofence.delete(of: id, app: app, connection)
         try connection.post("DELETE FROM geofence WHERE app = \(app) AND geofence = \(id)")
         return true
     }
@@ -121,10 +121,10 @@ extension StoreSession {
         min(plan.expiresAt, now + .seconds(Limits.geofenceMemorySeconds))
     }
 
-    private func placed(_ geofence: Geofence, app: AppKey) throws -> Geofence {
+    private func withLocations(_ geofence: Geofence, app: AppKey) throws -> Geofence {
         var geofence = geofence
         geofence.locations = try connection.all(
-            PlaceList.geofence.locations(of: geofence.id, app: app), LocationTable.location)
+            LocationList.geofence.locations(of: geofence.id, app: app), LocationTable.location)
         geofence.plan.locationIDs = geofence.locations.map(\.id)
         return geofence
     }

@@ -36,7 +36,7 @@ enum KeyTable {
     }
 
     /// What a sealed secret is bound to.
-    static func place(_ key: APIKey) -> String { "api_key \(key.app) \(key.dialect.rawValue) \(key.id)" }
+    static func sealLabel(_ key: APIKey) -> String { "api_key \(key.app) \(key.dialect.rawValue) \(key.id)" }
 }
 
 extension StoreSession {
@@ -50,7 +50,7 @@ extension StoreSession {
             let key = try KeyTable.key(&row)
             let hash: [UInt8] = try row.next()
             let secret = try row.next([UInt8]?.self).map {
-                try context.masterKey.unseal($0, place: KeyTable.place(key))
+                try context.masterKey.unseal($0, label: KeyTable.sealLabel(key))
             }
             return StoredKey(
                 key: key, secretHash: hash, sharedSecret: secret.map { String(decoding: $0, as: UTF8.self) })
@@ -88,7 +88,7 @@ extension StoreSession {
     func insertKey(_ stored: StoredKey) throws {
         let key = stored.key
         let secret = try stored.sharedSecret.map {
-            try context.masterKey.seal(Array($0.utf8), place: KeyTable.place(key))
+            try context.masterKey.seal(Array($0.utf8), label: KeyTable.sealLabel(key))
         }
         let count = try connection.execute(
             """

@@ -21,7 +21,7 @@ enum LearningTable {
     }
 
     static func find(_ campaign: String, app: AppKey) -> SQL {
-        "SELECT \(columns) FROM learning WHERE \(ModelTable.place(campaign, app))"
+        "SELECT \(columns) FROM learning WHERE \(ModelTable.matching(campaign, app))"
     }
 
     static func put(_ learning: CampaignLearning, app: AppKey) -> SQL {
@@ -96,7 +96,7 @@ extension StoreSession {
         return try connection.execute(
             """
             UPDATE learning SET begun_at = \(now)
-            WHERE \(ModelTable.place("", app)) AND (begun_at IS NULL OR begun_at <= \(latest))
+            WHERE \(ModelTable.matching("", app)) AND (begun_at IS NULL OR begun_at <= \(latest))
             """) == 1
     }
 
@@ -108,11 +108,11 @@ extension StoreSession {
         let statement = LearningTable.labels(app, after: cursor, limit: limit, now: now)
         var last: ContextCursor?
         let labels = try connection.all(statement) { row in
-            let place = ContextCursor(at: try row.next(), device: try row.next(), id: try row.next())
-            last = place
+            let cursor = ContextCursor(at: try row.next(), device: try row.next(), id: try row.next())
+            last = cursor
             let (campaign, exploration): (String?, Exploration) = (try row.next(), try row.next())
             return MomentLabel(
-                campaign: campaign ?? "", snapshot: try row.next(), exploration: exploration, shownAt: place.at,
+                campaign: campaign ?? "", snapshot: try row.next(), exploration: exploration, shownAt: cursor.at,
                 isOpened: try row.next())
         }
         return (labels, labels.count == limit ? last : nil)

@@ -7,24 +7,24 @@ enum LocationTable {
     static func location(_ row: inout RowReader) throws -> GeofenceLocation {
         GeofenceLocation(
             id: try row.next(),
-            place: .init(
+            circle: .init(
                 name: try row.next(), latitude: try row.next(), longitude: try row.next(), radius: try row.next()),
             createdAt: try row.next(), updatedAt: try row.next())
     }
 
-    static func written(_ place: GeofenceLocation.Place) -> KeyValuePairs<String, any SQLStorable> {
-        ["name": place.name, "latitude": place.latitude, "longitude": place.longitude, "radius": place.radius]
+    static func written(_ circle: GeofenceLocation.Circle) -> KeyValuePairs<String, any SQLStorable> {
+        ["name": circle.name, "latitude": circle.latitude, "longitude": circle.longitude, "radius": circle.radius]
     }
 }
 
 /// A table of the ordered locations of a geofence or group: `geofence_place` or `location_group_place`.
-struct PlaceList {
+struct LocationList {
     let table: String
     /// The column with the owner of the locations.
     let owner: String
 
-    static let geofence = PlaceList(table: "geofence_place", owner: "geofence")
-    static let group = PlaceList(table: "location_group_place", owner: "location_group")
+    static let geofence = LocationList(table: "geofence_place", owner: "geofence")
+    static let group = LocationList(table: "location_group_place", owner: "location_group")
 
     func locations(of id: Int64, app: AppKey) -> SQL {
         """
@@ -59,7 +59,7 @@ extension StoreSession {
     func locations(app: AppKey, _ query: NumberedPageQuery) throws -> NumberedPage<GeofenceLocation> {
         try numberedPage(
             "SELECT \(LocationTable.columns) FROM location WHERE app = \(app) ORDER BY location", query,
-            updatedAt: \.updatedAt, name: \.place.name, LocationTable.location)
+            updatedAt: \.updatedAt, name: \.circle.name, LocationTable.location)
     }
 
     /// - Throws: `invalid_field` for the first id that names no location.
@@ -69,25 +69,25 @@ extension StoreSession {
         }
     }
 
-    func insertLocation(_ place: GeofenceLocation.Place, app: AppKey, now: Timestamp) throws -> GeofenceLocation {
+    func insertLocation(_ circle: GeofenceLocation.Circle, app: AppKey, now: Timestamp) throws -> GeofenceLocation {
         let at = try nextChange(app: app, now: now)
         let id = try nextInSeries("location", app: app)
         try connection.post(
             """
             INSERT INTO location \(row: [
                 "app": app, "location": id, "created_at": at, "updated_at": at,
-            ], LocationTable.written(place))
+            ], LocationTable.written(circle))
             """)
-        return GeofenceLocation(id: id, place: place, createdAt: at, updatedAt: at)
+        return GeofenceLocation(id: id, circle: circle, createdAt: at, updatedAt: at)
     }
 
     func updateLocation(
-        _ id: Int64, _ place: GeofenceLocation.Place, app: AppKey, now: Timestamp
+        _ id: Int64, _ circle: GeofenceLocation.Circle, app: AppKey, now: Timestamp
     ) throws -> GeofenceLocation? {
         let at = try nextChange(app: app, now: now)
         try connection.post(
             """
-            UPDATE location SET \(set: LocationTable.written(place)), updated_at = \(at)
+            UPDATE location SET \(set: LocationTable.written(circle)), updated_at = \(at)
             WHERE app = \(app) AND location = \(id)
             """)
         try connection.post(
@@ -121,14 +121,14 @@ extension StoreSession {
         let found = try connection.first(
             "SELECT \(LocationGroupTable.columns) FROM location_group WHERE app = \(app) AND location_group = \(id)",
             LocationGroupTable.group)
-        return try found.map { try placed($0, app: app) }
+        return try found.map { try withLocations($0, app: app) }
     }
 
     func locationGroups(app: AppKey, _ query: NumberedPageQuery) throws -> NumberedPage<LocationGroup> {
         let page = try numberedPage(
             "SELECT \(LocationGroupTable.columns) FROM location_group WHERE app = \(app) ORDER BY location_group",
             query, updatedAt: \.updatedAt, name: \.plan.name, LocationGroupTable.group)
-        return NumberedPage(items: try page.items.map { try placed($0, app: app) }, total: page.total)
+        return NumberedPage(items: try page.items.map { try withLocations($0, app: app) }, total: page.total)
     }
 
     func insertLocationGroup(_ plan: LocationGroup.Plan, app: AppKey, now: Timestamp) throws -> LocationGroup {
@@ -142,8 +142,9 @@ extension StoreSession {
                 "updated_at": at,
             ])
             """)
-        try PlaceList.group.insert(plan.locationIDs, of: id, app: app, connection)
-        return try placed(LocationGroup(id: id, plan: plan, locations: [], createdAt: at, updatedAt: at), app: app)
+        try LocationList.group.insert(plan.locationIDs, of: id, app: app, connection)
+        return try withLocations(
+            LocationGroup(id: id, plan: plan, locations: [], createdAt: at, updatedAt: at), app: app)
     }
 
     func updateLocationGroup(
@@ -157,20 +158,20 @@ extension StoreSession {
             WHERE app = \(app) AND location_group = \(id)
             """)
         guard count == 1 else { return nil }
-        try PlaceList.group.delete(of: id, app: app, connection)
-        try PlaceList.group.insert(plan.locationIDs, of: id, app: app, connection)
+        try LocationList.group.delete(of: id, app: app, connection)
+        try LocationList.group.insert(plan.locationIDs, of: id, app: app, connection)
         return try locationGroup(app: app, id: id)
     }
 
     func deleteLocationGroup(_ id: Int64, app: AppKey) throws -> Bool {
-        try PlaceList.group.delete(of: id, app: app, connection)
+        try LocationList.group.delete(of: id, app: app, connection)
         return try connection.execute("DELETE FROM location_group WHERE app = \(app) AND location_group = \(id)") == 1
     }
 
-    private func placed(_ group: LocationGroup, app: AppKey) throws -> LocationGroup {
+    private func withLocations(_ group: LocationGroup, app: AppKey) throws -> LocationGroup {
         var group = group
         group.locations = try connection.all(
-            PlaceList.group.locations(of: group.id, app: app), LocationTable.location)
+            LocationList.group.locations(of: group.id, app: app), LocationTable.location)
         group.plan.locationIDs = group.locations.map(\.id)
         return group
     }

@@ -14,7 +14,7 @@ extension StoreSession {
     /// By route: the counts stored when the message ended, otherwise the sum of its slices.
     private func routeCounts(_ message: Message) throws -> [Route: OutcomeCounts] {
         let folded: [UInt8]? = try connection.value(
-            "SELECT counts FROM message WHERE \(MessageTable.place(message.app, message.id))")
+            "SELECT counts FROM message WHERE \(MessageTable.matching(message.app, message.id))")
         if let folded { return try CountsCoding.decodeRoutes(folded) }
         return try openCounts(message)
     }
@@ -41,7 +41,7 @@ extension StoreSession {
     func sliceCounts(app: AppKey, id: MessageID) throws -> [Route: OutcomeCounts] {
         var routes: [Route: OutcomeCounts] = [:]
         try connection.query(
-            "SELECT route, counts, estimate, state FROM slice WHERE \(MessageTable.place(app, id))"
+            "SELECT route, counts, estimate, state FROM slice WHERE \(MessageTable.matching(app, id))"
         ) { row in
             let route: Route = try row.next()
             var counts = try CountsCoding.decode(row.next())

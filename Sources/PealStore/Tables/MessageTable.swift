@@ -16,7 +16,7 @@ enum MessageTable {
             endedAt: try row.next(), failure: try row.next(), windowUntil: try row.next())
     }
 
-    static func place(_ app: AppKey, _ id: MessageID) -> SQL { "app = \(app) AND message = \(id)" }
+    static func matching(_ app: AppKey, _ id: MessageID) -> SQL { "app = \(app) AND message = \(id)" }
 
     static func dueNext() -> SQL {
         """
@@ -52,11 +52,11 @@ enum MessageTable {
     }
 
     static func isEnding(_ app: AppKey, _ id: MessageID) -> SQL {
-        "SELECT ending FROM message WHERE \(place(app, id))"
+        "SELECT ending FROM message WHERE \(matching(app, id))"
     }
 
     static func setEnding(_ app: AppKey, _ id: MessageID) -> SQL {
-        "UPDATE message SET ending = 1 WHERE \(place(app, id)) AND ending = 0"
+        "UPDATE message SET ending = 1 WHERE \(matching(app, id)) AND ending = 0"
     }
 
     /// Metrics stop counting at `Limits.censusMax`.
@@ -124,12 +124,12 @@ enum MessageTable {
     }
 
     static func setFirstSent(_ app: AppKey, _ id: MessageID, _ sentAt: Timestamp) -> SQL {
-        "UPDATE message SET first_sent_at = \(sentAt) WHERE \(place(app, id)) AND first_sent_at IS NULL"
+        "UPDATE message SET first_sent_at = \(sentAt) WHERE \(matching(app, id)) AND first_sent_at IS NULL"
     }
 
     /// Returns how many slices are then open.
     static func addOpenSlices(_ app: AppKey, _ id: MessageID, _ count: Int) -> SQL {
-        "UPDATE message SET slices_open = slices_open + \(count) WHERE \(place(app, id)) RETURNING slices_open"
+        "UPDATE message SET slices_open = slices_open + \(count) WHERE \(matching(app, id)) RETURNING slices_open"
     }
 
     /// Of the message of a `slice` row, for a statement on slices: 1 when it is paused, 2 when it has ended, else 0.
@@ -143,7 +143,7 @@ enum MessageTable {
 extension StoreSession {
     func message(app: AppKey, id: MessageID) throws -> Message? {
         try connection.first(
-            "SELECT \(MessageTable.columns) FROM message WHERE \(MessageTable.place(app, id))", MessageTable.message)
+            "SELECT \(MessageTable.columns) FROM message WHERE \(MessageTable.matching(app, id))", MessageTable.message)
     }
 
     func messages(app: AppKey, _ filter: MessageFilter, before cursor: MessageID?, limit: Int) throws -> [Message] {
@@ -205,7 +205,7 @@ extension StoreSession {
                 "expires_at": draft.expiresAt, "window_until": draft.window?.until,
                 "window_method": draft.window?.method, "window_hold": draft.window?.holdSeconds,
             ])
-            WHERE \(MessageTable.place(draft.app, draft.id)) AND state = \(code: Message.State.scheduled)
+            WHERE \(MessageTable.matching(draft.app, draft.id)) AND state = \(code: Message.State.scheduled)
             """)
         guard count == 1 else { return false }
         let overview = MessageOverview(draft)
@@ -216,7 +216,7 @@ extension StoreSession {
                 "options": OptionsCoding.encode(draft.options), "source": draft.source, "title": overview.title,
                 "audience_line": overview.audience, "search": draft.content.searchText,
             ])
-            WHERE \(MessageTable.place(draft.app, draft.id))
+            WHERE \(MessageTable.matching(draft.app, draft.id))
             """)
         if let window = draft.window { try supersede(draft, window, now: now) }
         return true
@@ -231,7 +231,7 @@ extension StoreSession {
         return try connection.first(
             """
             SELECT audience, content, options, source, test FROM message_content
-            WHERE \(MessageTable.place(message.app, message.id))
+            WHERE \(MessageTable.matching(message.app, message.id))
             """
         ) { row in
             var draft = MessageDraft(
@@ -247,7 +247,7 @@ extension StoreSession {
     /// Messages of earlier versions have no stored one.
     func overview(app: AppKey, id: MessageID) throws -> MessageOverview? {
         let stored = try connection.first(
-            "SELECT title, audience_line, test FROM message_content WHERE \(MessageTable.place(app, id))"
+            "SELECT title, audience_line, test FROM message_content WHERE \(MessageTable.matching(app, id))"
         ) { row in
             (title: try row.next(String?.self), audience: try row.next(String?.self), test: try row.next(Int64.self))
         }
@@ -259,19 +259,19 @@ extension StoreSession {
     private func window(of message: Message) throws -> DeliveryWindow? {
         guard let until = message.windowUntil else { return nil }
         return try connection.first(
-            "SELECT window_method, window_hold FROM message WHERE \(MessageTable.place(message.app, message.id))"
+            "SELECT window_method, window_hold FROM message WHERE \(MessageTable.matching(message.app, message.id))"
         ) { row in DeliveryWindow(until: until, method: try row.next(), holdSeconds: try row.next()) }
     }
 
     /// What the author sent, as it was received.
     func source(app: AppKey, message: MessageID) throws -> [UInt8]? {
-        try connection.value("SELECT source FROM message_content WHERE \(MessageTable.place(app, message))")
+        try connection.value("SELECT source FROM message_content WHERE \(MessageTable.matching(app, message))")
     }
 
     func job(app: AppKey, id: MessageID) throws -> DeliveryJob? {
         guard let message = try message(app: app, id: id) else { return nil }
         return try connection.first(
-            "SELECT content, options, test FROM message_content WHERE \(MessageTable.place(app, id))"
+            "SELECT content, options, test FROM message_content WHERE \(MessageTable.matching(app, id))"
         ) { row in
             DeliveryJob(
                 message: message, content: try ContentCoding.decode(row.next()),
@@ -293,7 +293,7 @@ extension StoreSession {
         let count = try connection.execute(
             """
             UPDATE message SET state = \(target), ended_at = \(endedAt), ending = 0
-            WHERE \(MessageTable.place(app, id)) AND state = \(message.state)
+            WHERE \(MessageTable.matching(app, id)) AND state = \(message.state)
             """)
         guard count == 1 else { return nil }
         try moveSlices(app: app, id: id, to: target, now: now)
@@ -303,7 +303,7 @@ extension StoreSession {
 
     /// For reports, a message with slices ends when the last of them is settled.
     private func hasNoSlices(app: AppKey, id: MessageID) throws -> Bool {
-        try connection.value("SELECT slices_open FROM message WHERE \(MessageTable.place(app, id))") == 0
+        try connection.value("SELECT slices_open FROM message WHERE \(MessageTable.matching(app, id))") == 0
     }
 
     private static func resumed(_ message: Message, _ state: Message.State, _ now: Timestamp) -> Message.State {
@@ -335,19 +335,19 @@ extension StoreSession {
     }
 
     func dueMessages(now: Timestamp, limit: Int) throws -> [(app: AppKey, id: MessageID)] {
-        let due = try messagePlaces(MessageTable.due(now, limit: limit))
+        let due = try messageKeys(MessageTable.due(now, limit: limit))
         try connection.post(
             due.map { app, id in
                 """
                 UPDATE message SET state = \(Message.State.planning)
-                WHERE \(MessageTable.place(app, id)) AND state = \(code: Message.State.scheduled)
+                WHERE \(MessageTable.matching(app, id)) AND state = \(code: Message.State.scheduled)
                 """
             } as [SQL])
-        return try messagePlaces(MessageTable.planning(limit: limit))
+        return try messageKeys(MessageTable.planning(limit: limit))
     }
 
     /// Reads `app, message`.
-    func messagePlaces(_ sql: SQL) throws -> [(app: AppKey, id: MessageID)] {
+    func messageKeys(_ sql: SQL) throws -> [(app: AppKey, id: MessageID)] {
         try connection.all(sql) { row in (app: try row.next(), id: try row.next()) }
     }
 }

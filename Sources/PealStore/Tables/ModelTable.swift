@@ -20,7 +20,7 @@ enum ModelTable {
     static func find(_ campaign: String, app: AppKey, version: Int64?) -> SQL {
         let wanted: SQL = version.map { "version = \($0)" } ?? "version > 0"
         return """
-            SELECT \(columns) FROM moment_model WHERE \(place(campaign, app)) AND \(wanted)
+            SELECT \(columns) FROM moment_model WHERE \(matching(campaign, app)) AND \(wanted)
             ORDER BY version DESC LIMIT 1
             """
     }
@@ -37,10 +37,10 @@ enum ModelTable {
     }
 
     static func versions(_ campaign: String, app: AppKey) -> SQL {
-        "SELECT version FROM moment_model WHERE \(place(campaign, app)) ORDER BY version DESC"
+        "SELECT version FROM moment_model WHERE \(matching(campaign, app)) ORDER BY version DESC"
     }
 
-    static func place(_ campaign: String, _ app: AppKey) -> SQL { "app = \(app) AND campaign_id = \(campaign)" }
+    static func matching(_ campaign: String, _ app: AppKey) -> SQL { "app = \(app) AND campaign_id = \(campaign)" }
 
     /// The campaigns of a user's open messages.
     static func openCampaigns(of userID: String, app: AppKey) -> SQL {
@@ -52,7 +52,7 @@ enum ModelTable {
     }
 
     /// What a sealed key is bound to.
-    static func keyPlace(_ app: AppKey, _ id: String) -> String { "model_key \(app) \(id)" }
+    static func sealLabel(_ app: AppKey, _ id: String) -> String { "model_key \(app) \(id)" }
 }
 
 extension StoreSession {
@@ -67,7 +67,7 @@ extension StoreSession {
         guard known.isEmpty else { return known }
         let (id, key) = (ModelTable.firstKey, Curve25519.Signing.PrivateKey())
         let sealed = try context.masterKey.seal(
-            Array(key.rawRepresentation), place: ModelTable.keyPlace(app, id))
+            Array(key.rawRepresentation), label: ModelTable.sealLabel(app, id))
         try connection.execute(
             """
             INSERT INTO model_key \(row: [
@@ -100,7 +100,7 @@ extension StoreSession {
         try connection.execute(ModelTable.insert(release, app: app))
         for version in versions.dropFirst(Limits.modelVersionsMax - 1) {
             try connection.execute(
-                "DELETE FROM moment_model WHERE \(ModelTable.place(draft.campaign, app)) AND version = \(version)")
+                "DELETE FROM moment_model WHERE \(ModelTable.matching(draft.campaign, app)) AND version = \(version)")
         }
         return release
     }
@@ -109,7 +109,7 @@ extension StoreSession {
         let sealed: [UInt8]? = try connection.value(
             "SELECT sealed FROM model_key WHERE app = \(app) AND kid = \(keyID)")
         guard let sealed else { throw PealError.damaged("a model key") }
-        let bytes = try context.masterKey.unseal(sealed, place: ModelTable.keyPlace(app, keyID))
+        let bytes = try context.masterKey.unseal(sealed, label: ModelTable.sealLabel(app, keyID))
         return Array(try Curve25519.Signing.PrivateKey(rawRepresentation: bytes).signature(for: payload))
     }
 

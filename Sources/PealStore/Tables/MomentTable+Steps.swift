@@ -6,8 +6,8 @@ extension StoreSession {
     func apply(_ event: MomentEvent, to moment: Moment, now: Timestamp) throws -> MomentStep? {
         guard let step = try change(moment, by: event, now: now) else { return nil }
         var groups = AlertGroups()
-        for alert in step.alerts { groups.add(alert, of: moment.place) }
-        for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.place) }
+        for alert in step.alerts { groups.add(alert, of: moment.id) }
+        for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.id) }
         return step
     }
 
@@ -34,19 +34,19 @@ extension StoreSession {
     }
 
     /// Inserts one slice for alerts of a message that are sent together. It goes before all bulk slices.
-    private func insertAlerts(to devices: [DeviceKey], on route: Route, of place: Moment.Place) throws {
+    private func insertAlerts(to devices: [DeviceKey], on route: Route, of id: Moment.ID) throws {
         let keys = devices.sorted()
         guard let first = keys.first, let last = keys.last else { return }
         let id = Slice.ID(
-            app: place.app, message: place.message, route: route, rangeStart: Slice.ID.momentRange,
+            app: id.app, message: id.message, route: route, rangeStart: Slice.ID.momentRange,
             part: try nextNumber("moment"))
         let slice = Slice(
             id: id, keyFrom: first, keyTo: last, keys: keys, cursor: first - 1, estimate: keys.count, lane: .direct)
         try insertSlices([(slice, rank: 0)], owner: nil, leaseUntil: Timestamp(milliseconds: 0))
-        try connection.post(MessageTable.addOpenSlices(place.app, place.message, 1))
+        try connection.post(MessageTable.addOpenSlices(id.app, id.message, 1))
         // An alert after the message's expiry is found by the expiry too.
         try connection.post(
-            "UPDATE message SET ending = 0 WHERE \(MessageTable.place(place.app, place.message)) AND ending = 1")
+            "UPDATE message SET ending = 0 WHERE \(MessageTable.matching(id.app, id.message)) AND ending = 1")
     }
 
     func cancelMoments(app: AppKey, message: MessageID, now: Timestamp) throws -> Int {
@@ -77,10 +77,10 @@ extension StoreSession {
                 isToAll
                 ? .fallbackToAll(Array(targets.prefix(Limits.directDevicesMax))) : .fallback(to: targets.first)
             for alert in try change(moment, by: event, now: now)?.alerts ?? [] {
-                groups.add(alert, of: moment.place)
+                groups.add(alert, of: moment.id)
             }
         }
-        for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.place) }
+        for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.id) }
         let lapsed = try connection.all(MomentTable.dueClaimed(now, limit: limit), MomentTable.moment)
         for moment in lapsed { _ = try apply(.claimEnded(try holder(of: moment)), to: moment, now: now) }
         return due.count + lapsed.count
@@ -164,13 +164,13 @@ extension StoreSession {
     /// are neither `known` nor in another slice.
     private func settleGone(_ slice: Slice.ID, known: Set<DeviceKey>, now: Timestamp) throws {
         let held = try connection.first(
-            "SELECT key_from, keys FROM slice WHERE \(SliceTable.place(slice))", Self.keys)
+            "SELECT key_from, keys FROM slice WHERE \(SliceTable.matching(slice))", Self.keys)
         let left = (held ?? []).filter { !known.contains($0) }
         guard !left.isEmpty else { return }
         let elsewhere = try connection.all(
             """
             SELECT key_from, keys FROM slice
-            WHERE \(MessageTable.place(slice.app, slice.message)) AND route = \(slice.route)
+            WHERE \(MessageTable.matching(slice.app, slice.message)) AND route = \(slice.route)
                 AND window_no = \(slice.rangeStart) AND state <> \(code: Slice.State.done)
             """, Self.keys)
         let moments = try alertedMoments(slice, among: left)
@@ -189,7 +189,7 @@ extension StoreSession {
     ) throws {
         if moment.waiting != nil {
             // Other devices of the same user may have settled meanwhile, even in this transaction.
-            guard let current = try self.moment(moment.place) else { return }
+            guard let current = try self.moment(moment.id) else { return }
             let target = Moment.Target(device: device, route: slice.route)
             _ = try apply(.settledOne(target, outcome, reason: reason), to: current, now: now)
             return
@@ -206,7 +206,7 @@ extension StoreSession {
 /// The alerts of one round by message and route: those of one message are sent together.
 private struct AlertGroups {
     struct Group {
-        let place: Moment.Place
+        let id: Moment.ID
         let route: Route
         var devices: [DeviceKey] = []
     }
@@ -219,15 +219,15 @@ private struct AlertGroups {
 
     /// In the order in which their first alerts came.
     private(set) var all: [Group] = []
-    private var places: [Name: Int] = [:]
+    private var indices: [Name: Int] = [:]
 
-    mutating func add(_ alert: Moment.Target, of place: Moment.Place) {
-        let name = Name(app: place.app, message: place.message, route: alert.route)
-        if let group = places[name], all[group].devices.count < Limits.directDevicesMax {
+    mutating func add(_ alert: Moment.Target, of id: Moment.ID) {
+        let name = Name(app: id.app, message: id.message, route: alert.route)
+        if let group = indices[name], all[group].devices.count < Limits.directDevicesMax {
             all[group].devices.append(alert.device)
         } else {
-            places[name] = all.count
-            all.append(Group(place: place, route: alert.route, devices: [alert.device]))
+            indices[name] = all.count
+            all.append(Group(id: id, route: alert.route, devices: [alert.device]))
         }
     }
 }
@@ -247,7 +247,7 @@ extension StoreSession {
         }
     }
 
-    /// The same notice has the same id in every place where it is written.
+    /// The same notice has the same id in every id where it is written.
     private static func noticeID(_ moment: Moment, _ notice: MomentStep.Notice) -> OutboxEventID {
         // A replacement is pending again.
         let state = moment.state == .open ? "open \(moment.rev)" : moment.state.name

@@ -14,7 +14,7 @@ enum MomentTable {
     private static let scoreUnit = 1_000_000.0
 
     static func moment(_ row: inout RowReader) throws -> Moment {
-        let place = Moment.Place(app: try row.next(), message: try row.next(), userID: try row.next())
+        let id = Moment.ID(app: try row.next(), message: try row.next(), userID: try row.next())
         let (state, rev): (Moment.State, Int64) = (try row.next(), try row.next())
         let terms = Moment.Terms(
             arm: try row.next(), isClaimable: try row.next(), fallbackAt: try row.next(), deadline: try row.next())
@@ -27,7 +27,7 @@ enum MomentTable {
         let (digest, requestedAt): ([UInt8]?, Timestamp?) = (try row.next(), try row.next())
         let (waiting, exploration): ([UInt8]?, Exploration) = (try row.next(), try row.next())
         var moment = Moment(
-            app: place.app, message: place.message, userID: place.userID, terms: terms, route: route,
+            app: id.app, message: id.message, userID: id.userID, terms: terms, route: route,
             hadDevice: hadDevice, idempotencyKey: key)
         moment.state = state
         moment.rev = rev
@@ -74,31 +74,31 @@ enum MomentTable {
     static func change(_ former: Moment, to moment: Moment, dueAt: Timestamp) -> SQL {
         """
         UPDATE moment SET \(set: changing(moment, dueAt: dueAt))
-        WHERE \(place(former.place)) AND state = \(former.state) AND rev = \(former.rev)
+        WHERE \(matching(former.id)) AND state = \(former.state) AND rev = \(former.rev)
             AND fallback_at = \(former.fallbackAt)
         """
     }
 
-    static func releaseName(_ moment: Moment.Place) -> SQL {
-        "UPDATE moment SET name_key = NULL WHERE \(place(moment))"
+    static func releaseName(_ moment: Moment.ID) -> SQL {
+        "UPDATE moment SET name_key = NULL WHERE \(matching(moment))"
     }
 
-    static func deleteOpen(_ moment: Moment.Place) -> SQL {
-        "DELETE FROM moment WHERE \(place(moment)) AND state = \(code: Moment.State.open)"
+    static func deleteOpen(_ moment: Moment.ID) -> SQL {
+        "DELETE FROM moment WHERE \(matching(moment)) AND state = \(code: Moment.State.open)"
     }
 
-    static func place(_ place: Moment.Place) -> SQL {
-        "app = \(place.app) AND message = \(place.message) AND user_id = \(place.userID)"
+    static func matching(_ id: Moment.ID) -> SQL {
+        "app = \(id.app) AND message = \(id.message) AND user_id = \(id.userID)"
     }
 
-    static func find(_ moment: Moment.Place) -> SQL { "SELECT \(columns) FROM moment WHERE \(place(moment))" }
+    static func find(_ moment: Moment.ID) -> SQL { "SELECT \(columns) FROM moment WHERE \(matching(moment))" }
 
     static func find(_ name: MomentName, app: AppKey) -> SQL {
         "SELECT \(columns) FROM moment WHERE app = \(app) AND name_key = \(nameKey(name))"
     }
 
     static func of(_ message: MessageID, app: AppKey) -> SQL {
-        "SELECT \(columns) FROM moment WHERE \(MessageTable.place(app, message)) ORDER BY user_id"
+        "SELECT \(columns) FROM moment WHERE \(MessageTable.matching(app, message)) ORDER BY user_id"
     }
 
     /// - Parameter end: only those of messages that were accepted before; nil for all.
@@ -147,14 +147,14 @@ enum MomentTable {
     static func of(_ message: MessageID, app: AppKey, device: DeviceKey) -> SQL {
         """
         SELECT \(columns) FROM moment
-        WHERE \(MessageTable.place(app, message)) AND (device = \(device) OR waiting IS NOT NULL)
+        WHERE \(MessageTable.matching(app, message)) AND (device = \(device) OR waiting IS NOT NULL)
         """
     }
 
     /// Those whose alerts are with the sender.
     static func underWay(_ message: MessageID, app: AppKey) -> SQL {
         """
-        SELECT \(columns) FROM moment WHERE \(MessageTable.place(app, message))
+        SELECT \(columns) FROM moment WHERE \(MessageTable.matching(app, message))
             AND (state IN (\(code: Moment.State.sending), \(code: Moment.State.recovering)) OR waiting IS NOT NULL)
         ORDER BY user_id
         """
@@ -184,7 +184,7 @@ enum MomentTable {
     }
 
     static func counts(_ message: MessageID, app: AppKey) -> SQL {
-        "SELECT state, route, outcome, reason FROM moment WHERE \(MessageTable.place(app, message))"
+        "SELECT state, route, outcome, reason FROM moment WHERE \(MessageTable.matching(app, message))"
     }
 
     static func devices(of userID: String, app: AppKey) -> SQL {
@@ -198,7 +198,7 @@ enum MomentTable {
     static func begin(_ message: MessageID, app: AppKey, now: Timestamp) -> SQL {
         """
         UPDATE message SET state = \(Message.State.sending), cutoff_at = \(now)
-        WHERE \(MessageTable.place(app, message)) AND state = \(code: Message.State.scheduled)
+        WHERE \(MessageTable.matching(app, message)) AND state = \(code: Message.State.scheduled)
         """
     }
 
@@ -221,15 +221,15 @@ enum MomentTable {
 
 /// Reading moments, and creating them with their message.
 extension StoreSession {
-    func moment(_ place: Moment.Place) throws -> Moment? {
-        try connection.first(MomentTable.find(place), MomentTable.moment)
+    func moment(_ id: Moment.ID) throws -> Moment? {
+        try connection.first(MomentTable.find(id), MomentTable.moment)
     }
 
     func moment(app: AppKey, named name: MomentName) throws -> Moment? {
         try connection.first(MomentTable.find(name, app: app), MomentTable.moment)
     }
 
-    func releaseName(of moment: Moment.Place) throws {
+    func releaseName(of moment: Moment.ID) throws {
         try connection.execute(MomentTable.releaseName(moment))
     }
 
@@ -284,7 +284,7 @@ extension StoreSession {
     /// The routes that the alerts of a message may take.
     func momentRoutes(app: AppKey, message: MessageID) throws -> [Route] {
         try connection.first(
-            "SELECT audience, content, options FROM message_content WHERE \(MessageTable.place(app, message))"
+            "SELECT audience, content, options FROM message_content WHERE \(MessageTable.matching(app, message))"
         ) { row in
             let audience = try AudienceCoding.decode(row.next())
             let content = try ContentCoding.decode(row.next())
@@ -332,7 +332,7 @@ extension StoreSession {
 
     private func setOpen(_ count: Int, app: AppKey, message: MessageID) throws {
         try connection.post(
-            "UPDATE message SET slices_open = \(count) WHERE \(MessageTable.place(app, message))")
+            "UPDATE message SET slices_open = \(count) WHERE \(MessageTable.matching(app, message))")
     }
 
     /// Replaces the draft of a message all of whose moments are open. Users who stay get a new revision, users no
@@ -353,7 +353,7 @@ extension StoreSession {
                 try report(.init(status: .pending, device: target?.device), of: step.moment, now: now)
                 if terms.isClaimable { try requestWakes(app: draft.app, userID: moment.userID, now: now) }
             } else {
-                guard try connection.execute(MomentTable.deleteOpen(moment.place)) == 1 else {
+                guard try connection.execute(MomentTable.deleteOpen(moment.id)) == 1 else {
                     throw Self.overtaken
                 }
             }
@@ -369,7 +369,7 @@ extension StoreSession {
         let moments = try moments(app: draft.app, message: draft.id)
         guard moments.allSatisfy({ $0.plannedArm == .traditional }) else { return }
         try connection.post(
-            "UPDATE message SET expires_at = \(window.until) WHERE \(MessageTable.place(draft.app, draft.id))")
+            "UPDATE message SET expires_at = \(window.until) WHERE \(MessageTable.matching(draft.app, draft.id))")
     }
 
     private static let overtaken = PealError(.conflict, "the message is being sent")

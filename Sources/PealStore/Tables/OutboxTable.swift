@@ -15,34 +15,34 @@ enum OutboxTable {
     }
 
     /// Skips from one webhook to the next through the key, however many rows lie between.
-    static func nextQueue(after place: WebhookReference) -> SQL {
+    static func nextQueue(after reference: WebhookReference) -> SQL {
         """
-        SELECT app, webhook FROM outbox WHERE (app, webhook) > (\(place.app), \(place.webhook))
+        SELECT app, webhook FROM outbox WHERE (app, webhook) > (\(reference.app), \(reference.key))
         ORDER BY app, webhook LIMIT 1
         """
     }
 
-    static func oldestDue(_ place: WebhookReference) -> SQL {
-        "SELECT due_at FROM outbox WHERE \(WebhookTable.place(place)) ORDER BY created_at, id LIMIT 1"
+    static func oldestDue(_ reference: WebhookReference) -> SQL {
+        "SELECT due_at FROM outbox WHERE \(WebhookTable.matching(reference)) ORDER BY created_at, id LIMIT 1"
     }
 
-    static func length(_ place: WebhookReference, max: Int) -> SQL {
+    static func length(_ reference: WebhookReference, max: Int) -> SQL {
         """
-        SELECT COUNT(*) FROM (SELECT id FROM outbox WHERE \(WebhookTable.place(place)) LIMIT \(max)) sample
+        SELECT COUNT(*) FROM (SELECT id FROM outbox WHERE \(WebhookTable.matching(reference)) LIMIT \(max)) sample
         """
     }
 
-    static func events(_ place: WebhookReference, limit: Int) -> SQL {
+    static func events(_ reference: WebhookReference, limit: Int) -> SQL {
         """
         SELECT id, type, payload, message, created_at, due_at FROM outbox
-        WHERE \(WebhookTable.place(place)) ORDER BY created_at, id LIMIT \(limit)
+        WHERE \(WebhookTable.matching(reference)) ORDER BY created_at, id LIMIT \(limit)
         """
     }
 
-    static func take(_ event: OutboxEvent, _ place: WebhookReference) -> SQL {
+    static func take(_ event: OutboxEvent, _ reference: WebhookReference) -> SQL {
         """
         DELETE FROM outbox
-        WHERE \(WebhookTable.place(place)) AND created_at = \(event.createdAt) AND id = \(event.id)
+        WHERE \(WebhookTable.matching(reference)) AND created_at = \(event.createdAt) AND id = \(event.id)
         """
     }
 }
@@ -58,11 +58,11 @@ extension StoreSession {
         }
     }
 
-    func enqueue(_ event: OutboxEvent, to place: WebhookReference) throws {
+    func enqueue(_ event: OutboxEvent, to reference: WebhookReference) throws {
         try connection.post(
             """
             INSERT INTO outbox \(row: [
-                "app": place.app, "webhook": place.webhook, "created_at": event.createdAt, "id": event.id,
+                "app": reference.app, "webhook": reference.key, "created_at": event.createdAt, "id": event.id,
                 "due_at": event.dueAt, "type": event.type, "message": event.message, "payload": event.payload,
             ])
             ON CONFLICT DO NOTHING
@@ -83,36 +83,36 @@ extension StoreSession {
         return try Set(queues + pending).sorted().filter { try isKnown($0) }
     }
 
-    private func isKnown(_ place: WebhookReference) throws -> Bool {
-        try connection.value("SELECT webhook FROM webhook WHERE \(WebhookTable.place(place))", Int64.self) != nil
+    private func isKnown(_ reference: WebhookReference) throws -> Bool {
+        try connection.value("SELECT webhook FROM webhook WHERE \(WebhookTable.matching(reference))", Int64.self) != nil
     }
 
     /// Webhooks that have events waiting.
     func webhookQueues() throws -> [WebhookReference] { try webhooks(OutboxTable.nextQueue) }
 
     private func webhooks(_ next: (WebhookReference) -> SQL) throws -> [WebhookReference] {
-        var places: [WebhookReference] = []
-        var last = WebhookReference(app: 0, webhook: 0)
-        while let place = try connection.first(
-            next(last), { row in WebhookReference(app: try row.next(), webhook: try row.next()) })
+        var references: [WebhookReference] = []
+        var last = WebhookReference(app: 0, key: 0)
+        while let reference = try connection.first(
+            next(last), { row in WebhookReference(app: try row.next(), key: try row.next()) })
         {
-            places.append(place)
-            last = place
+            references.append(reference)
+            last = reference
         }
-        return places
+        return references
     }
 
-    private func isQueueDue(_ place: WebhookReference, now: Timestamp) throws -> Bool {
-        guard let dueAt: Timestamp = try connection.value(OutboxTable.oldestDue(place)) else { return false }
+    private func isQueueDue(_ reference: WebhookReference, now: Timestamp) throws -> Bool {
+        guard let dueAt: Timestamp = try connection.value(OutboxTable.oldestDue(reference)) else { return false }
         if dueAt <= now { return true }
         let enough = Limits.webhookItemsPerRequestMax
-        return try connection.count(OutboxTable.length(place, max: enough)) == enough
+        return try connection.count(OutboxTable.length(reference, max: enough)) == enough
     }
 
-    func outboxEvents(for place: WebhookReference, limit: Int) throws -> [OutboxEvent] {
-        try connection.all(OutboxTable.events(place, limit: limit)) { row in
+    func outboxEvents(for reference: WebhookReference, limit: Int) throws -> [OutboxEvent] {
+        try connection.all(OutboxTable.events(reference, limit: limit)) { row in
             OutboxEvent(
-                id: try row.next(), app: place.app, type: try row.next(), payload: try row.next(),
+                id: try row.next(), app: reference.app, type: try row.next(), payload: try row.next(),
                 message: try row.next(), createdAt: try row.next(), dueAt: try row.next())
         }
     }
@@ -125,7 +125,7 @@ extension StoreSession {
     func cut(
         _ events: [OutboxEvent], into delivery: WebhookDelivery, body: [UInt8]?, owner: String, until: Timestamp
     ) throws -> LeasedDelivery? {
-        let counts = try connection.execute(events.map { OutboxTable.take($0, delivery.place) })
+        let counts = try connection.execute(events.map { OutboxTable.take($0, delivery.webhook) })
         guard counts.allSatisfy({ $0 == 1 }) else { return nil }
         let leased = LeasedDelivery(delivery: delivery, body: body ?? [], owner: owner, term: 1)
         try connection.post(WebhookDeliveryTable.insert(leased, body: body, until: until))

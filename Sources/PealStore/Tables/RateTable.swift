@@ -24,22 +24,22 @@ extension StoreSession {
         app: AppKey, message: MessageID, ofApp: Int64?, wanted: Int, now: Timestamp
     ) throws -> RateGrant {
         let own = try options(app: app, message: message)?.ratePerSecond
-        let limits = [(RateTable.ofApp, ofApp), (message, own)].compactMap { place, rate in rate.map { (place, $0) } }
-        var buckets: [(place: MessageID, bucket: RateBucket)] = []
-        for (place, rate) in limits {
-            let used: Int64? = try connection.value(RateTable.find(app, place))
-            buckets.append((place, RateBucket(perSecond: rate, busyUntil: used ?? 0)))
+        let limits = [(RateTable.ofApp, ofApp), (message, own)].compactMap { key, rate in rate.map { (key, $0) } }
+        var buckets: [(key: MessageID, bucket: RateBucket)] = []
+        for (key, rate) in limits {
+            let used: Int64? = try connection.value(RateTable.find(app, key))
+            buckets.append((key, RateBucket(perSecond: rate, busyUntil: used ?? 0)))
         }
         let grants = buckets.map { $0.bucket.room(for: wanted, at: now) }
         let count = grants.map(\.count).min() ?? wanted
         guard count > 0 else {
             return RateGrant(count: 0, readyAt: grants.map(\.readyAt).max() ?? now)
         }
-        for (place, bucket) in buckets {
+        for (key, bucket) in buckets {
             var bucket = bucket
             let before = bucket.busyUntil
             bucket.take(count, at: now)
-            guard try connection.execute(RateTable.put(app, place, from: before, to: bucket.busyUntil)) == 1 else {
+            guard try connection.execute(RateTable.put(app, key, from: before, to: bucket.busyUntil)) == 1 else {
                 return RateGrant(count: 0, readyAt: now + .milliseconds(10))
             }
         }
@@ -48,7 +48,7 @@ extension StoreSession {
 
     private func options(app: AppKey, message: MessageID) throws -> MessageOptions? {
         try connection.first(
-            "SELECT options FROM message_content WHERE \(MessageTable.place(app, message))"
+            "SELECT options FROM message_content WHERE \(MessageTable.matching(app, message))"
         ) { row in try OptionsCoding.decode(row.next()) }
     }
 
@@ -58,7 +58,7 @@ extension StoreSession {
         try connection.post(
             """
             UPDATE message_content SET options = \(OptionsCoding.encode(options))
-            WHERE \(MessageTable.place(app, message))
+            WHERE \(MessageTable.matching(app, message))
             """)
     }
 }

@@ -19,20 +19,21 @@ enum ReceiptTable {
     }
 
     static func of(_ device: DeviceKey, message: MessageID, app: AppKey) -> SQL {
-        "SELECT kind, at FROM receipt WHERE \(MessageTable.place(app, message)) AND seq = \(device)"
+        "SELECT kind, at FROM receipt WHERE \(MessageTable.matching(app, message)) AND seq = \(device)"
     }
 }
 
 extension StoreSession {
     func receiptCounts(app: AppKey, message: MessageID) throws -> [Receipt.Kind: Int] {
         let counts = try connection.all(
-            "SELECT kind, n FROM receipt_count WHERE \(MessageTable.place(app, message))"
+            "SELECT kind, n FROM receipt_count WHERE \(MessageTable.matching(app, message))"
         ) { row -> (Receipt.Kind, Int) in (try row.next(), try row.next()) }
         return Dictionary(counts) { $1 }
     }
 
     private func isTest(_ message: MessageID, app: AppKey) throws -> Bool {
-        try connection.value("SELECT test FROM message_content WHERE \(MessageTable.place(app, message))", Int64.self)
+        try connection.value(
+            "SELECT test FROM message_content WHERE \(MessageTable.matching(app, message))", Int64.self)
             == 1
     }
 

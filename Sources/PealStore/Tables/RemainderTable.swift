@@ -53,7 +53,7 @@ enum RemainderTable {
         "SELECT number FROM remainder WHERE due_at <= \(now) ORDER BY kind, number LIMIT 1"
     }
 
-    static func place(_ remainder: Remainder) -> SQL {
+    static func matching(_ remainder: Remainder) -> SQL {
         "kind = \(remainder.kind) AND number = \(remainder.number)"
     }
 }
@@ -95,9 +95,9 @@ extension StoreSession {
         let lastLook = remainder.beganAt + .seconds(Limits.deletedAppWatchSeconds)
         if remainder.kind == .app, now < lastLook {
             try connection.execute(
-                "UPDATE remainder SET due_at = \(lastLook) WHERE \(RemainderTable.place(remainder))")
+                "UPDATE remainder SET due_at = \(lastLook) WHERE \(RemainderTable.matching(remainder))")
         } else {
-            try connection.execute("DELETE FROM remainder WHERE \(RemainderTable.place(remainder))")
+            try connection.execute("DELETE FROM remainder WHERE \(RemainderTable.matching(remainder))")
         }
     }
 
@@ -114,10 +114,10 @@ extension StoreSession {
             let isEnding = try connection.value(MessageTable.isEnding(app, id), Int64.self) == 1
             return try movePiece(app: app, id: id, to: isEnding ? .expired : state, limit: limit, now: now)
         case .webhook:
-            let place = WebhookReference(app: app, webhook: object)
-            return try piece(of: [.outbox, .webhookDelivery], limit) { _ in WebhookTable.place(place) }
+            let reference = WebhookReference(app: app, key: object)
+            return try piece(of: [.outbox, .webhookDelivery], limit) { _ in WebhookTable.matching(reference) }
         case .silence:
-            return try silence(WebhookReference(app: app, webhook: object), before: beganAt, limit: limit, now: now)
+            return try silence(WebhookReference(app: app, key: object), before: beganAt, limit: limit, now: now)
         case .topic: return try eraseMembers(of: object, app: app, limit: limit)
         case .experiment:
             return try piece(of: [.experimentArm], limit) { _ in

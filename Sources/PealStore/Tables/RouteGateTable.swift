@@ -13,9 +13,9 @@ enum RouteGateTable {
             fingerprint: try row.next(), suspect: try row.next(), probed: try row.next(), change: try row.next())
     }
 
-    static func place(_ route: ActiveRoute) -> SQL { "app = \(route.app) AND route = \(route.route)" }
+    static func matching(_ route: ActiveRoute) -> SQL { "app = \(route.app) AND route = \(route.route)" }
 
-    static func find(_ route: ActiveRoute) -> SQL { "SELECT \(columns) FROM route_gate WHERE \(place(route))" }
+    static func find(_ route: ActiveRoute) -> SQL { "SELECT \(columns) FROM route_gate WHERE \(matching(route))" }
 
     /// A closed route keeps its row, which says where the next probe continues.
     static func put(_ gate: RouteGate, change: Int64) -> SQL {
@@ -39,7 +39,7 @@ enum RouteGateTable {
             "gate": RouteGate.State.open, "closed_until": 0, "probe_until": 0, "level": 0, "back_offs": 0, "reason": "",
             "suspect": MessageID?.none, "change_no": change,
         ])
-        WHERE \(place(route))
+        WHERE \(matching(route))
         """
     }
 
@@ -47,12 +47,12 @@ enum RouteGateTable {
     static func beginProbe(_ route: ActiveRoute, until end: Timestamp, now: Timestamp) -> SQL {
         """
         UPDATE route_gate SET probe_until = \(end)
-        WHERE \(place(route)) AND gate > 0 AND closed_until <= \(now) AND probe_until <= \(now)
+        WHERE \(matching(route)) AND gate > 0 AND closed_until <= \(now) AND probe_until <= \(now)
         """
     }
 
     static func setProbed(_ route: ActiveRoute, _ message: MessageID) -> SQL {
-        "UPDATE route_gate SET probed = \(message) WHERE \(place(route))"
+        "UPDATE route_gate SET probed = \(message) WHERE \(matching(route))"
     }
 
     static func changed(after change: Int64, limit: Int) -> SQL {
@@ -89,7 +89,7 @@ extension StoreSession {
             let current: String? = try connection.value(
                 """
                 SELECT fingerprint FROM credential
-                WHERE \(CredentialTable.place(gate.route.app, provider, gate.route.route.environment))
+                WHERE \(CredentialTable.matching(gate.route.app, provider, gate.route.route.environment))
                 """)
             guard current == fingerprint else { return nil }
         }

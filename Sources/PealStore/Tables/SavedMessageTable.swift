@@ -15,7 +15,7 @@ enum SavedMessageTable {
     }
 
     static func find(_ kind: SavedMessage.Kind, _ name: String, app: AppKey) -> SQL {
-        "SELECT \(columns) FROM saved_message WHERE \(place(kind, name, app: app))"
+        "SELECT \(columns) FROM saved_message WHERE \(matching(kind, name, app: app))"
     }
 
     static func list(_ kind: SavedMessage.Kind, app: AppKey, after cursor: String, limit: Int) -> SQL {
@@ -25,7 +25,7 @@ enum SavedMessageTable {
         """
     }
 
-    static func place(_ kind: SavedMessage.Kind, _ name: String, app: AppKey) -> SQL {
+    static func matching(_ kind: SavedMessage.Kind, _ name: String, app: AppKey) -> SQL {
         "app = \(app) AND kind = \(kind.rawValue) AND name = \(name)"
     }
 }
@@ -68,7 +68,7 @@ extension StoreSession {
 
     func deleteSavedMessage(app: AppKey, _ kind: SavedMessage.Kind, name: String) throws -> Bool {
         try connection.execute(
-            "DELETE FROM saved_message WHERE \(SavedMessageTable.place(kind, name, app: app))") == 1
+            "DELETE FROM saved_message WHERE \(SavedMessageTable.matching(kind, name, app: app))") == 1
     }
 }
 

@@ -22,7 +22,7 @@ enum ServerTable {
     }
 
     /// What a sealed token is bound to.
-    static func tokenPlace(_ name: String) -> String { "provider token \(name)" }
+    static func sealLabel(_ name: String) -> String { "provider token \(name)" }
 }
 
 extension StoreSession {
@@ -46,10 +46,10 @@ extension StoreSession {
         let stored = try connection.first(
             "SELECT issued_at, sealed FROM provider_token WHERE name = \(name) AND issued_at >= \(oldest)"
         ) { row in (issuedAt: try row.next(Timestamp.self), sealed: try row.next([UInt8].self)) }
-        if let stored, let value = try? context.masterKey.unseal(stored.sealed, place: ServerTable.tokenPlace(name)) {
+        if let stored, let value = try? context.masterKey.unseal(stored.sealed, label: ServerTable.sealLabel(name)) {
             return SharedToken(value, issuedAt: stored.issuedAt)
         }
-        let sealed = try context.masterKey.seal(offer.value, place: ServerTable.tokenPlace(name))
+        let sealed = try context.masterKey.seal(offer.value, label: ServerTable.sealLabel(name))
         try connection.execute(ServerTable.putToken(name, offer.issuedAt, sealed))
         let over = offer.issuedAt - .seconds(ServerTable.tokenMemorySeconds)
         try connection.execute("DELETE FROM provider_token WHERE issued_at < \(over)")

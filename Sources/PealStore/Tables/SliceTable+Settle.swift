@@ -13,7 +13,7 @@ extension SliceTable {
                 "lease_until": leaseUntil, "ready_at": readyAt, "doubt": settlement.doubt,
             ]),
                 pages = pages + \(settlement.logRow == nil ? 0 : 1), estimate = estimate - \(deferred),
-                state = \(placed(after: state))
+                state = \(effective(after: state))
             WHERE \(leased(settlement)) AND cursor = \(settlement.cursorBefore)
             """
     }
@@ -39,8 +39,8 @@ extension SliceTable {
 
     /// `state`, or if the message is paused or has ended and the slice would wait or be ready, the state that follows
     /// from that.
-    private static func placed(after state: Slice.State) -> SQL {
-        state == .waiting || state == .ready ? placed(state) : "\(state)"
+    private static func effective(after state: Slice.State) -> SQL {
+        state == .waiting || state == .ready ? effective(state) : "\(state)"
     }
 
     /// The slice, if an earlier write of the same settlement was committed although its answer was lost. Under one term
@@ -57,7 +57,7 @@ extension SliceTable {
                 "cursor = \(settlement.cursorAfter) AND state <> \(code: Slice.State.leased)"
             }
         return """
-            SELECT term FROM slice WHERE \(place(settlement.slice)) AND term = \(settlement.term)
+            SELECT term FROM slice WHERE \(matching(settlement.slice)) AND term = \(settlement.term)
                 AND state <> \(code: Slice.State.quarantined)
                 AND (cursor > \(settlement.cursorAfter) OR (\(isAt)))
             """
@@ -76,26 +76,26 @@ extension SliceTable {
                 lease_until = 0
             """
         let deferred = settlement.deferrals.reduce(0) { $0 + $1.keys.count }
-        let place: SQL = "WHERE \(leased(settlement)) AND cursor = \(settlement.cursorBefore)"
-        guard keepsAnswers else { return "\(mark), doubt = \(settlement.logRow?.deviceCount ?? 0) \(place)" }
+        let condition: SQL = "WHERE \(leased(settlement)) AND cursor = \(settlement.cursorBefore)"
+        guard keepsAnswers else { return "\(mark), doubt = \(settlement.logRow?.deviceCount ?? 0) \(condition)" }
         return """
             \(mark), cursor = \(settlement.cursorAfter), counts = \(CountsCoding.encode(settlement.counts)),
                 doubt = \(settlement.doubt), estimate = estimate - \(deferred)
-            \(place)
+            \(condition)
             """
     }
 
     /// The slice with its lease.
     private static func leased(_ settlement: Settlement) -> SQL {
         """
-        \(place(settlement.slice)) AND state = \(code: Slice.State.leased) AND owner = \(settlement.owner)
+        \(matching(settlement.slice)) AND state = \(code: Slice.State.leased) AND owner = \(settlement.owner)
             AND term = \(settlement.term)
         """
     }
 
     /// The slice as `settle` left it.
     private static func settled(_ settlement: Settlement) -> SQL {
-        "\(place(settlement.slice)) AND term = \(settlement.term) AND cursor = \(settlement.cursorAfter)"
+        "\(matching(settlement.slice)) AND term = \(settlement.term) AND cursor = \(settlement.cursorAfter)"
     }
 
     static func insertPage(_ row: Settlement.LogRow, of settlement: Settlement) -> SQL {
@@ -117,7 +117,7 @@ extension SliceTable {
             INSERT INTO slice (app, message, route, window_no, lane, rank, part, state, ready_at, attempt, key_from,
                 key_to, keys, cursor, pages, estimate, counts, owner, term, lease_until, doubt)
             SELECT app, message, route, window_no, lane, rank,
-                \(deferral.part), \(placed(after: isLeased ? .leased : .waiting)), \(deferral.readyAt),
+                \(deferral.part), \(effective(after: isLeased ? .leased : .waiting)), \(deferral.readyAt),
                 \(deferral.attempt), \(first), \(deferral.keys.last ?? 0), \(KeyListCoding.encode(deferral.keys)),
                 \(first - 1), 0, \(deferral.keys.count), \(CountsCoding.encode(OutcomeCounts())),
                 \(isLeased ? settlement.owner : nil), \(isLeased ? 1 : 0),
@@ -165,8 +165,8 @@ extension StoreSession {
         for (settlement, isNew) in zip(settlements, isNew) where isNew && settlement.slice.isMoment {
             try settleMoments(settlement, now: now)
         }
-        for (place, change) in changes.byMessage.sorted(by: { $0.key < $1.key }) {
-            let ended = try settleMessage(place, change, now: now)
+        for (key, change) in changes.byMessage.sorted(by: { $0.key < $1.key }) {
+            let ended = try settleMessage(key, change, now: now)
             if let ended { results[change.lastIndex].messageState = ended }
         }
         // What an earlier write applied was already counted with it.
@@ -189,8 +189,8 @@ extension StoreSession {
         result.leasedSlices = parts.leased
         var change = MessageChanges.Change(slicesOpen: parts.count)
         change.firstSentAt = settlement.triedAt
-        let place = MessageChanges.Place(app: settlement.slice.app, message: settlement.slice.message)
-        _ = try settleMessage(place, change, now: now)
+        let key = MessageChanges.MessageKey(app: settlement.slice.app, message: settlement.slice.message)
+        _ = try settleMessage(key, change, now: now)
         try retire(settlement, now: now)
         try move(settlement, now: now)
         if let counted = Self.counted(settlement, now: now) { try addStatistics([counted]) }
@@ -246,7 +246,7 @@ extension StoreSession {
                 app: parent.app, message: parent.message, route: parent.route, rangeStart: parent.rangeStart,
                 part: deferral.part)
             return try connection.first(
-                "SELECT \(SliceTable.columns) FROM slice WHERE \(SliceTable.place(id))"
+                "SELECT \(SliceTable.columns) FROM slice WHERE \(SliceTable.matching(id))"
             ) { row in try SliceTable.slice(&row, app: id.app, route: id.route).slice }
         }
     }
@@ -266,11 +266,11 @@ extension StoreSession {
 
 /// What a group of settlements changes in their messages.
 struct MessageChanges {
-    struct Place: Hashable, Comparable {
+    struct MessageKey: Hashable, Comparable {
         let app: AppKey
         let message: MessageID
 
-        static func < (left: Place, right: Place) -> Bool {
+        static func < (left: MessageKey, right: MessageKey) -> Bool {
             left.app != right.app ? left.app < right.app : left.message < right.message
         }
     }
@@ -286,12 +286,12 @@ struct MessageChanges {
         init(slicesOpen: Int = 0) { self.slicesOpen = slicesOpen }
     }
 
-    private(set) var byMessage: [Place: Change] = [:]
+    private(set) var byMessage: [MessageKey: Change] = [:]
 
     /// Adds an applied settlement and its position in the group.
     mutating func note(_ settlement: Settlement, at index: Int) {
-        let place = Place(app: settlement.slice.app, message: settlement.slice.message)
-        var change = byMessage[place] ?? Change()
+        let key = MessageKey(app: settlement.slice.app, message: settlement.slice.message)
+        var change = byMessage[key] ?? Change()
         change.lastIndex = max(change.lastIndex, index)
         if settlement.next == .done { change.slicesOpen -= 1 }
         let counts = settlement.counts
@@ -299,34 +299,34 @@ struct MessageChanges {
         if let triedAt = settlement.triedAt ?? (isTried ? settlement.logRow?.sentAt : nil) {
             change.firstSentAt = min(change.firstSentAt ?? triedAt, triedAt)
         }
-        byMessage[place] = change
+        byMessage[key] = change
     }
 
     /// Adds the number of slices that a settlement created.
     mutating func added(_ count: Int, _ slice: Slice.ID) {
-        byMessage[Place(app: slice.app, message: slice.message)]?.slicesOpen += count
+        byMessage[MessageKey(app: slice.app, message: slice.message)]?.slicesOpen += count
     }
 }
 
 extension StoreSession {
     /// Applies a group's progress to its message. Returns the final state when this ended the message.
     func settleMessage(
-        _ place: MessageChanges.Place, _ change: MessageChanges.Change, now: Timestamp
+        _ key: MessageChanges.MessageKey, _ change: MessageChanges.Change, now: Timestamp
     ) throws -> Message.State? {
         if let sentAt = change.firstSentAt {
-            try connection.post(MessageTable.setFirstSent(place.app, place.message, sentAt))
+            try connection.post(MessageTable.setFirstSent(key.app, key.message, sentAt))
         }
         guard change.slicesOpen != 0 else { return nil }
         let open: Int? = try connection.value(
-            MessageTable.addOpenSlices(place.app, place.message, change.slicesOpen))
+            MessageTable.addOpenSlices(key.app, key.message, change.slicesOpen))
         guard open == 0 else { return nil }
-        return try end(place, now: now)
+        return try end(key, now: now)
     }
 
     /// The last slice is settled: folds the slices' counts into the message, deletes the slices and reports the end.
     /// The log stays.
-    private func end(_ place: MessageChanges.Place, now: Timestamp) throws -> Message.State? {
-        guard let message = try message(app: place.app, id: place.message) else { return nil }
+    private func end(_ key: MessageChanges.MessageKey, now: Timestamp) throws -> Message.State? {
+        guard let message = try message(app: key.app, id: key.message) else { return nil }
         let routes = try openCounts(message)
         let total = routes.values.reduce(into: OutcomeCounts()) { $0.add($1) }
         let wasTried = message.firstSentAt != nil || total.accepted + total.rejected + total.retired > 0
@@ -336,9 +336,9 @@ extension StoreSession {
         try connection.post(
             """
             UPDATE message SET state = \(state), ended_at = \(endedAt), counts = \(CountsCoding.encode(routes))
-            WHERE \(MessageTable.place(place.app, place.message))
+            WHERE \(MessageTable.matching(key.app, key.message))
             """)
-        try connection.post("DELETE FROM slice WHERE \(MessageTable.place(place.app, place.message))")
+        try connection.post("DELETE FROM slice WHERE \(MessageTable.matching(key.app, key.message))")
         try reportEnd(message, state: state, at: endedAt)
         return state
     }

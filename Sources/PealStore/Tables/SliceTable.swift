@@ -19,7 +19,7 @@ enum SliceTable {
         return (slice, try row.next())
     }
 
-    static func place(_ id: Slice.ID) -> SQL {
+    static func matching(_ id: Slice.ID) -> SQL {
         """
         app = \(id.app) AND message = \(id.message) AND route = \(id.route) AND window_no = \(id.rangeStart) \
         AND part = \(id.part)
@@ -117,7 +117,7 @@ enum SliceTable {
     }
 
     /// `state`, unless the slice's message is paused or has ended.
-    static func placed(_ state: Slice.State) -> SQL {
+    static func effective(_ state: Slice.State) -> SQL {
         """
         CASE \(MessageTable.fateOfSlice) WHEN 1 THEN \(code: Slice.State.held) \
         WHEN 2 THEN \(code: Slice.State.ending) ELSE \(code: state) END
@@ -127,7 +127,7 @@ enum SliceTable {
     static func extendLease(_ id: Slice.ID, term: Int64, owner: String, until: Timestamp) -> SQL {
         """
         UPDATE slice SET lease_until = \(until)
-        WHERE \(place(id)) AND state = \(code: Slice.State.leased) AND owner = \(owner) AND term = \(term)
+        WHERE \(matching(id)) AND state = \(code: Slice.State.leased) AND owner = \(owner) AND term = \(term)
         """
     }
 
@@ -139,7 +139,7 @@ enum SliceTable {
         UPDATE slice SET owner = \(String?.none),
             doubt = CASE WHEN owner = \(process) THEN doubt WHEN lane = \(code: Slice.Lane.direct) THEN \(Slice.Lane.direct.devicesInFlightMax)
                 ELSE \(Slice.Lane.bulk.devicesInFlightMax) END,
-            state = \(placed(.ready))
+            state = \(effective(.ready))
         """
     }
 
@@ -244,7 +244,7 @@ extension StoreSession {
             due.map {
                 """
                 UPDATE slice SET state = \(Slice.State.ready)
-                WHERE \(SliceTable.place($0)) AND state = \(code: Slice.State.waiting)
+                WHERE \(SliceTable.matching($0)) AND state = \(code: Slice.State.waiting)
                 """
             } as [SQL]
         ).reduce(0, +)
@@ -284,7 +284,7 @@ extension StoreSession {
         let from: SQL = "(\(name: states.map { "\($0.rawValue)" }.joined(separator: ", ")))"
         let chosen = try connection.all(
             """
-            SELECT route, window_no, part FROM slice WHERE \(MessageTable.place(app, id)) AND state IN \(from)
+            SELECT route, window_no, part FROM slice WHERE \(MessageTable.matching(app, id)) AND state IN \(from)
             LIMIT \(limit)
             """
         ) { row in
@@ -292,7 +292,7 @@ extension StoreSession {
         }
         try connection.execute(
             chosen.map {
-                "UPDATE slice SET state = \(target) WHERE \(SliceTable.place($0)) AND state IN \(from)" as SQL
+                "UPDATE slice SET state = \(target) WHERE \(SliceTable.matching($0)) AND state IN \(from)" as SQL
             })
         return Piece(rows: chosen.count, isComplete: chosen.count < limit)
     }
@@ -304,7 +304,7 @@ extension StoreSession {
     }
 
     func endQuarantined(limit: Int) throws -> Int {
-        let over = try messagePlaces(SliceTable.endedInQuarantine(limit: limit))
+        let over = try messageKeys(SliceTable.endedInQuarantine(limit: limit))
         var count = 0
         for (app, id) in over {
             count +=
@@ -368,7 +368,7 @@ extension StoreSession {
         return try connection.execute(
             ended.filter { !kept.contains($0) }.map { lease in
                 """
-                \(SliceTable.takeBack(by: process)) WHERE \(SliceTable.place(lease.id)) AND state = \(code: Slice.State.leased)
+                \(SliceTable.takeBack(by: process)) WHERE \(SliceTable.matching(lease.id)) AND state = \(code: Slice.State.leased)
                     AND term = \(lease.term)
                 """
             } as [SQL]

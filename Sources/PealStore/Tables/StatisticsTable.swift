@@ -63,14 +63,14 @@ extension StoreSession {
 
     /// Adds what one group of changes counted: one statement for each app and minute.
     func addStatistics(_ counted: [(app: AppKey, item: Statistics)]) throws {
-        struct Place: Hashable {
+        struct Bucket: Hashable {
             let app: AppKey
             let at: Timestamp
         }
-        var sums: [Place: Statistics] = [:]
+        var sums: [Bucket: Statistics] = [:]
         for (app, item) in counted where !item.isZero {
             let at = Statistics.Step.minute.start(of: item.at)
-            sums[Place(app: app, at: at), default: Statistics(at: at)].add(item)
+            sums[Bucket(app: app, at: at), default: Statistics(at: at)].add(item)
         }
         // In the order of the key, so that two processes never wait for each other.
         let rows = sums.sorted { ($0.key.app, $0.key.at) < ($1.key.app, $1.key.at) }

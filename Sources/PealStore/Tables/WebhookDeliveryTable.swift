@@ -12,7 +12,7 @@ enum WebhookDeliveryTable {
 
     static func delivery(_ row: inout RowReader) throws -> WebhookDelivery {
         WebhookDelivery(
-            id: try row.next(), place: WebhookReference(app: try row.next(), webhook: try row.next()),
+            id: try row.next(), webhook: WebhookReference(app: try row.next(), key: try row.next()),
             type: try row.next(), state: try row.next(), itemCount: try row.next(), attempts: try row.next(),
             lastStatus: try row.next(), lastError: try row.next(), createdAt: try row.next(),
             startedAt: try row.next(), nextAttemptAt: try row.next(), endedAt: try row.next())
@@ -22,7 +22,7 @@ enum WebhookDeliveryTable {
         let delivery = leased.delivery
         return """
             INSERT INTO webhook_delivery \(row: [
-                "app": delivery.place.app, "id": delivery.id, "webhook": delivery.place.webhook,
+                "app": delivery.webhook.app, "id": delivery.id, "webhook": delivery.webhook.key,
                 "type": delivery.type, "state": delivery.state, "item_count": delivery.itemCount, "attempts": 0,
                 "last_error": delivery.lastError, "created_at": delivery.createdAt,
                 "started_at": delivery.startedAt, "next_at": delivery.nextAttemptAt, "ended_at": delivery.endedAt,
@@ -32,34 +32,35 @@ enum WebhookDeliveryTable {
             """
     }
 
-    static func nextPending(after place: WebhookReference) -> SQL {
+    static func nextPending(after reference: WebhookReference) -> SQL {
         """
         SELECT app, webhook FROM webhook_delivery
-        WHERE state = \(code: State.pending) AND (app, webhook) > (\(place.app), \(place.webhook))
+        WHERE state = \(code: State.pending) AND (app, webhook) > (\(reference.app), \(reference.key))
         ORDER BY app, webhook LIMIT 1
         """
     }
 
     /// Pending, due and not leased.
-    private static func free(_ place: WebhookReference, _ now: Timestamp) -> SQL {
+    private static func free(_ reference: WebhookReference, _ now: Timestamp) -> SQL {
         """
-        state = \(code: State.pending) AND \(WebhookTable.place(place)) AND next_at <= \(now) AND lease_until <= \(now)
+        state = \(code: State.pending) AND \(WebhookTable.matching(reference)) AND next_at <= \(now) AND lease_until <= \(now)
         """
     }
 
-    static func pendingDue(_ place: WebhookReference, _ now: Timestamp) -> SQL {
-        "SELECT next_at FROM webhook_delivery WHERE \(free(place, now)) ORDER BY next_at LIMIT 1"
+    static func pendingDue(_ reference: WebhookReference, _ now: Timestamp) -> SQL {
+        "SELECT next_at FROM webhook_delivery WHERE \(free(reference, now)) ORDER BY next_at LIMIT 1"
     }
 
     static func lease(
-        _ place: WebhookReference, limit: Int, owner: String, until: Timestamp, now: Timestamp, _ dialect: SQLDialect
+        _ reference: WebhookReference, limit: Int, owner: String, until: Timestamp, now: Timestamp,
+        _ dialect: SQLDialect
     ) -> SQL {
         """
         WITH pick AS MATERIALIZED (
-            SELECT id FROM webhook_delivery WHERE \(free(place, now))
+            SELECT id FROM webhook_delivery WHERE \(free(reference, now))
             ORDER BY next_at LIMIT \(limit) \(name: dialect.lock))
         UPDATE webhook_delivery SET owner = \(owner), term = term + 1, lease_until = \(until)
-        WHERE app = \(place.app) AND id IN (SELECT id FROM pick)
+        WHERE app = \(reference.app) AND id IN (SELECT id FROM pick)
         RETURNING \(columns), body, term
         """
     }
@@ -73,29 +74,29 @@ enum WebhookDeliveryTable {
                 "lease_until": 0,
             ]),
                 body = CASE WHEN \(delivery.state) = \(code: State.delivered) THEN NULL ELSE body END
-            WHERE app = \(delivery.place.app) AND id = \(delivery.id) AND state = \(code: State.pending)
+            WHERE app = \(delivery.webhook.app) AND id = \(delivery.id) AND state = \(code: State.pending)
                 AND owner = \(leased.owner) AND term = \(leased.term)
             """
     }
 
-    static func pending(_ place: WebhookReference, createdBefore end: Timestamp, limit: Int) -> SQL {
+    static func pending(_ reference: WebhookReference, createdBefore end: Timestamp, limit: Int) -> SQL {
         """
         SELECT id FROM webhook_delivery
-        WHERE state = \(code: State.pending) AND \(WebhookTable.place(place)) AND created_at <= \(end) LIMIT \(limit)
+        WHERE state = \(code: State.pending) AND \(WebhookTable.matching(reference)) AND created_at <= \(end) LIMIT \(limit)
         """
     }
 
-    static func disable(_ id: WebhookDeliveryID, _ place: WebhookReference, now: Timestamp) -> SQL {
+    static func disable(_ id: WebhookDeliveryID, _ reference: WebhookReference, now: Timestamp) -> SQL {
         """
         UPDATE webhook_delivery SET state = \(State.failed),
             last_error = \(WebhookDelivery.Refusal.disabled.rawValue), ended_at = \(now), lease_until = 0
-        WHERE app = \(place.app) AND id = \(id) AND state = \(code: State.pending)
+        WHERE app = \(reference.app) AND id = \(id) AND state = \(code: State.pending)
         """
     }
 
-    static func newest(_ place: WebhookReference, before id: [UInt8], limit: Int) -> SQL {
+    static func newest(_ reference: WebhookReference, before id: [UInt8], limit: Int) -> SQL {
         """
-        SELECT \(columns) FROM webhook_delivery WHERE \(WebhookTable.place(place)) AND id < \(id)
+        SELECT \(columns) FROM webhook_delivery WHERE \(WebhookTable.matching(reference)) AND id < \(id)
         ORDER BY id DESC LIMIT \(limit)
         """
     }
@@ -103,44 +104,45 @@ enum WebhookDeliveryTable {
 
 extension StoreSession {
     func deliveries(
-        of place: WebhookReference, before cursor: WebhookDeliveryID?, limit: Int
+        of reference: WebhookReference, before cursor: WebhookDeliveryID?, limit: Int
     ) throws -> [WebhookDelivery] {
         // Seventeen bytes come after every id.
         let end = cursor?.bytes ?? [UInt8](repeating: 0xFF, count: 17)
         return try connection.all(
-            WebhookDeliveryTable.newest(place, before: end, limit: limit), WebhookDeliveryTable.delivery)
+            WebhookDeliveryTable.newest(reference, before: end, limit: limit), WebhookDeliveryTable.delivery)
     }
 
-    func delivery(of place: WebhookReference, id: WebhookDeliveryID) throws -> WebhookDelivery? {
+    func delivery(of reference: WebhookReference, id: WebhookDeliveryID) throws -> WebhookDelivery? {
         try connection.first(
             """
             SELECT \(WebhookDeliveryTable.columns) FROM webhook_delivery
-            WHERE \(WebhookTable.place(place)) AND id = \(id)
+            WHERE \(WebhookTable.matching(reference)) AND id = \(id)
             """, WebhookDeliveryTable.delivery)
     }
 
-    func isDeliveryDue(for place: WebhookReference, now: Timestamp) throws -> Bool {
-        try connection.value(WebhookDeliveryTable.pendingDue(place, now), Timestamp.self) != nil
+    func isDeliveryDue(for reference: WebhookReference, now: Timestamp) throws -> Bool {
+        try connection.value(WebhookDeliveryTable.pendingDue(reference, now), Timestamp.self) != nil
     }
 
-    func retryDelivery(of place: WebhookReference, id: WebhookDeliveryID, now: Timestamp) throws -> WebhookDelivery? {
+    func retryDelivery(of reference: WebhookReference, id: WebhookDeliveryID, now: Timestamp) throws -> WebhookDelivery?
+    {
         typealias State = WebhookDelivery.State
         let count = try connection.execute(
             """
             UPDATE webhook_delivery SET state = \(State.pending), next_at = \(now), ended_at = NULL,
                 started_at = CASE WHEN state = \(code: State.failed) THEN \(now) ELSE started_at END
-            WHERE \(WebhookTable.place(place)) AND id = \(id)
+            WHERE \(WebhookTable.matching(reference)) AND id = \(id)
                 AND state IN (\(code: State.pending), \(code: State.failed)) AND body IS NOT NULL
             """)
-        return count == 1 ? try delivery(of: place, id: id) : nil
+        return count == 1 ? try delivery(of: reference, id: id) : nil
     }
 
     func leaseDeliveries(
-        of place: WebhookReference, limit: Int, owner: String, until: Timestamp, now: Timestamp
+        of reference: WebhookReference, limit: Int, owner: String, until: Timestamp, now: Timestamp
     ) throws -> [LeasedDelivery] {
         try connection.all(
             WebhookDeliveryTable.lease(
-                place, limit: limit, owner: owner, until: until, now: now, context.dialect)
+                reference, limit: limit, owner: owner, until: until, now: now, context.dialect)
         ) { row in
             LeasedDelivery(
                 delivery: try WebhookDeliveryTable.delivery(&row), body: try row.next(), owner: owner,

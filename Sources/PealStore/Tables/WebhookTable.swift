@@ -5,19 +5,21 @@ enum WebhookTable {
     static let columns: Columns = "app, webhook, name, url, kind, sealed, created_at, changed_at, disabled_at"
 
     static func webhook(_ row: inout RowReader, _ masterKey: MasterKey) throws -> Webhook {
-        let place = WebhookReference(app: try row.next(), webhook: try row.next())
+        let reference = WebhookReference(app: try row.next(), key: try row.next())
         let (name, url, kind): (String, String, Webhook.Kind) = (try row.next(), try row.next(), try row.next())
-        let secret = try masterKey.unseal(row.next(), place: seal(place))
+        let secret = try masterKey.unseal(row.next(), label: sealLabel(reference))
         return Webhook(
-            key: place.webhook, app: place.app, name: name, url: url, kind: kind,
+            key: reference.key, app: reference.app, name: name, url: url, kind: kind,
             authentication: try WebhookAuthenticationCoding.decode(secret), createdAt: try row.next(),
             changedAt: try row.next(), disabledAt: try row.next())
     }
 
     /// What a sealed secret is bound to.
-    static func seal(_ place: WebhookReference) -> String { "webhook \(place.app) \(place.webhook)" }
+    static func sealLabel(_ reference: WebhookReference) -> String { "webhook \(reference.app) \(reference.key)" }
 
-    static func place(_ place: WebhookReference) -> SQL { "app = \(place.app) AND webhook = \(place.webhook)" }
+    static func matching(_ reference: WebhookReference) -> SQL {
+        "app = \(reference.app) AND webhook = \(reference.key)"
+    }
 }
 
 extension StoreSession {
@@ -31,8 +33,8 @@ extension StoreSession {
         }
     }
 
-    func webhook(_ place: WebhookReference) throws -> Webhook? {
-        try connection.first("SELECT \(WebhookTable.columns) FROM webhook WHERE \(WebhookTable.place(place))") {
+    func webhook(_ reference: WebhookReference) throws -> Webhook? {
+        try connection.first("SELECT \(WebhookTable.columns) FROM webhook WHERE \(WebhookTable.matching(reference))") {
             try webhook(&$0)
         }
     }
@@ -56,7 +58,8 @@ extension StoreSession {
         webhook.key = try known?.key ?? nextNumber("webhook")
         webhook.createdAt = known?.createdAt ?? webhook.createdAt
         let sealed = try context.masterKey.seal(
-            WebhookAuthenticationCoding.encode(webhook.authentication), place: WebhookTable.seal(webhook.place))
+            WebhookAuthenticationCoding.encode(webhook.authentication), label: WebhookTable.sealLabel(webhook.reference)
+        )
         try connection.post(
             """
             INSERT INTO webhook \(row: [
@@ -72,7 +75,7 @@ extension StoreSession {
 
     func deleteWebhook(app: AppKey, name: String, now: Timestamp) throws -> Bool {
         guard let webhook = try webhook(app: app, name: name) else { return false }
-        try connection.post("DELETE FROM webhook WHERE \(WebhookTable.place(webhook.place))")
+        try connection.post("DELETE FROM webhook WHERE \(WebhookTable.matching(webhook.reference))")
         try leave(.webhook, app: app, object: webhook.key, now: now)
         return true
     }
@@ -80,22 +83,22 @@ extension StoreSession {
     /// How many events and deliveries are dropped at once.
     private static let silencedAtOnce = 1000
 
-    func disableWebhook(_ place: WebhookReference, now: Timestamp) throws {
+    func disableWebhook(_ reference: WebhookReference, now: Timestamp) throws {
         try connection.post(
-            "UPDATE webhook SET disabled_at = \(now) WHERE \(WebhookTable.place(place)) AND disabled_at IS NULL")
-        let piece = try silence(place, before: now, limit: Self.silencedAtOnce, now: now)
-        if !piece.isComplete { try leave(.silence, app: place.app, object: place.webhook, now: now) }
+            "UPDATE webhook SET disabled_at = \(now) WHERE \(WebhookTable.matching(reference)) AND disabled_at IS NULL")
+        let piece = try silence(reference, before: now, limit: Self.silencedAtOnce, now: now)
+        if !piece.isComplete { try leave(.silence, app: reference.app, object: reference.key, now: now) }
     }
 
     /// Deletes events that wait for a disabled webhook, and fails its pending deliveries.
-    func silence(_ place: WebhookReference, before end: Timestamp, limit: Int, now: Timestamp) throws -> Piece {
+    func silence(_ reference: WebhookReference, before end: Timestamp, limit: Int, now: Timestamp) throws -> Piece {
         let events = try TablePiece.outbox.delete(
-            where: "\(WebhookTable.place(place)) AND created_at <= \(end)", limit: limit, connection)
+            where: "\(WebhookTable.matching(reference)) AND created_at <= \(end)", limit: limit, connection)
         let room = limit - events
         let pending: [WebhookDeliveryID] = try connection.values(
-            WebhookDeliveryTable.pending(place, createdBefore: end, limit: room))
+            WebhookDeliveryTable.pending(reference, createdBefore: end, limit: room))
         try connection.post(
-            pending.map { WebhookDeliveryTable.disable($0, place, now: now) })
+            pending.map { WebhookDeliveryTable.disable($0, reference, now: now) })
         return Piece(rows: events + pending.count, isComplete: pending.count < room)
     }
 }

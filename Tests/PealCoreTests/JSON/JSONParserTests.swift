@@ -139,7 +139,7 @@ import Testing
         arguments: [
             ("", 1, 1), ("{\n  \"a\": tru\n}", 2, 8), ("[1,\n2,\n 3 4]", 3, 4), ("[1, 01]", 1, 5), ("\"ab\ncd\"", 1, 4),
         ])
-    func place(text: String, line: Int, column: Int) throws {
+    func position(text: String, line: Int, column: Int) throws {
         let failure = try #require(throws: JSONParser.Failure.self) { try JSONParser.parse(text) }
         #expect(failure.line == line)
         #expect(failure.column == column)

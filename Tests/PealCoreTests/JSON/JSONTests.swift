@@ -24,7 +24,7 @@ import Testing
         #expect(try JSONParser.parse(text) == .string(all))
     }
 
-    @Test("keeps the last value of a repeated name, at the first one's place")
+    @Test("keeps the last value of a repeated name, in the position of the first")
     func repeatedName() throws {
         #expect(try JSONParser.parse(#"{"a":1,"b":2,"a":3}"#).text == #"{"a":3,"b":2}"#)
     }

@@ -102,7 +102,7 @@ struct ConditionTests {
                 == .and([.not(.topic("t")), .user("u")]))
     }
 
-    @Test("a segment that is missing or contains itself is refused at the place that names it")
+    @Test("a segment that is missing or contains itself is refused with the path of the condition that names it")
     func refusedSegments() throws {
         let segments: [String: Condition] = [
             "a": .or([.segment("b")]), "b": .segment("a"), "c": .segment("gone"),

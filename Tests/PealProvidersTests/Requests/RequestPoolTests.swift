@@ -1,6 +1,7 @@
 import NIOHTTP1
 import NIOPosix
 import PealCore
+import PealTesting
 import Testing
 
 @testable import PealProviders
@@ -96,7 +97,7 @@ struct RequestPoolTests {
         pool.submit(order)
         await peer.holding(7)
         order.control.stop()
-        while order.flight.snapshot.exceptions.count < 13 { LoopbackPort.pause() }
+        try await Polling.wait(for: "13 refusals") { order.flight.snapshot.exceptions.count == 13 }
         #expect(peer.requests.count == 7)
         peer.release()
         await expectTally(order.flight.completed().tally, ["accepted": 7, "unsent Stopped": 13])
@@ -198,7 +199,7 @@ struct RequestPoolTests {
         await expectTally(order.flight.completed().tally, ["accepted": 7, "unsent Draining": 13])
         await pool.close()
         #expect(pool.isGone)
-        while peer.openConnections > 0 { LoopbackPort.pause() }
+        try await Polling.wait(for: "the end of the connections") { peer.openConnections == 0 }
     }
 
     @Test("closing loses what is on the wire, and returns")

@@ -91,12 +91,12 @@ struct XMLTests {
         var bytes = Array(Self.wellFormed[Int(randomness.next() % UInt64(Self.wellFormed.count))].0.utf8)
         let spare = Array("<>/&;'\"= a!-[]?:x".utf8)
         for _ in 0...Int(randomness.next() % 3) {
-            let place = Int(randomness.next() % UInt64(bytes.count))
+            let index = Int(randomness.next() % UInt64(bytes.count))
             let byte = spare[Int(randomness.next() % UInt64(spare.count))]
             switch randomness.next() % 3 {
-            case 0: bytes[place] = byte
-            case 1: bytes.insert(byte, at: place)
-            default: if bytes.count > 1 { bytes.remove(at: place) }
+            case 0: bytes[index] = byte
+            case 1: bytes.insert(byte, at: index)
+            default: if bytes.count > 1 { bytes.remove(at: index) }
             }
         }
         guard let text = String(validating: bytes, as: UTF8.self), (try? XMLScanner.root(of: text)) != nil else {

@@ -54,6 +54,6 @@ struct CourierFixture: Sendable {
 
     /// Newest first.
     func deliveries(_ webhook: Webhook) async throws -> [WebhookDelivery] {
-        try await store.read { try $0.deliveries(of: webhook.place, before: nil, limit: 200) }
+        try await store.read { try $0.deliveries(of: webhook.reference, before: nil, limit: 200) }
     }
 }

@@ -14,7 +14,7 @@ final class ServerFixture: Sendable {
     let simulator: RunningProgram
     let controlURL: String
     private let settings: JSON
-    /// The place of the servers' store.
+    /// The URL of the servers' store.
     private let store: [String: String]
 
     /// - Parameter environment: of the simulator.

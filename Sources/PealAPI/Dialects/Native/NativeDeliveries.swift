@@ -26,10 +26,10 @@ struct NativeDeliveries: Sendable {
 
     /// A device's events over messages.
     private func timeline(_ call: Call) async throws -> Answer {
-        let list = try NativeList(call.query, by: .place)
+        let list = try NativeList(call.query, by: .position)
         let page = try await DeliveryTrail(store: services.store).timeline(
             of: try call.id("id", of: "device"), app: try call.app().key,
-            from: list.place.map { .init(message: $0.id, index: $0.number) }, limit: list.limit, now: call.now)
+            from: list.position.map { .init(message: $0.id, index: $0.number) }, limit: list.limit, now: call.now)
         let next = page.next.map { NativeList.bytes($0.message, $0.index) }
         return Answer(
             .ok,
@@ -85,7 +85,7 @@ extension NativeDocument {
             id: "listDeviceDeliveries", method: .get, path: "\(app)/devices/:id/deliveries",
             summary: "Show what happened to messages to a device",
             text: "The newest event is first. A page may have few items although another follows.",
-            parameters: page(.place), answers: [list(of: "NativeDeviceEvent", deviceEvent)]),
+            parameters: page(.position), answers: [list(of: "NativeDeviceEvent", deviceEvent)]),
     ]
 
     private static let eventName = Schema.component("NativeEventName", .words(DeliveryTrail.Event.Name.self))

@@ -13,7 +13,7 @@ struct NativeList {
         /// UTF-8.
         case name
         /// 24 bytes: an id and a number.
-        case place
+        case position
     }
 
     let limit: Int
@@ -50,7 +50,7 @@ struct NativeList {
     }
 
     /// The cursor as an id and a number below it; nil for the first page.
-    var place: (id: MessageID, number: Int)? {
+    var position: (id: MessageID, number: Int)? {
         guard let cursor, cursor.count == 24, let id = MessageID(bytes: Array(cursor.prefix(16))) else { return nil }
         let number = cursor.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return (id, Int(min(number, UInt64(Int32.max))))
@@ -83,7 +83,7 @@ extension NativeList.Position {
         case .id: 16
         case .number: 8
         case .name: nil
-        case .place: 24
+        case .position: 24
         }
     }
 
@@ -92,7 +92,7 @@ extension NativeList.Position {
         let character = "[A-Za-z0-9_-]"
         return switch self {
         case .id: "(\(character){21}[AQgw])?"
-        case .place: "(\(character){32})?"
+        case .position: "(\(character){32})?"
         case .number: "(\(character){10}[AEIMQUYcgkosw048])?"
         case .name: "(\(character){4})*(\(character)[AQgw]|\(character){2}[AEIMQUYcgkosw048])?"
         }

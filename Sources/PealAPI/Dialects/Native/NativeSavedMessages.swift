@@ -45,9 +45,9 @@ struct NativeSavedMessages: Sendable {
                 + Platform.allCases.map {
                     ("content.\($0.rawValue).options", given.content?.platforms[$0]?.options.life)
                 }
-            for (place, life) in lives {
+            for (field, life) in lives {
                 if case .until(let end) = life, end <= reading.now {
-                    let path = reading.path("\(place).expires_at")
+                    let path = reading.path("\(field).expires_at")
                     throw PealError.invalid(path, "\(path) must be in the future")
                 }
             }

@@ -66,9 +66,9 @@ struct NativeWebhooks: Sendable {
 
     private func deliveries(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .id)
-        let place = try await known(call).place
+        let reference = try await known(call).reference
         let deliveries = try await services.store.read {
-            try $0.deliveries(of: place, before: list.id(), limit: list.fetchCount)
+            try $0.deliveries(of: reference, before: list.id(), limit: list.fetchCount)
         }
         return list.answer(deliveries, cursor: \.id.bytes, json: Self.json)
     }

@@ -33,7 +33,7 @@ extension PivotalDocument {
                 PivotalGeofenceShapes.geofence.change("PivotalGeofenceChange", PivotalShapes.describing))
         }
 
-    static let places =
+    static let locations =
         under(["/v1/locations", "/v1/location"]) { path, suffix in
             [list(path, "Locations\(suffix)", "locations", PivotalSchema.location, "totalLocations")]
                 + managed(

@@ -12,7 +12,7 @@ enum PivotalDocument {
                 .path("tag", .printable(1...Limits.topicBytesMax), "A tag's name."),
                 .path("platform", .text(1...Int.max), "A platform's UUID or `os` name."),
             ],
-            operations: pushes + registrations + topics + tags + geofences + places + [version, health])
+            operations: pushes + registrations + topics + tags + geofences + locations + [version, health])
     }
 
     private static let refusal = Schema.object([

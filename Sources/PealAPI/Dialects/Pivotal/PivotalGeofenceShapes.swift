@@ -92,7 +92,7 @@ enum PivotalGeofenceShapes {
 
 extension PivotalGeofenceShapes {
     static let location = ObjectShape(
-        "PivotalNewLocation", GeofenceLocation.Place(name: "", latitude: "", longitude: "", radius: "")
+        "PivotalNewLocation", GeofenceLocation.Circle(name: "", latitude: "", longitude: "", radius: "")
     ) {
         Entry(required: "name", .text()) { $0.name = $1 }
         Entry(required: "lat", number(-90...90, below: "[1-8]?[0-9]")) { $0.latitude = $1 }
@@ -168,9 +168,9 @@ enum PivotalGeofenceWriter {
 
     static func json(_ location: GeofenceLocation, inGroup isInGroup: Bool = false) -> JSON {
         var members = JSON.Members([
-            ("id", .integer(location.id)), ("name", .string(location.place.name)),
-            ("lat", .string(location.place.latitude)), ("long", .string(location.place.longitude)),
-            ("rad", radius(location.place.radius)), ("created_at", time(location.createdAt)),
+            ("id", .integer(location.id)), ("name", .string(location.circle.name)),
+            ("lat", .string(location.circle.latitude)), ("long", .string(location.circle.longitude)),
+            ("rad", radius(location.circle.radius)), ("created_at", time(location.createdAt)),
             ("updated_at", time(location.updatedAt)),
         ])
         if isInGroup {

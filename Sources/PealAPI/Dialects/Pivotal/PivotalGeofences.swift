@@ -153,7 +153,7 @@ struct PivotalGeofenceUpdate: Sendable {
     }
 }
 
-/// `/v1/locations` and `/v1/location_groups`: the places of geofences.
+/// `/v1/locations` and `/v1/location_groups`: the locations of geofences.
 struct PivotalLocations: Sendable {
     private let services: APIServices
 
@@ -170,14 +170,14 @@ struct PivotalLocations: Sendable {
             list: { app, query in try await services.store.read { try $0.locations(app: app, query) } },
             find: { app, id in try await services.store.read { try $0.location(app: app, id: id) } },
             create: { app, call in
-                let place = try call.body(PivotalGeofenceShapes.location.shape, .pivotal)
-                return try await verbs.create(place, app: app, call.verb)
+                let circle = try call.body(PivotalGeofenceShapes.location.shape, .pivotal)
+                return try await verbs.create(circle, app: app, call.verb)
             },
             change: { id, body, app, call in
                 // Geofences use locations: devices must fetch them again.
                 try await services.geofences(try call.app(), at: call.now).updateLocation(id, app: app, call.verb) {
-                    place throws(PealError) in
-                    try PivotalGeofenceShapes.location.apply(body, to: &place, .pivotal, now: call.now)
+                    circle throws(PealError) in
+                    try PivotalGeofenceShapes.location.apply(body, to: &circle, .pivotal, now: call.now)
                 }
             },
             remove: { id, app, call in try await verbs.delete(id, app: app, call.verb) })

@@ -18,7 +18,7 @@ EXCEPTIONS = ROOT / "schemathesis.toml"
 DEVICE = "10000000-0000-4000-8000-000000000001"
 
 
-class World:
+class OpenAPIFixture:
     """A simulator, a server and an app that every dialect reaches; `check` runs schemathesis on one tag."""
 
     def __init__(self, directory):
@@ -36,11 +36,11 @@ class World:
                 "PEAL_PROVIDERS_APNS_PRODUCTION_MANAGEMENT_URL": urls["apns_management_url"],
                 "PEAL_PROVIDERS_APNS_SANDBOX_MANAGEMENT_URL": urls["apns_sandbox_management_url"],
                 "PEAL_PROVIDERS_FCM_URL": urls["fcm_url"],
-                "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": self.place("fcm_url"),
+                "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": self.authority("fcm_url"),
                 "PEAL_PROVIDERS_WNS_TOKEN_URL": wns["token_url"],
-                "PEAL_PROVIDERS_WNS_ALLOWED_HOSTS": self.place("wns_url"),
-                "PEAL_PROVIDERS_MPNS_ALLOWED_HOSTS": self.place("mpns_url"),
-                "PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": self.place("webpush_url"),
+                "PEAL_PROVIDERS_WNS_ALLOWED_HOSTS": self.authority("wns_url"),
+                "PEAL_PROVIDERS_MPNS_ALLOWED_HOSTS": self.authority("mpns_url"),
+                "PEAL_PROVIDERS_WEBPUSH_ALLOWED_HOSTS": self.authority("webpush_url"),
             },
         )
         self.app = self.equipped(bundle_id=apns["bundle_id"], richie_app_id="your-app-id", devtodev_app_id="your-app-id")
@@ -89,7 +89,7 @@ class World:
         }
         return {f"^pivotal{name}(Alias)?$": id for name, id in found.items()}
 
-    def place(self, key):
+    def authority(self, key):
         return urllib.parse.urlsplit(self.urls[key]).netloc
 
     def equipped(self, **fields):

@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// Where the store is.
-package enum StorePlace: Sendable, Hashable, CustomStringConvertible {
+package enum StoreLocation: Sendable, Hashable, CustomStringConvertible {
     case sqlite(path: String)
     /// A libpq URI.
     case postgres(url: String)
