@@ -61,8 +61,10 @@ def fill(options, path, campaign="c", first_user="user-"):
     opened."""
     database = sqlite3.connect(path)
     now = int(time.time() * 1000)
+    # As the server stores it when a message ends.
+    counts = database.execute("SELECT counts FROM message WHERE counts IS NOT NULL LIMIT 1").fetchone()[0]
     windowed = f"campaign_id = '{campaign}' AND window_until IS NOT NULL"
-    message, message_row = copies(database, "message", windowed, state=MESSAGE_SENT, slices_open=0)
+    message, message_row = copies(database, "message", windowed, state=MESSAGE_SENT, slices_open=0, counts=counts)
     moment, moment_row = copies(
         database, "moment", "1", state=MOMENT_SENT, had_device=1, request_key=None, name_key=None)
     arm, arm_row = copies(database, "experiment_arm", "1")
@@ -118,6 +120,9 @@ def measure(options, folder):
     app = call("POST", f"{base}/apps", {"name": "Experiment"})["id"]
     call("POST", f"{base}/apps/{app}/devices:batch", {
         "devices": [{"platform": "ios", "address": "1" * 64, "user_id": "user-0"}]})
+    plain = call("POST", f"{base}/apps/{app}/messages", {"audience": {"users": ["user-0"]}, "content": {"title": "Hi"}})
+    while call("GET", f"{base}/apps/{app}/messages/{plain['id']}")["state"] != "sent":
+        time.sleep(0.1)
     until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 7200))
     call("POST", f"{base}/apps/{app}/messages", {
         "audience": {"users": ["user-0"]}, "content": {"title": "Hello"}, "campaign_id": "c",
