@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures how long the server takes for each page of the console, with many devices.
 
-Starts `peal-sim` in fast mode and `peal serve`, registers `--devices` devices of as many users in topics, sends a message
-to all of them and some to a few, and runs an experiment with `--users` users on 14 days. Then it signs in and requests
-every page `--reads` times. Durations are those of the server's own access log: from the head of the request to the
+Starts `peal-sim` in fast mode and `peal serve`, registers `--devices` devices of as many users in topics, sends a
+message to all of them and some to a few, and invents an experiment with `--users` users on 14 days. Then it signs in and
+requests every page `--reads` times. Durations are those of the server's own access log: from the head of the request to the
 complete page. Prints a line for each page with the first, the median and the slowest, and the figures as JSON on the
 last line. Exits with 1 if a median exceeds `--limit-ms`, or a page is larger than 100 KB.
 """
@@ -90,7 +90,8 @@ def start(options, folder):
 
 def fill(options, folder):
     """Returns the id of the app and a message to all devices."""
-    setup = Setup(argparse.Namespace(**{**vars(options), "binaries": options.fill_binaries or options.binaries}), folder)
+    binaries = options.fill_binaries or options.binaries
+    setup = Setup(argparse.Namespace(**{**vars(options), "binaries": binaries}), folder)
     try:
         setup.prepare()
         setup.push("all", options.devices)

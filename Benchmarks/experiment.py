@@ -2,11 +2,11 @@
 """Measures how long a campaign's experiment takes to read, and what it costs other requests.
 
 Starts `peal serve`, and writes `--users` users with one message on each of `--days` days directly into the database,
-because real ones would take as many days. The windows of the last two days have not ended long enough ago to be in the
+because real ones would take as many days. The last windows ended so recently that their messages are not added to the
 experiment's sums. After the server has added the others, it is started again and reads `GET …/campaigns/{id}` `--reads`
-times, one after another. Prints the first and the median of the others in seconds; and how long a request for another
-page took meanwhile; and the first read of a server that has added nothing up yet. The figures are repeated as JSON on
-the last line. Exits with 1 if the figures of the experiment are wrong, or if a read takes longer than `--limit-ms`.
+times, one after another. Prints the first and the median of the others in seconds; how long a request for another page
+took meanwhile; and the first read of a server that has added nothing yet. The figures are repeated as JSON on the last
+line. Exits with 1 if the figures of the experiment are wrong, or if a read takes longer than `--limit-ms`.
 """
 import argparse
 import json

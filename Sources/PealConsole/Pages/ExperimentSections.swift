@@ -178,8 +178,8 @@ struct ExperimentSections {
     private func rate(_ count: Guardrail.Count) -> HTML {
         guard let share = count.share else { return "<span class=\"none\">–</span>" }
         return """
-            <span class="number">\(texts.perThousand(share))</span> \
-            <span class="hint">\(texts(.countOf, texts.number(count.count), texts.number(count.of)))</span>
+            <span><span class="number">\(texts.perThousand(share))</span> \
+            <span class="hint">\(texts(.countOf, texts.number(count.count), texts.number(count.of)))</span></span>
             """
     }
 
