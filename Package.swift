@@ -175,7 +175,8 @@ let package = Package(
         .target(
             name: "PealLab",
             dependencies: [
-                "PealCore", "PealProviders", "PealSQLite", "PealStore", "PealTesting", "PealWorlds", argumentParser,
+                "PealCore", "PealLearning", "PealProviders", "PealSQLite", "PealStore", "PealTesting", "PealWorlds",
+                argumentParser,
                 asyncHTTPClient, hummingbird, logging, nioCore, nioHPACK, nioHTTP1, nioPosix, pealMoments,
                 pealMomentTraining,
             ],

@@ -11,17 +11,16 @@ rows are left, or if p99.9 of the requests during the deletion exceeds `--limit-
 import argparse
 import concurrent.futures
 import json
-import os
 import pathlib
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 import urllib.request
 
-from fanout import ADMIN, ROOT, call, wait_for
+from fanout import ROOT, call
+from programs import Programs
 
 TOPICS = ["all", "half"]
 ROWS = """
@@ -32,52 +31,19 @@ ROWS = """
     FROM device, generate WHERE device.app = :app AND device.seq = 1"""
 
 
-class Setup:
-    def __init__(self, options, folder):
-        self.options, self.folder = options, folder
-        self.binaries = pathlib.Path(options.binaries)
-        self.database = folder / "peal.db"
-        directory = folder / "sim"
-        directory.mkdir()
-        self.simulator = subprocess.Popen(
-            [str(self.binaries / "peal-sim"), "--directory", str(directory)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.sim = json.loads(wait_for(directory / "simulator.json", self.simulator))
-        self.start()
-
-    def start(self):
-        port_file = self.folder / "port"
-        port_file.unlink(missing_ok=True)
-        environment = dict(
-            os.environ, PEAL_HTTP_PORT="0", PEAL_HTTP_PORT_FILE=str(port_file), PEAL_ADMIN_TOKEN=ADMIN,
-            PEAL_STORE_URL=f"sqlite:{self.database}", PEAL_PROVIDERS_CA_FILE=self.sim["ca_file"],
-            PEAL_PROVIDERS_APNS_PRODUCTION_URL=self.sim["apns_url"], PEAL_LOG_LEVEL="warning")
-        self.peal = subprocess.Popen([str(self.binaries / "peal"), "serve"], env=environment)
-        self.base = f"http://127.0.0.1:{int(wait_for(port_file, self.peal))}/peal/v1"
-
-    def stop(self, *processes):
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            try:
-                process.wait(60)
-            except subprocess.TimeoutExpired:
-                process.kill()
+class Setup(Programs):
+    log_level = "warning"
 
     def prepare(self):
-        apns = self.sim["apns"]
-        credential = {
-            "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"], "bundle_id": apns["bundle_id"],
-            "private_key": pathlib.Path(apns["private_key_file"]).read_text()}
         self.apps, self.device = [], None
         for name in ("large", "other"):
             app = call("POST", f"{self.base}/apps", {"name": name})["id"]
-            call("PUT", f"{self.base}/apps/{app}/credentials/apns/production", credential)
+            call("PUT", f"{self.base}/apps/{app}/credentials/apns/production", self.credential())
             device = call("POST", f"{self.base}/apps/{app}/devices:batch", {
                 "devices": [{"platform": "ios", "address": "1" * 64, "topics": TOPICS}]})
             self.device = device["results"][0]["id"]
             self.apps.append(app)
-        self.stop(self.peal)
+        self.stop_server()
         started = time.monotonic()
         self.fill()
         print(f"filled {self.options.devices} devices in {time.monotonic() - started:.1f} s", flush=True)
@@ -209,7 +175,7 @@ def main():
             setup.prepare()
             result = measure(setup, options)
         finally:
-            setup.stop(setup.peal, setup.simulator)
+            setup.stop()
     for name, value in result.items():
         print(f"{name:>20}  {value}")
     print(json.dumps(result))

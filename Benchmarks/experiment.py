@@ -22,7 +22,7 @@ import threading
 import time
 import urllib.request
 
-from fanout import ADMIN, ROOT, call, wait_for
+from fanout import ADMIN, ROOT, call, stop, wait_for
 
 DAY = 86_400_000
 # How long after its window a message is added to the experiment's sums.
@@ -40,11 +40,6 @@ def start(options, folder):
         PEAL_STORE_URL=f"sqlite:{folder / 'peal.db'}", PEAL_LOG_LEVEL="warning")
     peal = subprocess.Popen([str(pathlib.Path(options.binaries) / "peal"), "serve"], env=environment)
     return peal, f"http://127.0.0.1:{int(wait_for(port_file, peal))}/peal/v1"
-
-
-def stop(peal):
-    peal.terminate()
-    peal.wait(60)
 
 
 def copies(database, table, where, **values):

@@ -47,6 +47,18 @@ def wait_for(path, process, seconds=30):
     sys.exit(f"{path} did not appear")
 
 
+def stop(*processes):
+    """Ends the processes, by force if they do not stop within a minute."""
+    for process in processes:
+        if process.poll() is None:
+            process.terminate()
+    for process in processes:
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
 def pinned(core, command):
     return ["taskset", "-c", str(core % os.cpu_count()), *command] if shutil.which("taskset") else command
 
@@ -142,14 +154,7 @@ class Setup:
         return {"PEAL_STORE_URL": f"sqlite:{self.folder}/peal.db"}
 
     def stop(self):
-        for process in (self.peal, self.simulator):
-            if process.poll() is None:
-                process.terminate()
-        for process in (self.peal, self.simulator):
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
+        stop(self.peal, self.simulator)
 
     def prepare(self):
         app = call("POST", f"{self.base}/apps", {"name": "benchmark"})

@@ -25,7 +25,6 @@ import json
 import os
 import pathlib
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import threading
@@ -33,7 +32,8 @@ import time
 import urllib.request
 import uuid
 
-from fanout import ADMIN, ROOT, call, wait_for
+from fanout import ADMIN, ROOT, call
+from programs import Programs
 
 TITLE = "x" * 40
 SCENARIOS = ["empty", "windows", "history", "scheduled", "apps", "parked", "validate", "due"]
@@ -55,56 +55,13 @@ def count(options, number):
     return max(2, int(number * options.scale))
 
 
-class Setup:
-    """A simulator, a server and a database."""
-
-    def __init__(self, options, folder):
-        self.options, self.folder = options, folder
-        self.binaries = pathlib.Path(options.binaries)
-        directory = folder / "sim"
-        directory.mkdir()
-        self.simulator = subprocess.Popen(
-            [str(self.binaries / "peal-sim"), "--directory", str(directory)], stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
-        self.sim = json.loads(wait_for(directory / "simulator.json", self.simulator))
-        self.peal = None
-        self.start()
-
-    def start(self):
-        port_file = self.folder / "port"
-        port_file.unlink(missing_ok=True)
-        environment = dict(
-            os.environ, PEAL_HTTP_PORT="0", PEAL_HTTP_PORT_FILE=str(port_file), PEAL_ADMIN_TOKEN=ADMIN,
-            PEAL_STORE_URL=f"sqlite:{self.folder}/peal.db", PEAL_PROVIDERS_CA_FILE=self.sim["ca_file"],
-            PEAL_PROVIDERS_APNS_PRODUCTION_URL=self.sim["apns_url"], PEAL_LOG_LEVEL="critical")
-        self.peal = subprocess.Popen([str(self.binaries / "peal"), "serve"], env=environment)
-        self.port = int(wait_for(port_file, self.peal, 300))
-        self.base = f"http://127.0.0.1:{self.port}/peal/v1"
-
-    def stop_server(self):
-        self.peal.terminate()
-        self.peal.wait(60)
-
-    def stop(self):
-        for process in (self.peal, self.simulator):
-            if process.poll() is None:
-                process.terminate()
-        for process in (self.peal, self.simulator):
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
+class Setup(Programs):
     def make_app(self, name, devices, has_credential=True):
         """An app whose devices have the given addresses; returns its URL and the ids of its devices."""
         app = call("POST", f"{self.base}/apps", {"name": name})
         url = f"{self.base}/apps/{app['id']}"
         if has_credential:
-            apns = self.sim["apns"]
-            call("PUT", f"{url}/credentials/apns/production", {
-                "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"],
-                "bundle_id": apns["bundle_id"],
-                "private_key": pathlib.Path(apns["private_key_file"]).read_text()})
+            call("PUT", f"{url}/credentials/apns/production", self.credential())
         ids = []
         for number in devices:
             device = str(uuid.uuid4())

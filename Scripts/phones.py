@@ -5,9 +5,12 @@ usage: Scripts/phones.py [--build debug] [--kills N] [--store postgres://…] [o
 
 Starts the simulated push networks and `peal serve`, both with the clock of Tests/Clients/moved_clock.c, creates an app,
 and lets the phones live. With --kills N the server is killed with SIGKILL about N times, at random, and started again
-each time. Exits with 1 if an invariant does not hold.
+each time. At the end `peal-lab campaign` predicts the lift of the same world, and the experiment as the server reports
+it (`GET /peal/v1/apps/{app}/campaigns/phones`) is shown beside the prediction. Exits with 1 if an invariant does not
+hold, or if the prediction is not in the report's interval although both arms have at least 30 opens.
 """
 import argparse
+import json
 import pathlib
 import random
 import secrets
@@ -19,6 +22,7 @@ import threading
 import time
 
 from demo_programs import Problem, Programs
+from lab_prediction import judge, predict
 from moved_clock import MovedClock, prepare
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -80,7 +84,7 @@ def main():
             code = subprocess.run([
                 str(programs.binaries / "peal-sim"), "phones", "--server", server_url, "--app", app,
                 "--key", admin_token, "--simulator", str(folder / "simulator"), "--clock", str(clock.file),
-                "--directory", ledgers, *rest]).returncode
+                "--directory", ledgers, "--report", str(folder / "report.json"), *rest]).returncode
         reaper.stopped.set()
         reaper.join()
         if reaper.failure:
@@ -91,7 +95,13 @@ def main():
             print((folder / "peal.log").read_text(errors="replace")[-4000:], file=sys.stderr)
         if arguments.kills:
             print(f"The server was killed {reaper.done} times in {time.monotonic() - started:.0f} s.", flush=True)
-        return code
+        if not (folder / "report.json").exists():
+            return code
+        report = json.loads((folder / "report.json").read_text())
+        text, agree = judge(report, predict(programs.binaries, report))
+        # After a run with --json, only JSON is on the standard output.
+        print(text, file=sys.stderr if "--json" in rest else sys.stdout, flush=True)
+        return 1 if agree is False else code
 
 
 if __name__ == "__main__":

@@ -112,9 +112,10 @@ package struct APIServices: Sendable {
         try await store.read { try $0.credentialRecords(app: app.key) }
     }
 
-    /// Whether payloads name their message for Peal's SDK: true if the app has a key for it.
-    func namesMessages(_ app: App) async throws -> Bool {
-        try await store.read { try $0.hasKey(app: app.key, dialect: .device) }
+    /// What sending for an app needs: from the caller if it was admitted for sending.
+    func sendingFacts(_ app: App, for caller: Caller) async throws -> SendingFacts {
+        if let facts = caller.sendingFacts, caller.app?.key == app.key { return facts }
+        return try await store.read { try SendingFacts(app, $0) }
     }
 
     /// Ends the progress streams; otherwise a stopping server would wait for their requests.
@@ -198,4 +199,17 @@ package protocol Operations: Sendable {
 
 extension Operations {
     package func details() async -> JSON.Members { .init() }
+}
+
+/// What the store knows about an app that decides how its messages are checked and rendered.
+struct SendingFacts: Sendable {
+    /// The app's credentials without their secrets.
+    let credentials: [CredentialRecord]
+    /// Whether payloads name their message for Peal's SDK: true if the app has a key for it.
+    let namesMessages: Bool
+
+    init(_ app: App, _ store: any StoreReading) throws {
+        credentials = try store.credentialRecords(app: app.key)
+        namesMessages = try store.hasKey(app: app.key, dialect: .device)
+    }
 }

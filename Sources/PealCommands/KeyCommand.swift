@@ -24,7 +24,7 @@ struct KeyRotateMasterCommand: AsyncParsableCommand {
     @Option(help: "File with the new key; created if it does not exist. Default: the file of the current key.")
     var toFile: String?
 
-    @Flag(help: "Only make both keys valid, so that servers can be restarted before the replacement.")
+    @Flag(help: "Only make both keys valid, so that the servers can be restarted before the key is replaced.")
     var prepare = false
 
     @OptionGroup var options: ServerOptions

@@ -2,8 +2,8 @@ internal import Dispatch
 package import PealCore
 internal import Synchronization
 
-/// Evaluates experiments for whoever asks, and keeps what took long: a report is given again until it is as old as
-/// `ageFactor` times the time that it took, at most `ageMax`. While one is made, nobody else makes it.
+/// Evaluates experiments and caches slow reports: a report is reused until its age is `ageFactor` times the time that
+/// it took, at most `ageMax`. Concurrent requests for a report share one evaluation.
 package final class ExperimentReports: Sendable {
     private static let ageFactor = 20
     private static let ageMax = Duration.seconds(600)
@@ -52,7 +52,7 @@ package final class ExperimentReports: Sendable {
                 return .kept(kept.report)
             }
             if let task = state.running[name] { return .running(task) }
-            // Unstructured: it is for all who wait, and goes on when the first of them leaves.
+            // Unstructured: all waiting requests share it, and it continues if the first of them is cancelled.
             let task = Task { try await self.make(name) }
             state.running[name] = task
             return .running(task)

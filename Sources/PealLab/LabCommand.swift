@@ -7,7 +7,7 @@ package struct LabCommand: AsyncParsableCommand {
         commandName: "peal-lab", abstract: "Test and measure Peal.",
         subcommands: [
             FuzzCommand.self, TortureCommand.self, EvaluateCommand.self, AbCommand.self, MomentReportCommand.self,
-            CostCommand.self, BenchCommand.self, LifecyclesCommand.self,
+            CampaignTrialCommand.self, CostCommand.self, BenchCommand.self, LifecyclesCommand.self,
         ])
 
     package init() {}

@@ -25,7 +25,7 @@ package struct AppLearner {
         audience = Self.audience(material, CampaignLabels(rows, now: material.now))
     }
 
-    /// What was learnt now; nothing about campaigns that are not due.
+    /// What was learned now. Campaigns that are not due are not included.
     package func lessons() throws -> [Lesson] {
         guard wakes.sensed.count > 0 else { return [] }
         var lessons: [Lesson] = []
@@ -73,7 +73,7 @@ package struct AppLearner {
             || Double(labels) >= 1.1 * Double(learning.labels) + 20
     }
 
-    /// From the app's other campaigns; without one, from what Peal assumes of people.
+    /// From the app's other campaigns; without them, Peal's assumptions about people.
     /// - Parameter isWide: whether to trust it less, because the campaign has drifted.
     private func prior(of campaign: String, isWide: Bool) -> GaussianPrior {
         let earlier = campaigns.filter { $0.key != campaign && $0.value.count >= Self.earlierLabelsMin }
@@ -149,8 +149,8 @@ struct CampaignWatch {
     /// With fewer random moments before or after, their contexts are not compared.
     private static let randomMin = 200
 
-    /// Features without the time: hours differ whenever a campaign has other windows, or before and after have other
-    /// days of the week.
+    /// Features without the time: hours differ if the campaign's windows changed, or if the two periods contain
+    /// different days of the week.
     private static let compared = FeatureSchema.names.indices.dropFirst().filter { index in
         !["hour", "taste", "weekend"].contains { FeatureSchema.names[index].contains($0) }
     }
@@ -168,7 +168,7 @@ struct CampaignWatch {
                 model.knownScore(row.features.prefix(FeatureSchema.knownCount)) + model.sensedScore(row.sensed)
             watch.record(expected: model.calibration.probability(score), opened: row.label.isOpened)
         }
-        // Only random moments: a new model chooses others than its predecessor, and that is no drift.
+        // Only random moments: a new model chooses other moments than its predecessor, which is not drift.
         let random = rows.filter { $0.label.exploration == .uniform }
         let (before, after) = (random.filter { !isLater($0) }, random.filter(isLater))
         let isComparable = before.count >= Self.randomMin && after.count >= Self.randomMin

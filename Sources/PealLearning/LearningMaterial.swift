@@ -34,7 +34,7 @@ struct LearningRow {
     let features: [Double]
     let label: MomentLabel
 
-    /// Anybody may have registered a device and sent nonsense: beyond this, a context is not that of a person.
+    /// Anyone can register a device and send nonsense. A context beyond this limit is not that of a person.
     private static let featureMax = 10.0
 
     /// nil for a context of another schema, or one that no phone measures.
@@ -69,8 +69,8 @@ extension CampaignLabels {
 }
 
 extension LoggedWakes {
-    /// Moments that were shown by the model are good ones. Only those shown at random are like all others, so only they
-    /// count, if there are enough of them.
+    /// The model shows messages at good moments. Only random moments represent all moments, so only these are used if
+    /// there are enough of them.
     init(_ rows: [LearningRow], enough: Int) {
         let random = rows.filter { $0.label.exploration == .uniform }
         let taken = random.count >= enough ? random : rows
@@ -89,7 +89,7 @@ extension ModelRelease {
 extension ModelRelease.Draft {
     /// - Throws: `ModelRefusal` for a model that phones would refuse.
     init(_ model: MomentModel, labels: Int) throws {
-        // Signed by nobody: the store does it. Only payload and size matter.
+        // Not signed yet: the store signs the payload. Only payload and size matter here.
         let file = try ModelFile(model, keyID: "m1") { _ in [UInt8](repeating: 0, count: 64) }
         _ = try file.bytes()
         self.init(

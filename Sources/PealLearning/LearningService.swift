@@ -2,7 +2,7 @@ internal import Dispatch
 package import Logging
 package import PealCore
 
-/// Learns from what phones report: looks at the labels of every app once an hour, trains the models that are due and
+/// Learns from what phones report: reads the labels of every app once an hour, trains the models that are due and
 /// stores them signed. Phones fetch them with their next sync.
 package struct LearningService: Sendable {
     private static let pollInterval: Duration = .seconds(5)
@@ -46,7 +46,7 @@ package struct LearningService: Sendable {
         looks = looks.filter { $0.value > time.now }
     }
 
-    /// Looks at an app's labels and trains what is due.
+    /// Reads an app's labels and trains what is due.
     /// - Returns: the models that were released.
     @discardableResult
     package func learn(_ app: AppKey) async throws -> [ModelRelease] {
@@ -66,7 +66,7 @@ package struct LearningService: Sendable {
         return released
     }
 
-    /// Stores a lesson, unless somebody rolled the campaign back meanwhile.
+    /// Stores a lesson, unless the campaign was rolled back meanwhile.
     private func take(_ lesson: Lesson, _ app: AppKey, now: Timestamp) async throws -> ModelRelease? {
         try await store.write(.rest) { store in
             let campaign = lesson.learning.campaign

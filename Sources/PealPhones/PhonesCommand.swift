@@ -1,6 +1,7 @@
 package import ArgumentParser
 import Foundation
 import PealDevice
+import PealWorlds
 
 /// `peal-sim phones`: thousands of simulated phones with the real SDK in front of a real server.
 package struct PhonesCommand: AsyncParsableCommand {
@@ -37,7 +38,7 @@ package struct PhonesCommand: AsyncParsableCommand {
     @Option(help: "Directory for the phones' files; memory is faster. Default: a temporary one.")
     var directory: String?
 
-    @Option(help: "Decides everything that happens in the world.")
+    @Option(help: "Seed of everything that happens in the world.")
     var seed = 1
 
     @Option(help: "Length of the delivery windows in hours, 1 to 12.")
@@ -61,6 +62,9 @@ package struct PhonesCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
+    @Option(help: "File for the report as JSON, besides what is printed.")
+    var report: String?
+
     package init() {}
 
     package func validate() throws {
@@ -77,9 +81,10 @@ package struct PhonesCommand: AsyncParsableCommand {
     package func run() async throws {
         let http = PhonesHTTP()
         do {
-            let report = try await report(http)
+            let report = try await live(http)
             await http.close()
             print(json ? report.json : report.table)
+            if let file = self.report { try report.json.write(toFile: file, atomically: true, encoding: .utf8) }
             guard report.holds else { throw ExitCode(1) }
         } catch let failure as PhonesFailure {
             await http.close()
@@ -87,7 +92,7 @@ package struct PhonesCommand: AsyncParsableCommand {
         }
     }
 
-    private func report(_ http: PhonesHTTP) async throws -> PhonesReport {
+    private func live(_ http: PhonesHTTP) async throws -> PhonesReport {
         guard let address = URL(string: server) else { throw PhonesFailure("--server: not a URL") }
         let description = try? Data(contentsOf: URL(fileURLWithPath: "\(simulator)/simulator.json"))
         let known = PhonesJSON(value: description.flatMap { try? JSONSerialization.jsonObject(with: $0) })
@@ -116,8 +121,9 @@ package struct PhonesCommand: AsyncParsableCommand {
 
     private var plan: PhonesPlan {
         var plan = PhonesPlan()
-        (plan.count, plan.days, plan.seed, plan.windowHours) = (count, days, seed, windowHours)
-        (plan.stride, plan.cancelled, plan.campaign) = (stepMinutes / 10, cancelled, campaign)
+        (plan.count, plan.seed, plan.campaign) = (count, seed, campaign)
+        (plan.daily.days, plan.daily.windowHours) = (days, windowHours)
+        (plan.daily.stride, plan.daily.cancelled) = (stepMinutes / 10, cancelled)
         (plan.settle, plan.tellsStory) = (.milliseconds(settleMilliseconds), story)
         return plan
     }

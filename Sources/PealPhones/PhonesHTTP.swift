@@ -73,7 +73,7 @@ final class PhonesHTTP: HTTPExchange, Sendable {
 
 /// JSON as dictionaries and arrays.
 struct PhonesJSON: @unchecked Sendable {
-    // Unchecked: made by JSONSerialization, and nobody changes it.
+    // Unchecked: created by JSONSerialization and never changed.
     let value: Any?
 
     subscript(name: String) -> PhonesJSON { PhonesJSON(value: (value as? [String: Any])?[name]) }
@@ -154,16 +154,17 @@ actor SimulatedInbox {
         let at: Int64
     }
 
-    /// Waits at least `least`, and then until nothing more arrives.
+    /// Waits at least `least`, and then until nothing more arrives for two intervals.
     func settle(_ least: Duration) async throws -> [Item] {
         let end = ContinuousClock.now + least
-        var items: [Item] = []
-        while true {
+        var (items, quiet): ([Item], Int) = ([], 0)
+        while quiet < 2 {
             try await Task.sleep(for: Self.pollInterval)
             let fresh = try await page()
             items += fresh
-            if fresh.isEmpty, ContinuousClock.now >= end { return items }
+            quiet = fresh.isEmpty && ContinuousClock.now >= end ? quiet + 1 : 0
         }
+        return items
     }
 
     private func page() async throws -> [Item] {

@@ -7,6 +7,11 @@ struct PhonesReport: Codable, Sendable {
     let days: Int
     let seed: Int
     let windowHours: Int
+    let stepMinutes: Int
+    /// The share of messages that their author wanted to cancel.
+    let cancelledShare: Double
+    /// The share of wake-ups that reach their phones.
+    let arrival: Double
     var seconds = 0.0
     var messages = 0
     var cancelled = 0
@@ -20,7 +25,7 @@ struct PhonesReport: Codable, Sendable {
     var shownTwice = 0
     /// Messages that alerted after the server had confirmed their cancellation.
     var shownAfterCancel = 0
-    /// Messages that nobody cancelled and that neither appeared nor were pushed.
+    /// Messages that were not cancelled and that neither appeared nor were pushed.
     var unattempted = 0
     var experiment: Experiment?
     /// Mean true probability of an open in the context-aware arm when its messages are shown at once, and as they were
@@ -46,10 +51,12 @@ struct PhonesReport: Codable, Sendable {
     }
 
     init(_ plan: PhonesPlan) {
-        (phones, days, seed, windowHours) = (plan.count, plan.days, plan.seed, plan.windowHours)
+        (phones, seed, arrival) = (plan.count, plan.seed, plan.arrival)
+        (days, windowHours, cancelledShare) = (plan.daily.days, plan.daily.windowHours, plan.daily.cancelled)
+        stepMinutes = plan.daily.stride * 10
     }
 
-    /// Whether nothing happened that must never happen.
+    /// Whether every invariant held.
     var holds: Bool { shownTwice == 0 && shownAfterCancel == 0 && unattempted == 0 && wakesPerHourMax <= 2 }
 
     /// - Parameter wasPushed: whether an alert for it reached the phone.
@@ -84,9 +91,9 @@ struct PhonesReport: Codable, Sendable {
         var (immediate, chosen, count) = (0.0, 0.0, 0.0)
         for message in messages where !message.isCancelled && message.isPlannedForPhone == true {
             count += 1
-            immediate += world.campaign.probability(world.world, message.person, message.start)
+            immediate += world.campaign.probability(message.person, message.start)
             guard let id = message.id, let slot = phones[message.person].screen.appearances[id]?.slot else { continue }
-            chosen += world.campaign.probability(world.world, message.person, slot)
+            chosen += world.campaign.probability(message.person, slot)
         }
         guard count > 0, immediate > 0 else { return }
         (immediateRate, chosenRate, trueLift) = (immediate / count, chosen / count, chosen / immediate - 1)

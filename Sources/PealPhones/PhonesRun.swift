@@ -6,17 +6,12 @@ import Synchronization
 /// The settings of a run.
 struct PhonesPlan: Sendable {
     var count = 100
-    var days = 2
     var seed = 1
-    var windowHours = 6
+    var daily = DailyCampaign.Plan()
     /// The chance that a wake-up reaches its phone.
     var arrival = 0.8
-    /// The share of messages that their author cancels at some time in their window.
-    var cancelled = 0.03
     /// How long the server gets at least to notice what became due.
     var settle: Duration = .milliseconds(1150)
-    /// Slots of ten minutes from one look to the next.
-    var stride = 1
     var campaign = "phones"
     /// Phones that do something at the same time.
     var width = 24
@@ -27,9 +22,7 @@ struct PhonesPlan: Sendable {
 /// What an author did with one message.
 struct PlannedMessage: Sendable {
     let person: Int
-    /// Slot in which it is sent.
     let start: Int
-    /// Slot in which its author cancels it; nil for never.
     let cancelSlot: Int?
     var id: String?
     /// Whether the server confirmed the cancellation, and how often the message had alerted by then.
@@ -37,12 +30,15 @@ struct PlannedMessage: Sendable {
     /// Whether the experiment leaves the moment to the phone; nil before that is known.
     var isPlannedForPhone: Bool?
     var alertsAtCancellation = 0
+
+    init(_ message: DailyCampaign.Message) {
+        (person, start, cancelSlot) = (message.person, message.start, message.cancelSlot)
+    }
 }
 
 /// Days in the lives of simulated phones, in front of a real server.
 actor PhonesRun {
-    /// The first day of the world that people live with the app; before it they only open it.
-    static let firstDay = 7
+    private static let firstDay = DailyCampaign.firstDay
     /// Registrations in a simulated minute; the server allows 60 from one address, and each phone needs two.
     private static let registrationsPerMinute = 24
 
@@ -70,7 +66,7 @@ actor PhonesRun {
         let made = order(plan)
         phones = (0..<plan.count).map { SimulatedPhone($0, in: world, made) }
         self.world = world
-        messages = Self.messages(plan)
+        messages = world.campaign.messages(plan.daily).map(PlannedMessage.init)
         let week: Int64 = 7 * 86_400_000
         // 5 January 1970 was a Monday. An hour and what registration takes remain until then.
         let minutes = Int64(plan.count / Self.registrationsPerMinute + 120)
@@ -80,23 +76,6 @@ actor PhonesRun {
         story = plan.tellsStory ? PhonesStory(world: world) : nil
     }
 
-    /// One message a day for each person, at a random time from which the window ends by 22 h.
-    private static func messages(_ plan: PhonesPlan) -> [PlannedMessage] {
-        var random = WorldRandom(seed: plan.seed, stream: 40)
-        var messages: [PlannedMessage] = []
-        for day in firstDay..<firstDay + plan.days {
-            for person in 0..<plan.count {
-                let latest = (14 - plan.windowHours) * 6 / plan.stride
-                let start = day * PocketDay.slotsPerDay + 48 + random.below(latest + 1) * plan.stride
-                let isCancelled = random.hits(plan.cancelled)
-                let cancelSlot = start + random.below(plan.windowHours * 6 / plan.stride) * plan.stride
-                messages.append(
-                    PlannedMessage(person: person, start: start, cancelSlot: isCancelled ? cancelSlot : nil))
-            }
-        }
-        return messages.sorted { $0.start < $1.start }
-    }
-
     // MARK: The course of a run
 
     /// Lives all days and reports.
@@ -104,7 +83,7 @@ actor PhonesRun {
         let began = ContinuousClock.now
         try await grow()
         try await register()
-        for day in Self.firstDay..<Self.firstDay + plan.days { try await live(day) }
+        for day in Self.firstDay..<Self.firstDay + plan.daily.days { try await live(day) }
         try await finish()
         let experiment = try await author.insist("GET", "/campaigns/\(plan.campaign)")["experiment"]
         var report = PhonesReport(plan)
@@ -146,9 +125,9 @@ actor PhonesRun {
 
     private func live(_ day: Int) async throws {
         let first = day * PocketDay.slotsPerDay
-        let evening = first + 22 * 6 + plan.stride
-        for slot in stride(from: first, to: first + PocketDay.slotsPerDay, by: plan.stride) {
-            try clock.move(to: instant(slot))
+        let evening = first + 22 * 6 + plan.daily.stride
+        for slot in stride(from: first, to: first + PocketDay.slotsPerDay, by: plan.daily.stride) {
+            try clock.move(to: instant(slot) + 15_000)
             world.now.slot = slot
             // At night nothing waits; people still open the app.
             guard slot >= first + 48, slot <= evening else {
@@ -157,16 +136,15 @@ actor PhonesRun {
             }
             try await author(in: slot)
             await openApps(slot)
-            try clock.move(to: instant(slot) + 15_000)
             try await deliver(try await inbox.settle(plan.settle))
         }
         let shown = phones.reduce(0) { $0 + $1.screen.appearances.count }
         say("day \(day - Self.firstDay + 1): \(shown) messages have been shown")
     }
 
-    /// Everybody comes back online once, and the last messages mature.
+    /// Every phone comes online once more, and the last messages mature.
     private func finish() async throws {
-        let end = instant((Self.firstDay + plan.days) * PocketDay.slotsPerDay)
+        let end = instant((Self.firstDay + plan.daily.days) * PocketDay.slotsPerDay)
         for hour in [1, 2, 26, 27] as [Int64] {
             try clock.move(to: end + hour * 3_600_000)
             try await deliver(try await inbox.settle(max(plan.settle, PhonesPlan().settle)))
@@ -184,7 +162,7 @@ actor PhonesRun {
     /// The author sends and cancels.
     private func author(in slot: Int) async throws {
         let starting = messages.indices.filter { messages[$0].start == slot }
-        let until = instant(slot + plan.windowHours * 6)
+        let until = instant(slot + plan.daily.windowHours * 6)
         let (author, plan, pending) = (author, plan, starting.map { (index: $0, person: messages[$0].person) })
         let ids = Mutex<[Int: String]>([:])
         try await each(pending) { message in
@@ -211,9 +189,9 @@ actor PhonesRun {
         let (day, hour) = (slot / PocketDay.slotsPerDay, slot % PocketDay.slotsPerDay / 6)
         let minute = slot % 6
         let world = world
-        let isWhole = clock.isPretending || plan.stride >= 6
+        let isWhole = clock.isPretending || plan.daily.stride >= 6
         let openers = phones.filter {
-            (isWhole ? minute == 0 : $0.person % 6 / plan.stride == minute / plan.stride)
+            (isWhole ? minute == 0 : $0.person % 6 / plan.daily.stride == minute / plan.daily.stride)
                 && world.appOpens($0.person, day: day, hour: hour) > 0
         }
         try? await each(openers) { phone in
@@ -282,12 +260,11 @@ actor PhonesRun {
         Date(timeIntervalSince1970: Double(instant) / 1000).formatted(.iso8601)
     }
 
-    /// The most instants within an hour, less a minute: the clock may jump between the server's decision, which it
-    /// counts, and the arrival.
+    /// The most instants within an hour.
     private static func mostInAnHour(_ instants: [Int64]) -> Int {
         let sorted = instants.sorted()
         return sorted.indices.map { first in
-            sorted[first...].prefix { $0 - sorted[first] < 3_540_000 }.count
+            sorted[first...].prefix { $0 - sorted[first] < 3_600_000 }.count
         }.max() ?? 0
     }
 }

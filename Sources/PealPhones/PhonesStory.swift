@@ -23,7 +23,7 @@ struct PhonesStory {
                 let appearance = phones[message.person].screen.appearances[id], let slot = appearance.slot
             else { continue }
             reported.insert(id)
-            let opened = world.opens(message.person, slot, message: id) ? "  opened" : ""
+            let opened = world.campaign.opens(message.person, slot) ? "  opened" : ""
             let why = "\(reason(appearance, message, slot)); \(circumstances(message.person, slot))"
             say("\(Self.time(slot))  \(Self.name(message.person))  sent \(Self.time(message.start))  \(why)\(opened)")
         }

@@ -90,13 +90,13 @@ struct SimulatedPhone: Sendable {
         for id in screen.news() {
             let slot = world.now.slot
             screen.see(id, in: slot)
-            guard world.opens(person, slot, message: id) else { continue }
+            guard world.campaign.opens(person, slot) else { continue }
             await peal.didRespond(to: Push(["peal": ["message": id]]), .opened)
         }
     }
 }
 
-/// What phones are made with.
+/// The settings of new phones.
 struct PhoneOrder: Sendable {
     let server: URL
     /// The app's device key.
@@ -109,25 +109,12 @@ struct PhoneOrder: Sendable {
 
 /// PocketDay with a campaign, at one time.
 struct Inhabited: Sendable {
-    let world: PocketDay
-    let campaign: PocketDayCampaign
-    let seed: Int
-    let now: WorldNow
+    let campaign: DailyCampaign
+    let now = WorldNow()
 
-    init(seed: Int, people: Int) {
-        let world = PocketDay(seed: seed, people: people)
-        var random = WorldRandom(seed: seed, stream: 3)
-        campaign = PocketDayCampaign(world, &random, spread: 0.45, rate: 0.05)
-        (self.world, self.seed, now) = (world, seed, WorldNow())
-    }
+    init(seed: Int, people: Int) { campaign = DailyCampaign(seed: seed, people: people) }
 
-    /// Whether the person opens a message that appears in this slot: by the true probability, and a number that belongs
-    /// to person and day, so that the same dice fall for every policy.
-    func opens(_ person: Int, _ slot: Int, message: String) -> Bool {
-        var random = WorldRandom(
-            seed: seed, stream: 5_000_000 + person * PocketDay.days + slot / PocketDay.slotsPerDay)
-        return random.hits(campaign.probability(world, person, slot))
-    }
+    var world: PocketDay { campaign.world }
 
     /// App opens of a person in an hour of a day.
     func appOpens(_ person: Int, day: Int, hour: Int) -> Int {

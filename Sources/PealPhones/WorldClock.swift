@@ -4,7 +4,7 @@ import PealWorlds
 import Synchronization
 
 /// The time of the simulated world. It moves the clock of the server and of the simulator through the file that they
-/// watch (`Tests/Clients/moved_clock.c`); between two moves time goes on as usual. Never goes back, except for phones
+/// watch (`Tests/Clients/moved_clock.c`); between two moves time passes as usual. It never goes back, except for phones
 /// that live through the days before the first one.
 final class WorldClock: PhoneClock {
     private struct State {
@@ -16,11 +16,11 @@ final class WorldClock: PhoneClock {
     private let file: FileHandle
     private let state: Mutex<State>
 
-    /// - Parameter path: of the file with the offset: 8 octets, a signed integer in this machine's order.
+    /// - Parameter path: of the file with the offset: 8 bytes, a signed integer in this machine's order.
     init(path: String) throws {
         let known = (try? Data(contentsOf: URL(fileURLWithPath: path))) ?? Data()
         guard known.count == 8, let file = FileHandle(forUpdatingAtPath: path) else {
-            throw PhonesFailure("--clock: \(path) is not a file of 8 octets that can be written")
+            throw PhonesFailure("--clock: \(path) is not a writable file of 8 bytes")
         }
         self.file = file
         let offset = known.withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
@@ -30,7 +30,7 @@ final class WorldClock: PhoneClock {
     var wall: Int64 { state.withLock { $0.past ?? Self.real + $0.offset * 1000 } }
     var uptime: Int64 { state.withLock { ($0.past ?? Self.real + $0.offset * 1000) - 1_000_000_000_000 } }
 
-    /// Moves everybody's clock to an instant in milliseconds since 1970, unless it is past.
+    /// Moves all clocks to an instant in milliseconds since 1970, unless it is past.
     func move(to instant: Int64) throws {
         try state.withLock { state in
             let seconds = (instant - Self.real + 999) / 1000
@@ -41,7 +41,7 @@ final class WorldClock: PhoneClock {
         }
     }
 
-    /// Lets phones, but nobody else, live at an earlier instant; nil ends that.
+    /// Sets the phones' clocks, and no others, to an earlier instant; nil ends that.
     func pretend(_ instant: Int64?) { state.withLock { $0.past = instant } }
 
     var isPretending: Bool { state.withLock { $0.past != nil } }

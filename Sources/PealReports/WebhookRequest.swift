@@ -33,7 +33,7 @@ package struct WebhookRequest: Sendable, Hashable {
         self.headers = headers.map { Header(name: $0, value: $1) }
     }
 
-    /// Headers that identify the delivery, so that the receiver can recognise a repetition.
+    /// Headers that identify the delivery, so that the receiver can recognize a repetition.
     private static func naming(
         _ delivery: WebhookDelivery, _ form: Webhook.Form, now: Timestamp
     ) -> [(String, String)] {

@@ -42,10 +42,7 @@ package func rotateMasterKey(
             """
     }
     // Done while both keys are valid, so that a server starts with either file.
-    let former = present + ".former"
-    if FileManager.default.fileExists(atPath: former) { try FileManager.default.removeItem(atPath: former) }
-    try FileManager.default.moveItem(atPath: present, toPath: former)
-    try FileManager.default.moveItem(atPath: nextFile, toPath: present)
+    let former = try moveKeyFiles(present: present, next: nextFile)
     try await rotation.end(next: next)
     return """
         The master key in \(present) was replaced: \(count) secrets sealed. Keep a copy of the file elsewhere.
@@ -53,9 +50,19 @@ package func rotateMasterKey(
         """
 }
 
+/// Puts the next key's file where the present one is.
+/// - Returns: the path to which the present key's file was moved.
+private func moveKeyFiles(present: String, next: String) throws -> String {
+    let former = present + ".former"
+    if FileManager.default.fileExists(atPath: former) { try FileManager.default.removeItem(atPath: former) }
+    try FileManager.default.moveItem(atPath: present, toPath: former)
+    try FileManager.default.moveItem(atPath: next, toPath: present)
+    return former
+}
+
 private let prepared = """
     Both keys are valid now. Restart every server, with either key, and run the command again without --prepare.
-    Then restart the servers that have the former key with the next one when it suits you.
+    After that, restart the servers that still have the former key with the next one.
     """
 
 private func defaultFile(_ configuration: ServerConfiguration) -> String? {

@@ -8,13 +8,14 @@ internal import Synchronization
 package struct SystemTime: TimeSource {
     private static let start = ContinuousClock.now
     private static let meter = LagMeter()
+    private static let alarms = Alarms()
 
     package init() {}
 
     package var now: Timestamp { Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down))) }
     package var uptime: Duration { ContinuousClock.now - Self.start }
     package var lag: Duration { Self.meter.lag(at: uptime) }
-    package func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
+    package func sleep(for duration: Duration) async throws { try await Self.alarms.sleep(for: duration) }
 }
 
 extension SystemTime {

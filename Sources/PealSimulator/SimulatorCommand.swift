@@ -15,34 +15,34 @@ package struct SimulatorCommand: AsyncParsableCommand {
     @Option(help: "Address to listen on.")
     var host = "127.0.0.1"
 
-    @Option(help: "Port of APNs in production; 0 takes a free one.")
+    @Option(help: "Port of APNs in production; 0 selects a free port.")
     var apnsPort = 0
 
-    @Option(help: "Port of APNs in the sandbox; 0 takes a free one.")
+    @Option(help: "Port of APNs in the sandbox; 0 selects a free port.")
     var sandboxPort = 0
 
-    @Option(help: "Port of APNs' channel management in production; 0 takes a free one.")
+    @Option(help: "Port of APNs' channel management in production; 0 selects a free port.")
     var managementPort = 0
 
-    @Option(help: "Port of APNs' channel management in the sandbox; 0 takes a free one.")
+    @Option(help: "Port of APNs' channel management in the sandbox; 0 selects a free port.")
     var sandboxManagementPort = 0
 
-    @Option(help: "Port of FCM; 0 takes a free one.")
+    @Option(help: "Port of FCM; 0 selects a free port.")
     var fcmPort = 0
 
-    @Option(help: "Port of WNS; 0 takes a free one.")
+    @Option(help: "Port of WNS; 0 selects a free port.")
     var wnsPort = 0
 
-    @Option(help: "Port of MPNS without TLS; 0 takes a free one.")
+    @Option(help: "Port of MPNS without TLS; 0 selects a free port.")
     var mpnsPort = 0
 
-    @Option(help: "Port of MPNS with TLS, for authenticated services; 0 takes a free one.")
+    @Option(help: "Port of MPNS with TLS, for authenticated services; 0 selects a free port.")
     var mpnsSecurePort = 0
 
-    @Option(help: "Port of Web Push; 0 takes a free one.")
+    @Option(help: "Port of Web Push; 0 selects a free port.")
     var webpushPort = 0
 
-    @Option(help: "Port of the control interface; 0 takes a free one.")
+    @Option(help: "Port of the control interface; 0 selects a free port.")
     var controlPort = 0
 
     @Option(help: "strict: check what the networks check; fast: accept and count everything.")

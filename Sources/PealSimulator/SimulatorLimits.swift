@@ -10,7 +10,7 @@ package enum SimulatorLimits {
     package static let recentPayloadBytesMax = 5_120
     /// Devices with their own counters; further ones count only in the totals.
     package static let devicesCountedMax = 10_000_000
-    /// Pairs of device and `apns-id` that are remembered to recognise a duplicate (strict mode).
+    /// Pairs of device and `apns-id` that are remembered to recognize a duplicate (strict mode).
     package static let pairsRememberedMax = 4_000_000
     /// Different reasons in the summary; further ones count as `other`.
     package static let reasonsMax = 256

@@ -60,7 +60,7 @@ extension StoreSession {
         return limit - room
     }
 
-    /// An experiment, and what was learnt of the campaign's displays, end with the last message of the campaign.
+    /// An experiment, and what was learned of the campaign's displays, end with the last message of the campaign.
     func endCampaign(_ campaign: String, app: AppKey, now: Timestamp) throws {
         guard try connection.value(MessageTable.first(of: campaign, app: app), MessageID.self) == nil else { return }
         try connection.execute("DELETE FROM learning WHERE app = \(app) AND campaign_id = \(campaign)")

@@ -17,4 +17,17 @@ package enum Polling {
         }
         throw Timeout(description: "\(subject) did not happen in \(seconds) s")
     }
+
+    /// Repeats `step` while it returns true, such as a write that handles a limited number of rows.
+    /// - Parameter subject: what is repeated, as the failure names it.
+    /// - Throws: `Timeout` if it still returns true after `times`, and what `step` throws.
+    package static func `repeat`(
+        _ subject: String, atMost times: Int = 10_000, isolation: isolated (any Actor)? = #isolation,
+        while step: () async throws -> Bool
+    ) async throws {
+        for _ in 0..<times {
+            guard try await step() else { return }
+        }
+        throw Timeout(description: "\(subject) did not end after \(times) times")
+    }
 }

@@ -307,7 +307,7 @@ def test_a_webhook_is_tested_and_retried(admin, fixture):
             "url": receiver.url, "kind": "events", "authentication": {"type": "bearer", "token": "x" * 24}})
         page = admin.page
         admin.open(f"apps/{app}/webhooks/main")
-        expect(page.get_by_text("Nothing was delivered to this webhook yet.")).to_be_visible()
+        expect(page.get_by_text("Nothing has been delivered to this webhook yet.")).to_be_visible()
         page.get_by_role("button", name="Send test event").click()
         expect(page.get_by_role("status")).to_contain_text("The test event will be sent now.")
         row = page.get_by_role("row").filter(has_text="test")

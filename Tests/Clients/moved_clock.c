@@ -1,6 +1,6 @@
 /*
  * Moves the clocks of the programs that it is preloaded into (LD_PRELOAD) by the number of seconds in the file that
- * CLOCK_OFFSET_FILE names: 8 octets, a signed integer in this machine's order. The file may change while they run.
+ * CLOCK_OFFSET_FILE names: 8 bytes, a signed integer in this machine's order. The file may change while they run.
  * Those that count from the machine's start move too, as if it had slept: else the age of what a program keeps would
  * contradict the time of day. Timers that were set to an instant keep to the kernel's clock.
  */

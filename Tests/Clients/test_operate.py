@@ -102,10 +102,10 @@ def test_a_backup_under_load_is_restored_paused_and_goes_on(sending, tmp_path):
     assert peal("status", server=server)[0] == 0
     assert "paused" in peal("status", server=server)[1]
     known = {item["id"] for item in server.get(f"/apps/{app}/messages", limit=200)["items"]}
-    assert known <= set(sent) and len(known & set(sent[:10])) > 0 or before > 200
+    assert known and known <= set(sent[: before + 1])
     count = simulator.summary()
     accepted = server.send(app)
-    assert server.message(app, accepted)["state"] in ("planning", "sending")
+    assert server.message(app, accepted)["state"] == "sending"
     with pytest.raises(AssertionError):
         wait_until(lambda: simulator.summary() != count, 2)
     server.stop()
@@ -208,11 +208,12 @@ def test_what_admins_do_is_on_a_listener_with_client_certificates(tmp_path):
         "PEAL_ADMIN_LISTEN_TLS_CLIENT_CA": client[0],
     })
     try:
-        for method, path in [("GET", "/metrics"), ("POST", "/peal/v1/apps"), ("GET", "/peal/v1/audit"),
-                             ("GET", "/peal/v1/admins")]:
+        # A key may list its apps on the main port.
+        for method, path, status in [("GET", "/metrics", 404), ("POST", "/peal/v1/apps", 405),
+                                     ("GET", "/peal/v1/audit", 404), ("GET", "/peal/v1/admins", 404)]:
             with pytest.raises(Refused) as refusal:
                 server.request(method, path, {} if method == "POST" else None)
-            assert refusal.value.status in (404, 405), path
+            assert refusal.value.status == status, path
         assert "version" not in server.request("GET", "/readyz")
         port = wait_until(lambda: port_file.exists() and port_file.read_text().strip(), 10)
         context = ssl.create_default_context(cafile=str(own[0]))

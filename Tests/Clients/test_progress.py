@@ -116,7 +116,8 @@ def test_a_stop_ends_streams_although_requests_to_a_push_network_are_not_answere
     rules = "rules:\n  - match: {provider: apns, every: 1}\n    delay_ms: 8000\n"
     assert simulator.control("POST", "/script", rules)[0] == 200
     stream = Stream(peal, app, peal.send(app))
-    assert stream.event()[1]["state"] in ("planning", "sending")
+    assert stream.event()[1]["state"] == "sending"
+    # Long enough for the page to be on the wire.
     time.sleep(1)
     began = time.monotonic()
     peal.process.terminate()

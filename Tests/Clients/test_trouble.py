@@ -128,6 +128,7 @@ def test_a_locked_store_repeats_nothing_and_readiness_says_so(simulate, serve):
     wait_until(lambda: received(simulator) >= 1000, 10, lambda: "nothing was sent", pause=0.001)
     lock.execute("BEGIN IMMEDIATE")
     wait_until(lambda: not is_ready(peal), 15, lambda: "still ready")
+    # The pages on the wire are answered.
     time.sleep(2)
     before = received(simulator)
     # A lease lasts 30 s.
@@ -148,6 +149,7 @@ def test_a_process_that_is_stopped_for_40_seconds_repeats_nothing(simulate, serv
     small = [peal.send(app, audience={"devices": ids[:40]}) for _ in range(5)]
     wait_until(lambda: received(simulator) >= 2000, 10, lambda: "nothing was sent", pause=0.001)
     peal.process.send_signal(signal.SIGSTOP)
+    # Longer than a lease and a request may last.
     time.sleep(40)
     peal.process.send_signal(signal.SIGCONT)
     assert peal.wait(app, message, seconds=60)["counts"]["accepted"] == 20_000
@@ -183,6 +185,7 @@ def test_a_damaged_log_repeats_nothing_and_names_the_message(simulate, serve):
     wait_until(
         lambda: "quarantined" in peal.message(app, message)["reasons"], 30, lambda: str(peal.message(app, message))
     )
+    # Longer than a lease: nobody takes the slice back and sends again.
     time.sleep(50)
     assert received(simulator) == 600
     assert metric(peal, "peal_slices_quarantined") == 1

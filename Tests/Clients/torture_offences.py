@@ -20,7 +20,7 @@ poison("6.4 RST_STREAM on stream 0", PROTOCOL_ERROR, frame(RST_STREAM, 0, 0, num
 poison("6.4 RST_STREAM of another size", FRAME_SIZE_ERROR, lambda s: frame(RST_STREAM, 0, s, b"x"))
 poison("6.5 SETTINGS on a stream", PROTOCOL_ERROR, lambda s: frame(SETTINGS, 0, s))
 poison("6.5 SETTINGS cut short", FRAME_SIZE_ERROR, frame(SETTINGS, 0, 0, b"\0\x03\0"))
-poison("6.5 an acknowledgement with octets", FRAME_SIZE_ERROR, frame(SETTINGS, ACK, 0, b"\0\x03\0\0\0\1"))
+poison("6.5 an acknowledgement with a payload", FRAME_SIZE_ERROR, frame(SETTINGS, ACK, 0, b"\0\x03\0\0\0\1"))
 poison("6.5.2 ENABLE_PUSH from a server", PROTOCOL_ERROR, setting(2, 1))
 poison("6.5.2 INITIAL_WINDOW_SIZE beyond the limit", FLOW_CONTROL_ERROR, setting(WINDOW, 2**31))
 poison("6.9.2 INITIAL_WINDOW_SIZE lifts a stream beyond the limit", FLOW_CONTROL_ERROR,
@@ -87,6 +87,7 @@ def _(c):
 def _(c):
     batch = start(c)
     c.answers(batch[:10])
+    # Longer than the client waits for a stalled connection.
     time.sleep(12)
     c.until_closed()
 

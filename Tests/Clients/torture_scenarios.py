@@ -147,7 +147,7 @@ def _(c):
 # Answers
 
 
-@scenario("6.10 header blocks split octet by octet, empty frames between")
+@scenario("6.10 header blocks split byte by byte, empty frames between")
 def _(c):
     for request in start(c):
         fields = block(200, ("apns-id", request.id))
@@ -239,29 +239,32 @@ def _(c):
     c.settled((WINDOW, 65_535))
 
 
-@scenario("every octet by itself")
+@scenario("every byte by itself")
 def _(c):
     for request in start(c, 5):
         c.close(request)
         c.processed(request)
-        for octet in c.ok(request):
-            c.send(bytes([octet]))
+        for byte in c.ok(request):
+            c.send(bytes([byte]))
 
 
 # Windows
 
 
-@scenario("6.9 a stream window of one octet")
+@scenario("6.9 a stream window of one byte")
 def _(c):
     c.refills = False
     c.settled((STREAMS, 11), (WINDOW, 1))
     c.answers(c.take(1))
     c.until(lambda: len(c.open) == 10)
-    while len(c.complete) < 10:
+
+    def granted():
         for request in list(c.open.values()):
             if not request.complete and request.window == 0:
                 c.grant(request.stream, 1)
-        c.read(0.02)
+        return len(c.complete) >= 10
+
+    c.until(granted, 120)
     c.answers([c.complete.popleft() for _ in range(10)])
     c.settled((WINDOW, 65_535))
     c.refills = True

@@ -7,7 +7,7 @@ struct RoutingTests {
     @Test(
         "takes doubled and trailing slashes, and v1 twice",
         arguments: ["/v1/version", "//v1/version", "/v1/version/", "/v1/v1/version", "//v1//v1/version//"])
-    func normalised(path: String) async throws {
+    func normalized(path: String) async throws {
         try await Fixture.open { fixture in
             let reply = try await fixture.call(.get, path, authorization: nil)
             #expect(reply.text == #"{"version":"1.8.1"}"#)

@@ -78,7 +78,9 @@ struct StatisticsTests {
             for days in [1, 3, 31, 100] {
                 fixture.clock.advance(by: .seconds(days * 86_400))
                 let now = fixture.clock.now
-                while try await fixture.store.write(.rest, { try $0.prune(now: now, limit: 100) }) > 0 {}
+                try await Polling.repeat("pruning") {
+                    try await fixture.store.write(.rest) { try $0.prune(now: now, limit: 100) } > 0
+                }
                 let reply = try await fixture.admin(.get, "…/stats?step=day&from=\(from)")
                 #expect(sums(reply) == [1, 0, 0, 0, 0, 0, 1], "after \(days) days: \(reply.text)")
             }

@@ -12,7 +12,7 @@ struct BreakerTests {
     @Test("pauses longer each time a probe fails, and opens when one succeeds")
     func pauses() {
         var breaker = RouteBreaker()
-        let bad = Tally(answers: 1000, accepted: 700, suspicious: 0, deferred: 300, troubled: 300)
+        let bad = Tally(answers: 1000, accepted: 700, suspicious: 0, deferred: 300, deferredByProvider: 300)
         #expect(breaker.enter(nil, now: .zero) == .open)
         #expect(breaker.judge(bad, of: nil, isProbe: false, now: .zero).hasTripped)
         #expect(breaker.enter(nil, now: .seconds(9)) == .closed(until: .seconds(10)))
@@ -23,7 +23,7 @@ struct BreakerTests {
         breaker.abandonProbe(of: nil)
         #expect(breaker.enter(nil, now: .seconds(39)) == .closed(until: .seconds(40)))
         #expect(breaker.enter(nil, now: .seconds(40)) == .probe)
-        let good = Tally(answers: 64, accepted: 64, suspicious: 0, deferred: 0, troubled: 0)
+        let good = Tally(answers: 64, accepted: 64, suspicious: 0, deferred: 0, deferredByProvider: 0)
         #expect(breaker.judge(good, of: nil, isProbe: true, now: .seconds(40)).hasReopened)
         #expect(breaker.enter(nil, now: .seconds(40)) == .open)
     }
@@ -77,7 +77,7 @@ struct BreakerTests {
         }
     }
 
-    @Test("devices with a trouble of their own never pause the others of their route")
+    @Test("devices with problems of their own never pause the others of their route")
     func ownTrouble() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...200)
@@ -117,15 +117,15 @@ struct BreakerTests {
         }
     }
 
-    @Test("hosts in trouble do not close a route whose other hosts accept")
+    @Test("hosts that fail do not close a route whose other hosts accept")
     func manyHosts() {
-        let mixed = Tally(answers: 1000, accepted: 300, deferred: 700, troubled: 700)
-        let dead = Tally(answers: 1000, deferred: 1000, troubled: 1000)
+        let mixed = Tally(answers: 1000, accepted: 300, deferred: 700, deferredByProvider: 700)
+        let dead = Tally(answers: 1000, deferred: 1000, deferredByProvider: 1000)
         var breaker = RouteBreaker(hasManyHosts: true)
         #expect(!breaker.judge(mixed, of: nil, isProbe: false, now: .zero).hasTripped)
         #expect(breaker.judge(dead, of: nil, isProbe: false, now: .zero).hasTripped)
         breaker.reset()
-        let one = Tally(answers: 1, deferred: 1, troubled: 1)
+        let one = Tally(answers: 1, deferred: 1, deferredByProvider: 1)
         _ = breaker.judge(Tally(answers: 50, accepted: 50), of: nil, isProbe: false, now: .zero)
         for _ in 0..<40 { #expect(!breaker.judge(one, of: nil, isProbe: false, now: .zero).hasTripped) }
         #expect((0..<100).contains { _ in breaker.judge(one, of: nil, isProbe: false, now: .zero).hasTripped })

@@ -152,7 +152,7 @@ struct HealingTests {
         }
     }
 
-    @Test("where the other environment has trouble the device is tried again later")
+    @Test("if the other environment fails, the device is tried again later")
     func trouble() async throws {
         let fixture = try await Self.fixture()
         try await fixture.register(1...1)

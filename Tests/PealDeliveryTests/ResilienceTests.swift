@@ -17,7 +17,7 @@ struct ResilienceTests {
         try await fixture.eventually { fixture.provider.sent(id).count > 5000 }
         severed.cut()
         run.cancel()
-        try await fixture.eventually { fixture.provider.pages.allSatisfy { $0.flight.snapshot.isComplete } }
+        try await fixture.eventually { fixture.provider.pages.allSatisfy { $0.flight.answers.isComplete } }
         let second = fixture.service()
         try await fixture.running(second) {
             second.wake()

@@ -18,7 +18,7 @@ struct StoreTroubleTests {
             try await fixture.eventually { fixture.provider.heldCount >= 2 }
             severed.cut()
             fixture.provider.release()
-            try await fixture.eventually { fixture.provider.pages.allSatisfy { $0.flight.snapshot.isComplete } }
+            try await fixture.eventually { fixture.provider.pages.allSatisfy { $0.flight.answers.isComplete } }
             try await fixture.pass(seconds: 3)
             let begun = fixture.provider.pages.count
             try await fixture.pass(seconds: 120)
@@ -52,7 +52,7 @@ struct StoreTroubleTests {
                 try await fixture.eventually { fixture.provider.heldCount >= 4 }
                 for store in severed { store.cut() }
                 fixture.provider.release()
-                try await fixture.eventually { fixture.provider.pages.allSatisfy { $0.flight.snapshot.isComplete } }
+                try await fixture.eventually { fixture.provider.pages.allSatisfy { $0.flight.answers.isComplete } }
                 // Longer than a lease, and until just before a round of both Rescuers.
                 try await fixture.pass(seconds: 59)
                 for store in severed { store.restore() }

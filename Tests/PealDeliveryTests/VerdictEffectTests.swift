@@ -97,7 +97,7 @@ struct VerdictEffectTests {
         let variant = Variants.Variant(locale: nil, notification: notification, failure: nil)
         var sent = SentPage(page, .init(variants: [variant], failures: [], ofDevice: [0]), [], now: now)
         sent.order = order
-        return PageFates(sent, order.flight.snapshot, lostAnswer: .resend, isFinal: true)
+        return PageFates(sent, order.flight.answers, lostAnswer: .resend, isFinal: true)
     }
 
     private func check(

@@ -56,6 +56,19 @@ struct WakeTests {
         }
     }
 
+    @Test("are lost rather than late: the network must take them soon after they were counted")
+    func late() async throws {
+        let fixture = try await DeliveryFixture()
+        try await Self.install(fixture, 1)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            _ = try await Self.schedule(fixture)
+            try await fixture.drive { fixture.provider.pages.count == 1 }
+            let page = try #require(fixture.provider.pages.first)
+            #expect(page.deadline <= fixture.time.uptime + .seconds(Limits.wakeLatenessSeconds / 2))
+        }
+    }
+
     @Test("are not repeated when the network refuses them, and not sent without a credential")
     func refused() async throws {
         let fixture = try await DeliveryFixture()

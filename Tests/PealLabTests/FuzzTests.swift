@@ -1,7 +1,7 @@
 import PealLab
 import Testing
 
-@Suite("Random octets")
+@Suite("Random bytes")
 struct FuzzTests {
     /// Short enough for every test run; `make fuzz` runs for an hour.
     @Test("break no connection, in pieces of any size", arguments: FuzzTarget.allCases, UInt64(1)...4)

@@ -66,6 +66,31 @@ struct MomentLabTests {
         #expect(figures.sampleRatio[2].caught == 1)
     }
 
+    @Test("predicts a campaign of simulated phones from the wake-ups that arrive")
+    func campaign() throws {
+        var settings = CampaignTrial.Settings()
+        (settings.seed, settings.people, settings.arrival) = (5, 20, 0)
+        (settings.plan.days, settings.plan.cancelled, settings.plan.stride) = (1, 0, 3)
+        func outcome() throws -> CampaignTrial.Outcome {
+            var trial = CampaignTrial(settings)
+            return try trial.run()
+        }
+        let deaf = try outcome()
+        let world = DailyCampaign(seed: 5, people: 20)
+        let messages = world.messages(settings.plan)
+        let blind = PocketDayTrial.mean(messages.map { world.probability($0.person, $0.start + 36) })
+        #expect(deaf.shownByPhone == 0 && deaf.messages == 20 && deaf.calibrating == 20)
+        #expect(abs(deaf.chosenRate - blind) < 1e-12, "without wake-ups, messages are shown at the end")
+        #expect(deaf.wakes > 20 * 6 && deaf.wakes <= 20 * 12, "at most two an hour")
+        settings.arrival = 1
+        let reached = try outcome()
+        #expect(reached.shownByPhone >= 15 && reached.wakes < deaf.wakes)
+        #expect(reached.immediateRate == deaf.immediateRate && reached.chosenRate != deaf.chosenRate)
+        settings.plan.cancelled = 1
+        let cancelled = try outcome()
+        #expect(cancelled.cancelled > 0 && cancelled.cancelled + cancelled.shownByPhone == 20)
+    }
+
     @Test("draws a report without anything from elsewhere")
     func report() throws {
         var settings = PocketDayTrial.Settings()

@@ -218,7 +218,9 @@ struct LearningServiceTests {
         #expect(try await labels().count == 8)
         people.time.advance(by: .seconds(Limits.contextSampleSeconds))
         let later = people.time.now
-        while try await people.store.write(.rest, { try $0.prune(now: later, limit: 1000) }) > 0 {}
+        try await Polling.repeat("pruning") {
+            try await people.store.write(.rest) { try $0.prune(now: later, limit: 1000) } > 0
+        }
         #expect(try await labels().isEmpty)
     }
 

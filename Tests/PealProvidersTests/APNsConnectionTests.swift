@@ -65,7 +65,7 @@ struct APNsConnectionTests {
         let alerts = testOrder(count: 3, credential: credential)
         for order in [calls, alerts] { provider.send(order) }
         await expectTally(calls.flight.completed().tally, ["verdict TopicNotInCertificate": 3])
-        #expect(calls.flight.snapshot.exceptions[0]?.result == .verdict(.rejectMessage))
+        #expect(calls.flight.answers.exceptions[0]?.result == .verdict(.rejectMessage))
         await expectTally(alerts.flight.completed().tally, ["accepted": 3])
         await provider.close()
     }
@@ -93,7 +93,7 @@ struct APNsConnectionTests {
         _ = await order.flight.completed()
         // The remark of a small message is kept.
         #expect(
-            order.flight.snapshot.exceptions[0]
+            order.flight.answers.exceptions[0]
                 == ProviderAnswer(.verdict(.accepted), reason: "apns-unique-id abc-1", status: 200))
         await provider.close()
         let id = NotificationID.make(message: order.slice.message, inAddresses: false, key: 1)

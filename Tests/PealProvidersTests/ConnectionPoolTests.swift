@@ -75,7 +75,7 @@ struct ConnectionPoolTests {
         let pool = try pool(server, time, connections: 1)
         let order = testOrder(count: 90, deadline: .seconds(100_000))
         pool.submit(order)
-        while order.flight.snapshot.tally["accepted"] != 60 { await Task.yield() }
+        while order.flight.answers.tally["accepted"] != 60 { await Task.yield() }
         try await advance(time, seconds: Limits.requestTimeoutSeconds + 2)
         await expectTally(order.flight.completed().tally, ["accepted": 60, "lost Timeout": 30])
         #expect(server.connectionCount == 1)
@@ -94,7 +94,7 @@ struct ConnectionPoolTests {
         let pool = try pool(server, time, connections: 1)
         let order = testOrder(count: 100, deadline: .seconds(100_000))
         pool.submit(order)
-        while order.flight.snapshot.tally["accepted"] != 10 { await Task.yield() }
+        while order.flight.answers.tally["accepted"] != 10 { await Task.yield() }
         try await advance(time, seconds: 12)
         let tally = await order.flight.completed().tally
         #expect(tally == ["accepted": 91, "lost ConnectionLost": 9])
@@ -218,7 +218,7 @@ struct ConnectionPoolTests {
         for order in orders { pool.submit(order) }
         var tally: [String: Int] = [:]
         try await advanceOrClose(orders, pool)
-        for order in orders { tally.merge(order.flight.snapshot.tally, uniquingKeysWith: +) }
+        for order in orders { tally.merge(order.flight.answers.tally, uniquingKeysWith: +) }
         #expect(tally.values.reduce(0, +) == 2000)
         #expect(tally["accepted", default: 0] > 0)
         let accepted = ledger.state.withLock { $0.accepted }
@@ -235,7 +235,7 @@ struct ConnectionPoolTests {
             repeat {
                 try await Task.sleep(for: .seconds(2))
             } while orders.allSatisfy {
-                $0.flight.snapshot.tally["accepted", default: 0] == 0
+                $0.flight.answers.tally["accepted", default: 0] == 0
             }
             pool.drain()
             await pool.close()

@@ -35,7 +35,7 @@ struct DayInAMinuteTests {
         let order = testOrder(count: count, deadline: .seconds(1_000_000))
         pool.submit(order)
         try peer.serve()
-        #expect(order.flight.snapshot.tally == ["accepted": count])
+        #expect(order.flight.answers.tally == ["accepted": count])
     }
 
     /// The instants of `iat` in the provider tokens that were shown, in order, each once.
@@ -100,7 +100,7 @@ struct DayInAMinuteTests {
         try pass(12, step: 1)
         #expect(peer.openCount == 3)
         try peer.answerHeldRequests()
-        #expect(order.flight.snapshot.tally == ["accepted": 200])
+        #expect(order.flight.answers.tally == ["accepted": 200])
         try pass(290)
         #expect(peer.openCount == 3)
         try pass(30)
@@ -118,9 +118,9 @@ struct DayInAMinuteTests {
         pool.submit(order)
         try peer.serve()
         #expect(peer.connections[0].openMost == 1)
-        #expect(order.flight.snapshot.begun == 1)
+        #expect(order.flight.answers.begun == 1)
         try peer.answerHeldRequests()
-        #expect(order.flight.snapshot.tally == ["accepted": 50])
+        #expect(order.flight.answers.tally == ["accepted": 50])
     }
 
     @Test("a server that shuts down is replaced when there is work, again and again")

@@ -54,7 +54,7 @@ struct FCMProviderTests {
     }
 
     private func send(_ count: Int, _ provider: FCMProvider, _ credential: Credential) async throws
-        -> PageFlight.Snapshot
+        -> PageFlight.Answers
     {
         let order = try order(count, provider, credential)
         provider.send(order)
@@ -112,17 +112,17 @@ struct FCMProviderTests {
         let fcm = try ScriptedFCM()
         let tokens = try TokenServer([(400, #"{"error":"invalid_grant","error_description":"Invalid JWT"}"#)])
         let provider = try provider(fcm, tokens)
-        let snapshot = try await send(3, provider, credential(tokens))
+        let answers = try await send(3, provider, credential(tokens))
         await provider.close()
         #expect(
-            snapshot.exceptions.values.allSatisfy {
+            answers.exceptions.values.allSatisfy {
                 $0 == ProviderAnswer(.verdict(.stopApp), reason: "invalid_grant", status: 400)
             })
-        #expect(snapshot.exceptions.count == 3)
+        #expect(answers.exceptions.count == 3)
         #expect(fcm.server.connectionCount == 0)
     }
 
-    @Test("a token endpoint in trouble leaves everything unsent")
+    @Test("a failing token endpoint leaves everything unsent")
     func noToken() async throws {
         let fcm = try ScriptedFCM()
         let tokens = try TokenServer([(503, "")])
@@ -172,8 +172,8 @@ struct FCMProviderTests {
         }
         let tokens = try TokenServer()
         let provider = try provider(fcm, tokens, rate: 1, startRate: 1)
-        let snapshot = try await send(5, provider, credential(tokens))
-        #expect(snapshot.tally == ["verdict QUOTA_EXCEEDED": 1, "unsent Throttled": 4])
+        let answers = try await send(5, provider, credential(tokens))
+        #expect(answers.tally == ["verdict QUOTA_EXCEEDED": 1, "unsent Throttled": 4])
         let again = try order(1, provider, credential(tokens), fingerprint: "another")
         provider.send(again)
         let answer = try #require(await again.flight.completed().exceptions[0])

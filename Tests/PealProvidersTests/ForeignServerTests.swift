@@ -100,7 +100,7 @@ struct ForeignServerTests {
                 "verdict Unregistered": 50, "verdict BadDeviceToken": 50, "verdict ServiceUnavailable": 50,
                 "accepted": 50,
             ])
-        let answer = orders[0].flight.snapshot.exceptions[0]
+        let answer = orders[0].flight.answers.exceptions[0]
         #expect(answer?.result == .verdict(.retireAddress(since: Timestamp(milliseconds: 5), isSuspicious: false)))
     }
 

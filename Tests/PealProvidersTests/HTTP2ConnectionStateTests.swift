@@ -89,7 +89,7 @@ struct HTTP2ConnectionStateTests {
         #expect(fixture.state.openCount == 0)
     }
 
-    @Test("takes answers octet by octet")
+    @Test("takes answers byte by byte")
     func dribble() throws {
         var fixture = try StateFixture()
         fixture.begin(0)

@@ -63,21 +63,21 @@ struct HTTP2CutOffTests {
         #expect(fixture.endings.accepted.map(\.index) == [0, 1])
     }
 
-    @Test("windows of one octet are slow and no flood")
+    @Test("windows of one byte are slow but not a flood")
     func tinyWindows() throws {
-        let octets = Limits.quietFramesMax + 10
-        var fixture = try StateFixture(notification: testNotification(bodyBytes: octets), settings: [(4, 0)])
+        let bytes = Limits.quietFramesMax + 10
+        var fixture = try StateFixture(notification: testNotification(bodyBytes: bytes), settings: [(4, 0)])
         fixture.begin(0)
         _ = fixture.frames()
-        for _ in 0..<octets { try fixture.receive(ServerFrame.windowUpdate(1, 1)) }
+        for _ in 0..<bytes { try fixture.receive(ServerFrame.windowUpdate(1, 1)) }
         let written = fixture.frames()
-        #expect(written.count == octets)
+        #expect(written.count == bytes)
         #expect(written.last?.header.flags == HTTP2Frame.Flag.endStream)
         try fixture.receive(ServerFrame.headers(1))
         #expect(fixture.endings.accepted.count == 1)
     }
 
-    @Test("bodies that come octet by octet on many streams are no flood")
+    @Test("bodies that come byte by byte on many streams are not a flood")
     func tinyBodies() throws {
         var fixture = try StateFixture()
         let streams = (0..<6).map { fixture.begin(Int32($0)) }

@@ -57,7 +57,8 @@ struct HTTP2FaultTests {
             ServerFrame.headers(1, [0x88], endHeaders: false) + ServerFrame.frame(9, flags: 4, stream: 3, [0x88])),
         .init("more padding than payload", .protocolError, ServerFrame.frame(0, flags: 8, stream: 1, [9, 1, 2])),
         .init("padded frame without its length", .frameSizeError, ServerFrame.frame(0, flags: 8, stream: 1)),
-        .init("priority flag without octets", .frameSizeError, ServerFrame.frame(1, flags: 0x24, stream: 1, [0, 0])),
+        .init(
+            "priority flag without its fields", .frameSizeError, ServerFrame.frame(1, flags: 0x24, stream: 1, [0, 0])),
         .init("PRIORITY on stream 0", .protocolError, ServerFrame.frame(2, [0, 0, 0, 0, 0])),
         .init("PRIORITY of invalid size", .frameSizeError, ServerFrame.frame(2, stream: 1, [0])),
         .init("index outside the tables", .compressionError, ServerFrame.headers(1, [0xFF, 0xFF, 0x7F])),
@@ -147,7 +148,7 @@ struct HTTP2FaultTests {
         #expect(fixture.endings.accepted.map(\.index) == [1])
     }
 
-    @Test("no octets whatever bring it down, and every request ends once", arguments: 0..<300)
+    @Test("no input brings it down, and every request ends once", arguments: 0..<300)
     func garbage(_ seed: Int) throws {
         var fixture = try StateFixture(notification: testNotification(bodyBytes: 900))
         let randomness = SeededRandomness(UInt64(seed + 1))

@@ -74,8 +74,8 @@ struct PoolTests {
         let run = queue.pull(budget(10), uptime: .seconds(2), refusals: &refusals)
         #expect(run?.order.order === orders[2])
         for refusal in refusals { refusal.deliver() }
-        #expect(orders[0].flight.snapshot.tally == ["unsent Stopped": 3])
-        #expect(orders[1].flight.snapshot.tally == ["unsent Deadline": 2])
+        #expect(orders[0].flight.answers.tally == ["unsent Stopped": 3])
+        #expect(orders[1].flight.answers.tally == ["unsent Deadline": 2])
     }
 
     @Test("a connection is opened for work, more when it is blocked, and no more than allowed")

@@ -99,7 +99,7 @@ struct DoctorTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     }
 
-    @Test("recognises a store in use, a file that is not a database, and a wrong master key")
+    @Test("recognizes a store in use, a file that is not a database, and a wrong master key")
     func stores() async throws {
         let open = try await StoreUnderTest.sqlite.open()
         let inUse = await examine(try await configuration(open.path))

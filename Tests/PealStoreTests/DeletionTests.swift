@@ -138,7 +138,7 @@ struct DeletionTests {
         let (app, now) = (fixture.app, fixture.now)
         var erased: [Int] = []
         var isComplete = false
-        while !isComplete {
+        for _ in 0..<10 where !isComplete {
             let piece = try await fixture.store.write(.control) {
                 try $0.deleteUser(app: app, userID: "anna", now: now)
             }

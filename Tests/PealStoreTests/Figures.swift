@@ -57,7 +57,7 @@ struct Figures {
     private func read(_ slice: Slice, _ fixture: Fixture) async throws {
         let candidates = try await fixture.store.read { try $0.candidates(of: slice) }
         var cursor = slice.cursor
-        while true {
+        for _ in 0..<10_000 {
             let page = try await fixture.store.read { [cursor, now = fixture.now] in
                 try $0.page(of: slice, candidates: candidates, after: cursor, limit: 1024, now: now)
             }

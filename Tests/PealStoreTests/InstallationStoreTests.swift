@@ -113,6 +113,35 @@ struct InstallationStoreTests {
         #expect(try await fixture.store.read { try $0.nextWakeAt() } == nil)
     }
 
+    @Test(
+        "a device gets at most two wake-ups in any hour, however late they are, and whenever messages come",
+        arguments: StoreUnderTest.allCases)
+    func slidingHour(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        for number in 1...4 { try await Self.install(fixture, number, user: number < 3 ? "ann" : "ben") }
+        let dice = SeededRandomness(seed: 12)
+        var times: [DeviceKey: [Timestamp]] = [:]
+        for _ in 0..<600 {
+            if dice.next() % 3 == 0 {
+                _ = try await Self.schedule(fixture, user: dice.next() % 2 == 0 ? "ann" : "ben", seconds: 7200)
+            }
+            let jitter = Int64(dice.next() % UInt64(2 * Limits.wakeJitterSeconds + 1)) - Limits.wakeJitterSeconds
+            let orders = try await fixture.store.write(.rest) { [now = fixture.now] store in
+                try store.takeWakes(now: now, limit: 100) { .seconds(jitter) }.orders
+            }
+            // A wake-up arrives up to this much later than it was counted.
+            for order in orders {
+                let late = Int64(dice.next() % UInt64(Limits.wakeLatenessSeconds * 1000))
+                times[order.device.key, default: []].append(fixture.now + .milliseconds(late))
+            }
+            fixture.time.advance(by: .seconds(Int64(dice.next() % 300)))
+        }
+        #expect(times.count == 4 && times.values.allSatisfy { $0.count > 20 }, "\(times.mapValues(\.count))")
+        for arrivals in times.values {
+            for (first, third) in zip(arrivals, arrivals.dropFirst(2)) { #expect(third - first > .seconds(3600)) }
+        }
+    }
+
     @Test("many messages at once cost one wake-up", arguments: StoreUnderTest.allCases)
     func burst(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

@@ -81,7 +81,9 @@ struct SharedWorkTests {
         _ = try await Self.race(6, nodes) { _, node in
             try await node.store.write(.control) { try $0.fireDueMoments(now: now, limit: 25) }
         }
-        while try await nodes[0].store.write(.control, { try $0.fireDueMoments(now: now, limit: 25) }) > 0 {}
+        try await Polling.repeat("the work on due moments") {
+            try await nodes[0].store.write(.control) { try $0.fireDueMoments(now: now, limit: 25) } > 0
+        }
         let moments = try await nodes[1].store.read { try $0.moments(app: draft.app, message: draft.id) }
         #expect(moments.allSatisfy { $0.state == .sending && $0.tried.count == 1 })
         var keys: [DeviceKey] = []

@@ -23,7 +23,7 @@ struct StatisticsStoreTests {
         var slice = try #require(try await fixture.lease().first)
         var settlements: [Settlement] = []
         var page = try await worker.page(of: slice)
-        while true {
+        for _ in 0..<20 {
             var settlement = worker.settlement(slice, page)
             var added = OutcomeCounts()
             added.count(.accepted, page.count)

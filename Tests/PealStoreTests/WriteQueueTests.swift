@@ -48,7 +48,7 @@ extension WriteQueueTests {
             _ = try queue.put(item(.control))
         }
         var taken = 0
-        while true {
+        for _ in 0...(4 * Limits.writerItemsWaitingMax) {
             let batch = queue.takeBatch()
             if batch.isEmpty { break }
             #expect(batch.count <= Limits.writerItemsPerCommitMax)

@@ -77,6 +77,14 @@ extension LineRule {
             pattern:
                 #"\b(struct|class|enum|actor|protocol|typealias)\s+\w*(Manager|Helper|Util|Utils|Common|Info|Processor)s?\b"#,
             folders: ["Sources/", "SDK/", "Tests/"]),
+        LineRule(
+            name: "use the terms of docs/style.md in names",
+            pattern:
+                #"\b(let|var|func|case|struct|class|enum|actor|protocol|typealias)\s+(\w*(Place|Trouble|Latecomer|Octet)s?|(place|trouble|latecomer|octet)s?)\b"#,
+            exceptions: [
+                "Sources/PealStore/SQL/TablePiece.swift": "the names of tables",
+                "Sources/PealProviders/APNs/PKCS12Archive.swift": "the octet strings of ASN.1",
+            ]),
         LineRule(name: "say which token a name means", pattern: #"\b(let|var)\s+token\b"#),
         LineRule(
             name: "write the native API's field paths only in its dialect",

@@ -24,8 +24,7 @@ public struct CampaignEstimate: Sendable, Hashable {
 extension GaussianPrior {
     /// The prior from earlier campaigns: a random-effects estimate of each weight and of how much campaigns differ.
     /// - Parameter hourFeatures: weights in which campaigns differ most. A few campaigns show little of their spread,
-    /// so
-    ///   these weights get a wider prior; otherwise a campaign with unusual hours would learn too slowly.
+    ///   so these weights get a wider prior; otherwise a campaign with unusual hours would learn too slowly.
     public init(
         campaigns: [CampaignEstimate], hourFeatures: [Int] = FeatureSchema.hourFeatures
     ) {

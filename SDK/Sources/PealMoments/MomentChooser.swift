@@ -135,8 +135,7 @@ public struct MomentChooser: Sendable {
     ///   - shown: when messages were shown before.
     ///   - isForeground: whether the app is in the foreground; then nothing is shown.
     /// - Returns: the id of the message to show, and what was computed for each. Messages whose window has ended are
-    /// not
-    ///   considered: the server shows them.
+    ///   not considered: the server shows them.
     public func decide(
         _ messages: [HeldMessage], signals: Signals, now: Int64, shown: [Int64], isForeground: Bool
     ) -> (show: String?, traces: [WakeTrace]) {

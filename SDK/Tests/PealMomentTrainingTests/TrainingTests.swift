@@ -190,7 +190,7 @@ struct TrainingTests {
         #expect(floored.scales[1] < 0.25 * builtIn.scales[1] + 0.1 && floored.means == Standardization(of: rows).means)
     }
 
-    @Test("standardisation leaves out what is unknown and puts it at the mean")
+    @Test("standardization leaves out what is unknown and puts it at the mean")
     func standardization() {
         var rows = FeatureMatrix(width: 2)
         for value in [1.0, 3, .nan] { rows.append([1, value]) }

@@ -102,7 +102,7 @@ package final class AuthenticationFailures: Sendable {
 /// Limits the requests of each key and of each app.
 final class RequestQuotas: Sendable {
     private let time: any TimeSource
-    private let state: Mutex<(keys: TokenBuckets, apps: TokenBuckets, devices: TokenBuckets)>
+    private let state: Mutex<Buckets>
     /// There are many more devices than keys; with more buckets, fewer of them share one.
     private static let deviceBuckets = 65_536
 
@@ -110,49 +110,49 @@ final class RequestQuotas: Sendable {
     init(perKey: Int, perApp: Int, time: any TimeSource) {
         self.time = time
         state = Mutex(
-            (
-                TokenBuckets(capacity: Double(perKey) * 2, perSecond: Double(perKey)),
-                TokenBuckets(capacity: Double(perApp) * 2, perSecond: Double(perApp)),
-                TokenBuckets(
+            Buckets(
+                keys: TokenBuckets(capacity: Double(perKey) * 2, perSecond: Double(perKey)),
+                apps: TokenBuckets(capacity: Double(perApp) * 2, perSecond: Double(perApp)),
+                devices: TokenBuckets(
                     capacity: Double(Limits.requestsPerDevicePerMinute),
-                    perSecond: Double(Limits.requestsPerDevicePerMinute) / 60, count: Self.deviceBuckets)
-            ))
+                    perSecond: Double(Limits.requestsPerDevicePerMinute) / 60, count: Self.deviceBuckets)))
+    }
+
+    private struct Buckets {
+        var keys: TokenBuckets
+        var apps: TokenBuckets
+        var devices: TokenBuckets
     }
 
     /// - Throws: `rate_limited`.
     func spend(_ installation: Installation) throws(PealError) {
-        let now = time.uptime
-        let wait = state.withLock { state -> Double? in
-            var hasher = Hasher()
-            hasher.combine(installation.app)
-            hasher.combine(installation.device)
-            let (device, app) = (hasher.finalize(), installation.app.hashValue)
-            if let wait = state.devices.wait(device, now: now) ?? state.apps.wait(app, now: now) { return wait }
-            state.devices.take(device, now: now)
-            state.apps.take(app, now: now)
-            return nil
-        }
-        if let wait {
-            throw PealError(
-                .rateLimited, "too many requests of this device or in this app",
-                retryAfterSeconds: max(1, Int(wait.rounded(.up))))
-        }
+        var hasher = Hasher()
+        hasher.combine(installation.app)
+        hasher.combine(installation.device)
+        let device = hasher.finalize()
+        try spend(device, of: \.devices, app: installation.app, "too many requests of this device or in this app")
     }
 
     /// - Throws: `rate_limited`.
     func spend(_ key: APIKey) throws(PealError) {
+        try spend(key.id.hashValue, of: \.keys, app: key.app, "too many requests with this key or in this app")
+    }
+
+    private func spend(
+        _ caller: Int, of buckets: WritableKeyPath<Buckets, TokenBuckets>, app: AppKey, _ refusal: String
+    ) throws(PealError) {
         let now = time.uptime
         let wait = state.withLock { state -> Double? in
-            let (key, app) = (key.id.hashValue, key.app.hashValue)
-            if let wait = state.keys.wait(key, now: now) ?? state.apps.wait(app, now: now) { return wait }
-            state.keys.take(key, now: now)
+            let app = app.hashValue
+            if let wait = state[keyPath: buckets].wait(caller, now: now) ?? state.apps.wait(app, now: now) {
+                return wait
+            }
+            state[keyPath: buckets].take(caller, now: now)
             state.apps.take(app, now: now)
             return nil
         }
         if let wait {
-            throw PealError(
-                .rateLimited, "too many requests with this key or in this app",
-                retryAfterSeconds: max(1, Int(wait.rounded(.up))))
+            throw PealError(.rateLimited, refusal, retryAfterSeconds: max(1, Int(wait.rounded(.up))))
         }
     }
 }
@@ -187,7 +187,7 @@ final class RegistrationQuota: Sendable {
 }
 
 /// Many token buckets in constant memory. Names that map to the same slot share a bucket until it is full again; names
-/// are hashed with a random seed, so that nobody can choose a slot.
+/// are hashed with a random seed, so that no client can choose a slot.
 struct TokenBuckets: Sendable {
     private struct Bucket {
         /// Tokens taken and not yet refilled.

@@ -31,10 +31,10 @@ struct Gatekeeper: Sendable {
         case .admin:
             guard caller.isAdmin else { throw PealError(.forbidden, "only the admin token may do this") }
         case .appInPath(let scope):
-            caller = try await within(parameters["app"] ?? "", caller)
+            caller = try await within(parameters["app"] ?? "", caller, for: scope)
             try Self.require(scope, of: caller)
         case .appOfKey(let scope):
-            caller = try await withinOwnApp(caller, authentication)
+            caller = try await withinOwnApp(caller, authentication, for: scope)
             try Self.require(scope, of: caller)
         }
         return caller
@@ -43,8 +43,7 @@ struct Gatekeeper: Sendable {
     /// Admits the holder of a secret from the query or the body. If several apps have keys with it, the key of `app`
     /// counts.
     /// - Throws: `unauthorized` when no key has the secret; `forbidden` for the key of another dialect, the admin
-    /// token,
-    ///   or a key without the scope.
+    ///   token, or a key without the scope.
     func admit(
         secret: String?, _ access: Access, for app: App?, _ visit: Visit, now: Timestamp
     ) async throws -> Caller {
@@ -64,7 +63,7 @@ struct Gatekeeper: Sendable {
         services.failures.succeeded(attempt)
         recognize(Caller(identity: .key(key)), visit, now: now)
         try services.quotas.spend(key.key)
-        let caller = try await withinOwnApp(Caller(identity: .key(key)), authentication, named: app)
+        let caller = try await withinOwnApp(Caller(identity: .key(key)), authentication, named: app, for: scope)
         visit.admitted(caller)
         try Self.require(scope, of: caller)
         return caller
@@ -222,34 +221,44 @@ struct Gatekeeper: Sendable {
     /// - Parameter named: the app that the request names; used if the key may be used for it.
     /// - Throws: `unauthorized` when the app was deleted meanwhile.
     private func withinOwnApp(
-        _ caller: Caller, _ authentication: Authentication, named: App? = nil
+        _ caller: Caller, _ authentication: Authentication, named: App? = nil, for scope: APIKey.Scope
     ) async throws -> Caller {
-        var caller = caller
         if let named, caller.key?.serves(named.key) == true {
+            var caller = caller
             caller.app = named
             return caller
         }
-        guard let key = caller.key, let app = try await services.store.read({ try $0.app(key: key.app) }) else {
-            throw authentication.refusal
-        }
-        caller.app = app
+        guard let key = caller.key else { throw authentication.refusal }
+        let caller = try await self.caller(caller, for: scope) { try $0.app(key: key.app) }
+        guard caller.app != nil else { throw authentication.refusal }
         return caller
     }
 
     /// The caller within the app that the path names. A key may use only its own app: every other app is forbidden,
     /// whether it exists or not.
-    private func within(_ name: String, _ caller: Caller) async throws -> Caller {
-        var caller = caller
+    private func within(_ name: String, _ caller: Caller, for scope: APIKey.Scope) async throws -> Caller {
         let id = AppID(name)
         if let key = caller.key {
-            caller.app = try await services.store.read { try $0.app(key: key.app) }
+            let caller = try await self.caller(caller, for: scope) { try $0.app(key: key.app) }
             guard let app = caller.app, app.id == id else {
                 throw PealError(.forbidden, "this key belongs to another app")
             }
-        } else {
-            guard let id else { throw PealError.notFound("app") }
-            caller.app = try await services.store.read { try $0.app(id) }
-            guard caller.app != nil else { throw PealError.notFound("app") }
+            return caller
+        }
+        guard let id else { throw PealError.notFound("app") }
+        let caller = try await self.caller(caller, for: scope) { try $0.app(id) }
+        guard caller.app != nil else { throw PealError.notFound("app") }
+        return caller
+    }
+
+    /// The caller with an app. What sending needs is read with the app, because reads are a large part of a request.
+    private func caller(
+        _ caller: Caller, for scope: APIKey.Scope, app find: @escaping @Sendable (any StoreReading) throws -> App?
+    ) async throws -> Caller {
+        var caller = caller
+        (caller.app, caller.sendingFacts) = try await services.store.read { store in
+            let app = try find(store)
+            return (app, scope == .send ? try app.map { try SendingFacts($0, store) } : nil)
         }
         return caller
     }
@@ -319,6 +328,8 @@ struct Caller: Sendable {
     let identity: Identity
     /// The key's app, or the one that the admin named in the path.
     var app: App?
+    /// What sending for `app` needs; nil if it was not read.
+    var sendingFacts: SendingFacts?
 
     /// As in the audit log.
     var actor: Actor {

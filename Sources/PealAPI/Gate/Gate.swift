@@ -111,13 +111,7 @@ struct Gate: RouterMiddleware {
         if request.method == .options, dialect.servesAllOrigins { return .preflight }
         let match = routes.match(request.method, path)
         guard case .endpoint(let endpoint, let parameters) = match else {
-            guard case .otherMethods(let methods) = match else { throw Unmatched.path }
-            let allowed = methods + (methods.contains(.get) ? [.head] : []) + [.options]
-            let text = allowed.map(\.rawValue).joined(separator: ", ")
-            guard request.method == .options else { throw Unmatched.otherMethod(allowed: text) }
-            var answer = Answer(.noContent)
-            answer.headers[.allow] = text
-            return answer
+            return try Self.options(request.method, match)
         }
         visit.matched(endpoint, parameters)
         let now = services.time.now
@@ -143,6 +137,17 @@ struct Gate: RouterMiddleware {
         visit.handled(at: services.time.uptime)
         guard let idempotent else { return try await endpoint.handler(call) }
         return try await repetitions.once(idempotent, now: now) { try await endpoint.handler(call) }
+    }
+
+    /// The answer to `OPTIONS` for a path whose endpoints have other methods.
+    private static func options(_ method: HTTPRequest.Method, _ match: RouteTable.Match) throws(Unmatched) -> Answer {
+        guard case .otherMethods(let methods) = match else { throw .path }
+        let allowed = methods + (methods.contains(.get) ? [.head] : []) + [.options]
+        let text = allowed.map(\.rawValue).joined(separator: ", ")
+        guard method == .options else { throw .otherMethod(allowed: text) }
+        var answer = Answer(.noContent)
+        answer.headers[.allow] = text
+        return answer
     }
 
     /// Receives the body. Only the beginning of an unknown caller's body is received before `admit` is called.

@@ -23,10 +23,10 @@ enum AppPage {
         let items = try await visit.services.routes.list(app: app.key, now: visit.now)
         let messages = try await MessagePages.summaries(visit, MessageFilter(), before: nil, limit: 6)
         page.body = """
-            \(Attention.list(visit, try await AppTrouble.attention(visit, app, records, items)))
+            \(Attention.list(visit, try await AppProblems.attention(visit, app, records, items)))
             \(HTML.when(records.isEmpty || messages.isEmpty, steps(visit, records, hasDevice, hasSent: !messages.isEmpty)))
             \(try await traffic(visit, app))
-            \(try await AppTrouble.reasons(visit, app, from: visit.now - .seconds(hoursShown * 3600)))
+            \(try await AppProblems.reasons(visit, app, from: visit.now - .seconds(hoursShown * 3600)))
             <section id="routes"><h2>\(texts[.ways])</h2>\(ways(visit, items))</section>
             <section><div class="row"><h2>\(texts[.recentMessages])</h2>\
             <a href="\(visit.link("messages"))">\(texts[.allMessages])</a></div>\

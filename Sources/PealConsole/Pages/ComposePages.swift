@@ -122,6 +122,34 @@ enum ComposePages {
         let count = try await ComposeCheck.count(visit, draft.audience, form.environment, isExact: true) ?? 0
         var page = Page(visit, texts[.review], .compose)
         page.trail = [(texts[.compose], visit.link("compose"))]
+        let isLarge = count >= typedCountMin
+        let typed = Field(
+            name: "confirm", label: texts(.typeCount, texts.number(count)), hint: texts[.typeCountHint],
+            error: wrongNumber ? texts[.wrongCount] : nil, isRequired: true,
+            more: " inputmode=\"numeric\" autocomplete=\"off\"")
+        let once = visit.form["once"] ?? Hex.encode(visit.services.randomness.bytes(16))
+        let kept = form.form.pairs.filter { !["csrf", "step", "once", "confirm", "from"].contains($0.name) }
+        page.body = """
+            \(HTML.when(count == 0, "<p class=\"notice warn\">\(texts[.nobodyReached])</p>"))
+            <div class="columns wide-left">
+            <section class="card"><h2>\(texts[.summary])</h2>\(try facts(visit, form, draft, count: count).html)
+            <form method="post" action="\(visit.link("compose"))">\(visit.formStart)\
+            \(HTML.each(kept) { "<input type=\"hidden\" name=\"\($0.name)\" value=\"\($0.value)\">" })\
+            <input type="hidden" name="once" value="\(once)">
+            \(HTML.when(isLarge, typed.html))
+            <div class="actions end"><button name="step" value="edit" formnovalidate>\(texts[.edit])</button>\
+            <button class="primary" name="step" value="send">\(texts[.send])</button></div></form></section>
+            <section aria-label="\(texts[.preview])">\(try await ComposeCheck.previews(visit, draft))</section>
+            </div>
+            """
+        return page
+    }
+
+    /// What will be sent, when and to whom.
+    private static func facts(
+        _ visit: PageCall, _ form: ComposeForm, _ draft: MessageDraft, count: Int
+    ) throws -> FactList {
+        let texts = visit.texts
         var facts = FactList()
         facts.add(texts[.audience], "<strong>\(texts.devices(count))</strong><br>\(texts.audience(draft.audience))")
         facts.add(texts[.title], texts.shown(draft.content.title))
@@ -139,27 +167,7 @@ enum ComposePages {
         }
         if draft.options.isTransactional { facts.add(texts[.quietHours], text: texts[.transactionalShort]) }
         facts.add(texts[.campaign], text: draft.campaignID)
-        let isLarge = count >= typedCountMin
-        let typed = Field(
-            name: "confirm", label: texts(.typeCount, texts.number(count)), hint: texts[.typeCountHint],
-            error: wrongNumber ? texts[.wrongCount] : nil, isRequired: true,
-            more: " inputmode=\"numeric\" autocomplete=\"off\"")
-        let once = visit.form["once"] ?? Hex.encode(visit.services.randomness.bytes(16))
-        page.body = """
-            \(HTML.when(count == 0, "<p class=\"notice warn\">\(texts[.nobodyReached])</p>"))
-            <div class="columns wide-left">
-            <section class="card"><h2>\(texts[.summary])</h2>\(facts.html)
-            <form method="post" action="\(visit.link("compose"))">\(visit.formStart)\
-            \(HTML.each(form.form.pairs.filter { !["csrf", "step", "once", "confirm", "from"].contains($0.name) }) { pair in
-                "<input type=\"hidden\" name=\"\(pair.name)\" value=\"\(pair.value)\">"
-            })<input type="hidden" name="once" value="\(once)">
-            \(HTML.when(isLarge, typed.html))
-            <div class="actions end"><button name="step" value="edit" formnovalidate>\(texts[.edit])</button>\
-            <button class="primary" name="step" value="send">\(texts[.send])</button></div></form></section>
-            <section aria-label="\(texts[.preview])">\(try await ComposeCheck.previews(visit, draft))</section>
-            </div>
-            """
-        return page
+        return facts
     }
 
     private static func send(_ visit: PageCall, _ form: ComposeForm) async throws -> ConsoleAnswer {

@@ -245,47 +245,67 @@ struct LiftChart: Sendable {
 
     private static let (width, height) = (600.0, 160.0)
 
-    func html(_ visit: PageCall) -> HTML {
-        let texts = visit.texts
-        let points = looks.compactMap { look -> (at: Timestamp, low: Double, value: Double, high: Double)? in
+    private typealias Point = (at: Timestamp, low: Double, value: Double, high: Double)
+
+    private var points: [Point] {
+        looks.compactMap { look in
             guard let value = look.share(look.difference), let low = look.share(look.interval.lowerBound),
                 let high = look.share(look.interval.upperBound)
             else { return nil }
             return (look.at, low, value, high)
         }
+    }
+
+    func html(_ visit: PageCall) -> HTML {
+        let texts = visit.texts
+        let points = points
         guard let last = points.last else { return "<p class=\"none\">\(texts[.noLooks])</p>" }
         // The first intervals are so wide that they would hide the rest.
         let settled = points.suffix(max(2, (points.count + 1) / 2))
         let reach = max(0.05, settled.map { max(abs($0.low), abs($0.high)) }.max() ?? 1)
         let top = min(reach, max(abs(last.low), abs(last.high)) * 3) * 1.1
+        let label = texts(
+            .liftChartLabel, texts.change(last.value), texts.change(last.low), texts.change(last.high))
+        return """
+            <figure class="chart"><div class="plot"><ol class="scale" aria-hidden="true"><li>\(texts.change(top))</li>\
+            <li>0 %</li><li>\(texts.change(-top))</li></ol>\
+            <svg viewBox="0 0 600 160" preserveAspectRatio="none" role="img" aria-label="\(label)">\
+            \(Self.shapes(points, top))</svg></div>
+            <figcaption class="row hint"><span>\(HTML.with(points.first) { visit.day($0.at) })</span>\
+            <span>\(visit.day(last.at))</span></figcaption>
+            <p class="hint">\(texts[.bandHint])</p>
+            <details><summary>\(texts[.asTable])</summary>\(Self.table(visit, points).html)</details></figure>
+            """
+    }
+
+    /// The band, the zero line and the line of values.
+    /// - Parameter top: the value at the upper edge.
+    private static func shapes(_ points: [Point], _ top: Double) -> HTML {
         func coordinates(_ index: Int, _ value: Double) -> String {
-            let x = points.count == 1 ? Self.width / 2 : Double(index) / Double(points.count - 1) * Self.width
-            let y = Self.height / 2 - max(-1, min(1, value / top)) * Self.height / 2
+            let x = points.count == 1 ? width / 2 : Double(index) / Double(points.count - 1) * width
+            let y = height / 2 - max(-1, min(1, value / top)) * height / 2
             return "\(Int(x.rounded())),\(Int(y.rounded()))"
         }
         let upper = points.indices.map { coordinates($0, points[$0].high) }
         let lower = points.indices.reversed().map { coordinates($0, points[$0].low) }
-        let line = points.indices.map { coordinates($0, points[$0].value) }
-        let label = texts(
-            .liftChartLabel, texts.change(last.value), texts.change(last.low), texts.change(last.high))
+        var line = points.indices.map { coordinates($0, points[$0].value) }
+        if line.count == 1, let y = line[0].split(separator: ",").last { line = ["0,\(y)", "600,\(y)"] }
+        return """
+            <polygon class="band" points="\((upper + lower).joined(separator: " "))"/>\
+            <line class="zero" x1="0" y1="80" x2="600" y2="80"/>\
+            <polyline class="line" points="\(line.joined(separator: " "))"/>
+            """
+    }
+
+    private static func table(_ visit: PageCall, _ points: [Point]) -> ListTable {
+        let texts = visit.texts
         var table = ListTable(
             caption: texts[.liftOverTime], columns: [texts[.at], texts[.lift], texts[.from], texts[.to]],
             numbers: [1, 2, 3])
         table.rows = points.reversed().map {
             [visit.day($0.at), "\(texts.change($0.value))", "\(texts.change($0.low))", "\(texts.change($0.high))"]
         }
-        return """
-            <figure class="chart"><div class="plot"><ol class="scale" aria-hidden="true"><li>\(texts.change(top))</li>\
-            <li>0 %</li><li>\(texts.change(-top))</li></ol>\
-            <svg viewBox="0 0 600 160" preserveAspectRatio="none" role="img" aria-label="\(label)">\
-            <polygon class="band" points="\((upper + lower).joined(separator: " "))"/>\
-            <line class="zero" x1="0" y1="80" x2="600" y2="80"/>\
-            <polyline class="line" points="\((points.count == 1 ? ["0,\(line[0].split(separator: ",")[1])", "600,\(line[0].split(separator: ",")[1])"] : line).joined(separator: " "))"/></svg></div>
-            <figcaption class="row hint"><span>\(HTML.with(points.first) { visit.day($0.at) })</span>\
-            <span>\(visit.day(last.at))</span></figcaption>
-            <p class="hint">\(texts[.bandHint])</p>
-            <details><summary>\(texts[.asTable])</summary>\(table.html)</details></figure>
-            """
+        return table
     }
 }
 

@@ -12,6 +12,14 @@ enum ImportPages {
         var updated = 0
         var refused: [(line: Int, message: String)] = []
 
+        mutating func add(_ result: JSON, line: Int) {
+            switch result.stringValue {
+            case "created": created += 1
+            case "updated": updated += 1
+            default: refused.append((line, result["message"]?.stringValue ?? ""))
+            }
+        }
+
         var json: JSON {
             [
                 "created": .integer(created), "updated": .integer(updated),
@@ -70,37 +78,33 @@ enum ImportPages {
             return try await page(visit, nil, error: .missing("devices")).answer(400)
         }
         var outcome = Outcome()
-        let app = try visit.app.key
         for start in stride(from: 0, to: lines.count, by: Limits.devicesPerBatchMax) {
             let batch = lines[start..<min(start + Limits.devicesPerBatchMax, lines.count)]
-            let reader = ImportedDevice(rules: visit.services.addressRules)
-            let drafts = batch.map { line in
-                Result { () throws(PealError) -> DeviceRegistration in
-                    try reader.registration(line.text, newID: visit.services.randomness.identifier())
-                }
-            }
-            let reply = try await visit.services.devices.register(drafts, app: app, visit.verb) { results in
-                Reply(
-                    status: 200,
-                    .array(
-                        results.map { result in
-                            switch result {
-                            case .success(let result): .string(result.isNew ? "created" : "updated")
-                            case .failure(let error): ["message": .string(error.message)]
-                            }
-                        }))
-            }
-            let results = (try? JSONParser.parse(reply.body))?.arrayValue ?? []
-            for (line, result) in zip(batch, results) {
-                switch result.stringValue {
-                case "created": outcome.created += 1
-                case "updated": outcome.updated += 1
-                default: outcome.refused.append((line.number, result["message"]?.stringValue ?? ""))
-                }
-            }
+            let results = try await register(visit, batch.map(\.text))
+            for (line, result) in zip(batch, results) { outcome.add(result, line: line.number) }
         }
         guard part != nil else { return try await page(visit, outcome).answer() }
         return ConsoleAnswer(text: outcome.json.text, type: "application/json")
+    }
+
+    /// - Returns: for each line `created`, `updated`, or an object with the reason why it was refused.
+    private static func register(_ visit: PageCall, _ lines: [String]) async throws -> [JSON] {
+        let reader = ImportedDevice(rules: visit.services.addressRules)
+        let drafts = lines.map { line in
+            Result { () throws(PealError) -> DeviceRegistration in
+                try reader.registration(line, newID: visit.services.randomness.identifier())
+            }
+        }
+        let reply = try await visit.services.devices.register(drafts, app: try visit.app.key, visit.verb) { results in
+            let items = results.map { result -> JSON in
+                switch result {
+                case .success(let result): .string(result.isNew ? "created" : "updated")
+                case .failure(let error): ["message": .string(error.message)]
+                }
+            }
+            return Reply(status: 200, .array(items))
+        }
+        return (try? JSONParser.parse(reply.body))?.arrayValue ?? []
     }
 }
 
@@ -128,18 +132,7 @@ struct ImportedDevice: Sendable {
         registration.userID = try word(json, "user_id", max: Limits.userIDBytesMax)
         registration.locale = try word(json, "locale", max: Limits.localeCharactersMax)
         registration.timeZone = try word(json, "time_zone", max: Limits.timeZoneCharactersMax)
-        registration.detail.osVersion = try word(json, "os_version", max: Limits.nameCharactersMax)
-        registration.detail.appVersion = try word(json, "app_version", max: Limits.nameCharactersMax)
-        registration.detail.alias = try word(json, "alias", max: Limits.nameCharactersMax)
-        registration.detail.model = try word(json, "model", max: Limits.nameCharactersMax)
-        registration.detail.manufacturer = try word(json, "manufacturer", max: Limits.nameCharactersMax)
-        registration.detail.vendorOS = try word(json, "vendor_os", max: Limits.nameCharactersMax)
-        if let attributes = json["attributes"]?.objectValue {
-            guard JSON.object(attributes).bytes.count <= Limits.attributesBytesMax else {
-                throw .invalid("attributes", "attributes may have at most \(Limits.attributesBytesMax) bytes")
-            }
-            registration.detail.attributes = attributes
-        }
+        try read(json, into: &registration.detail)
         if let topics = json["topics"]?.arrayValue {
             guard topics.count <= Limits.topicsPerDeviceMax,
                 topics.allSatisfy({ isName($0.stringValue, max: Limits.topicBytesMax) })
@@ -149,6 +142,20 @@ struct ImportedDevice: Sendable {
         registration.isInteractive = Interactivity.isInteractive(
             platform: platform, osVersion: registration.detail.osVersion)
         return registration
+    }
+
+    private func read(_ json: JSON, into detail: inout DeviceDetail) throws(PealError) {
+        detail.osVersion = try word(json, "os_version", max: Limits.nameCharactersMax)
+        detail.appVersion = try word(json, "app_version", max: Limits.nameCharactersMax)
+        detail.alias = try word(json, "alias", max: Limits.nameCharactersMax)
+        detail.model = try word(json, "model", max: Limits.nameCharactersMax)
+        detail.manufacturer = try word(json, "manufacturer", max: Limits.nameCharactersMax)
+        detail.vendorOS = try word(json, "vendor_os", max: Limits.nameCharactersMax)
+        guard let attributes = json["attributes"]?.objectValue else { return }
+        guard JSON.object(attributes).bytes.count <= Limits.attributesBytesMax else {
+            throw .invalid("attributes", "attributes may have at most \(Limits.attributesBytesMax) bytes")
+        }
+        detail.attributes = attributes
     }
 
     private func word(_ json: JSON, _ name: String, max: Int) throws(PealError) -> String? {

@@ -116,7 +116,7 @@ enum MessageLive {
         }
         guard streams.add(1, ordering: .relaxed).newValue <= streamsMax else {
             streams.subtract(1, ordering: .relaxed)
-            throw PealError(.unavailable, "too many pages are watched", retryAfterSeconds: 10)
+            throw PealError(.unavailable, "too many pages follow messages", retryAfterSeconds: 10)
         }
         return ConsoleAnswer { writer in
             defer { streams.subtract(1, ordering: .relaxed) }

@@ -5,15 +5,15 @@ extension Word {
     static let attributeIs = Word("Attribute (name=value)", "Attribut (Name=Wert)")
     static let averageRate = Word("Average pace", "Mittleres Tempo")
     static let changeRate = Word("Change rate", "Tempo ändern")
-    static let deleteSavedConfirm = Word("Delete this for everybody?", "Für alle löschen?")
+    static let deleteSavedConfirm = Word("Delete this for everyone?", "Für alle löschen?")
     static let draftsAndTemplates = Word("Drafts and templates", "Entwürfe und Vorlagen")
     static let draftsLead = Word(
-        "Everybody who may send messages of this app sees them. A draft goes when it is sent, a template stays.",
+        "Everyone who may send messages in this app sees them. A draft is deleted when it is sent; a template stays.",
         "Alle, die Nachrichten dieser App senden dürfen, sehen sie. Ein Entwurf geht mit dem Senden, eine Vorlage "
             + "bleibt.")
     static let drafts = Word("Drafts", "Entwürfe")
     static let explainNobody = Word(
-        "No device, user or address of this app fits.", "Kein Gerät, keine Person und keine Adresse dieser App passt.")
+        "No device, user or address of this app matches.", "Kein Gerät, keine Person und keine Adresse dieser App passt.")
     static let hourLeft = Word("about {} hour left", "noch etwa {} Stunde")
     static let hoursLeft = Word("about {} hours left", "noch etwa {} Stunden")
     static let linkText = Word("This link signs you in once.", "Mit diesem Link kann man sich einmal anmelden.")
@@ -30,17 +30,17 @@ extension Word {
     static let or = Word("or", "oder")
     static let pace = Word("Pace", "Tempo")
     static let quietHours = Word("Quiet hours", "Ruhezeiten")
-    static let rateLimitHint = Word("Empty for as fast as possible.", "Leer für so schnell wie möglich.")
+    static let rateLimitHint = Word("Empty: as fast as possible.", "Leer für so schnell wie möglich.")
     static let rateLimit = Word("At most, per second", "Höchstens je Sekunde")
     static let recipientsTimeHint = Word(
-        "Everybody gets it when their own clock shows this date and time.",
+        "Everyone gets it when their own clock shows this date and time.",
         "Alle erhalten sie, wenn die eigene Uhr dieses Datum und diese Zeit zeigt.")
     static let recipientsTime = Word("In each recipient's own time", "In der Ortszeit jedes Empfängers")
     static let rowJoin = Word("Joined by", "Verbunden mit")
     static let rowKind = Word("What", "Was")
     static let rowNumber = Word("Row {}", "Zeile {}")
     static let rowsHint = Word(
-        "“and” binds more strongly than “or”. With topics or everybody above, the rows narrow them.",
+        "“and” binds more tightly than “or”. If topics or everyone is chosen above, the rows narrow that choice.",
         "„und“ bindet stärker als „oder“. Zusammen mit Themen oder allen oben schränken die Zeilen diese ein.")
     static let rowsLegend = Word("Only devices for which", "Nur Geräte, für die gilt")
     static let saveDraft = Word("Save as draft", "Als Entwurf speichern")
@@ -52,7 +52,7 @@ extension Word {
     static let seenWithin = Word("seen within {} days", "gesehen in {} Tagen")
     static let templates = Word("Templates", "Vorlagen")
     static let transactionalHint = Word(
-        "For what cannot wait, such as a code. It does not count for the frequency cap.",
+        "For messages that cannot wait, such as a code. They do not count towards the frequency cap.",
         "Für Unaufschiebbares, etwa einen Code. Zählt nicht für die Obergrenze.")
     static let transactionalShort = Word("Passed", "Werden übergangen")
     static let transactional = Word(
@@ -61,7 +61,7 @@ extension Word {
     static let unreachableBestHour = Word("In the user's best hour", "In der besten Stunde der Person")
     static let unreachableDeadline = Word("When the window ends", "Am Ende des Zeitfensters")
     static let unreachableHint = Word(
-        "For users whose phones can probably not be woken.", "Für Personen, deren Telefone wohl nicht zu wecken sind.")
+        "For users whose phones probably cannot be woken.", "Für Personen, deren Telefone wohl nicht zu wecken sind.")
     static let unreachableNow = Word("At once", "Sofort")
     static let unreachable = Word("Without a reachable phone", "Ohne erreichbares Telefon")
     static let usedLink = Word(
@@ -85,7 +85,7 @@ extension Word {
         "Compose has no field for this, so it is left out: {}",
         "Dafür gibt es hier kein Feld, es entfällt daher: {}")
     static let platformFieldsHint = Word(
-        "A platform's own fields override the common ones. The JSON is the object that the API takes for it.",
+        "A platform's own fields override the common ones. The JSON is the platform's object in the API.",
         "Eigene Felder einer Plattform gehen vor. Das JSON ist das Objekt, das die API für sie annimmt.")
     static let platformFields = Word("Fields for one platform", "Felder für eine Plattform")
     static let platformObject = Word("{}, more fields (JSON)", "{}, weitere Felder (JSON)")
@@ -102,18 +102,18 @@ extension Word {
 extension Word {
     static let delivered = Word("Delivered", "Zugestellt")
     static let doneTestQueued = Word(
-        "The test event will be sent now. Reload the page to see what became of it.",
+        "The test event will be sent now. Reload the page to see the result.",
         "Das Testereignis wird jetzt gesendet. Nach dem Neuladen der Seite zeigt sich das Ergebnis.")
     static let downloadDevices = Word("Download devices", "Geräte herunterladen")
     static let exportHint = Word(
-        "One JSON object per line, as the import takes them. The file has the devices' addresses: keep it safe.",
+        "One JSON object per line, as the import accepts them. The file contains the devices' addresses: keep it safe.",
         "Ein JSON-Objekt je Zeile, wie der Import sie annimmt. Die Datei enthält die Adressen der Geräte und muss "
             + "geschützt werden.")
     static let exportProgress = Word("{} of {} devices", "{} von {} Geräten")
     static let exporting = Word("Export", "Export")
     static let growth = Word("Growth, last 30 days", "Wachstum, letzte 30 Tage")
     static let growthHint = Word(
-        "Present subscribers by the day on which they joined (UTC). Who left is not counted.",
+        "Current subscribers by the day on which they joined (UTC). Those who left are not counted.",
         "Heutige Abonnenten nach dem Tag, an dem sie dazukamen (UTC). Wer gegangen ist, zählt nicht.")
     static let growthLabel = Word("From {} to {} subscribers.", "Von {} auf {} Abonnenten.")
     static let items = Word("Events", "Ereignisse")

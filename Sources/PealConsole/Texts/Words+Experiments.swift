@@ -55,7 +55,7 @@ extension Word {
     static let medianDelay = Word("Half of opens", "Hälfte der Öffnungen")
     static let minutesShort = Word("{} min", "{} Min.")
     static let modelText = Word(
-        "By this model phones choose the moment.", "Nach diesem Modell wählen Telefone den Moment.")
+        "Phones choose the moment with this model.", "Nach diesem Modell wählen Telefone den Moment.")
     static let momentModel = Word("Moment model", "Modell der Momente")
     static let noContexts = Word(
         "Phones have not shared the context of a display yet. Apps ask people for it with the SDK's context sharing.",
@@ -70,7 +70,7 @@ extension Word {
         "Diese Kampagne hat kein Experiment. Nachrichten mit Zeitfenster an Personen senden und beides vergleichen "
             + "lassen; das Ergebnis erscheint dann hier.")
     static let noLooks = Word(
-        "Nothing to draw yet: both arms need opens of messages whose windows ended a day ago.",
+        "Nothing to show yet: both arms need opens of messages whose windows ended a day ago.",
         "Noch nichts zu zeichnen: Beide Arme brauchen Öffnungen von Nachrichten, deren Zeitfenster seit einem Tag "
             + "vorbei ist.")
     static let noOpens = Word("Nobody has opened a message yet.", "Noch hat niemand eine Nachricht geöffnet.")
@@ -86,7 +86,7 @@ extension Word {
     static let openDelays = Word("When people open", "Wann geöffnet wird")
     static let openRate = Word("Open rate", "Öffnungsrate")
     static let promoteText = Word(
-        "Messages at good moments are opened more often. Choose good moments for everybody.",
+        "Messages at good moments are opened more often. Choose good moments for everyone.",
         "Nachrichten in guten Momenten werden öfter geöffnet. Gute Momente für alle wählen.")
     static let ratioBad = Word("Arms out of balance", "Arme im Ungleichgewicht")
     static let ratioGood = Word("Arms in balance", "Arme im Gleichgewicht")

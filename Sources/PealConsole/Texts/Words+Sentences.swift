@@ -85,7 +85,7 @@ extension Word {
         "Diese Person mit allen Geräten und dem ganzen Verlauf löschen? Das lässt sich nicht rückgängig machen.")
     static let exceptTopic = Word("except topic {}", "außer Thema {}")
     static let explainHint = Word(
-        "A device ID, a user or an address. The timeline says what happened, and why.",
+        "A device ID, a user or an address. The timeline shows what happened, and why.",
         "Eine Geräte-ID, eine Person oder eine Adresse. Der Verlauf sagt, was geschah und warum.")
     static let explainLabel = Word("Device, user or address", "Gerät, Person oder Adresse")
     static let explainTitle = Word("Why did a user not get it?", "Warum kam sie bei jemandem nicht an?")
@@ -95,7 +95,7 @@ extension Word {
         "Eine https-Adresse. Geräte laden das Bild, die Konsole nicht.")
     static let importExample = Word("Example", "Beispiel")
     static let importHint = Word(
-        "One JSON object per line, as the native API takes devices; at most 4 MiB at once.",
+        "One JSON object per line, as in the native API; at most 4 MiB at once.",
         "Ein JSON-Objekt je Zeile, wie die native API Geräte annimmt; höchstens 4 MiB auf einmal.")
     static let importLead = Word(
         "Register many devices at once. Good rows are stored even if others are refused.",
@@ -136,7 +136,7 @@ extension Word {
         "Wer Nachrichten beim Verfassen eine Kampagne gibt, sieht hier ihre Zahlen zusammen.")
     static let noCampaignsTitle = Word("No campaigns yet", "Noch keine Kampagnen")
     static let noDeliveries = Word(
-        "Nothing was delivered to this webhook yet.",
+        "Nothing has been delivered to this webhook yet.",
         "An diesen Webhook wurde noch nichts gesendet.")
     static let noDevicesText = Word(
         "Devices appear when an app or a web page registers, or when you import them.",
@@ -202,7 +202,7 @@ extension Word {
         "Mit Titel oder Text erscheint hier die Vorschau.")
     static let refusedTitle = Word("That did not work", "Das ging nicht")
     static let revokeConfirm = Word(
-        "Revoke this key? Whoever uses it is refused at once.",
+        "Revoke this key? Requests with it are refused at once.",
         "Diesen Schlüssel widerrufen? Wer ihn nutzt, wird sofort abgewiesen.")
     static let searchHint = Word("A device ID, an address or a user.", "Eine Geräte-ID, eine Adresse oder eine Person.")
     static let segmentNamed = Word("segment {}", "Segment {}")

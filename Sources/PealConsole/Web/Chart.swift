@@ -39,7 +39,7 @@ struct ColumnChart: Sendable {
             """
     }
 
-    /// Something stays visible beside much.
+    /// Small values stay visible next to large ones.
     private func scaled(_ value: Int, _ top: Int) -> Int { value == 0 ? 0 : max(2, value * Self.height / top) }
 
     private func table(_ visit: PageCall) -> ListTable {

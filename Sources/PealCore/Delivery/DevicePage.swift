@@ -65,56 +65,54 @@ package struct DevicePage: Sendable {
 
 /// Collects the answers to one page: connections add them in runs, and one worker awaits them.
 package final class PageFlight: Sendable {
+    /// What is known about the page at one instant.
+    package struct Answers: Sendable {
+        /// Whether each device has an answer.
+        package fileprivate(set) var isAnswered: [Bool]
+        /// Answers that are not plain acceptance, by device.
+        package fileprivate(set) var exceptions: [Int: ProviderAnswer] = [:]
+        /// Requests begun so far.
+        package fileprivate(set) var begun = 0
+        /// Grows with every request begun and every answer.
+        package fileprivate(set) var changeCount = 0
+
+        package var isComplete: Bool { !isAnswered.contains(false) }
+    }
+
     private struct State {
-        var isAnswered: [Bool]
-        /// The answers other than plain acceptance.
-        var exceptions: [Int: ProviderAnswer] = [:]
+        var answers: Answers
         var unanswered: Int
-        var begun = 0
-        var changeCount = 0
         var waiter: CheckedContinuation<Void, Never>?
     }
 
     private let state: Mutex<State>
 
     package init(count: Int) {
-        state = Mutex(State(isAnswered: Array(repeating: false, count: count), unanswered: count))
-    }
-
-    /// The state of the page at one instant.
-    package struct Snapshot: Sendable {
-        /// Whether each device has an answer.
-        package let isAnswered: [Bool]
-        /// Answers that are not plain acceptance, by device.
-        package let exceptions: [Int: ProviderAnswer]
-        package var isComplete: Bool { !isAnswered.contains(false) }
-        /// Grows with every request begun and every answer.
-        package let changeCount: Int
-        /// Requests begun so far.
-        package let begun: Int
+        let answers = Answers(isAnswered: Array(repeating: false, count: count))
+        state = Mutex(State(answers: answers, unanswered: count))
     }
 
     /// Records that requests began, so that a waiting worker knows that the page is not stalled.
     package func begin(_ count: Int) {
         state.withLock {
-            $0.begun += count
-            $0.changeCount += 1
+            $0.answers.begun += count
+            $0.answers.changeCount += 1
         }
     }
 
     /// Adds a run of acceptances and a run of other answers. A second answer to a device is ignored.
     package func answer(accepted: [Int32], others: [(index: Int, answer: ProviderAnswer)] = []) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            for index in accepted where !state.isAnswered[Int(index)] {
-                state.isAnswered[Int(index)] = true
+            for index in accepted where !state.answers.isAnswered[Int(index)] {
+                state.answers.isAnswered[Int(index)] = true
                 state.unanswered -= 1
             }
-            for (index, answer) in others where !state.isAnswered[index] {
-                state.isAnswered[index] = true
+            for (index, answer) in others where !state.answers.isAnswered[index] {
+                state.answers.isAnswered[index] = true
                 state.unanswered -= 1
-                if answer != .accepted { state.exceptions[index] = answer }
+                if answer != .accepted { state.answers.exceptions[index] = answer }
             }
-            state.changeCount += 1
+            state.answers.changeCount += 1
             guard state.unanswered == 0 else { return nil }
             return state.waiter.take()
         }
@@ -123,16 +121,11 @@ package final class PageFlight: Sendable {
 
     /// Adds `answer` for every device without one.
     package func answerRest(_ answer: ProviderAnswer) {
-        let missing = state.withLock { state in state.isAnswered.indices.filter { !state.isAnswered[$0] } }
-        self.answer(accepted: [], others: missing.map { (index: $0, answer: answer) })
+        let known = answers.isAnswered
+        self.answer(accepted: [], others: known.indices.filter { !known[$0] }.map { (index: $0, answer: answer) })
     }
 
-    package var snapshot: Snapshot {
-        state.withLock {
-            Snapshot(
-                isAnswered: $0.isAnswered, exceptions: $0.exceptions, changeCount: $0.changeCount, begun: $0.begun)
-        }
-    }
+    package var answers: Answers { state.withLock(\.answers) }
 
     /// Returns when every device has its answer, `wake` is called, or the task is cancelled. One caller at a time.
     package func wait() async {

@@ -13,6 +13,14 @@ package struct KeySet: Sendable, Hashable {
         words = Array(repeating: 0, count: Int(range.upperBound - range.lowerBound) / 64 + 1)
     }
 
+    /// The keys that the slice lists and that its cursor has not passed; the empty set if it lists none.
+    package init(listOf slice: Slice) {
+        let first = max(slice.keyFrom, slice.cursor + 1)
+        self.init(range: min(first, slice.keyTo)...slice.keyTo)
+        guard first <= slice.keyTo else { return }
+        for key in slice.keys ?? [] { insert(key) }
+    }
+
     /// nil outside the range.
     private func bit(of key: DeviceKey) -> Int? { key >= base && key <= last ? Int(key - base) : nil }
 

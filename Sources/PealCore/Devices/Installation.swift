@@ -67,7 +67,8 @@ package struct WakeUps: Sendable, Hashable {
     /// The earliest instant at which the budget allows another one.
     package func allowed(at now: Timestamp) -> Timestamp {
         let spaced = lastAt.map { $0 + .seconds(Limits.wakeSpacingSeconds) } ?? now
-        let budgeted = earlierAt.map { $0 + .seconds(Limits.wakeBudgetSeconds) } ?? now
+        let budgeted =
+            earlierAt.map { $0 + .seconds(Limits.wakeBudgetSeconds + Limits.wakeLatenessSeconds) } ?? now
         return max(now, spaced, budgeted)
     }
 

@@ -5,6 +5,9 @@ package struct DeliveryJob: Sendable {
     package let options: MessageOptions
     /// Whether the message is kept out of statistics.
     package let isTest: Bool
+    /// Whether the keys of each slice are its audience, so that none of them is excluded while sending. A job that was
+    /// read from the store does not say so.
+    package private(set) var isPlainList = false
 
     package init(message: Message, content: Content, options: MessageOptions, isTest: Bool = false) {
         self.message = message
@@ -16,6 +19,10 @@ package struct DeliveryJob: Sendable {
     /// The job that a worker will see for the draft.
     package init(_ draft: MessageDraft) {
         self.init(message: Message(draft), content: draft.content, options: draft.options, isTest: draft.isTest)
+        let audience = draft.audience
+        isPlainList =
+            audience.isExplicit && audience.condition == nil && audience.excludedTopics.isEmpty
+            && !audience.interactiveOnly
     }
 
     /// The effective options on one platform.

@@ -27,9 +27,9 @@ package protocol StoreWriting: StoreReading {
     ) throws
     func deleteCredential(app: AppKey, provider: ProviderName, environment: Environment) throws -> Bool
 
-    /// Registers a device or replaces its registration. A known device keeps its key, and with it its
-    /// position in running audiences; topics are applied as a difference. A registration that changes nothing within
-    /// a minute writes nothing.
+    /// Registers a device or replaces its registration. A known device keeps its key, and with it its position in
+    /// running audiences; topics are applied as a difference. A registration that changes nothing within a minute
+    /// writes nothing.
     func register(
         _ registration: DeviceRegistration, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result

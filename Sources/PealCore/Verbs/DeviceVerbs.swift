@@ -43,8 +43,7 @@ package struct DeviceVerbs: Sendable {
 
     /// Registers a device as a part of a larger change.
     /// - Throws: `rate_limited` for a new device of an app that may have no more, `invalid_field` for too many topics
-    /// or
-    ///   with a field path beginning with `address`.
+    ///   or with a field path beginning with `address`.
     func register(
         _ registration: DeviceRegistration, app: AppKey, isFull: Bool, in store: any StoreWriting, now: Timestamp
     ) throws -> DeviceRegistration.Result {

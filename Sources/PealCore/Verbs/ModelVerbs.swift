@@ -15,7 +15,7 @@ package struct ModelVerbs: Sendable {
     /// Reissues an earlier model of a campaign as its newest. For `Limits.modelHoldSeconds`, training does not replace
     /// it.
     /// - Parameter version: nil for the one before the newest.
-    /// - Throws: `not_found` if the campaign has no such model; `conflict` if it is the newest already.
+    /// - Throws: `not_found` if the campaign has no such model; `conflict` if it is already the newest.
     package func rollBack(
         _ campaign: String, to version: Int64?, app: AppKey, _ call: VerbCall,
         reply: @escaping @Sendable (ModelRelease, CampaignLearning) throws -> Reply
@@ -25,7 +25,7 @@ package struct ModelVerbs: Sendable {
             guard let newest = versions.first, let wanted = version ?? versions.dropFirst().first,
                 let former = try store.modelRelease(app: app, campaign: campaign, version: wanted)
             else { throw PealError.notFound("model") }
-            guard wanted != newest else { throw PealError(.conflict, "the model is the newest already") }
+            guard wanted != newest else { throw PealError(.conflict, "the model is already the newest") }
             let release = try store.issueModel(
                 former.reissued(after: newest, now: call.now), app: app, now: call.now)
             var learning = try store.learning(app: app, campaign: campaign) ?? CampaignLearning(campaign: campaign)

@@ -14,7 +14,7 @@ final class RouteBoard: Sendable {
         /// When to forget open routes.
         var breakersMax: Int
 
-        /// Forgets routes without trouble, which start again as new ones: deleted apps leave theirs behind.
+        /// Forgets routes without problems, which start again as new ones: deleted apps leave theirs behind.
         mutating func makeRoom() {
             guard breakers.count >= breakersMax else { return }
             breakers = breakers.filter { !$0.value.isLikeNew || unsaved.contains($0.key) }
@@ -24,7 +24,7 @@ final class RouteBoard: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter breakersMax: how many routes are remembered, unless more of them have trouble.
+    /// - Parameter breakersMax: how many routes are remembered, unless more of them have problems.
     init(breakersMax: Int = 10_000) { state = Mutex(State(breakersMax: breakersMax)) }
 
     /// How many routes are remembered, for tests.

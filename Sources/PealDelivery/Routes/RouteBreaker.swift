@@ -20,14 +20,14 @@ struct RouteBreaker: Sendable {
         /// Every deferred device.
         var deferred = 0
         /// Those of them that were deferred because of the provider and not because of their own address.
-        var troubled = 0
+        var deferredByProvider = 0
 
         mutating func add(_ other: Tally) {
             answers += other.answers
             accepted += other.accepted
             suspicious += other.suspicious
             deferred += other.deferred
-            troubled += other.troubled
+            deferredByProvider += other.deferredByProvider
         }
 
         /// Scales down to at most `count` answers, so that old answers have little weight.
@@ -36,7 +36,7 @@ struct RouteBreaker: Sendable {
             accepted = accepted * count / answers
             suspicious = suspicious * count / answers
             deferred = deferred * count / answers
-            troubled = troubled * count / answers
+            deferredByProvider = deferredByProvider * count / answers
             answers = count
         }
     }
@@ -233,7 +233,7 @@ struct RouteBreaker: Sendable {
         if page.answers >= Limits.breakerAnswersMin {
             return Double(page.deferred) > Limits.breakerDeferredShare * Double(page.answers)
         }
-        return page.troubled > 0 && recent.answers >= Limits.breakerAnswersMin
-            && Double(recent.troubled) > Limits.breakerDeferredShare * Double(recent.answers)
+        return page.deferredByProvider > 0 && recent.answers >= Limits.breakerAnswersMin
+            && Double(recent.deferredByProvider) > Limits.breakerDeferredShare * Double(recent.answers)
     }
 }

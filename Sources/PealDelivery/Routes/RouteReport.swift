@@ -23,17 +23,17 @@ extension DeliveryContext {
         let message = pages.lazy.compactMap(\.page.order).first?.slice.message
         var tally = RouteBreaker.Tally()
         for page in pages { tally.add(page.tally) }
-        let trouble = pages.compactMap(\.trouble).max { $0.kind.weight < $1.kind.weight }
+        let problem = pages.compactMap(\.problem).max { $0.kind.weight < $1.kind.weight }
         let uptime = time.uptime
         let effect = routes.change(route) { breaker in
             var effect = RouteEffect(breaker.judge(tally, of: message, isProbe: isProbe, now: uptime))
-            effect.take(trouble, of: message, isProbe: isProbe, isOwnStop: isOwnStop, &breaker, now: uptime)
+            effect.take(problem, of: message, isProbe: isProbe, isOwnStop: isOwnStop, &breaker, now: uptime)
             if isProbe { breaker.abandonProbe(of: message) }
             return effect
         }
         if effect.judgement.hasTripped { metrics.change { $0.breakerTrips += 1 } }
         // Any answer to a probe shows that the credential is accepted.
-        let isAccepted = tally.accepted > 0 || effect.judgement.hasReopened && trouble == nil
+        let isAccepted = tally.accepted > 0 || effect.judgement.hasReopened && problem == nil
         await note(effect, on: route, terms.key, isAccepted: isAccepted)
         if effect.judgement.hasReopened { ready.set() }
         let alone = effect.isRefusedAlone ? time.now + RouteBreaker.refusedWait : nil
@@ -49,14 +49,14 @@ extension DeliveryContext {
         let key = AccessCache.Key(app: app, provider: provider, environment: other.environment)
         let (uptime, message) = (time.uptime, fates.page.order?.slice.message)
         var effect = RouteEffect()
-        switch fates.trouble?.kind {
+        switch fates.problem?.kind {
         case .stop, .hold:
             routes.change(route) {
-                effect.take(fates.trouble, of: message, isProbe: false, isOwnStop: false, &$0, now: uptime)
+                effect.take(fates.problem, of: message, isProbe: false, isOwnStop: false, &$0, now: uptime)
             }
         case .unsent, .reconnect, .refreshCredential, nil: break
         }
-        await note(effect, on: route, key, isAccepted: fates.trouble == nil && fates.tally.accepted > 0)
+        await note(effect, on: route, key, isAccepted: fates.problem == nil && fates.tally.accepted > 0)
     }
 
     /// Writes a route's new state and the resulting health of its credential.
@@ -94,10 +94,10 @@ struct RouteEffect: Sendable {
 
     /// Applies a problem that keeps the route from being used.
     mutating func take(
-        _ trouble: (kind: Fate.Trouble, reason: String)?, of message: MessageID?, isProbe: Bool, isOwnStop: Bool,
+        _ problem: (kind: Fate.RouteProblem, reason: String)?, of message: MessageID?, isProbe: Bool, isOwnStop: Bool,
         _ breaker: inout RouteBreaker, now: Duration
     ) {
-        guard let (kind, reason) = trouble else { return }
+        guard let (kind, reason) = problem else { return }
         switch kind {
         case .stop:
             switch breaker.stop(by: message, reason: reason, isProbe: isProbe, now: now) {

@@ -11,7 +11,7 @@ enum Fate: Sendable, Hashable {
     /// It was not tried, because a rule delays it: the attempt does not count.
     case held(until: Timestamp, reason: String)
     /// It was not tried, because the route has a problem: the attempt does not count.
-    case returned(Trouble, reason: String)
+    case returned(RouteProblem, reason: String)
 
     /// Why one device is deferred, which determines for how long.
     enum Wait: Sendable, Hashable {
@@ -26,7 +26,7 @@ enum Fate: Sendable, Hashable {
     }
 
     /// Problems that keep a route from being used, the mildest first.
-    enum Trouble: Sendable, Hashable {
+    enum RouteProblem: Sendable, Hashable {
         case unsent
         case reconnect
         case refreshCredential
@@ -48,11 +48,11 @@ enum Fate: Sendable, Hashable {
 extension Fate.Wait {
     /// A hold of this length or more does not indicate load. FCM asks for one if the Firebase project has no valid key
     /// for a device's push service, MPNS if a channel has used up its quota. Other devices are not affected.
-    private static let ownTrouble = Duration.seconds(600)
+    private static let deviceDelayMin = Duration.seconds(600)
 
     /// Whether it says nothing about the route.
     var isOfTheAddressAlone: Bool {
-        if case .address(let after?) = self { after >= Self.ownTrouble } else { false }
+        if case .address(let after?) = self { after >= Self.deviceDelayMin } else { false }
     }
 }
 

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// What is known about a page's devices: receives a snapshot of the answers, and returns fates in the order of keys.
+/// What is known about a page's devices: receives the answers so far, and returns fates in the order of keys.
 /// Devices without a fate were accepted, with nothing to remark.
 struct PageFates: Sendable {
     let page: SentPage
@@ -13,14 +13,14 @@ struct PageFates: Sendable {
     private(set) var healedRoute: Route?
     private(set) var tally = RouteBreaker.Tally()
     /// The most serious problem, and its reason.
-    private(set) var trouble: (kind: Fate.Trouble, reason: String)?
+    private(set) var problem: (kind: Fate.RouteProblem, reason: String)?
 
     /// - Parameter isFinal: Whether devices without an answer count as lost.
-    init(_ page: SentPage, _ snapshot: PageFlight.Snapshot?, lostAnswer: MessageOptions.LostAnswer, isFinal: Bool) {
+    init(_ page: SentPage, _ answers: PageFlight.Answers?, lostAnswer: MessageOptions.LostAnswer, isFinal: Bool) {
         self.page = page
         var known = page.decided.map { (index: $0.key, fate: $0.value) }
-        if let snapshot {
-            let open = answers(in: snapshot, lostAnswer, &known)
+        if let answers {
+            let open = take(answers, lostAnswer, &known)
             if isFinal {
                 let lost = Fate(ProviderAnswer(.lost, reason: Reason.lostAnswer), lostAnswer: lostAnswer)
                 known += open.map { ($0, lost) }
@@ -34,19 +34,19 @@ struct PageFates: Sendable {
     }
 
     /// Adds the answers that are not plain acceptance to `known`. Returns the devices without an answer.
-    private func answers(
-        in snapshot: PageFlight.Snapshot, _ lostAnswer: MessageOptions.LostAnswer,
+    private func take(
+        _ answers: PageFlight.Answers, _ lostAnswer: MessageOptions.LostAnswer,
         _ known: inout [(index: Int, fate: Fate)]
     ) -> [Int] {
         guard let orderIndices = page.orderIndices else {
-            known += snapshot.exceptions.map { ($0.key, Fate($0.value, lostAnswer: lostAnswer)) }
-            return snapshot.isComplete ? [] : snapshot.isAnswered.indices.filter { !snapshot.isAnswered[$0] }
+            known += answers.exceptions.map { ($0.key, Fate($0.value, lostAnswer: lostAnswer)) }
+            return answers.isComplete ? [] : answers.isAnswered.indices.filter { !answers.isAnswered[$0] }
         }
         var open: [Int] = []
         for (index, orderIndex) in orderIndices.enumerated() where orderIndex >= 0 {
-            if !snapshot.isAnswered[Int(orderIndex)] {
+            if !answers.isAnswered[Int(orderIndex)] {
                 open.append(index)
-            } else if let answer = snapshot.exceptions[Int(orderIndex)] {
+            } else if let answer = answers.exceptions[Int(orderIndex)] {
                 known.append((index, Fate(answer, lostAnswer: lostAnswer)))
             }
         }
@@ -86,7 +86,7 @@ struct PageFates: Sendable {
     private mutating func replace(_ news: [Int: Fate]) {
         exceptions = exceptions.map { ($0.index, news[$0.index] ?? $0.fate) }
         tally = .init()
-        trouble = nil
+        problem = nil
         weigh()
     }
 
@@ -105,10 +105,10 @@ struct PageFates: Sendable {
                 guard !wait.isOfTheAddressAlone else { continue }
                 tally.deferred += 1
                 if case .address = wait { continue }
-                tally.troubled += 1
+                tally.deferredByProvider += 1
             case .returned(let kind, let reason):
                 tally.answers -= 1
-                if kind.weight > trouble?.kind.weight ?? -1 { trouble = (kind, reason) }
+                if kind.weight > problem?.kind.weight ?? -1 { problem = (kind, reason) }
             }
         }
     }

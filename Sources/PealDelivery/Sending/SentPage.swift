@@ -140,13 +140,13 @@ struct SentPage: Sendable {
     func orderIndex(of index: Int) -> Int { orderIndices.map { Int($0[index]) } ?? index }
 
     /// Whether every device that was sent to has an answer.
-    func isComplete(_ snapshot: PageFlight.Snapshot) -> Bool {
-        snapshot.isComplete || orderIndices?.allSatisfy { $0 < 0 || snapshot.isAnswered[Int($0)] } ?? false
+    func isComplete(_ answers: PageFlight.Answers) -> Bool {
+        answers.isComplete || orderIndices?.allSatisfy { $0 < 0 || answers.isAnswered[Int($0)] } ?? false
     }
 
     /// Whether any device that was sent to has an answer.
-    func isAnswered(_ snapshot: PageFlight.Snapshot) -> Bool {
-        orderIndices?.contains { $0 >= 0 && snapshot.isAnswered[Int($0)] } ?? snapshot.isAnswered.contains(true)
+    func isAnswered(_ answers: PageFlight.Answers) -> Bool {
+        orderIndices?.contains { $0 >= 0 && answers.isAnswered[Int($0)] } ?? answers.isAnswered.contains(true)
     }
 }
 

@@ -106,10 +106,10 @@ struct SliceLife: Sendable, Hashable {
         case .halted(let reason):
             halt = reason
             return next()
-        case .answered(let count, let trouble):
+        case .answered(let count, let problem):
             concluding = count
-            guard let trouble else { return .conclude(count) }
-            halt = halt ?? trouble
+            guard let problem else { return .conclude(count) }
+            halt = halt ?? problem
             if hasGathered { return .conclude(count) }
             hasGathered = true
             return .gather

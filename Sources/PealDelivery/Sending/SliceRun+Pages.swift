@@ -185,24 +185,24 @@ extension SliceRun {
         let interval = settleInterval
         var (seen, quietSince, hasStalled) = (-1, context.time.uptime, false)
         while true {
-            let snapshot = order.flight.snapshot
+            let answers = order.flight.answers
             let now = context.time.uptime
             // Time in which this process could not read answers does not count.
             let isOver = now >= page.awaitedUntil + (context.time.lag - page.lag)
-            if page.isComplete(snapshot) || isOver || context.stop.isDrained(at: now) {
-                return fates(page, snapshot, isFinal: true)
+            if page.isComplete(answers) || isOver || context.stop.isDrained(at: now) {
+                return fates(page, answers, isFinal: true)
             }
-            if snapshot.changeCount != seen {
-                (seen, quietSince, hasStalled) = (snapshot.changeCount, now, false)
-                if !isFollowing, snapshot.isAnswered.contains(true) { context.load.resume(slice.id) }
+            if answers.changeCount != seen {
+                (seen, quietSince, hasStalled) = (answers.changeCount, now, false)
+                if !isFollowing, answers.isAnswered.contains(true) { context.load.resume(slice.id) }
             }
             let quiet = now - quietSince
             if !hasStalled, quiet >= Self.stalledAfter, !isFollowing {
                 hasStalled = true
                 recordStall()
             }
-            if mayLeaveStragglers, now - page.openSince >= interval, mayLeave(page, snapshot, quiet) {
-                return fates(page, snapshot, isFinal: false)
+            if mayLeaveStragglers, now - page.openSince >= interval, mayLeave(page, answers, quiet) {
+                return fates(page, answers, isFinal: false)
             }
             let flight = order.flight
             await context.time.race(atMost: interval) { await flight.wait() }
@@ -210,18 +210,18 @@ extension SliceRun {
     }
 
     /// Whether what was answered should be settled without the rest.
-    private func mayLeave(_ page: SentPage, _ snapshot: PageFlight.Snapshot, _ quiet: Duration) -> Bool {
+    private func mayLeave(_ page: SentPage, _ answers: PageFlight.Answers, _ quiet: Duration) -> Bool {
         guard isBulk, !isFollowing else {
-            return pages.contains { page in page.order.map { page.isAnswered($0.flight.snapshot) } ?? false }
+            return pages.contains { page in page.order.map { page.isAnswered($0.flight.answers) } ?? false }
         }
-        return Self.hasOnlyStragglers(snapshot, quiet: quiet)
+        return Self.hasOnlyStragglers(answers, quiet: quiet)
     }
 
     /// Stalled pages must not block others.
     private func recordStall() {
         // First, so that a run on the same route that waits for a slot sees it.
         context.load.stall(slice.id)
-        for page in pages where page.order.map({ !$0.flight.snapshot.isAnswered.contains(true) }) ?? false {
+        for page in pages where page.order.map({ !$0.flight.answers.isAnswered.contains(true) }) ?? false {
             if page.slot?.lend() == true { context.metrics.change { $0.pagesLent += 1 } }
         }
         context.ready.set()
@@ -229,15 +229,15 @@ extension SliceRun {
 
     /// Every request has begun, and no answer has arrived for a while. The time allowed is longer if the whole page is
     /// slow.
-    private static func hasOnlyStragglers(_ snapshot: PageFlight.Snapshot, quiet: Duration) -> Bool {
+    private static func hasOnlyStragglers(_ answers: PageFlight.Answers, quiet: Duration) -> Bool {
         guard quiet >= .milliseconds(Limits.stragglerMilliseconds) else { return false }
-        let unsent = snapshot.exceptions.values.count { $0.result == .unsent }
-        guard snapshot.begun + unsent >= snapshot.isAnswered.count else { return false }
-        let missing = snapshot.isAnswered.count { !$0 }
-        return missing * 2 < snapshot.isAnswered.count || quiet >= .seconds(2)
+        let unsent = answers.exceptions.values.count { $0.result == .unsent }
+        guard answers.begun + unsent >= answers.isAnswered.count else { return false }
+        let missing = answers.isAnswered.count { !$0 }
+        return missing * 2 < answers.isAnswered.count || quiet >= .seconds(2)
     }
 
-    private func fates(_ page: SentPage, _ snapshot: PageFlight.Snapshot?, isFinal: Bool) -> PageFates {
-        PageFates(page, snapshot, lostAnswer: terms.lostAnswer, isFinal: isFinal)
+    private func fates(_ page: SentPage, _ answers: PageFlight.Answers?, isFinal: Bool) -> PageFates {
+        PageFates(page, answers, lostAnswer: terms.lostAnswer, isFinal: isFinal)
     }
 }

@@ -82,15 +82,15 @@ struct SliceRun: Sendable {
     private mutating func answered() async -> SliceLife.Event {
         group = [await answers(to: 0, mayLeaveStragglers: !context.stragglers.isFull)]
         isOwnStop = false
-        if group[0].trouble == nil, !isBulk {
+        if group[0].problem == nil, !isBulk {
             for page in pages.dropFirst() {
-                guard let snapshot = page.order?.flight.snapshot, snapshot.isComplete else { break }
-                let fates = PageFates(page, snapshot, lostAnswer: terms.lostAnswer, isFinal: true)
-                guard fates.trouble == nil else { break }
+                guard let answers = page.order?.flight.answers, answers.isComplete else { break }
+                let fates = PageFates(page, answers, lostAnswer: terms.lostAnswer, isFinal: true)
+                guard fates.problem == nil else { break }
                 group.append(fates)
             }
         }
-        guard group[0].trouble != nil else { return .answered(group.count, halt: nil) }
+        guard group[0].problem != nil else { return .answered(group.count, halt: nil) }
         let wasStopped = control.isStopped
         isOwnStop = wasStopped
         let closed = SliceLife.Halt.closed(until: context.time.now + .seconds(1))
@@ -183,7 +183,7 @@ struct SliceRun: Sendable {
         var settlements = conclusion.settlements(
             of: slice, owner: context.owner, pending: next == .done ? 0 : left, sentAt: group[0].page.sentAt,
             next: then, keep: keep, part: context.randomness.positiveNumber)
-        if group.contains(where: { $0.page.order.map { $0.flight.snapshot.begun > 0 } ?? false }) {
+        if group.contains(where: { $0.page.order.map { $0.flight.answers.begun > 0 } ?? false }) {
             settlements[0].triedAt = group[0].page.sentAt
         }
         if work.job.isTest {

@@ -103,7 +103,7 @@ extension DeliveryContext {
     /// How old a message's state may be when a slice is opened. Changes by this process are known at once.
     private static let stateLife: Duration = .seconds(1)
 
-    /// Reads what the slice needs, all at once.
+    /// Reads what the slice needs, all at once; nothing if it is known already.
     /// - Returns: nil when its message is gone.
     func open(_ slice: Slice) async throws -> SliceOpening? {
         let key = accessKey(slice)
@@ -112,6 +112,11 @@ extension DeliveryContext {
         let version = key.map { access.version(of: $0) } ?? 0
         let known = messages.work(slice.id.message, notBefore: uptime - Self.stateLife)
         let knownAccess = key.flatMap { access.find($0, now: uptime) }
+        if let known, known.job.isPlainList, !slice.id.holdsAddresses, key == nil || knownAccess != nil {
+            return SliceOpening(
+                work: known, candidates: KeySet(listOf: slice),
+                course: course(slice, known, knownAccess?.access, key: key, version: version))
+        }
         let found = try await store.read { reader in
             let job = try known?.job ?? reader.job(app: slice.id.app, id: slice.id.message)
             var access = knownAccess?.access

@@ -2,10 +2,11 @@ internal import Logging
 internal import PealCore
 
 /// Wakes apps that may choose the moment of a message: background pushes within each device's budget. A wake-up is
-/// counted before it is sent and never repeated, so that a crash loses at most one and a device never gets too many.
+/// counted before it is sent and never repeated, so that a crash loses at most one and a device never gets too many. One
+/// that could not be sent soon is lost too: late, it would be too close to the next ones.
 struct Waker: Sendable {
     private static let pollInterval: Duration = .seconds(1)
-    private static let sendSeconds: Int64 = 5
+    private static let sendTime: Duration = .seconds(Limits.wakeLatenessSeconds / 2)
 
     private let context: DeliveryContext
 
@@ -23,6 +24,7 @@ struct Waker: Sendable {
     /// - Returns: how many devices were examined.
     private func round() async -> Int {
         let (now, randomness) = (context.time.now, context.randomness)
+        let deadline = context.time.uptime + Self.sendTime
         do {
             guard let next = try await context.store.read({ try $0.nextWakeAt() }), next <= now else { return 0 }
             let (orders, count) = try await context.store.write(.rest) { store in
@@ -31,7 +33,7 @@ struct Waker: Sendable {
                     return .seconds(Int64(randomness.next() % range) - Limits.wakeJitterSeconds)
                 }
             }
-            await send(orders)
+            await send(orders, before: deadline)
             return count
         } catch {
             context.logger.error("due wake-ups could not be read", metadata: ["error": "\(error)"])
@@ -39,29 +41,31 @@ struct Waker: Sendable {
         }
     }
 
-    private func send(_ orders: [WakeOrder]) async {
+    private func send(_ orders: [WakeOrder], before deadline: Duration) async {
         let groups = Dictionary(grouping: orders) { ActiveRoute(app: $0.app, route: $0.device.address.route) }
         await withDiscardingTaskGroup { tasks in
-            for (route, orders) in groups { tasks.addTask { await send(orders, on: route) } }
+            for (route, orders) in groups { tasks.addTask { await send(orders, on: route, before: deadline) } }
         }
     }
 
     /// If the route is closed or the app has no credential, the wake-up is lost.
-    private func send(_ orders: [WakeOrder], on route: ActiveRoute) async {
+    private func send(_ orders: [WakeOrder], on route: ActiveRoute, before deadline: Duration) async {
         let isClosed = context.routes.change(route) { $0.closedUntil != nil }
         guard !isClosed, let name = route.route.provider, let provider = context.providers[name] else { return }
         let key = AccessCache.Key(app: route.app, provider: name, environment: route.route.environment)
         do {
             guard let access = try await access(key) else { return }
-            await send(orders, on: route, access, provider)
+            await send(orders, on: route, access, provider, before: deadline)
         } catch {
             context.logger.error("a credential could not be read", metadata: ["error": "\(error)"])
         }
     }
 
     private func send(
-        _ orders: [WakeOrder], on route: ActiveRoute, _ access: RouteAccess, _ provider: any Provider
+        _ orders: [WakeOrder], on route: ActiveRoute, _ access: RouteAccess, _ provider: any Provider,
+        before deadline: Duration
     ) async {
+        guard context.time.uptime <= deadline else { return }
         let now = context.time.now
         let message: MessageID = context.randomness.timeOrderedIdentifier(at: now)
         let ordered = orders.sorted { $0.device.key < $1.device.key }
@@ -83,11 +87,11 @@ struct Waker: Sendable {
             slice: Slice.ID(app: route.app, message: message, route: route.route, rangeStart: 0, part: 0),
             credential: access.credential, fingerprint: access.fingerprint, page: page, notifications: notifications,
             variants: notifications.indices.map { UInt16($0) }, lane: .direct,
-            deadline: context.time.uptime + .seconds(Self.sendSeconds), control: control)
+            deadline: deadline, control: control)
         provider.send(order)
         await context.time.race(atMost: .seconds(Limits.requestTimeoutSeconds)) { await order.flight.wait() }
         context.messages.removeControl(control, of: message)
-        let answers = order.flight.snapshot
+        let answers = order.flight.answers
         let accepted = answers.isAnswered.count { $0 } - answers.exceptions.count
         context.metrics.change {
             $0.wakesSent += page.count

@@ -61,8 +61,8 @@ struct SenderBench: AsyncParsableCommand {
                 group.addTask {
                     let order = simulator.order(page)
                     provider.send(order)
-                    while !order.flight.snapshot.isComplete { await order.flight.wait() }
-                    if let failure = order.flight.snapshot.exceptions.values.first {
+                    while !order.flight.answers.isComplete { await order.flight.wait() }
+                    if let failure = order.flight.answers.exceptions.values.first {
                         throw ValidationError("not accepted: \(failure)")
                     }
                 }

@@ -9,7 +9,7 @@ struct FuzzMutator {
             if target != .hpack, !dice.hits(oneIn: 3) {
                 bytes = mutateFrames(Frame.parse(bytes), Frame.parse(other)).flatMap(\.bytes)
             } else {
-                mutateOctets(&bytes, other)
+                mutateBytes(&bytes, other)
             }
         }
         return Array(bytes.prefix(Self.inputBytesMax))
@@ -38,7 +38,7 @@ struct FuzzMutator {
         case 3: frame.flags ^= 1 << UInt8(dice.next(below: 8))
         case 4: frame.claimedBytes = max(0, frame.payload.count + dice.next(below: 5) - 2)
         case 5: mutateNumber(&frame.payload)
-        default: mutateOctets(&frame.payload, [])
+        default: mutateBytes(&frame.payload, [])
         }
     }
 
@@ -54,7 +54,7 @@ struct FuzzMutator {
         payload.replaceSubrange(index..<index + 4, with: Frame.number(dice.pick(limits)))
     }
 
-    private mutating func mutateOctets(_ bytes: inout [UInt8], _ other: [UInt8]) {
+    private mutating func mutateBytes(_ bytes: inout [UInt8], _ other: [UInt8]) {
         guard !bytes.isEmpty else { return bytes.append(dice.byte()) }
         let index = dice.next(below: bytes.count)
         switch dice.next(below: 7) {

@@ -6,9 +6,9 @@ import PealWorlds
 /// `peal-lab ab`: checks the statistics of experiments against a simulated truth.
 package struct AbCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
-        commandName: "ab", abstract: "Measures false alarms, power and variance of the experiment statistics.")
+        commandName: "ab", abstract: "Measure false alarms, power and variance of the experiment statistics.")
 
-    @Option(help: "Decides all chance.")
+    @Option(help: "Seed of all random choices.")
     var seed = 1
 
     @Option(help: "Runs of each experiment.")
@@ -17,13 +17,13 @@ package struct AbCommand: ParsableCommand {
     @Option(help: "Users in each experiment.")
     var users = 4000
 
-    @Option(help: "Days, with a look on each.")
+    @Option(help: "Number of days; the results are evaluated on each.")
     var days = 28
 
     @Option(help: "People in the experiments of the second and the third world; 0 leaves them out.")
     var people = 700
 
-    @Flag(help: "Prints JSON.")
+    @Flag(help: "Print JSON.")
     var json = false
 
     package init() {}

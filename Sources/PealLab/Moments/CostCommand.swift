@@ -8,7 +8,7 @@ import PealWorlds
 package struct CostCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "cost",
-        abstract: "Measures the time of score, stopping rule and training, and the size of a model.")
+        abstract: "Measure the time of score, stopping rule and training, and the size of a model.")
 
     package init() {}
 

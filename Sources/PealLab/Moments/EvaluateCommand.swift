@@ -5,17 +5,17 @@ import PealWorlds
 /// `peal-lab evaluate`: the lift of each policy in a synthetic world.
 package struct EvaluateCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
-        commandName: "evaluate", abstract: "Compares policies for the moment of a message in a synthetic world.")
+        commandName: "evaluate", abstract: "Compare policies for the moment of a message in a synthetic world.")
 
     /// The worlds, which docs/moments.md describes.
     package enum World: String, ExpressibleByArgument, CaseIterable, Sendable {
         case first, second, third
     }
 
-    @Option(help: "first is PocketDay; the others have two messages a day, with windows of 6 and of 12 hours.")
+    @Option(help: "first: PocketDay. The others have two messages a day, with windows of 6 and of 12 hours.")
     var world = World.first
 
-    @Option(help: "Decides everything that happens in the world.")
+    @Option(help: "Seed of everything that happens in the world.")
     var seed = 1
 
     @Option(help: "Several seeds, such as 1-10 or 7,101,202: prints means and the worst.")
@@ -36,13 +36,13 @@ package struct EvaluateCommand: ParsableCommand {
     @Option(help: "Factor on all scores of the model.")
     var slope = 1.0
 
-    @Option(help: "What is added to all scores of the model.")
+    @Option(help: "Offset added to all scores of the model.")
     var intercept = 0.0
 
     @Option(help: "What phones believe about the chance that a wake arrives; the truth when absent.")
     var assumedArrival: Double?
 
-    @Flag(help: "Prints JSON.")
+    @Flag(help: "Print JSON.")
     var json = false
 
     package init() {}

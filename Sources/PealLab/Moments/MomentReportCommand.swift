@@ -6,12 +6,12 @@ import PealWorlds
 /// `peal-lab report`: the evaluation as charts in one self-contained HTML file.
 package struct MomentReportCommand: ParsableCommand {
     package static let configuration = CommandConfiguration(
-        commandName: "report", abstract: "Draws lift, calibration and sample windows into an HTML file.")
+        commandName: "report", abstract: "Draw lift, calibration and sample windows into an HTML file.")
 
     @Option(help: "The file to write.")
     var html: String
 
-    @Option(help: "Decides everything that happens in the world.")
+    @Option(help: "Seed of everything that happens in the world.")
     var seed = 7
 
     @Option(help: "Length of the delivery window in hours, 1 to 12.")

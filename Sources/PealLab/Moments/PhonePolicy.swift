@@ -95,7 +95,7 @@ struct PhonePolicy {
 /// What phones and server know about people's habits on each day of PocketDay.
 struct Habits {
     private let trial: PocketDayTrial
-    /// Learnt in the first week, and in the first two.
+    /// Learned in the first week, and in the first two.
     let templates: [HourTemplate]
     /// By day.
     let audienceOpens: [Double]

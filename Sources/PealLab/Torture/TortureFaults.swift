@@ -30,7 +30,7 @@ struct TortureFaults: Sendable {
     func skipped() async -> [String] {
         var reasons: [String] = []
         if schedule.plan.faults.contains(.disk), world.disk == nil {
-            reasons.append("disk: the store is no file here, or neither mounting a tmpfs nor prlimit is permitted")
+            reasons.append("disk: the store is not a file here, or neither mounting a tmpfs nor prlimit is permitted")
         }
         if schedule.plan.faults.contains(.clock), world.clock == nil {
             reasons.append("clock: needs Linux, a C compiler and Tests/Clients/moved_clock.c")

@@ -13,7 +13,7 @@ package struct TortureLedger: Sendable {
         package var isFinal = false
         /// The message's state, as the API names it.
         package var state = ""
-        /// How the message ended before its audience was determined, so that nobody is counted.
+        /// How the message ended before its audience was determined, so that no device is counted.
         package var endUnplanned: UnplannedEnd?
 
         package init() {}

@@ -144,7 +144,7 @@ struct APNsVerification {
             group.cancelAll()
         }
         flight.answerRest(.lost("Timeout"))
-        return flight.snapshot.exceptions[0] ?? .accepted
+        return flight.answers.exceptions[0] ?? .accepted
     }
 
     /// The plainest push that the credential may send; a certificate may be for VoIP only. nil if none of its topics is

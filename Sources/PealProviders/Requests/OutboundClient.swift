@@ -25,7 +25,7 @@ package final class OutboundClient: OutboundSender {
         var connectTimeout = Duration.seconds(Limits.connectTimeoutSeconds)
     }
 
-    /// A client of the library. It is shut down when nobody uses it any more, as the library requires.
+    /// A client of the library. It is shut down once it is no longer used, as the library requires.
     private final class Generation: Sendable {
         let client: HTTPClient
 
@@ -130,7 +130,7 @@ package final class OutboundClient: OutboundSender {
             tasks.addTask { try await client.execute(request, deadline: .distantFuture) }
             tasks.addTask {
                 await self.alarm(after: timeout)
-                // The alarm also ends on cancellation, which is no timeout.
+                // The alarm also ends on cancellation, which is not a timeout.
                 try Task.checkCancellation()
                 return nil
             }

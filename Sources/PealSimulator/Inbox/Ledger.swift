@@ -15,7 +15,7 @@ struct Ledger {
         tallies.reduce(into: ProviderTally()) { $0.add($1) }
     }
 
-    /// Counts a notification to `device`, both given as fingerprints. With `isExact` every duplicate is recognised;
+    /// Counts a notification to `device`, both given as fingerprints. With `isExact` every duplicate is recognized;
     /// otherwise only a repetition of the device's last notification.
     mutating func accept(device: UInt64, id: UInt64, provider: PushProvider, isExact: Bool) {
         let index = provider.index

@@ -43,8 +43,9 @@ extension StoreSession {
     ) throws -> Int {
         var predicate = resolved.predicate
         predicate.hasKeys = false
-        let template = Slice.ID(app: app, message: MessageID(high: 0, low: 0), route: route, rangeStart: 0, part: 0)
-        var set = try streams(predicate, of: template, range: range, cutoff: now)
+        // There is no message yet: streams depend on app and route only.
+        let id = Slice.ID(app: app, message: MessageID(high: 0, low: 0), route: route, rangeStart: 0, part: 0)
+        var set = try streams(predicate, of: id, range: range, cutoff: now)
         for key in resolved.keys[route] ?? [] where range.contains(key) { set.insert(key) }
         try narrow(&set, predicate, app: app, route: route, range: range, cutoff: now)
         return set.count

@@ -37,17 +37,7 @@ struct ConditionScan {
             set.subtract(try matching(part, in: set))
             return set
         case .topic(let number, let isExcluded):
-            var set = KeySet(range: range)
-            if let number {
-                if isExcluded {
-                    let members = CollectionOfOne((app: app, topic: number, route: route, range: range))
-                    try scan(SubscriptionTable.members, members, into: &set)
-                } else {
-                    let stream = CollectionOfOne((app: app, topic: number, route: route, range: range, cutoff: cutoff))
-                    try scan(SubscriptionTable.stream, stream, into: &set)
-                }
-            }
-            return narrowed(set, to: wanted)
+            return narrowed(try subscribers(to: number, isExcluded: isExcluded), to: wanted)
         case .user(let id):
             return narrowed(try named(DeviceTable.byUser, (app, id)), to: wanted)
         case .device(let id):
@@ -57,6 +47,22 @@ struct ConditionScan {
             return try wanted ?? everybody()
         case .rows(let test): return try rows(passing: test, in: wanted)
         }
+    }
+
+    /// - Parameters:
+    ///   - topic: nil for one that does not exist.
+    ///   - isExcluded: the members are to be left out, so those that joined after the cutoff count too.
+    private func subscribers(to topic: Int64?, isExcluded: Bool) throws -> KeySet {
+        var set = KeySet(range: range)
+        guard let topic else { return set }
+        if isExcluded {
+            let members = CollectionOfOne((app: app, topic: topic, route: route, range: range))
+            try scan(SubscriptionTable.members, members, into: &set)
+        } else {
+            let stream = CollectionOfOne((app: app, topic: topic, route: route, range: range, cutoff: cutoff))
+            try scan(SubscriptionTable.stream, stream, into: &set)
+        }
+        return set
     }
 
     private func everybody() throws -> KeySet {

@@ -104,8 +104,7 @@ extension StoreSession {
         Slice(
             id: .init(
                 app: template.app, message: template.message, route: template.route,
-                rangeStart: rangeStart ?? range.lowerBound,
-                part: 0),
+                rangeStart: rangeStart ?? range.lowerBound, part: 0),
             keyFrom: range.lowerBound, keyTo: range.upperBound, keys: keys, cursor: range.lowerBound - 1,
             estimate: estimate, lane: .bulk)
     }

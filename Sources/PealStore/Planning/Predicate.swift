@@ -92,7 +92,7 @@ extension StoreSession {
                 "SELECT cutoff_at FROM message WHERE \(MessageTable.matching(id.app, id.message))")
         else { return set }
         if predicate.isList {
-            for key in slice.keys ?? [] { set.insert(key) }
+            set = KeySet(listOf: slice)
         } else {
             set = try streams(predicate, of: id, range: range, cutoff: cutoff)
             if let keys = slice.keys {

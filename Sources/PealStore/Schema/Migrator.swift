@@ -44,7 +44,7 @@ extension Migration {
         Migration(version: 5, statements: Schema5.moments),
         Migration(version: 6, statements: Schema6.routes + Schema6.expiries + Schema6.lists),
         Migration(version: 7, statements: SchemaPruning.statements),
-        Migration(version: 8, statements: SchemaTrouble.statements),
+        Migration(version: 8, statements: SchemaQuarantine.statements),
         Migration(version: 9, statements: SchemaTrust.audit + SchemaTrust.admins),
         Migration(version: 10, statements: SchemaSegments.statements),
         Migration(version: 11, statements: SchemaStatistics.statements),

@@ -344,7 +344,7 @@ enum SchemaPruning {
 }
 
 /// Devices that may have been sent to already, and slices whose results cannot be stored.
-enum SchemaTrouble {
+enum SchemaQuarantine {
     /// `doubt` counts the devices after the cursor that may have got the message already. `fault` says why a slice is
     /// quarantined.
     static let statements = [

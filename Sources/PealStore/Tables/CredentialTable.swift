@@ -103,7 +103,8 @@ extension StoreSession {
         now: Timestamp
     ) throws -> CredentialRecord {
         let bytes = examination.credential.stored
-        // Includes app, provider and environment: connections are kept by fingerprint, and two apps with the same key must not share them.
+        // Includes app, provider and environment: connections are kept by fingerprint, and two apps with the same key
+        // must not share them.
         let label = CredentialTable.sealLabel(app, provider, environment)
         let record = CredentialRecord(
             provider: provider, environment: environment, kind: examination.credential.kind,

@@ -143,8 +143,8 @@ extension StoreSession {
         } ?? (0, 0)
     }
 
-    /// How a user's phone chooses the moment of a message. Without a campaign there is nothing to learn, and nobody
-    /// learns anything in an app whose users do not share their context.
+    /// How a user's phone chooses the moment of a message. Nothing can be learned without a campaign, or in an app whose
+    /// users do not share their context.
     func exploration(of user: String, in draft: MessageDraft, _ window: DeliveryWindow) throws -> Exploration {
         guard let campaign = draft.campaignID else { return .greedy }
         let length = window.until - (draft.startAt ?? draft.createdAt)
@@ -156,7 +156,7 @@ extension StoreSession {
         return Exploration(of: draft.id, userID: user, in: phase)
     }
 
-    /// nil if nobody shares a context.
+    /// nil if no user shares a context.
     private func phase(of campaign: String, app: AppKey, window: Duration) throws -> CampaignPhase? {
         guard try connection.value("SELECT 1 FROM context_sample WHERE app = \(app) LIMIT 1", Int64.self) != nil else {
             return nil

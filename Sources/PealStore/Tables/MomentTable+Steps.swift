@@ -247,7 +247,7 @@ extension StoreSession {
         }
     }
 
-    /// The same notice has the same id in every id where it is written.
+    /// The same notice has the same id wherever it is written.
     private static func noticeID(_ moment: Moment, _ notice: MomentStep.Notice) -> OutboxEventID {
         // A replacement is pending again.
         let state = moment.state == .open ? "open \(moment.rev)" : moment.state.name

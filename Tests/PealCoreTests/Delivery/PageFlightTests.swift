@@ -10,17 +10,17 @@ import Testing
         let flight = PageFlight(count: 3)
         flight.answer(accepted: [0], others: [(index: 1, answer: gone)])
         flight.answer(accepted: [1], others: [(index: 0, answer: gone)])
-        let snapshot = flight.snapshot
-        #expect(snapshot.isAnswered == [true, true, false])
-        #expect(snapshot.exceptions == [1: gone])
-        #expect(!snapshot.isComplete)
+        let answers = flight.answers
+        #expect(answers.isAnswered == [true, true, false])
+        #expect(answers.exceptions == [1: gone])
+        #expect(!answers.isComplete)
     }
 
     @Test("counts no acceptance as an exception, however it is put in")
     func acceptance() {
         let flight = PageFlight(count: 1)
         flight.answer(accepted: [], others: [(index: 0, answer: .accepted)])
-        #expect(flight.snapshot.exceptions.isEmpty && flight.snapshot.isComplete)
+        #expect(flight.answers.exceptions.isEmpty && flight.answers.isComplete)
     }
 
     @Test("gives the rest one answer")
@@ -28,19 +28,19 @@ import Testing
         let flight = PageFlight(count: 4)
         flight.answer(accepted: [2])
         flight.answerRest(ProviderAnswer(.unsent, reason: "Stopped"))
-        #expect(flight.snapshot.isComplete)
-        #expect(flight.snapshot.exceptions.keys.sorted() == [0, 1, 3])
+        #expect(flight.answers.isComplete)
+        #expect(flight.answers.exceptions.keys.sorted() == [0, 1, 3])
     }
 
     @Test("shows that something moves")
     func movement() {
         let flight = PageFlight(count: 2)
-        let before = flight.snapshot.changeCount
+        let before = flight.answers.changeCount
         flight.begin(2)
-        #expect(flight.snapshot.begun == 2 && flight.snapshot.changeCount > before)
-        let begun = flight.snapshot.changeCount
+        #expect(flight.answers.begun == 2 && flight.answers.changeCount > before)
+        let begun = flight.answers.changeCount
         flight.answer(accepted: [0])
-        #expect(flight.snapshot.changeCount > begun)
+        #expect(flight.answers.changeCount > begun)
     }
 
     @Test("does not wait for a page without devices, nor for one that is answered")
@@ -58,7 +58,7 @@ import Testing
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
                     await flight.wait()
-                    #expect(flight.snapshot.isComplete)
+                    #expect(flight.answers.isComplete)
                 }
                 for part in 0..<10 {
                     group.addTask {
@@ -73,7 +73,7 @@ import Testing
                 }
             }
             let expected = (0..<1000).filter { ($0 + round).isMultiple(of: 7) }
-            #expect(flight.snapshot.exceptions.keys.sorted() == expected)
+            #expect(flight.answers.exceptions.keys.sorted() == expected)
         }
     }
 
@@ -84,7 +84,7 @@ import Testing
             group.addTask { await flight.wait() }
             group.cancelAll()
         }
-        #expect(!flight.snapshot.isComplete)
+        #expect(!flight.answers.isComplete)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await flight.wait() }
             // By contract, a wake-up before the wait is lost, so it is repeated until the waiter has returned.
@@ -97,6 +97,6 @@ import Testing
             await group.next()
             group.cancelAll()
         }
-        #expect(!flight.snapshot.isComplete)
+        #expect(!flight.answers.isComplete)
     }
 }

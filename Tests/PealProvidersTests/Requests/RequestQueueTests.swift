@@ -63,7 +63,7 @@ struct RequestQueueTests {
         queue.hold("a", for: .seconds(5), uptime: .zero)
         queue.append(orders[0], origins: ["a", "b"])
         #expect(drain(&queue, orders, uptime: .seconds(4)) == ["0.1"])
-        let held = orders[0].flight.snapshot.answer(0)
+        let held = orders[0].flight.answers.answer(0)
         #expect(held == ProviderAnswer(.held(after: .seconds(6)), reason: "OriginHeld"))
         queue.append(orders[1], origins: ["a"])
         #expect(drain(&queue, orders, uptime: .seconds(10)) == ["1.0"])

@@ -67,7 +67,7 @@ func testClient(
         options, group: MultiThreadedEventLoopGroup.singleton, time: time, originsMax: originsMax)
 }
 
-extension PageFlight.Snapshot {
+extension PageFlight.Answers {
     /// The answer of one device.
     func answer(_ index: Int) -> ProviderAnswer? { isAnswered[index] ? exceptions[index] ?? .accepted : nil }
 }

@@ -49,14 +49,21 @@ func testOrder(
 }
 
 extension PageFlight {
-    /// Waits until every device has an answer.
-    func completed() async -> Snapshot {
-        while !snapshot.isComplete { await wait() }
-        return snapshot
+    /// Waits until every device has an answer, for at most `seconds`.
+    func completed(seconds: Int = 300) async -> Answers {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while !self.answers.isComplete, !Task.isCancelled { await self.wait() }
+            }
+            group.addTask { try? await Task.sleep(for: .seconds(seconds)) }
+            await group.next()
+            group.cancelAll()
+        }
+        return answers
     }
 }
 
-extension PageFlight.Snapshot {
+extension PageFlight.Answers {
     /// The number of devices by answer, in the form `result reason`.
     var tally: [String: Int] {
         var tally: [String: Int] = [:]

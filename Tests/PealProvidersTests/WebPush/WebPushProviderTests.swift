@@ -35,9 +35,9 @@ struct WebPushProviderTests {
         let order = testWebOrder(
             browsers, keys: [try testVAPIDKey()], notification: try testWebNotification())
         provider.send(order)
-        let snapshot = await order.flight.completed()
+        let answers = await order.flight.completed()
         await provider.close()
-        return (snapshot.exceptions, peer.requests, browsers)
+        return (answers.exceptions, peer.requests, browsers)
     }
 
     @Test("sends each browser what only it can read")

@@ -38,9 +38,9 @@ struct MPNSProviderTests {
             ["/a", "/full", "/gone", "/off"].map { peer.url + $0 } + ["http://evil.example/x"],
             notifications: [try notification()], route: .mpns)
         provider.send(order)
-        let snapshot = await order.flight.completed()
+        let answers = await order.flight.completed()
         #expect(
-            snapshot.tally == [
+            answers.tally == [
                 "accepted": 1, "verdict QueueFull": 1, "verdict SubscriptionExpired": 1, "verdict Suppressed": 1,
                 "verdict HostNotAllowed": 1,
             ])

@@ -92,9 +92,9 @@ struct WNSProviderTests {
             ["\(peer.url)/?token=a", "http://127.0.0.1:1/?token=a", "https://evil.example/?token=a", "nonsense"],
             notifications: [try notification()], credential: Self.storeApp)
         provider.send(order)
-        let snapshot = await order.flight.completed()
-        #expect(snapshot.tally == ["accepted": 1, "verdict HostNotAllowed": 3])
-        #expect(snapshot.answer(1)?.result == .verdict(.rejectMessage))
+        let answers = await order.flight.completed()
+        #expect(answers.tally == ["accepted": 1, "verdict HostNotAllowed": 3])
+        #expect(answers.answer(1)?.result == .verdict(.rejectMessage))
         await provider.close()
     }
 
@@ -171,7 +171,7 @@ struct WNSProviderTests {
         #expect(unreachable.result == .unreachable && unreachable.status == 503)
     }
 
-    @Test("one credential's trouble is no other's: queue, connections and access token are its own")
+    @Test("a failing credential affects no other: queue, connections and access token are its own")
     func isolation() async throws {
         let peer = try HTTPPeer { request in
             if Self.isToken(request) { return .reply(200, [], Self.grant) }
@@ -187,12 +187,12 @@ struct WNSProviderTests {
         provider.send(slow)
         provider.send(quick)
         await expectTally(quick.flight.completed().tally, ["accepted": 200])
-        #expect(!slow.flight.snapshot.isAnswered.contains(true))
+        #expect(!slow.flight.answers.isAnswered.contains(true))
         await provider.close()
-        #expect(slow.flight.snapshot.isComplete)
+        #expect(slow.flight.answers.isComplete)
         let late = requestOrder(["\(peer.url)/?token=a"], notifications: [try notification()], credential: Self.tenant)
         provider.send(late)
-        #expect(late.flight.snapshot.tally == ["unsent Draining": 1])
+        #expect(late.flight.answers.tally == ["unsent Draining": 1])
     }
 
     @Test(

@@ -29,9 +29,9 @@ struct ContextPushRoutes: Sendable {
         var (draft, warnings) = try request.draft(
             id: services.newMessageID(at: call.now), app: app, digest: Array(SHA256.hash(data: body.bytes)),
             now: call.now, services.options)
-        let records = try await services.credentialRecords(app)
-        draft.content.namesMessage = try await services.namesMessages(app)
-        try services.preview.check(draft, app: app, records, spelling: ContextPushSpelling.path)
+        let facts = try await services.sendingFacts(app, for: call.caller)
+        draft.content.namesMessage = facts.namesMessages
+        try services.preview.check(draft, app: app, facts.credentials, spelling: ContextPushSpelling.path)
         let result = try await services.moments.schedule(draft, call.verb)
         let moment = result.moment
         let status = moment.state == .open ? "scheduled" : moment.state.status.rawValue

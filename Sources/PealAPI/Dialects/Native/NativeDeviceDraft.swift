@@ -126,7 +126,7 @@ extension NativeDeviceDraft {
     /// - Throws: `conflict` for a retired device without a new address: another device may have its old one.
     func registration(changing device: Device, _ rules: AddressRules) throws(PealError) -> DeviceRegistration {
         if let platform, platform != device.platform {
-            throw .invalid("platform", "a device does not change its platform")
+            throw .invalid("platform", "a device cannot change its platform")
         }
         let environment = environment ?? device.environment
         var changed = self

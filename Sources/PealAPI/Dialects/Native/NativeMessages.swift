@@ -39,23 +39,23 @@ struct NativeMessages: Sendable {
     }
 
     private func draft(
-        _ call: Call, _ records: [CredentialRecord], namesMessage: Bool
+        _ call: Call, _ facts: SendingFacts
     ) throws(PealError) -> MessageDraft {
         let json = try call.object()
         let given = try NativeMessageShapes.message.value(of: json, .native, now: call.now)
         let app = try call.app()
-        var draft = try reader(app, records).draft(
+        var draft = try reader(app, facts.credentials).draft(
             given, id: services.newMessageID(at: call.now), app: app.key, now: call.now)
         draft.source = json.bytes
-        draft.content.namesMessage = namesMessage
+        draft.content.namesMessage = facts.namesMessages
         return draft
     }
 
     private func send(_ call: Call) async throws -> Answer {
         let app = try call.app()
-        let records = try await services.credentialRecords(app)
-        let draft = try draft(call, records, namesMessage: try await services.namesMessages(app))
-        try services.preview.check(draft, app: app, records, spelling: NativeSpelling.path)
+        let facts = try await services.sendingFacts(app, for: call.caller)
+        let draft = try draft(call, facts)
+        try services.preview.check(draft, app: app, facts.credentials, spelling: NativeSpelling.path)
         let reply = try await services.messages.send(draft, call.verb) { accepted in
             Reply(
                 status: 202,
@@ -70,9 +70,9 @@ struct NativeMessages: Sendable {
 
     private func validate(_ call: Call) async throws -> Answer {
         let app = try call.app()
-        let records = try await services.credentialRecords(app)
-        let draft = try draft(call, records, namesMessage: try await services.namesMessages(app))
-        let requests = services.preview.requests(draft, app: app, records)
+        let facts = try await services.sendingFacts(app, for: call.caller)
+        let draft = try draft(call, facts)
+        let requests = services.preview.requests(draft, app: app, facts.credentials)
         // Counting reads the whole audience, so it must not hold the writer.
         let counts = try await services.store.read(.heavy) { store in
             guard draft.window == nil else {
@@ -93,7 +93,7 @@ struct NativeMessages: Sendable {
     private func count(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let given = try call.body(NativeMessageShapes.audienceOnly.shape, .native)
-        let audience = try reader(app, try await services.credentialRecords(app)).audience(given, MessageOptions())
+        let audience = try reader(app, try await services.sendingFacts(app, for: call.caller).credentials).audience(given, MessageOptions())
         let counts = try await services.store.read(.heavy) { store in
             try store.audienceCount(app: app.key, audience, environment: nil, now: call.now)
         }
@@ -171,9 +171,8 @@ struct NativeMessages: Sendable {
     private func change(_ call: Call) async throws -> Answer {
         let json = try call.object()
         let app = try call.app()
-        let records = try await services.credentialRecords(app)
-        let reader = reader(app, records)
-        let namesMessage = try await services.namesMessages(app)
+        let facts = try await services.sendingFacts(app, for: call.caller)
+        let reader = reader(app, facts.credentials)
         let report = try await services.messages.change(
             try call.id("id", of: "message"), app: app.key, call.verb,
             onlyRate: try NativeMessageShapes.rateAlone(json, now: call.now)
@@ -181,9 +180,9 @@ struct NativeMessages: Sendable {
             var given = NativeMessageDraft()
             try NativeMessageShapes.parts.apply(json, to: &given, .native, now: call.now)
             try reader.apply(given, to: &draft, now: call.now)
-            draft.content.namesMessage = namesMessage
+            draft.content.namesMessage = facts.namesMessages
             NativeRequest.apply(json, to: &draft)
-            try preview.check(draft, app: app, records, spelling: NativeSpelling.path)
+            try preview.check(draft, app: app, facts.credentials, spelling: NativeSpelling.path)
         }
         return Answer(.ok, report.nativeJSON)
     }

@@ -15,7 +15,7 @@ struct PivotalPush: Sendable {
         let reader = PivotalReader(services.options)
         let (draft, timing, warnings) = try reader.draft(
             try call.object(), id: services.newMessageID(at: call.now), app: app, createdAt: call.now, now: call.now)
-        let records = try await services.credentialRecords(app)
+        let records = try await services.sendingFacts(app, for: call.caller).credentials
         try services.preview.check(draft, app: app, records, spelling: PivotalSpelling.path)
         let reply = try await services.messages.send(draft, call.verb) { accepted in
             let name: (String, JSON) =
@@ -193,7 +193,7 @@ struct PivotalSchedules: Sendable {
         let given = try call.object().objectValue ?? .init()
         let id = try await services.store.read { store in try Self.find(name, app: app.key, in: store).id }
         let reader = PivotalReader(services.options)
-        let records = try await services.credentialRecords(app)
+        let records = try await services.sendingFacts(app, for: call.caller).credentials
         _ = try await services.messages.change(id, app: app.key, call.verb) {
             [preview = services.preview] draft throws(PealError) in
             let merged = Self.merge(given, over: Self.push(of: draft))

@@ -33,7 +33,7 @@ struct RichieTasks: Sendable {
         let task = try shapes.task.value(of: body, .tolerant, now: call.now)
         let (draft, warnings) = try task.draft(
             id: services.newMessageID(at: call.now), app: app, now: call.now, services.options)
-        let records = try await services.credentialRecords(app)
+        let records = try await services.sendingFacts(app, for: call.caller).credentials
         try services.preview.check(draft, app: app, records, spelling: RichieSpelling.path)
         let reply = try await services.messages.send(draft, call.verb) { [logger = services.logger] accepted in
             Self.log(accepted.audienceEstimate == 0 ? warnings + ["it reaches no device"] : warnings, draft, logger)

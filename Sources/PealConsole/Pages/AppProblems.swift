@@ -1,7 +1,7 @@
 internal import PealCore
 
 /// What is wrong in an app: what needs attention, and why devices did not get messages lately.
-enum AppTrouble {
+enum AppProblems {
     /// How many of the latest messages count.
     private static let messagesMax = 50
     private static let reasonsShown = 8

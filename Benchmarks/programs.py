@@ -1,0 +1,47 @@
+"""A simulator and a server for benchmarks that write the server's database directly."""
+import json
+import os
+import pathlib
+import subprocess
+
+from fanout import ADMIN, stop, wait_for
+
+
+class Programs:
+    """A simulator, a server and its database in one folder."""
+    log_level = "critical"
+
+    def __init__(self, options, folder):
+        self.options, self.folder, self.database = options, folder, folder / "peal.db"
+        self.binaries = pathlib.Path(options.binaries)
+        directory = folder / "sim"
+        directory.mkdir()
+        self.simulator = subprocess.Popen(
+            [str(self.binaries / "peal-sim"), "--directory", str(directory)], stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        self.sim = json.loads(wait_for(directory / "simulator.json", self.simulator))
+        self.start()
+
+    def start(self):
+        port_file = self.folder / "port"
+        port_file.unlink(missing_ok=True)
+        environment = dict(
+            os.environ, PEAL_HTTP_PORT="0", PEAL_HTTP_PORT_FILE=str(port_file), PEAL_ADMIN_TOKEN=ADMIN,
+            PEAL_STORE_URL=f"sqlite:{self.database}", PEAL_PROVIDERS_CA_FILE=self.sim["ca_file"],
+            PEAL_PROVIDERS_APNS_PRODUCTION_URL=self.sim["apns_url"], PEAL_LOG_LEVEL=self.log_level)
+        self.peal = subprocess.Popen([str(self.binaries / "peal"), "serve"], env=environment)
+        self.port = int(wait_for(port_file, self.peal, 300))
+        self.base = f"http://127.0.0.1:{self.port}/peal/v1"
+
+    def credential(self):
+        """The credential of the simulator's APNs app, in the native API's form."""
+        apns = self.sim["apns"]
+        return {
+            "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"], "bundle_id": apns["bundle_id"],
+            "private_key": pathlib.Path(apns["private_key_file"]).read_text()}
+
+    def stop_server(self):
+        stop(self.peal)
+
+    def stop(self):
+        stop(self.peal, self.simulator)

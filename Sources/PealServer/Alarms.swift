@@ -1,0 +1,95 @@
+internal import Dispatch
+internal import Foundation
+internal import Synchronization
+
+/// Wakes sleeping tasks from one thread. `Task.sleep` arms a timer of the system for each call, and disarms it only when
+/// it is over, even if the task is cancelled: with a deadline for each page in flight that took a tenth of the CPU time
+/// of a push (`Benchmarks/intake.py`).
+final class Alarms: Sendable {
+    private typealias Sleeper = CheckedContinuation<Void, any Error>
+
+    private struct Alarm {
+        let due: ContinuousClock.Instant
+        let id: UInt64
+    }
+
+    private struct State {
+        /// Latest first. Those of cancelled tasks remain until they are due.
+        var alarms: [Alarm] = []
+        var sleepers: [UInt64: Sleeper] = [:]
+        var lastID: UInt64 = 0
+        /// When the thread wakes, or woke; nil before it runs.
+        var wakesAt: ContinuousClock.Instant?
+        var isRunning = false
+
+        mutating func insert(_ alarm: Alarm) {
+            var (low, high) = (0, alarms.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if alarms[middle].due > alarm.due { low = middle + 1 } else { high = middle }
+            }
+            alarms.insert(alarm, at: low)
+        }
+
+        mutating func takeDue(at now: ContinuousClock.Instant) -> [Sleeper] {
+            var due: [Sleeper] = []
+            while let next = alarms.last, next.due <= now || sleepers[next.id] == nil {
+                alarms.removeLast()
+                if let sleeper = sleepers.removeValue(forKey: next.id) { due.append(sleeper) }
+            }
+            return due
+        }
+    }
+
+    private let state = Mutex(State())
+    private let signal = DispatchSemaphore(value: 0)
+    /// The thread wakes at least this often: the semaphore's clock stops while the machine sleeps.
+    private static let waitMax: Duration = .seconds(1)
+
+    /// Suspends for `duration`.
+    /// - Throws: `CancellationError`.
+    func sleep(for duration: Duration) async throws {
+        let due = ContinuousClock.now + duration
+        let id = state.withLock { state in
+            state.lastID += 1
+            return state.lastID
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { sleeper in set(Alarm(due: due, id: id), sleeper) }
+        } onCancel: {
+            state.withLock { $0.sleepers.removeValue(forKey: id) }?.resume(throwing: CancellationError())
+        }
+    }
+
+    private func set(_ alarm: Alarm, _ sleeper: Sleeper) {
+        let (isCancelled, mustSignal, mustStart) = state.withLock { state in
+            guard !Task.isCancelled else { return (true, false, false) }
+            state.sleepers[alarm.id] = sleeper
+            state.insert(alarm)
+            let mustSignal = state.wakesAt.map { alarm.due < $0 } ?? false
+            // Others that are due even earlier signal again.
+            if mustSignal { state.wakesAt = alarm.due }
+            defer { state.isRunning = true }
+            return (false, mustSignal, !state.isRunning)
+        }
+        if isCancelled { sleeper.resume(throwing: CancellationError()) }
+        if mustSignal { signal.signal() }
+        if mustStart { Thread.detachNewThread { [self] in run() } }
+    }
+
+    private func run() {
+        Thread.current.name = "peal.alarms"
+        while true {
+            let now = ContinuousClock.now
+            let (due, wait) = state.withLock { state in
+                let due = state.takeDue(at: now)
+                let wait = min(state.alarms.last.map { $0.due - now } ?? Self.waitMax, Self.waitMax)
+                state.wakesAt = now + wait
+                return (due, wait)
+            }
+            for sleeper in due { sleeper.resume() }
+            let nanoseconds = wait.components.attoseconds / 1_000_000_000 + wait.components.seconds * 1_000_000_000
+            _ = signal.wait(timeout: .now() + .nanoseconds(Int(nanoseconds)))
+        }
+    }
+}
