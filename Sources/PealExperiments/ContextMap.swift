@@ -45,14 +45,14 @@ package struct ContextMap: Sendable, Hashable {
 
     package var displays: Int { cells.values.joined().reduce(0) { $0 + $1.displays } }
 
-    // The places of features: all phones of a schema have the same.
-    private static let sine = place("sin hour")
-    private static let cosine = place("cos hour")
-    private static let unlocked = place("unlocked")
-    private static let walking = place("walking")
-    private static let vehicle = place("vehicle")
+    // The indices of features: all phones of a schema have the same.
+    private static let sine = index(of: "sin hour")
+    private static let cosine = index(of: "cos hour")
+    private static let unlocked = index(of: "unlocked")
+    private static let walking = index(of: "walking")
+    private static let vehicle = index(of: "vehicle")
 
-    private static func place(_ name: String) -> Int { FeatureSchema.names.firstIndex(of: name) ?? 0 }
+    private static func index(of name: String) -> Int { FeatureSchema.names.firstIndex(of: name) ?? 0 }
 
     private static func hour(_ features: [Double]) -> Int {
         let hour = atan2(features[sine], features[cosine]) * 12 / Double.pi
