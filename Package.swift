@@ -117,7 +117,8 @@ let package = Package(
             resources: [.embedInCode("Assets")], swiftSettings: settings),
         .target(name: "PealCore", dependencies: [], swiftSettings: settings),
         .target(
-            name: "PealExperiments", dependencies: ["PealCore", pealMomentTraining], swiftSettings: settings),
+            name: "PealExperiments", dependencies: ["PealCore", pealMoments, pealMomentTraining],
+            swiftSettings: settings),
         // A target of its own: within a module, optimized builds specialize every shape of every request.
         .target(name: "PealShapes", dependencies: ["PealCore"], swiftSettings: settings),
         .target(name: "PealNetwork", dependencies: ["PealCore", nioPosix], swiftSettings: settings),

@@ -8,6 +8,7 @@ import math
 import random
 import secrets
 import sqlite3
+import struct
 import time
 import uuid
 
@@ -15,6 +16,9 @@ HOUR, DAY = 3_600_000, 86_400_000
 OPENED, RECEIVED = 2, 1
 CONTEXT_AWARE = 1
 MESSAGE_SENT, MOMENT_SENDING, MOMENT_SENT = 5, 3, 5
+# What a person does, how often, how eagerly messages are opened meanwhile, and the flags of a context: unlocked,
+# unlocked before, in a vehicle, walking.
+ACTIVITIES = [(45, 1.4, "1100"), (30, 0.8, "0000"), (15, 0.6, "0001"), (10, 0.45, "0010")]
 TITLES = ["Your course is waiting", "Five minutes of Italian", "New words for today", "Keep your streak"]
 LOCALES = [
     ("de-AT", "Europe/Vienna"), ("en-GB", "Europe/London"), ("it-IT", "Europe/Rome"), ("en-US", "America/Denver")]
@@ -125,10 +129,18 @@ class History:
             # The same person is about as eager every day.
             eagerness = random.Random(user).lognormvariate(0, 0.6)
             rate = (0.21 if is_chosen else 0.11) * eagerness
+            if is_chosen:
+                hour = self.random.triangular(6, 24, 19.5)
+                _, factor, flags = self.random.choices(ACTIVITIES, [row[0] for row in ACTIVITIES])[0]
+                rate *= factor * (0.7 + 0.6 * math.exp(-((hour - 20) / 4) ** 2))
             late = self.random.uniform(0.2, 5.5) * HOUR if is_chosen else (6 * HOUR if arm == CONTEXT_AWARE else 0)
             reports = [(RECEIVED, late + 1000)]
             if self.random.random() < rate:
                 reports.append((OPENED, late + self.random.expovariate(1) * (0.15 if is_chosen else 1.2) * HOUR))
+            if is_chosen:
+                connection.execute(
+                    "INSERT INTO context_sample (app, seq, id, message, at, snapshot) VALUES (?, ?, ?, ?, ?, ?)",
+                    (app, seq, uuid.uuid4().bytes, message, created + int(late), self.context(hour, flags)))
             for kind, delay in reports:
                 counts[kind] += 1
                 connection.execute(
@@ -138,6 +150,14 @@ class History:
             connection.execute(
                 "INSERT OR REPLACE INTO receipt_count (app, message, kind, n) VALUES (?, ?, ?, ?)",
                 (*key, kind, count))
+
+    @staticmethod
+    def context(hour, flags):
+        """The context of a display, as phones encode it (`ContextSnapshot` of the SDK)."""
+        packed = sum((2 if flag == "1" else 1) << 2 * index for index, flag in enumerate(flags))
+        minute, own = int(hour * 60), int(hour * 1000)
+        return struct.pack(
+            "<BHhhhH3sBB", 2, minute % 1440, 0, 0, 0, own % 24_000, packed.to_bytes(3, "little"), 128, 200)
 
     def count(self, connection, app):
         """The chart of the last two days."""

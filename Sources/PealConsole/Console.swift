@@ -1,4 +1,4 @@
-internal import HTTPTypes
+package import HTTPTypes
 package import Hummingbird
 package import Logging
 internal import NIOCore
@@ -31,9 +31,11 @@ package struct Console: Sendable {
     package func respond(to request: Request, from client: ConsoleClient) async throws -> Response {
         let requestID = Hex.encode(services.randomness.bytes(8))
         let texts = Texts(acceptLanguage: request.headers[.acceptLanguage])
+        let start = services.time.uptime
+        var line = AccessLine(requestID: requestID, method: request.method, address: client.address ?? "")
         var answer: ConsoleAnswer
         do {
-            answer = try await page(for: request, from: client, texts, requestID: requestID)
+            answer = try await page(for: request, from: client, texts, &line)
         } catch let refusal as PealError {
             answer = RefusalPage.answer(refusal, texts, requestID: requestID)
         } catch is CancellationError {
@@ -43,28 +45,32 @@ package struct Console: Sendable {
             answer = RefusalPage.answer(PealError(.internal, ""), texts, requestID: requestID)
         }
         answer.headers[.named("X-Request-Id")] = requestID
+        line.write(status: answer.status.code, after: services.time.uptime - start, services)
         return answer.response(isHead: request.method == .head)
     }
 
     private func page(
-        for request: Request, from client: ConsoleClient, _ texts: Texts, requestID: String
+        for request: Request, from client: ConsoleClient, _ texts: Texts, _ line: inout AccessLine
     ) async throws -> ConsoleAnswer {
         let target = (request.head.path ?? "/").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         guard let segments = URLPath.segments(target[0]) else { throw PealError.notFound("page") }
         if segments.isEmpty { return ConsoleAnswer(redirect: "/console/") }
         let path = Array(segments.dropFirst())
         if path.first == "assets" {
+            line.route = "assets"
             return try assets.answer(path.dropFirst().joined(separator: "/"), headers: request.headers)
         }
         let match = try routes.match(request.method == .head ? "GET" : request.method.rawValue, path)
+        line.route = match.route.pattern
         let now = services.time.now
         var visit = PageCall(
-            console: self, texts: texts, now: now, client: client, requestID: requestID,
+            console: self, texts: texts, now: now, client: client, requestID: line.requestID,
             isSecure: isSecure(client),
             path: "/" + segments.map(URLPath.encode).joined(separator: "/"), parameters: match.parameters,
             query: Form(encoded: target.count > 1 ? String(target[1]) : ""))
         let cookie = visit.sessionCookie
         if let cookie { visit.session = try await sessions.session(cookie, now: now) }
+        line.actor = visit.holder?.actor
         if match.route.need != .anonymous, visit.session == nil {
             return visit.signInRedirect(hadCookie: cookie != nil, isPage: request.method == .get)
         }
@@ -208,6 +214,9 @@ package protocol ConsoleOperations: Sendable {
     func storeBytes() -> Int64?
     /// A key was created or revoked here: the API discards its cached keys.
     func keysChanged()
+    /// A request was answered: counts it.
+    /// - Parameter route: The pattern of its path.
+    func answered(_ method: HTTPRequest.Method, _ route: String, status: Int, after duration: Duration)
 }
 
 /// One key of the configuration, as the operations page shows it.

@@ -18,6 +18,8 @@ struct ConsoleRoute: Sendable {
     let method: Method
     /// Segments below `/console/`; `:name` matches any one segment.
     let path: [String]
+    /// The path, for the log and for metrics.
+    var pattern: String { path.joined(separator: "/") }
     let need: Need
     let handler: @Sendable (PageCall) async throws -> ConsoleAnswer
     /// Whether it ends the session, so that its cookie must not be renewed.

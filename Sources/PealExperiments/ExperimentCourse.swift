@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// The arms of an experiment as they grow day by day. What is stored counts from the last day that has sums of pruned
-/// messages, because these contain all pruned messages of a user. A user is one user in both.
+/// The arms of an experiment as they grow day by day. Other messages count from the last day that has sums, because
+/// these contain all summed messages of a user. A user is one user in both.
 struct ExperimentCourse {
     private struct Entry {
         let day: Int64
@@ -22,7 +22,7 @@ struct ExperimentCourse {
     private let past: [ExperimentFacts.Past]
     private var nextPast = 0
     private let lastPast: Int64
-    /// Of each user: the pruned messages, and the stored ones that were added.
+    /// Of each user: the messages in `past`, and the others that were added.
     private var totals: [Total]
     private var contextAware = ExperimentSums()
     private var traditional = ExperimentSums()
@@ -32,7 +32,7 @@ struct ExperimentCourse {
     init(_ facts: ExperimentFacts) {
         past = facts.past
         lastPast = facts.past.last?.day ?? .min
-        totals = facts.users.map { Total(arm: $0.arm, messages: $0.prunedMessages, opens: $0.prunedOpens) }
+        totals = facts.users.map { Total(arm: $0.arm, messages: $0.pastMessages, opens: $0.pastOpens) }
         entries = facts.users.enumerated().flatMap { index, user in
             user.days.map {
                 Entry(day: $0.number, user: index, messages: Int64($0.messages), opens: Int64($0.opens))

@@ -14,6 +14,8 @@ package struct ExperimentReport: Sendable {
     package let decision: ExperimentDecision
     /// One for each day on which windows matured, but at most `looksMax`; in ascending order.
     package let looks: [Look]
+    /// What people did and at which hours, when they opened; nil if nobody shares a context.
+    package var contexts: ContextMap?
     private let totals: [Arm: ExperimentSums]
 
     /// The experiment as it was at the end of a day.
@@ -84,6 +86,9 @@ package struct ExperimentReport: Sendable {
             rate: arm.rate, lift: Self.plannedLift, messagesPerUser: Double(arm.messages) / Double(arm.users))
     }
 
+    /// What good moments must not make worse, in the order of `Guardrail.Measure`.
+    package var guardrails: [Guardrail] { Guardrail.Measure.allCases.map { Guardrail($0, self) } }
+
     /// The totals of one arm's users with matured messages.
     package func totals(_ arm: Arm) -> (users: Int, messages: Int, opens: Int) {
         let sums = totals[arm] ?? .init()
@@ -93,6 +98,18 @@ package struct ExperimentReport: Sendable {
     /// How many of the arm's messages took that way, matured or not.
     package func messages(_ arm: Arm, _ way: ExperimentFacts.Way) -> Int {
         facts.deliveries.filter { $0.arm == arm && $0.way == way }.reduce(0) { $0 + $1.messages }
+    }
+
+    /// The class of delays by which half of the arm's opens had happened; nil without opens.
+    package func medianDelay(_ arm: Arm) -> Int? {
+        let counts = delays(arm)
+        let all = counts.reduce(0, +)
+        guard all > 0 else { return nil }
+        var sum = 0
+        return counts.firstIndex { count in
+            sum += count
+            return 2 * sum >= all
+        }
     }
 
     /// Opens of the arm in each class of delays.

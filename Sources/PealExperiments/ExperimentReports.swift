@@ -10,6 +10,8 @@ package final class ExperimentReports: Sendable {
     /// Reports that took less are not kept.
     private static let shortTime = Duration.milliseconds(500)
     private static let keptMax = 64
+    /// So many displays of an app describe when its users open messages.
+    private static let contextsMax = 20_000
     /// A large experiment takes seconds, and requests need the threads of Swift's pool, of which there are only as many
     /// as processors.
     private static let queue = DispatchQueue(label: "peal.experiments")
@@ -68,14 +70,31 @@ package final class ExperimentReports: Sendable {
         let facts = try await store.read(.heavy) {
             try $0.experiment(app: name.app, campaign: name.campaign, now: now)
         }
+        let labels = facts == nil ? [] : try await labels(name, now: now)
         let report = await withCheckedContinuation { continuation in
             Self.queue.async {
-                continuation.resume(returning: facts.map { ExperimentReport($0, share: name.share) })
+                var report = facts.map { ExperimentReport($0, share: name.share) }
+                if !labels.isEmpty { report?.contexts = ContextMap(labels) }
+                continuation.resume(returning: report)
             }
         }
         let end = time.uptime
         keep(Kept(report: report, madeAt: end, cost: end - begun), name)
         return report
+    }
+
+    /// The campaign's displays among the app's newest ones with a context.
+    private func labels(_ name: Name, now: Timestamp) async throws -> [MomentLabel] {
+        var (labels, cursor, count): ([MomentLabel], ContextCursor?, Int) = ([], nil, 0)
+        repeat {
+            let page = try await store.read(.heavy) { [cursor] in
+                try $0.labels(app: name.app, after: cursor, limit: Limits.labelsPerRead, now: now)
+            }
+            labels += page.labels.filter { $0.campaign.utf8.elementsEqual(name.campaign.utf8) }
+            count += page.labels.count
+            cursor = page.next
+        } while cursor != nil && count < Self.contextsMax
+        return labels
     }
 
     private func keep(_ made: Kept, _ name: Name) {

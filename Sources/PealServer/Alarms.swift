@@ -1,6 +1,13 @@
-internal import Dispatch
 internal import Foundation
 internal import Synchronization
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
 
 /// Wakes sleeping tasks from one thread. `Task.sleep` arms a timer of the system for each call, and disarms it only when
 /// it is over, even if the task is cancelled: with a deadline for each page in flight that took a tenth of the CPU time
@@ -42,9 +49,22 @@ final class Alarms: Sendable {
     }
 
     private let state = Mutex(State())
-    private let signal = DispatchSemaphore(value: 0)
-    /// The thread wakes at least this often: the semaphore's clock stops while the machine sleeps.
+    /// The thread waits at its reading end. Semaphores and conditions wait for a time of the wall clock, which may be set
+    /// back.
+    private let pipe: (reading: Int32, writing: Int32)
+    /// The thread wakes at least this often, because `poll` does not count the time in which the machine sleeps.
     private static let waitMax: Duration = .seconds(1)
+
+    init() {
+        var ends: [Int32] = [-1, -1]
+        precondition(makePipe(&ends) == 0, "no file descriptors are left at the start of the process")
+        for end in ends {
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        }
+        pipe = (ends[0], ends[1])
+    }
+
 
     /// Suspends for `duration`.
     /// - Throws: `CancellationError`.
@@ -73,7 +93,8 @@ final class Alarms: Sendable {
             return (false, mustSignal, !state.isRunning)
         }
         if isCancelled { sleeper.resume(throwing: CancellationError()) }
-        if mustSignal { signal.signal() }
+        // A full pipe wakes the thread too.
+        if mustSignal { withUnsafeBytes(of: UInt8(0)) { _ = write(pipe.writing, $0.baseAddress, 1) } }
         if mustStart { Thread.detachNewThread { [self] in run() } }
     }
 
@@ -88,8 +109,16 @@ final class Alarms: Sendable {
                 return (due, wait)
             }
             for sleeper in due { sleeper.resume() }
-            let nanoseconds = wait.components.attoseconds / 1_000_000_000 + wait.components.seconds * 1_000_000_000
-            _ = signal.wait(timeout: .now() + .nanoseconds(Int(nanoseconds)))
+            waitForSignal(atMost: wait)
         }
     }
+
+    private func waitForSignal(atMost wait: Duration) {
+        var descriptor = pollfd(fd: pipe.reading, events: Int16(POLLIN), revents: 0)
+        guard poll(&descriptor, 1, Int32(wait.milliseconds) + 1) > 0 else { return }
+        var signals: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+        withUnsafeMutableBytes(of: &signals) { _ = read(pipe.reading, $0.baseAddress, $0.count) }
+    }
 }
+
+private func makePipe(_ ends: inout [Int32]) -> Int32 { pipe(&ends) }

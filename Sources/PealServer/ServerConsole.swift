@@ -64,6 +64,10 @@ struct ServerConsoleOperations: ConsoleOperations {
     }
 
     func keysChanged() { api.forgetKeys() }
+
+    func answered(_ method: HTTPRequest.Method, _ route: String, status: Int, after duration: Duration) {
+        api.http.count(.init(method: method.label, route: route, status: status), after: duration)
+    }
 }
 
 extension ConsoleServices {

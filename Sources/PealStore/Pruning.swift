@@ -26,7 +26,8 @@ extension StoreSession {
     func prune(now: Timestamp, limit: Int) throws -> Int {
         var count = try completeRemainders(now: now, limit: limit / 2)
         for step in [
-            pruneAnswers, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit, pruneWebhooks,
+            pruneAnswers, sumOutcomes, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit,
+            pruneWebhooks,
             pruneStatistics, pruneFrequency, pruneEvents, pruneSettings, pruneModels, pruneFigures,
         ]
         where count < limit {

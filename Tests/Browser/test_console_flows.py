@@ -40,6 +40,12 @@ def test_an_experiment_says_what_it_found(admin, lessons):
     assert page.locator("figure.chart table tbody tr").count() >= 10
     expect(page.get_by_text("Without the SDK")).to_be_visible()
     expect(page.get_by_text("Not trained on this campaign")).to_be_visible()
+    guard = page.get_by_role("row").filter(has_text="App removed")
+    expect(guard).to_contain_text("not worse")
+    expect(guard).to_contain_text(re.compile(r"0 of \d+"))
+    heat = page.get_by_role("table", name="Where and when people open").first
+    expect(heat.get_by_role("row", name=re.compile("Using the phone"))).to_be_visible()
+    assert heat.locator("td[class^=heat]").count() >= 6
     admin.shoot("experiment")
 
 

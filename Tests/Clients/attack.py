@@ -24,6 +24,8 @@ import urllib.parse
 import urllib.request
 
 from certificates import write_certificate
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 DESCRIPTORS = 300
 SILENT = 600
@@ -401,6 +403,60 @@ def guesses(target, report):
     report.note("authentication failed too often" in target.peal.log, "the log warns")
 
 
+def keys(target, report):
+    """A key that takes more rights than it has, after it was revoked too, and what the audit log knows of it."""
+    app = target.peal.app("Keys")
+    made = json.loads(call(target, "POST", f"/peal/v1/apps/{app}/keys", {"dialect": "native", "scopes": ["read"]})[1])
+    own = {"Authorization": f"Bearer {made['token']}"}
+    tries = [
+        ("POST", "/peal/v1/admins", {"name": "me"}), ("GET", "/peal/v1/audit", None), ("GET", "/peal/v1/admins", None),
+        ("POST", f"/peal/v1/apps/{app}/keys", {"dialect": "native", "scopes": ["manage"]}),
+        ("DELETE", f"/peal/v1/apps/{app}", None), ("GET", f"/peal/v1/apps/{target.peal.app('Other')}", None),
+    ]
+    statuses = [call(target, method, path, body, own)[0] for method, path, body in tries]
+    report.note(set(statuses) == {403}, f"a key that only reads asks for more: {statuses}")
+    _, text = call(target, "GET", f"/peal/v1/apps/{app}/audit")
+    refused = [row for row in json.loads(text)["items"] if row["actor"] == made["id"] and row["outcome"] != "ok"]
+    report.note(
+        bool(refused) and all(row["address"] and row["request_id"] for row in refused),
+        f"the audit log has {len(refused)} refusals of the key, with address and request id")
+    call(target, "DELETE", f"/peal/v1/apps/{app}/keys/{made['id']}")
+    status, _ = call(target, "GET", f"/peal/v1/apps/{app}", headers=own)
+    report.note(status == 401, f"after the key was revoked: {status}")
+
+
+def signing_key():
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()).decode()
+
+
+def aims(target, report):
+    """Credentials and webhooks that aim the server at others, and files that others could read."""
+    app = target.peal.app("Aims")
+    loose = [
+        f"{path.name} {path.stat().st_mode & 0o777:o}" for path in target.peal.directory.rglob("peal.db*")
+        if path.stat().st_mode & 0o077]
+    report.note(not loose, f"database files that others can read: {loose or 'none'}")
+    urls = [
+        "http://a.example/", "https://127.0.0.1/", "https://[::1]/", "https://169.254.169.254/latest/",
+        "https://a.example:8443/", "https://0x7f000001/", "https://2130706433/", "https://[::ffff:10.0.0.1]/"]
+    hook = {"kind": "events", "authentication": {"type": "bearer", "token": "t" * 40}}
+    statuses = {
+        url: call(target, "PUT", f"/peal/v1/apps/{app}/webhooks/w", {"url": url, **hook})[0] for url in urls}
+    report.note(set(statuses.values()) == {400}, f"webhooks to private hosts and other ports: {statuses}")
+    account = {
+        "type": "service_account", "project_id": "p", "client_email": "a@b.example", "private_key": signing_key()}
+    answers = {}
+    for uri in [
+            "https://oauth2.googleapis.com@evil.example/token", "https://oauth2.googleapis.com.evil.example/token",
+            "https://oauth2.googleapis.com:444/token", "http://oauth2.googleapis.com/token",
+            "https://evil.example/oauth2.googleapis.com"]:
+        status, text = call(target, "PUT", f"/peal/v1/apps/{app}/credentials/fcm", {
+            "service_account": {**account, "token_uri": uri}})
+        answers[uri] = status if "token_uri" in text else f"{status} without token_uri"
+    report.note(set(answers.values()) == {400}, f"service accounts with another token_uri: {answers}")
+
+
 def run(directory, seconds, start, quick=False):
     """Runs every attack. `start(directory, environment, files)` starts a server."""
     # The suite runs beside others, and debug builds are slow.
@@ -433,6 +489,8 @@ def run(directory, seconds, start, quick=False):
     strangers_bodies(plain, report)
     archives(plain, report)
     taken_ids(plain, report)
+    keys(plain, report)
+    aims(plain, report)
     guesses(plain, report)
     for target in (small, plain, secure):
         report.note(target.peal.is_running, f"{target.peal.directory.name}: the process lives")

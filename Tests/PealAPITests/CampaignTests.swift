@@ -103,6 +103,14 @@ struct CampaignTests {
                 delays.count == ExperimentFacts.delayLimits.count + 1 && delays.last?["minutes_max"]?.isNull == true)
             let opens = delays.compactMap { $0["context_aware"]?.integerValue }.reduce(0, +)
             #expect(Int(opens) == arms["context_aware"]?.opens)
+            let guardrails = reply["experiment.guardrails"]?.arrayValue ?? []
+            #expect(
+                guardrails.compactMap { $0["name"]?.stringValue }
+                    == ["failed", "dismissed", "app_removed", "notifications_off"])
+            #expect(guardrails.allSatisfy { $0["worse"] == false })
+            #expect(
+                guardrails[2]["context_aware"]?["of"] == .integer(arms["context_aware"]?.users ?? 0), "\(reply.text)")
+            #expect(reply["experiment.contexts"]?.arrayValue?.isEmpty == true)
             #expect(reply["experiment.verdict"] == "undecided" && reply["experiment.share"] == .number("0.5"))
             #expect(reply["experiment.interval"]?.arrayValue?.count == 2, "\(reply.text)")
         }

@@ -23,6 +23,7 @@ struct ConsoleFixture: Sendable {
     let hasher: any KeyHasher
     let app: App
     let other: App
+    let operations: StillOperations
 
     struct Page: Sendable {
         let status: Int
@@ -55,6 +56,7 @@ struct ConsoleFixture: Sendable {
             store: store, hasher: hasher, randomness: randomness, firstAdmin: firstAdmin,
             loneSecretDialects: ["native"])
         let engine = StillEngine()
+        let operations = StillOperations()
         let console = Console(
             ConsoleServices(
                 store: store, door: door, apps: AppVerbs(store: store, engine: engine),
@@ -66,7 +68,7 @@ struct ConsoleFixture: Sendable {
                 campaigns: CampaignVerbs(store: store), experiments: ExperimentReports(store: store, time: clock),
                 preview: MessagePreview(providers: [:], dialectsNamingPlatforms: ["native"]), keyRules: rules,
                 hasher: hasher, firstAdmin: firstAdmin, time: clock, randomness: randomness,
-                options: ConsoleOptions(isTLS: isTLS, webhookKinds: ["events"]), operations: StillOperations(),
+                options: ConsoleOptions(isTLS: isTLS, webhookKinds: ["events"]), operations: operations,
                 addressRules: AddressRules(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
         let (app, other) = try await store.write(.control) { store in
             (
@@ -82,7 +84,7 @@ struct ConsoleFixture: Sendable {
             try await body(
                 ConsoleFixture(
                     store: store, clock: clock, client: client, door: door, keys: keys, hasher: hasher, app: app,
-                    other: other))
+                    other: other, operations: operations))
         }
         withExtendedLifetime(file) {}
     }
@@ -199,9 +201,15 @@ private struct StillEngine: DeliveryEngine {
     func credentialsChanged(app: AppKey, provider: ProviderName, environment: PealCore.Environment) {}
 }
 
-private struct StillOperations: ConsoleOperations {
+final class StillOperations: ConsoleOperations {
+    /// What was answered, such as `GET /console/ 200`.
+    let answers = Mutex<[String]>([])
+
     func readiness() async -> [(subsystem: String, failure: String?)] { [("store", nil)] }
     func configurationLines() -> [ConfigurationLine] { [] }
     func storeBytes() -> Int64? { nil }
     func keysChanged() {}
+    func answered(_ method: HTTPRequest.Method, _ route: String, status: Int, after duration: Duration) {
+        answers.withLock { $0.append("\(method.rawValue) \(route) \(status)") }
+    }
 }

@@ -69,6 +69,66 @@ import Testing
     }
 
     @Test(
+        "finds that something got worse only if luck does not explain it",
+        arguments: [
+            (60, 1000, 20, 1000, true), (25, 1000, 20, 1000, false), (20, 1000, 60, 1000, false),
+            (6, 20, 0, 20, false), (0, 0, 0, 0, false), (5, 5, 0, 0, false), (1000, 1000, 1000, 1000, false),
+        ])
+    func worse(_ aware: Int, _ awareOf: Int, _ plain: Int, _ plainOf: Int, _ isWorse: Bool) {
+        let guardrail = Guardrail(
+            .dismissed, contextAware: .init(aware, of: awareOf), traditional: .init(plain, of: plainOf))
+        #expect(guardrail.isWorse == isWorse)
+    }
+
+    @Test("takes its guardrails from all messages and people")
+    func guardrails() {
+        var facts = ExperimentFacts(salt: "s", startedAt: Timestamp(milliseconds: 0), users: [])
+        facts.deliveries = [
+            .init(arm: .contextAware, way: .phone, messages: 70), .init(arm: .contextAware, way: .server, messages: 20),
+            .init(arm: .contextAware, way: .failed, messages: 10),
+            .init(arm: .contextAware, way: .noDevice, messages: 9),
+        ]
+        var guards = ExperimentFacts.Guards()
+        (guards.users, guards.dismissed, guards.removed, guards.reporting, guards.muted) = (50, 9, 3, 40, 4)
+        facts.guards[.contextAware] = guards
+        facts.delays = [
+            .init(arm: .contextAware, index: 0, opens: 2), .init(arm: .contextAware, index: 3, opens: 3),
+            .init(arm: .contextAware, index: 5, opens: 1),
+        ]
+        let report = ExperimentReport(facts, share: 0.5)
+        let counts = report.guardrails.map { "\($0.measure.rawValue) \($0.contextAware.count)/\($0.contextAware.of)" }
+        #expect(counts == ["failed 10/100", "dismissed 9/90", "app_removed 3/50", "notifications_off 4/40"])
+        #expect(report.medianDelay(.contextAware) == 3 && report.medianDelay(.traditional) == nil)
+    }
+
+    /// A context of a display as a phone encodes it, with the flags of an unlocked phone, a vehicle and walking.
+    private static func label(minute: Int, flags: UInt8, isOpened: Bool) -> MomentLabel {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        bytes[0] = 2
+        (bytes[1], bytes[2]) = (UInt8(minute & 0xFF), UInt8(minute >> 8))
+        bytes[11] = flags
+        return MomentLabel(
+            campaign: "c", snapshot: bytes, exploration: .greedy, shownAt: Timestamp(milliseconds: 0),
+            isOpened: isOpened)
+    }
+
+    @Test("maps displays by activity and hour, and leaves out contexts that it cannot read")
+    func contexts() {
+        let (unlocked, vehicle, walking): (UInt8, UInt8, UInt8) = (0b10, 0b10_0010, 0b1000_0010)
+        var labels = [0, 179, 180, 719, 720, 1439].map { Self.label(minute: $0, flags: unlocked, isOpened: $0 == 180) }
+        labels.append(Self.label(minute: 600, flags: vehicle, isOpened: false))
+        labels.append(Self.label(minute: 600, flags: walking, isOpened: true))
+        labels.append(Self.label(minute: 600, flags: 0, isOpened: false))
+        labels.append(Self.label(minute: 1440, flags: unlocked, isOpened: false))
+        let map = ContextMap(labels)
+        #expect(map.displays == 9)
+        #expect(map.row(.usingPhone).map(\.displays) == [2, 1, 0, 1, 1, 0, 0, 1])
+        #expect(map.row(.usingPhone)[1].opens == 1 && map.row(.walking)[3].opens == 1)
+        #expect(map.row(.vehicle)[3].displays == 1 && map.row(.resting)[3].displays == 1)
+        #expect(!map.row(.resting)[3].isKnown)
+    }
+
+    @Test(
         "counts a message by what became of it",
         arguments: [
             (Moment.State.open, false, true, ExperimentFacts.Way.pending), (.claimed, true, true, .pending),

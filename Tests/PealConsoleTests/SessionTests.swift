@@ -36,6 +36,23 @@ import Testing
         }
     }
 
+    @Test("counts every answer by the pattern of its path, without ids of people")
+    func answers() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            fixture.operations.answers.withLock { $0 = [] }
+            let app = "/console/apps/\(fixture.app.id)"
+            for path in ["/", "/console/", "\(app)/users/ann", "/console/assets/none", "/console/ann"] {
+                _ = try await fixture.get(path, cookie: cookie)
+            }
+            #expect(
+                fixture.operations.answers.withLock { $0 } == [
+                    "GET none 303", "GET /console/ 200", "GET /console/apps/:app/users/:id 404",
+                    "GET /console/assets 404", "GET none 404",
+                ])
+        }
+    }
+
     @Test("refuses a wrong key with the form")
     func wrongKey() async throws {
         try await ConsoleFixture.open { fixture in

@@ -147,6 +147,66 @@ struct FigureStoreTests {
         #expect(names == ["daily"])
     }
 
+    @Test("are added up when they are final, long before messages are pruned", arguments: StoreUnderTest.allCases)
+    func summed(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
+        _ = try await Self.send(fixture)
+        fixture.time.advance(by: .seconds(86_400))
+        let early = try await Self.experiment(fixture)
+        try await fixture.pruneAll()
+        #expect(try await Self.experiment(fixture).facts.past.isEmpty, "opens may still be reported")
+        #expect(Arm.allCases.reduce(0) { $0 + early.totals($1).messages } == 20)
+
+        fixture.time.advance(by: .seconds(6 * 3600))
+        _ = try await Self.send(fixture, openEvery: 2)
+        let before = Self.summary(try await Self.experiment(fixture))
+        try await Self.prune(fixture, limit: 5) {
+            let present = Self.summary(try await Self.experiment(fixture))
+            #expect(present == before)
+        }
+        let after = try await Self.experiment(fixture)
+        #expect(after.facts.past.map(\.sums.messages).reduce(0, +) == 20 && after.facts.past.count == 2)
+        #expect(try await Self.messageCount(fixture) == 2)
+
+        // The users of a later message that is not in the sums are the same people.
+        fixture.time.advance(by: .seconds(86_400))
+        let both = try await Self.experiment(fixture)
+        #expect(Arm.allCases.reduce(0) { $0 + both.totals($1).users } == 20)
+        #expect(Arm.allCases.reduce(0) { $0 + both.totals($1).messages } == 40)
+        #expect(Arm.allCases.reduce(0) { $0 + both.totals($1).opens } == 16)
+    }
+
+    @Test("know what got worse for people", arguments: StoreUnderTest.allCases)
+    func guardrails(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
+        _ = try await Self.send(fixture)
+        let (app, now) = (fixture.app, fixture.now)
+        try await fixture.test.engine.write(.control) { connection in
+            try connection.execute(
+                """
+                UPDATE device SET state = 0, retired_at = \(now), retired_reason = \("Unregistered")
+                WHERE app = \(app) AND seq <= \(3)
+                """)
+            try connection.execute(
+                """
+                UPDATE device SET state = 0, retired_at = \(now), retired_reason = \(DeviceTable.addressMoved)
+                WHERE app = \(app) AND seq = \(4)
+                """)
+            try connection.execute("UPDATE moment SET state = \(code: Moment.State.dismissed) WHERE device > \(15)")
+        }
+        func guards() async throws -> [Int] {
+            let found = try await Self.experiment(fixture).facts.guards.values
+            let sum = { (value: (ExperimentFacts.Guards) -> Int) in found.reduce(0) { $0 + value($1) } }
+            return [sum(\.users), sum(\.removed), sum(\.dismissed)]
+        }
+        #expect(try await guards() == [20, 3, 5])
+        fixture.time.advance(by: .seconds(2 * 86_400))
+        try await fixture.pruneAll()
+        #expect(try await guards() == [20, 3, 5], "dismissals are among the sums")
+    }
+
     @Test("wait until opens no longer count", arguments: StoreUnderTest.allCases)
     func maturity(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

@@ -1,5 +1,5 @@
 internal import Crypto
-internal import HTTPTypes
+package import HTTPTypes
 internal import Hummingbird
 internal import Logging
 internal import NIOCore
@@ -227,7 +227,7 @@ struct Gate: RouterMiddleware {
 
 extension HTTPRequest.Method {
     /// The method in metrics and in the log; unknown methods share a label because clients can make them up.
-    fileprivate var label: String {
+    package var label: String {
         [.get, .head, .post, .put, .patch, .delete, .options].contains(self) ? rawValue : "OTHER"
     }
 }

@@ -9,6 +9,13 @@ package final class HTTPMetrics: Sendable {
         /// The pattern of the path; `none` for an unknown path.
         package let route: String
         package let status: Int
+
+        /// - Parameter method: As `HTTPRequest.Method.label`.
+        package init(method: String, route: String, status: Int) {
+            self.method = method
+            self.route = route
+            self.status = status
+        }
     }
 
     package struct Snapshot: Sendable {
@@ -24,15 +31,19 @@ package final class HTTPMetrics: Sendable {
 
     package var snapshot: Snapshot { state.withLock { $0 } }
 
+    /// Counts a request that somebody else answered, such as the console.
+    package func count(_ series: Series, after duration: Duration) {
+        state.withLock { state in
+            state.requests[series, default: 0] += 1
+            state.durations[series.route, default: LatencyHistogram()].add(duration)
+        }
+    }
+
     func begin() { state.withLock { $0.running += 1 } }
 
     /// - Parameter series: nil for a request whose connection broke.
     func end(_ series: Series?, after duration: Duration) {
-        state.withLock { state in
-            state.running -= 1
-            guard let series else { return }
-            state.requests[series, default: 0] += 1
-            state.durations[series.route, default: LatencyHistogram()].add(duration)
-        }
+        state.withLock { $0.running -= 1 }
+        if let series { count(series, after: duration) }
     }
 }

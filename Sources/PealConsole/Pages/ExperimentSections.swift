@@ -28,9 +28,11 @@ struct ExperimentSections {
             <section class="card"><h2>\(texts[.openDelays])</h2>\(delays(report))</section>
             </div>
             <div class="columns">
+            <section class="card"><h2>\(texts[.openContexts])</h2>\(HeatMap(map: report.contexts).html(visit))</section>
             <section class="card"><h2>\(texts[.reachability])</h2>\(reachability(report.facts.devices))</section>
-            <section class="card"><h2>\(texts[.momentModel])</h2>\(model(report))</section>
             </div>
+            <section><h2>\(texts[.guardrails])</h2>\(guardrails(report))</section>
+            <section class="card"><h2>\(texts[.momentModel])</h2>\(model(report))</section>
             """
     }
 
@@ -147,6 +149,37 @@ struct ExperimentSections {
             <td class="num">\(texts.number(count))</td><td class="bars"><svg class="bar" viewBox="0 0 1000 10" \
             preserveAspectRatio="none" aria-hidden="true"><rect class="ground" width="1000" height="10"/>\
             <rect class="\(isFirst ? "accent" : "dim")" width="\(min(1000, width))" height="10"/></svg></td>
+            """
+    }
+
+    /// What must not get worse, although more is opened.
+    private func guardrails(_ report: ExperimentReport) -> HTML {
+        var table = ListTable(
+            caption: texts[.guardrails],
+            columns: [texts[.guardrail], texts.arm(.contextAware), texts.arm(.traditional), texts[.judgement]],
+            numbers: [1, 2])
+        table.rows = report.guardrails.map { item in
+            [
+                "<strong>\(texts.measure(item.measure))</strong>", rate(item.contextAware), rate(item.traditional),
+                item.contextAware.of == 0 || item.traditional.of == 0
+                    ? visit.badge(texts[.noData], "dim")
+                    : visit.badge(texts[item.isWorse ? .worse : .notWorse], item.isWorse ? "bad" : "good"),
+            ]
+        }
+        let medians = [Arm.contextAware, .traditional].map { arm in
+            report.medianDelay(arm).map { "\(texts.delay($0))" } ?? "–" as HTML
+        }
+        table.rows.append(
+            ["<strong>\(texts[.medianDelay])</strong>"] + medians + [visit.badge(texts[.byDesign], "dim")])
+        return "\(table.html)<p class=\"hint\">\(texts[.guardrailsHint])</p>"
+    }
+
+    /// Cases per thousand, with the numbers behind it.
+    private func rate(_ count: Guardrail.Count) -> HTML {
+        guard let share = count.share else { return "<span class=\"none\">–</span>" }
+        return """
+            <span><span class="number">\(texts.perThousand(share))</span> \
+            <span class="hint">\(texts(.countOf, texts.number(count.count), texts.number(count.of)))</span></span>
             """
     }
 
@@ -291,6 +324,30 @@ extension Texts {
         let whole = number(tenths / 10)
         let text = tenths >= 1000 ? whole : "\(whole)\(language == .english ? "." : ",")\(tenths % 10)"
         return "\(tenths == 0 ? "±" : value < 0 ? "−" : "+")\(text)\u{A0}%"
+    }
+
+    /// A share as cases per thousand, with one decimal.
+    func perThousand(_ share: Double) -> String {
+        let tenths = Int((share * 10_000).rounded())
+        return "\(number(tenths / 10))\(language == .english ? "." : ",")\(tenths % 10)\u{A0}‰"
+    }
+
+    func measure(_ measure: Guardrail.Measure) -> String {
+        switch measure {
+        case .failed: self[.failed]
+        case .dismissed: self[.dismissed]
+        case .appRemoved: self[.appRemoved]
+        case .notificationsOff: self[.notificationsOff]
+        }
+    }
+
+    func activity(_ activity: ContextMap.Activity) -> String {
+        switch activity {
+        case .usingPhone: self[.usingPhone]
+        case .walking: self[.walking]
+        case .vehicle: self[.inVehicle]
+        case .resting: self[.resting]
+        }
     }
 
     /// A class of `ExperimentFacts.delayLimits`.

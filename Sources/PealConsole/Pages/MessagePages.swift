@@ -247,9 +247,14 @@ enum MessagePages {
     /// Scheduled messages and the latest others, by day.
     @Sendable private static func calendar(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
-        let waiting = try await summaries(visit, MessageFilter(state: .scheduled), before: nil, limit: 100)
-        let latest = try await summaries(visit, MessageFilter(), before: nil, limit: 100)
-        let all = waiting + latest.filter { $0.message.state != .scheduled }
+        let app = try visit.app.key
+        let all = try await visit.services.store.read(.heavy) { store in
+            let waiting = try store.messages(app: app, MessageFilter(state: .scheduled), before: nil, limit: 100)
+            let latest = try store.messages(app: app, MessageFilter(), before: nil, limit: 100)
+            return try (waiting + latest.filter { $0.state != .scheduled }).map { message in
+                CalendarEntry(message: message, title: try store.overview(app: app, id: message.id)?.title ?? "")
+            }
+        }
         let days = Dictionary(grouping: all) { String($0.dayTime.description.prefix(10)) }
         var page = Page(visit, texts[.calendar], .calendar)
         page.lead = "\(texts[.calendarLead])"
@@ -266,7 +271,7 @@ enum MessagePages {
         return page.answer()
     }
 
-    private static func entry(_ visit: PageCall, _ item: Summary) -> HTML {
+    private static func entry(_ visit: PageCall, _ item: CalendarEntry) -> HTML {
         """
         <li>\(visit.time(item.dayTime)) \(visit.badge(item.message.state)) \
         <a href="\(visit.link("messages", item.message.id.description))">\
@@ -275,9 +280,13 @@ enum MessagePages {
     }
 }
 
-extension MessagePages.Summary {
-    /// The instant under which the calendar lists it.
-    fileprivate var dayTime: Timestamp { message.startAt ?? message.createdAt }
+/// A message in the calendar.
+private struct CalendarEntry: Sendable {
+    let message: Message
+    let title: String
+
+    /// The instant under which it is listed.
+    var dayTime: Timestamp { message.startAt ?? message.createdAt }
 }
 
 extension Content {

@@ -1,5 +1,7 @@
 /// Experiments of campaigns.
 extension Word {
+    static let activity = Word("Activity", "Tätigkeit")
+    static let appRemoved = Word("App removed", "App entfernt")
     static let arm = Word("Arm", "Arm")
     static let arms = Word("Both arms", "Beide Arme")
     static let armsHint = Word(
@@ -10,6 +12,13 @@ extension Word {
     static let bandHint = Word(
         "The line is the lift, the band its 95 % interval. It is valid at every look, so looking early does no harm.",
         "Die Linie ist der Gewinn, das Band sein 95-%-Bereich. Er gilt bei jedem Blick, auch bei einem frühen.")
+    static let byDesign = Word("later by design", "absichtlich später")
+    static let contextsHint = Word(
+        "Opens per 100 displays, by the hour of the person's day, from {} displays whose users share the context. A dot "
+            + "means fewer than 20 displays.",
+        "Öffnungen je 100 Anzeigen nach der Tageszeit der Person, aus {} Anzeigen, deren Umstände geteilt werden. Ein "
+            + "Punkt steht für weniger als 20 Anzeigen.")
+    static let countOf = Word("{} of {}", "{} von {}")
     static let chanceOfGain = Word("Probability of a gain", "Wahrscheinlichkeit eines Gewinns")
     static let delay = Word("After sending", "Nach dem Senden")
     static let delayHint = Word(
@@ -17,6 +26,7 @@ extension Word {
         "Die Balken zeigen Anteile an den Öffnungen jedes Arms. Gute Momente kommen absichtlich später.")
     static let delayOver = Word("later than {}", "später als {}")
     static let delayUnder = Word("under {}", "unter {}")
+    static let displays = Word("Displays", "Anzeigen")
     static let experiment = Word("Experiment", "Experiment")
     static let experimentOver = Word(
         "This experiment is over: its messages were deleted after their retention. The result is the last one. The next "
@@ -25,17 +35,32 @@ extension Word {
             + "letzte Ergebnis. Mit der nächsten Nachricht der Kampagne beginnt ein neues Experiment.")
     static let failed = Word("Failed", "Fehlgeschlagen")
     static let from = Word("From", "Von")
+    static let guardrail = Word("Per thousand", "Je tausend")
+    static let guardrails = Word("What must not get worse", "Was nicht schlechter werden darf")
+    static let guardrailsHint = Word(
+        "A difference counts if luck hardly explains it: three standard errors and at least ten cases. Removed apps and "
+            + "disabled notifications are those since the experiment began, as far as push networks and phones report them.",
+        "Ein Unterschied zählt, wenn Zufall ihn kaum erklärt: drei Standardfehler und mindestens zehn Fälle. Entfernte "
+            + "Apps und abgeschaltete Mitteilungen zählen, soweit Push-Netze und Telefone sie melden.")
+    static let hours = Word("Hours", "Stunden")
     static let hoursShort = Word("{} h", "{} Std.")
+    static let inVehicle = Word("In a vehicle", "Im Fahrzeug")
+    static let judgement = Word("Judgement", "Urteil")
     static let lift = Word("Lift", "Gewinn")
     static let liftBetween = Word("opens, between {} and {}", "Öffnungen, zwischen {} und {}")
     static let liftChartLabel = Word(
         "Lift over time: now {}, between {} and {}.", "Gewinn im Lauf der Zeit: jetzt {}, zwischen {} und {}.")
     static let liftOverTime = Word("Lift over time", "Gewinn im Lauf der Zeit")
     static let matured = Word("Messages that count", "Zählende Nachrichten")
+    static let medianDelay = Word("Half of opens", "Hälfte der Öffnungen")
     static let minutesShort = Word("{} min", "{} Min.")
     static let modelText = Word(
         "Phones choose the moment with this model.", "Nach diesem Modell wählen Telefone den Moment.")
     static let momentModel = Word("Moment model", "Modell der Momente")
+    static let noContexts = Word(
+        "Phones have not shared the context of a display yet. Apps ask people for it with the SDK's context sharing.",
+        "Noch hat kein Telefon die Umstände einer Anzeige geteilt. Apps bitten Personen mit dem SDK darum.")
+    static let noData = Word("no data", "keine Daten")
     static let noDifferenceText = Word(
         "The difference is too small to matter. Sending immediately is simpler.",
         "Der Unterschied ist zu klein, um zu zählen. Sofort zu senden ist einfacher.")
@@ -55,6 +80,9 @@ extension Word {
     static let nothingMatured = Word(
         "No message counts yet. Each counts a day after its window ended.",
         "Noch zählt keine Nachricht. Jede zählt einen Tag nach dem Ende ihres Zeitfensters.")
+    static let notWorse = Word("not worse", "nicht schlechter")
+    static let notificationsOff = Word("Notifications off", "Mitteilungen aus")
+    static let openContexts = Word("Where and when people open", "Wobei und wann geöffnet wird")
     static let openDelays = Word("When people open", "Wann geöffnet wird")
     static let openRate = Word("Open rate", "Öffnungsrate")
     static let promoteText = Word(
@@ -73,6 +101,7 @@ extension Word {
         "Only phones that can be woken in the background choose a moment. Others get the message from the server.",
         "Nur Telefone, die im Hintergrund geweckt werden können, wählen einen Moment. Andere erhalten die Nachricht "
             + "vom Server.")
+    static let resting = Word("Resting", "In Ruhe")
     static let revertText = Word(
         "Messages at good moments are opened less often. Send this campaign immediately.",
         "Nachrichten in guten Momenten werden seltener geöffnet. Diese Kampagne sofort senden.")
@@ -82,6 +111,9 @@ extension Word {
     static let started = Word("Started", "Begonnen")
     static let to = Word("To", "Bis")
     static let trainedOn = Word("Training", "Training")
+    static let usingPhone = Word("Using the phone", "Am Telefon")
+    static let walking = Word("Walking", "Zu Fuß")
+    static let worse = Word("worse", "schlechter")
     static let undecidedNeeds = Word(
         "About {} messages in each arm are needed until a lift of 20 % would probably be found; {} count so far.",
         "Etwa {} Nachrichten je Arm sind nötig, bis sich ein Gewinn von 20 % wahrscheinlich zeigt; bisher zählen {}.")

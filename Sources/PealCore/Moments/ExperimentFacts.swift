@@ -4,9 +4,9 @@ package struct ExperimentFacts: Sendable, Hashable {
     /// An input of the assignment.
     package let salt: String
     package let startedAt: Timestamp
-    /// Users with messages that are still stored.
+    /// Users with matured messages that are not in `past`.
     package private(set) var users: [User]
-    /// Sums over the users' pruned messages, in ascending order of day.
+    /// Sums over the users' messages that the store has added up, in ascending order of day.
     package var past: [Past] = []
     /// Whether all of its messages were pruned. A later message of the campaign begins a new experiment.
     package var isOver = false
@@ -16,6 +16,8 @@ package struct ExperimentFacts: Sendable, Hashable {
     package var delays: [Delay] = []
     /// The active devices of the experiment's users.
     package var devices = Devices()
+    /// What good moments must not make worse.
+    package var guards: [Arm: Guards] = [:]
 
     package init(salt: String, startedAt: Timestamp, users: [User]) {
         self.salt = salt
@@ -35,14 +37,14 @@ package struct ExperimentFacts: Sendable, Hashable {
         package let arm: Arm
         /// In ascending order of day, each with at least one message.
         package let days: [Day]
-        /// How many more messages of the user were pruned. They are also part of `past`.
-        package let prunedMessages: Int64
-        package let prunedOpens: Int64
+        /// How many more messages of the user are part of `past`.
+        package let pastMessages: Int64
+        package let pastOpens: Int64
 
-        package init(arm: Arm, days: [Day], pruned: (messages: Int64, opens: Int64) = (0, 0)) {
+        package init(arm: Arm, days: [Day], past: (messages: Int64, opens: Int64) = (0, 0)) {
             self.arm = arm
             self.days = days
-            (prunedMessages, prunedOpens) = pruned
+            (pastMessages, pastOpens) = past
         }
     }
 
@@ -129,6 +131,22 @@ package struct ExperimentFacts: Sendable, Hashable {
 
     /// The upper bounds of the delay classes, in minutes.
     package static let delayLimits: [Int64] = [5, 15, 60, 180, 360, 720, 1440]
+
+    /// What can get worse for the people of an arm although more messages are opened.
+    package struct Guards: Sendable, Hashable {
+        /// Users who were assigned to the arm.
+        package var users = 0
+        /// Messages that people dismissed.
+        package var dismissed = 0
+        /// Devices that lost the app since the experiment began, while they are stored.
+        package var removed = 0
+        /// Active devices with the SDK.
+        package var reporting = 0
+        /// Those among them whose users do not allow notifications.
+        package var muted = 0
+
+        package init() {}
+    }
 
     /// Devices by how well they are reached in the background.
     package struct Devices: Sendable, Hashable {

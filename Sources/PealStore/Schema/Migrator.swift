@@ -56,5 +56,6 @@ extension Migration {
         Migration(version: 17, statements: SchemaModels.statements),
         Migration(version: 18, statements: SchemaFigures.statements),
         Migration(version: 19, statements: SchemaForesight.statements),
+        Migration(version: 20, statements: SchemaOutcomes.statements),
     ]
 }

@@ -224,3 +224,19 @@ enum SchemaForesight {
         "ALTER TABLE learning ADD COLUMN foreseen_\($0) BIGINT"
     }
 }
+
+/// Messages whose outcomes are added to their experiment long before they are pruned.
+enum SchemaOutcomes {
+    /// The `ending` of a message of an experiment is 2 once `experiment_sum` contains it. It is no column of its own,
+    /// because with a larger row SQLite would no longer use the indexes of lists.
+    static let statements = [
+        """
+        CREATE INDEX message_unsummed ON message (app, campaign_id, message)
+            WHERE window_method = 'ab_test' AND campaign_id IS NOT NULL AND ending < 2
+        """,
+        """
+        CREATE INDEX message_final ON message (window_until)
+            WHERE window_method = 'ab_test' AND campaign_id IS NOT NULL AND ending < 2
+        """,
+    ]
+}

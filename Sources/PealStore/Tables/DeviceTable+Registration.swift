@@ -133,7 +133,7 @@ extension StoreSession {
         var past = holder
         past.key = try nextDeviceKey(app: app)
         past.addressKey = Self.freedAddressKey(holder.id)
-        past.retirement = .init(at: now, reason: Self.addressMoved)
+        past.retirement = .init(at: now, reason: DeviceTable.addressMoved)
         var registration = registration
         registration.topics = registration.topics ?? []
         try connection.post(
@@ -155,13 +155,11 @@ extension StoreSession {
     func release(_ holder: DeviceRow, app: AppKey, now: Timestamp) throws {
         var row = holder
         row.addressKey = Self.freedAddressKey(holder.id)
-        row.retirement = holder.retirement ?? .init(at: now, reason: Self.addressMoved)
+        row.retirement = holder.retirement ?? .init(at: now, reason: DeviceTable.addressMoved)
         try connection.post(row.update(app: app))
         try endToken(app: app, device: holder.key)
         if holder.retirement == nil { try leaveStreams(app: app, device: holder.key, route: holder.route) }
     }
-
-    private static let addressMoved = "AddressMoved"
 
     /// Replaces the key of an address that now belongs to another device. The new key is unique because ids are.
     private static func freedAddressKey(_ id: DeviceID) -> [UInt8] { id.bytes }

@@ -95,6 +95,9 @@ enum DeviceTable {
         case active = 1
     }
 
+    /// Why a device was retired whose address another one has now.
+    static let addressMoved = "AddressMoved"
+
     /// The identity of an address: the first 16 bytes of SHA-256 over the route and the address. Addresses are long and
     /// would make the index large.
     static func addressKey(of address: Address) -> [UInt8] {

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// `experiment_sum` and `experiment_count`: what pruned messages contribute to their experiments.
+/// `experiment_sum` and `experiment_count`: what messages contribute to their experiments, once it is final.
 enum ExperimentSumTable {
     static let columns: Columns = "users, messages, opens, squared_messages, products, squared_opens"
 
@@ -80,12 +80,13 @@ enum ExperimentSumTable {
     /// How `experiment_count` calls a way or a class of delays.
     static func name(_ way: ExperimentFacts.Way) -> String { "way.\(way.rawValue)" }
     static func name(delay index: Int) -> String { "delay.\(index)" }
+    static let dismissed = "dismissed"
 }
 
 extension StoreSession {
     typealias ExperimentKey = ExperimentSumTable.Key
 
-    /// Sums of pruned messages, in ascending order of day.
+    /// In ascending order of day.
     func pastSums(_ key: ExperimentKey) throws -> [ExperimentFacts.Past] {
         try connection.all(ExperimentSumTable.all(key)) { row in
             ExperimentFacts.Past(
@@ -93,7 +94,7 @@ extension StoreSession {
         }
     }
 
-    /// Adds ways and delays of pruned messages.
+    /// Adds ways, delays and dismissals of messages that are in the sums.
     func addPastCounts(_ key: ExperimentKey, to facts: inout ExperimentFacts) throws {
         var counts: [Arm: [String: Int]] = [:]
         try connection.query(ExperimentSumTable.counts(key)) { row in
@@ -109,18 +110,39 @@ extension StoreSession {
                 guard let count = counts[ExperimentSumTable.name(delay: index)] else { continue }
                 facts.delays.append(.init(arm: arm, index: index, opens: count))
             }
+            facts.guards[arm, default: .init()].dismissed += counts[ExperimentSumTable.dismissed] ?? 0
         }
     }
 
-    /// Adds a message that is about to be deleted to the totals of its users, and to the sums of its experiment.
-    /// - Returns: how many rows it changed.
+    /// Adds messages to their experiments as soon as their outcomes are final, so that nobody who reads an experiment
+    /// has to count all of its messages again.
+    func sumOutcomes(_ now: Timestamp, _ limit: Int) throws -> Int {
+        var room = limit
+        let due = try connection.all(ExperimentTable.final(by: now, limit: limit)) {
+            row -> (app: AppKey, id: MessageID, campaign: String) in
+            (app: try row.next(), id: try row.next(), campaign: try row.next())
+        }
+        for (app, id, campaign) in due where room > 0 {
+            room -= 1 + (try keepOutcomes(of: id, campaign, app: app, now: now))
+        }
+        return limit - room
+    }
+
+    /// Adds a message to the totals of its users, and to the sums of its experiment, unless it was added before.
+    /// - Returns: how many rows it changed, approximately.
     func keepOutcomes(of id: MessageID, _ campaign: String, app: AppKey, now: Timestamp) throws -> Int {
-        guard let experiment = try runningExperiment(of: campaign, app: app) else { return 0 }
+        guard try connection.execute(ExperimentTable.mark(id, app: app)) == 1,
+            let experiment = try runningExperiment(of: campaign, app: app)
+        else { return 0 }
         let key = ExperimentKey(app: app, campaign: campaign, salt: experiment.salt)
-        for found in try deliveries(.message(id), app: app) {
+        let delivered = try deliveries(.message(id), app: app)
+        for found in delivered.ways {
             try connection.post(
                 ExperimentSumTable.count(
                     ExperimentSumTable.name(found.way), found.arm, found.messages, key, now: now))
+        }
+        for (arm, count) in delivered.dismissed {
+            try connection.post(ExperimentSumTable.count(ExperimentSumTable.dismissed, arm, count, key, now: now))
         }
         for found in try delays(.message(id), app: app) {
             try connection.post(
@@ -146,7 +168,7 @@ extension StoreSession {
         return outcomes.count
     }
 
-    /// A user's part in a message of an experiment, and what is known of the user's messages that were pruned.
+    /// A user's part in a message of an experiment, and what is in the sums of the same user.
     private struct Outcome {
         let user: String
         let arm: Arm
@@ -155,7 +177,7 @@ extension StoreSession {
         let former: (messages: Int64, opens: Int64)
     }
 
-    /// Messages are pruned approximately in the order of their days; an earlier one counts with the last day.
+    /// Messages are added approximately in the order of their days; an earlier one counts with the last day.
     private func add(
         _ outcomes: [Outcome], _ arm: Arm, day: Int64, _ key: ExperimentKey, startedAt: Timestamp, now: Timestamp
     ) throws {

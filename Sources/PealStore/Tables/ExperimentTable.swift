@@ -3,17 +3,23 @@ internal import PealCore
 
 /// `experiment` and `experiment_arm`: the experiments of campaigns, and what happened to their users' messages.
 enum ExperimentTable {
-    /// Users' matured messages by arm and day. Only users who had a device when a message was scheduled take part, and
-    /// only messages whose arm the server chose.
+    /// Users' matured messages by arm and day, with what is in the sums of the same user. Only users who had a device
+    /// when a message was scheduled take part, and only messages whose arm the server chose.
     static func matured(_ campaign: String, app: AppKey, by end: Timestamp) -> SQL {
         """
-        SELECT m.user_id, m.arm, m.deadline / \(dayMilliseconds), COUNT(*), SUM(\(isOpened))
-        FROM \(messages(.campaign(campaign), app)) AND m.deadline <= \(end - maturity) AND \(counts)
-        GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+        SELECT u.user_id, u.arm, u.day, u.messages, u.opens, COALESCE(e.messages, 0), COALESCE(e.opens, 0)
+        FROM (
+            SELECT m.user_id AS user_id, m.arm AS arm, m.deadline / \(dayMilliseconds) AS day,
+                COUNT(*) AS messages, SUM(\(isOpened)) AS opens
+            FROM \(messages(.campaign(campaign), app)) AND m.deadline <= \(end - maturity) AND \(counts)
+            GROUP BY 1, 2, 3) AS u
+            LEFT JOIN experiment_arm e
+                ON e.app = \(app) AND e.campaign_id = \(campaign) AND e.user_id = u.user_id
+        ORDER BY 1, 2, 3
         """
     }
 
-    /// Each user's part in a matured message, with what is known of the user's pruned messages.
+    /// Each user's part in a matured message, with what is in the sums of the same user.
     static func outcomes(of message: MessageID, app: AppKey) -> SQL {
         """
         SELECT m.user_id, m.arm, m.deadline / \(dayMilliseconds), \(isOpened), COALESCE(e.messages, 0),
@@ -24,7 +30,7 @@ enum ExperimentTable {
         """
     }
 
-    /// Adds messages that are pruned to the totals of their user.
+    /// Adds messages to the totals of their user.
     static func count(
         messages: Int64, opens: Int64, of user: String, _ campaign: String, app: AppKey
     ) -> SQL {
@@ -34,13 +40,23 @@ enum ExperimentTable {
         """
     }
 
-    /// Users some of whose messages were pruned.
-    static func pruned(_ campaign: String, app: AppKey) -> SQL {
+    /// Messages whose outcomes are final, and that are not in the sums yet.
+    static func final(by now: Timestamp, limit: Int) -> SQL {
         """
-        SELECT user_id, messages, opens FROM experiment_arm
-        WHERE app = \(app) AND campaign_id = \(campaign) AND messages > 0
+        SELECT app, message, campaign_id FROM message
+        WHERE window_until <= \(now - finality) AND \(isUnsummed) AND ended_at IS NOT NULL AND slices_open = 0
+        ORDER BY window_until LIMIT \(limit)
         """
     }
+
+    /// Marks a message as one that is in the sums; changes nothing if it is already.
+    static func mark(_ message: MessageID, app: AppKey) -> SQL {
+        "UPDATE message SET ending = 2 WHERE \(MessageTable.matching(app, message)) AND ending < 2"
+    }
+
+    /// Constants, so that partial indexes are used.
+    private static let isUnsummed = SQL(
+        text: "window_method = 'ab_test' AND campaign_id IS NOT NULL AND ending < 2", values: [])
 
     /// 1 for a moment `m` that was opened in time, otherwise 0.
     private static let isOpened: SQL = """
@@ -78,18 +94,34 @@ enum ExperimentTable {
             """
     }
 
-    /// The active devices of the experiment's users by class; NULL for those without the SDK.
+    static func users(_ campaign: String, app: AppKey) -> SQL {
+        "SELECT arm, COUNT(*) FROM experiment_arm WHERE app = \(app) AND campaign_id = \(campaign) GROUP BY arm"
+    }
+
+    /// The active devices of the experiment's users by arm, class and whether they allow notifications; NULL for those
+    /// without the SDK.
     static func devices(_ campaign: String, app: AppKey) -> SQL {
         """
-        SELECT i.class, COUNT(*)
+        SELECT e.arm, i.class, i.capabilities & \(Installation.Capabilities.alerts.rawValue), COUNT(*)
         FROM experiment_arm e JOIN device d ON d.app = e.app AND d.user_id = e.user_id
             LEFT JOIN installation i ON i.app = d.app AND i.seq = d.seq
         WHERE e.app = \(app) AND e.campaign_id = \(campaign) AND d.state = \(code: DeviceTable.State.active)
-        GROUP BY i.class
+        GROUP BY 1, 2, 3
         """
     }
 
-    /// All messages of a campaign, or one message.
+    /// Devices that push networks reported as gone, by arm.
+    static func removedDevices(_ campaign: String, app: AppKey, since start: Timestamp) -> SQL {
+        """
+        SELECT e.arm, COUNT(*)
+        FROM experiment_arm e JOIN device d ON d.app = e.app AND d.user_id = e.user_id
+        WHERE e.app = \(app) AND e.campaign_id = \(campaign) AND d.state = \(code: DeviceTable.State.retired)
+            AND d.retired_at >= \(start) AND d.retired_reason <> \(DeviceTable.addressMoved)
+        GROUP BY e.arm
+        """
+    }
+
+    /// The messages of a campaign that are not in the sums, or one message.
     enum Scope {
         case campaign(String)
         case message(MessageID)
@@ -102,10 +134,11 @@ enum ExperimentTable {
     private static func belongs(_ scope: Scope, _ app: AppKey) -> SQL {
         let choice: SQL =
             switch scope {
-            case .campaign(let name): "g.campaign_id = \(name)"
+            case .campaign(let name): "g.campaign_id = \(name) AND g.ending < 2"
             case .message(let id): "g.message = \(id)"
             }
-        return "g.app = \(app) AND \(choice) AND g.window_method = \(DeliveryWindow.Method.experiment)"
+        // A constant, so that a partial index is used.
+        return "g.app = \(app) AND \(choice) AND \(SQL(text: "g.window_method = 'ab_test'", values: []))"
     }
 
     private static let dayMilliseconds = SQL(text: "86400000", values: [])
@@ -113,6 +146,9 @@ enum ExperimentTable {
 
     /// How long after its window an open counts.
     static let maturity = Duration.seconds(24 * 3600)
+
+    /// How long after its window a message is added to the sums: phones that were offline report opens later.
+    static let finality = maturity + .seconds(6 * 3600)
 }
 
 extension StoreSession {
@@ -122,11 +158,32 @@ extension StoreSession {
         }
         var facts = ExperimentFacts(
             salt: salt, startedAt: startedAt, users: try maturedUsers(campaign, app: app, now: now))
-        facts.deliveries = try deliveries(.campaign(campaign), app: app)
+        let found = try deliveries(.campaign(campaign), app: app)
+        facts.deliveries = found.ways
+        for (arm, count) in found.dismissed { facts.guards[arm, default: .init()].dismissed += count }
         facts.delays = try delays(.campaign(campaign), app: app)
         try addPast(ExperimentKey(app: app, campaign: campaign, salt: salt), to: &facts)
+        try addPeople(campaign, app: app, to: &facts)
+        return facts
+    }
+
+    /// Adds the experiment's users and their devices.
+    private func addPeople(_ campaign: String, app: AppKey, to facts: inout ExperimentFacts) throws {
+        try connection.query(ExperimentTable.users(campaign, app: app)) { row in
+            let arm: Arm = try row.next()
+            facts.guards[arm, default: .init()].users = try row.next()
+        }
+        try connection.query(ExperimentTable.removedDevices(campaign, app: app, since: facts.startedAt)) { row in
+            let arm: Arm = try row.next()
+            facts.guards[arm, default: .init()].removed = try row.next()
+        }
         try connection.query(ExperimentTable.devices(campaign, app: app)) { row in
-            let (name, count): (String?, Int) = (try row.next(), try row.next())
+            let (arm, name): (Arm, String?) = (try row.next(), try row.next())
+            let (alerts, count): (Int64?, Int) = (try row.next(), try row.next())
+            if let alerts {
+                facts.guards[arm, default: .init()].reporting += count
+                if alerts == 0 { facts.guards[arm, default: .init()].muted += count }
+            }
             switch name.map({ DeviceClassification(rawValue: $0) ?? .unknown }) {
             case nil: facts.devices.withoutSDK += count
             case .available: facts.devices.available += count
@@ -134,32 +191,24 @@ extension StoreSession {
             case .unavailable: facts.devices.unavailable += count
             }
         }
-        return facts
     }
 
     private func maturedUsers(_ campaign: String, app: AppKey, now: Timestamp) throws -> [ExperimentFacts.User] {
-        var pruned: [ExactText: (messages: Int64, opens: Int64)] = [:]
-        try connection.query(ExperimentTable.pruned(campaign, app: app)) { row in
-            pruned[ExactText(try row.next())] = (try row.next(), try row.next())
-        }
         var users: [ExperimentFacts.User] = []
-        var last: (user: String, arm: Arm)?
+        var last: (user: String, arm: Arm, past: (messages: Int64, opens: Int64))?
         var days: [ExperimentFacts.Day] = []
         func finish() {
-            if let last {
-                users.append(
-                    ExperimentFacts.User(arm: last.arm, days: days, pruned: pruned[ExactText(last.user)] ?? (0, 0)))
-            }
+            if let last { users.append(ExperimentFacts.User(arm: last.arm, days: days, past: last.past)) }
             days = []
         }
         try connection.query(ExperimentTable.matured(campaign, app: app, by: now)) { row in
             let (user, arm): (String, Arm) = (try row.next(), try row.next())
+            let day = ExperimentFacts.Day(number: try row.next(), messages: try row.next(), opens: try row.next())
             if last.map({ $0.arm != arm || !$0.user.utf8.elementsEqual(user.utf8) }) ?? true {
                 finish()
-                last = (user, arm)
+                last = (user, arm, (messages: try row.next(), opens: try row.next()))
             }
-            days.append(
-                ExperimentFacts.Day(number: try row.next(), messages: try row.next(), opens: try row.next()))
+            days.append(day)
         }
         finish()
         return users
@@ -195,19 +244,27 @@ extension StoreSession {
         }
     }
 
-    func deliveries(_ scope: ExperimentTable.Scope, app: AppKey) throws -> [ExperimentFacts.Delivery] {
+    /// How messages got to people, and how many they dismissed.
+    func deliveries(
+        _ scope: ExperimentTable.Scope, app: AppKey
+    ) throws -> (ways: [ExperimentFacts.Delivery], dismissed: [Arm: Int]) {
+        var dismissed: [Arm: Int] = [:]
         let found = try connection.all(ExperimentTable.deliveries(scope, app: app)) {
             row -> (arm: Arm, way: ExperimentFacts.Way, count: Int) in
             let (arm, state): (Arm, Moment.State) = (try row.next(), try row.next())
             let (isClaimed, hadDevice): (Bool, Bool) = (try row.next(), try row.next())
-            return (arm, ExperimentFacts.Way(state, isClaimed: isClaimed, hadDevice: hadDevice), try row.next())
+            let way = ExperimentFacts.Way(state, isClaimed: isClaimed, hadDevice: hadDevice)
+            let count: Int = try row.next()
+            if state == .dismissed, hadDevice { dismissed[arm, default: 0] += count }
+            return (arm, way, count)
         }
-        return Arm.allCases.flatMap { arm in
+        let ways = Arm.allCases.flatMap { arm in
             ExperimentFacts.Way.allCases.compactMap { way -> ExperimentFacts.Delivery? in
                 let count = found.filter { $0.arm == arm && $0.way == way }.reduce(0) { $0 + $1.count }
                 return count == 0 ? nil : ExperimentFacts.Delivery(arm: arm, way: way, messages: count)
             }
         }
+        return (ways, dismissed)
     }
 }
 

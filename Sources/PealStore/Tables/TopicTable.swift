@@ -64,14 +64,18 @@ extension StoreSession {
     func growth(app: AppKey, topic: String, days: Int, now: Timestamp) throws -> TopicGrowth? {
         guard let found = try self.topic(app: app, name: topic, now: now) else { return nil }
         let day = SQL(text: String(TopicGrowth.dayMilliseconds), values: [])
+        // Only subscribers of the days that are wanted are sorted: the others may be many.
+        let first = (now.milliseconds / TopicGrowth.dayMilliseconds - Int64(days)) * TopicGrowth.dayMilliseconds
         var joined: [Int64: Int] = [:]
         try connection.query(
             """
-            SELECT since / \(day), COUNT(*) FROM topic_member WHERE app = \(app) AND topic = \(found.number)
-            GROUP BY since / \(day)
+            SELECT since / \(day), COUNT(*) FROM topic_member
+            WHERE app = \(app) AND topic = \(found.number) AND since >= \(first) GROUP BY since / \(day)
             """
         ) { row in joined[try row.next()] = try row.next() }
-        return TopicGrowth(joined: joined, total: joined.values.reduce(0, +), days: days, now: now)
+        let total = try connection.count(
+            "SELECT COUNT(*) FROM topic_member WHERE app = \(app) AND topic = \(found.number)")
+        return TopicGrowth(joined: joined, total: total, days: days, now: now)
     }
 
     private func topic(_ entry: TopicEntry, app: AppKey) throws -> Topic {

@@ -111,6 +111,8 @@ enum NativeExperiment {
             "unavailable": .integer(facts.devices.unavailable), "without_sdk": .integer(facts.devices.withoutSDK),
         ]
         members["delays"] = delays(report)
+        members["guardrails"] = .array(report.guardrails.map(json))
+        members["contexts"] = .array(contexts(report.contexts))
         return .object(members)
     }
 
@@ -138,6 +140,28 @@ enum NativeExperiment {
             ends.enumerated().map { index, end in
                 .object(JSON.Members([("minutes_max", end)] + arms.map { ($0.0, .integer($0.1[index])) }))
             })
+    }
+
+    private static func json(_ guardrail: Guardrail) -> JSON {
+        func json(_ count: Guardrail.Count) -> JSON {
+            ["count": .integer(count.count), "of": .integer(count.of)]
+        }
+        return [
+            "name": .string(guardrail.measure.rawValue), "context_aware": json(guardrail.contextAware),
+            "traditional": json(guardrail.traditional), "worse": .bool(guardrail.isWorse),
+        ]
+    }
+
+    /// Cells with displays.
+    private static func contexts(_ map: ContextMap?) -> [JSON] {
+        ContextMap.Activity.allCases.flatMap { activity in
+            (map?.row(activity) ?? []).enumerated().filter { $1.displays > 0 }.map { index, cell in
+                [
+                    "activity": .string(activity.rawValue), "from_hour": .integer(index * ContextMap.hoursPerCell),
+                    "displays": .integer(cell.displays), "opens": .integer(cell.opens),
+                ]
+            }
+        }
     }
 
     private static func json(_ interval: ClosedRange<Double>?) -> JSON {
@@ -172,6 +196,7 @@ enum NativeExperiment {
                 .required("messages_needed", Schema.count.orNull),
                 .required("sample_ratio", sampleRatio), .required("looks", .list(look(interval))),
                 .required("devices", devices), .required("delays", .list(delay)),
+                .required("guardrails", .list(guardrail)), .required("contexts", .list(context)),
             ]))
     }()
 
@@ -193,6 +218,24 @@ enum NativeExperiment {
     private static let devices = Schema.component(
         "NativeExperimentDevices",
         .object(["available", "unknown", "unavailable", "without_sdk"].map { .required($0, .count) }))
+
+    private static let guardrail: Schema = {
+        let count = Schema.component(
+            "NativeGuardrailCount", .object([.required("count", .count), .required("of", .count)]))
+        return .component(
+            "NativeGuardrail",
+            .object([
+                .required("name", .words(Guardrail.Measure.allCases.map(\.rawValue))),
+                .required("context_aware", count), .required("traditional", count), .required("worse", .flag),
+            ]))
+    }()
+
+    private static let context = Schema.component(
+        "NativeDisplayContext",
+        .object([
+            .required("activity", .words(ContextMap.Activity.allCases.map(\.rawValue))),
+            .required("from_hour", .count), .required("displays", .count), .required("opens", .count),
+        ]))
 
     private static let delay = Schema.component(
         "NativeExperimentDelay",
