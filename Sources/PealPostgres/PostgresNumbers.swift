@@ -50,8 +50,8 @@ final class PostgresNumbers: Sendable {
         }
     }
 
-    /// Takes back the numbers of a transaction that was undone, of series in which nothing depends on the order. Without
-    /// this, batches that conflict and are repeated would leave large gaps between the keys of devices.
+    /// Takes back the numbers of a transaction that was undone, of series in which nothing depends on the order.
+    /// Without this, batches that conflict and are repeated would leave large gaps between the keys of devices.
     func giveBack(_ numbers: [(series: String, number: Int64)]) {
         guard !numbers.isEmpty else { return }
         state.withLock { state in

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import PealCore
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -9,9 +10,9 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-/// Wakes sleeping tasks from one thread. `Task.sleep` arms a timer of the system for each call, and disarms it only when
-/// it is over, even if the task is cancelled: with a deadline for each page in flight that took a tenth of the CPU time
-/// of a push (`Benchmarks/intake.py`).
+/// Wakes sleeping tasks from one thread. `Task.sleep` arms a timer of the system for each call, and disarms it only
+/// when it is over, even if the task is cancelled: with a deadline for each page in flight that took a tenth of the CPU
+/// time of a push (`Benchmarks/intake.py`).
 final class Alarms: Sendable {
     private typealias Sleeper = CheckedContinuation<Void, any Error>
 
@@ -21,7 +22,7 @@ final class Alarms: Sendable {
     }
 
     private struct State {
-        /// Latest first. Those of cancelled tasks remain until they are due.
+        /// Latest first. Those of cancelled tasks remain until they are due or outnumber the others.
         var alarms: [Alarm] = []
         var sleepers: [UInt64: Sleeper] = [:]
         var lastID: UInt64 = 0
@@ -30,6 +31,7 @@ final class Alarms: Sendable {
         var isRunning = false
 
         mutating func insert(_ alarm: Alarm) {
+            if alarms.count > 64 + 2 * sleepers.count { alarms.removeAll { sleepers[$0.id] == nil } }
             var (low, high) = (0, alarms.count)
             while low < high {
                 let middle = (low + high) / 2
@@ -49,8 +51,8 @@ final class Alarms: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The thread waits at its reading end. Semaphores and conditions wait for a time of the wall clock, which may be set
-    /// back.
+    /// The thread waits at its reading end. Semaphores and conditions wait for a time of the wall clock, which may be
+    /// set back.
     private let pipe: (reading: Int32, writing: Int32)
     /// The thread wakes at least this often, because `poll` does not count the time in which the machine sleeps.
     private static let waitMax: Duration = .seconds(1)
@@ -65,6 +67,8 @@ final class Alarms: Sendable {
         pipe = (ends[0], ends[1])
     }
 
+    /// Alarms that are kept in memory.
+    var count: Int { state.withLock(\.alarms.count) }
 
     /// Suspends for `duration`.
     /// - Throws: `CancellationError`.

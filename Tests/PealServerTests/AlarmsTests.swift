@@ -1,4 +1,5 @@
 @testable import PealServer
+import PealTesting
 import Testing
 
 @Suite("Alarms", .timeLimit(.minutes(2)))
@@ -45,5 +46,18 @@ struct AlarmsTests {
     @Test("a sleep of no time or less ends at once", arguments: [Duration.zero, .seconds(-5)])
     func nothing(_ duration: Duration) async throws {
         try await alarms.sleep(for: duration)
+    }
+
+    @Test("alarms of cancelled tasks do not accumulate")
+    func forgotten() async throws {
+        let alarms = Alarms()
+        let tasks = (0..<1000).map { _ in Task { try await alarms.sleep(for: .seconds(3600)) } }
+        try await Polling.wait(for: "all sleeps") { alarms.count == 1000 }
+        for task in tasks {
+            task.cancel()
+            _ = await task.result
+        }
+        try await alarms.sleep(for: .milliseconds(1))
+        #expect(alarms.count < 100)
     }
 }

@@ -34,8 +34,8 @@ public struct HourProfile: Sendable, Hashable {
         shift = zip(fits, HourTemplate.shifts).reduce(0) { $0 + $1.0.chance * Double($1.1) }
     }
 
-    /// The profile of a user of whom only what it adds at some hours is known. Between them it is the smoothest one that
-    /// fits.
+    /// The profile of a user of whom only what it adds at some hours is known. Between them it is the smoothest one
+    /// that fits.
     /// - Parameters:
     ///   - tastes: hours of the wall clock, and both parts of the taste there.
     ///   - spreads: of the harmonics' weights among users.

@@ -13,7 +13,8 @@ extension Word {
             + "bleibt.")
     static let drafts = Word("Drafts", "Entwürfe")
     static let explainNobody = Word(
-        "No device, user or address of this app matches.", "Kein Gerät, keine Person und keine Adresse dieser App passt.")
+        "No device, user or address of this app matches.",
+        "Kein Gerät, keine Person und keine Adresse dieser App passt.")
     static let hourLeft = Word("about {} hour left", "noch etwa {} Stunde")
     static let hoursLeft = Word("about {} hours left", "noch etwa {} Stunden")
     static let linkText = Word("This link signs you in once.", "Mit diesem Link kann man sich einmal anmelden.")

@@ -2,8 +2,8 @@ internal import Logging
 internal import PealCore
 
 /// Wakes apps that may choose the moment of a message: background pushes within each device's budget. A wake-up is
-/// counted before it is sent and never repeated, so that a crash loses at most one and a device never gets too many. One
-/// that could not be sent soon is lost too: late, it would be too close to the next ones.
+/// counted before it is sent and never repeated, so that a crash loses at most one and a device never gets too many.
+/// One that could not be sent soon is lost too: late, it would be too close to the next ones.
 struct Waker: Sendable {
     private static let pollInterval: Duration = .seconds(1)
     private static let sendTime: Duration = .seconds(Limits.wakeLatenessSeconds / 2)

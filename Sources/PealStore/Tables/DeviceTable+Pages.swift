@@ -46,8 +46,8 @@ extension StoreSession {
         let keys = candidates.keys(after: cursor, limit: limit)
         var page = DevicePage(through: slice.keyTo, isLast: true, readAt: now, capacity: keys.count)
         guard let first = keys.first, let last = keys.last else { return page }
-        // A deleted app has no candidates, but those of a list may be known without a read, and those of a large audience
-        // were read long ago.
+        // A deleted app has no candidates, but those of a list may be known without a read, and those of a large
+        // audience were read long ago.
         if slice.keys != nil || keys.count > Limits.directDevicesMax, try !isLiving(slice.id.app) { return page }
         if keys.count == limit, !candidates.keys(after: last, limit: 1).isEmpty {
             page.through = last

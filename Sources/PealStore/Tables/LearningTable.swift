@@ -188,8 +188,8 @@ extension StoreSession {
         } ?? (0, 0)
     }
 
-    /// How a user's phone chooses the moment of a message. Nothing can be learned without a campaign, or in an app whose
-    /// users do not share their context.
+    /// How a user's phone chooses the moment of a message. Nothing can be learned without a campaign, or in an app
+    /// whose users do not share their context.
     func exploration(of user: String, in draft: MessageDraft, _ window: DeliveryWindow) throws -> Exploration {
         guard let campaign = draft.campaignID else { return .greedy }
         let length = window.until - (draft.startAt ?? draft.createdAt)

@@ -93,7 +93,8 @@ struct NativeMessages: Sendable {
     private func count(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let given = try call.body(NativeMessageShapes.audienceOnly.shape, .native)
-        let audience = try reader(app, try await services.sendingFacts(app, for: call.caller).credentials).audience(given, MessageOptions())
+        let audience = try reader(app, try await services.sendingFacts(app, for: call.caller).credentials).audience(
+            given, MessageOptions())
         let counts = try await services.store.read(.heavy) { store in
             try store.audienceCount(app: app.key, audience, environment: nil, now: call.now)
         }
