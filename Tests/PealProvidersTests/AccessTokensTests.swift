@@ -72,7 +72,7 @@ struct AccessTokensTests {
 
     /// Waits until the renewing task has ended.
     private func settle(_ source: ScriptedTokens, _ tokens: AccessTokens, version: Int) async {
-        while tokens.authorization?.version != version { await Task.yield() }
+        while tokens.authorization?.version != version, !Task.isCancelled { await Task.yield() }
     }
 
     @Test("the first one is asked for once, however many wait")
@@ -82,7 +82,7 @@ struct AccessTokensTests {
         #expect(tokens.authorization == nil)
         let answers = await withTaskGroup(of: String?.self) { group in
             for _ in 0..<50 { group.addTask { text(await tokens.ready()) } }
-            while source.fetches == 0 { await Task.yield() }
+            while source.fetches == 0, !Task.isCancelled { await Task.yield() }
             source.release()
             return await group.reduce(into: Set<String?>()) { $0.insert($1) }
         }
@@ -116,7 +116,7 @@ struct AccessTokensTests {
         _ = await tokens.ready()
         time.advance(.seconds(3400))
         #expect(text(await tokens.ready()) == "Bearer first")
-        while tokens.obstacle != .unsent("Status503") { await Task.yield() }
+        while tokens.obstacle != .unsent("Status503"), !Task.isCancelled { await Task.yield() }
         time.advance(.seconds(199))
         #expect(text(tokens.authorization) == "Bearer first")
         time.advance(.seconds(1))
@@ -139,12 +139,12 @@ struct AccessTokensTests {
         #expect(source.fetches == 1, "a clock set back makes no token older")
         time.jump(.seconds(2 * 86_400))
         #expect(text(await tokens.ready()) == "Bearer first")
-        while tokens.obstacle.reason != "invalid_grant" { await Task.yield() }
+        while tokens.obstacle.reason != "invalid_grant", !Task.isCancelled { await Task.yield() }
         #expect(text(tokens.authorization) == "Bearer first", "the clock was wrong, not the token")
         #expect(source.fetches == 2)
         time.advance(AccessTokens.refusalPause)
         #expect(text(tokens.authorization) == "Bearer first")
-        while tokens.authorization?.version != 2 { await Task.yield() }
+        while tokens.authorization?.version != 2, !Task.isCancelled { await Task.yield() }
         #expect(source.fetches == 3)
     }
 
@@ -244,7 +244,7 @@ struct AccessTokensTests {
         let source = ScriptedTokens(isHeld: true)
         let tokens = tokens(source)
         async let waiting = tokens.ready()
-        while source.fetches == 0 { await Task.yield() }
+        while source.fetches == 0, !Task.isCancelled { await Task.yield() }
         tokens.close()
         #expect(await waiting == .unavailable(.unsent("Draining")))
         source.release()

@@ -75,7 +75,7 @@ struct ConnectionPoolTests {
         let pool = try pool(server, time, connections: 1)
         let order = testOrder(count: 90, deadline: .seconds(100_000))
         pool.submit(order)
-        while order.flight.answers.tally["accepted"] != 60 { await Task.yield() }
+        while order.flight.answers.tally["accepted"] != 60, !Task.isCancelled { await Task.yield() }
         try await advance(time, seconds: Limits.requestTimeoutSeconds + 2)
         await expectTally(order.flight.completed().tally, ["accepted": 60, "lost Timeout": 30])
         #expect(server.connectionCount == 1)
@@ -94,7 +94,7 @@ struct ConnectionPoolTests {
         let pool = try pool(server, time, connections: 1)
         let order = testOrder(count: 100, deadline: .seconds(100_000))
         pool.submit(order)
-        while order.flight.answers.tally["accepted"] != 10 { await Task.yield() }
+        while order.flight.answers.tally["accepted"] != 10, !Task.isCancelled { await Task.yield() }
         try await advance(time, seconds: 12)
         let tally = await order.flight.completed().tally
         #expect(tally == ["accepted": 91, "lost ConnectionLost": 9])

@@ -284,9 +284,9 @@ struct ScriptedServerTests {
         let open = testOrder(count: 50)
         for order in [stopped, overdue, open] { provider.send(order) }
         // One stream of four is kept free for small messages.
-        while stopped.flight.answers.begun < 4 { await Task.yield() }
+        while stopped.flight.answers.begun < 4, !Task.isCancelled { await Task.yield() }
         control.stop()
-        while stopped.flight.answers.tally["unsent Stopped"] == nil { await Task.yield() }
+        while stopped.flight.answers.tally["unsent Stopped"] == nil, !Task.isCancelled { await Task.yield() }
         await expectTally(overdue.flight.completed().tally, ["unsent Deadline": 50])
         provider.drain(fingerprint: "test")
         await expectTally(open.flight.completed().tally, ["unsent Draining": 50])
@@ -313,7 +313,7 @@ struct ScriptedServerTests {
         let provider = try provider(server, connections: 1)
         let bulk = testOrder(count: 1000)
         provider.send(bulk)
-        while bulk.flight.answers.begun < 39 { await Task.yield() }
+        while bulk.flight.answers.begun < 39, !Task.isCancelled { await Task.yield() }
         let direct = testOrder(count: 1, notifications: [testNotification(bodyBytes: 100)], lane: .direct)
         provider.send(direct)
         await expectTally(direct.flight.completed().tally, ["accepted": 1])
