@@ -58,7 +58,7 @@ def test_an_experiment_without_data_says_so(admin, fixture):
     admin.open(f"apps/{app}/campaigns/young")
     expect(admin.page.get_by_text("Not decided yet")).to_be_visible()
     expect(admin.page.get_by_text("No message counts yet.")).to_be_visible()
-    expect(admin.page.get_by_text("Nothing to draw yet")).to_be_visible()
+    expect(admin.page.get_by_text("Nothing to show yet")).to_be_visible()
     admin.shoot("experiment-young")
     fixture.peal.post(f"/apps/{app}/messages", {
         "audience": {"users": ["user-0"]}, "content": {"title": "Plain"}, "campaign_id": "plain"})

@@ -133,7 +133,7 @@ struct SharedWorkTests {
         try await nodes[0].registerMany(1...400, topics: ["a", "b"])
         try await nodes[0].store.write(.control) { [now = nodes[0].now] in _ = try $0.deleteApp(app, now: now) }
         let pieces = try await Self.race(2, nodes) { _, node in try await node.pruneAll(limit: 40) }
-        #expect(pieces.allSatisfy { !$0.isEmpty })
+        #expect(pieces.contains { !$0.isEmpty })
         for table in ["device", "device_detail", "device_topic", "topic_member", "topic"] {
             #expect(try await PruningTests.count(table, app: app, nodes[1].test) == 0, "\(table)")
         }
