@@ -10,9 +10,8 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-/// Wakes sleeping tasks from one thread. `Task.sleep` arms a timer of the system for each call, and disarms it only
-/// when it is over, even if the task is cancelled: with a deadline for each page in flight that took a tenth of the CPU
-/// time of a push (`Benchmarks/intake.py`).
+/// Wakes sleeping tasks from one thread. `Task.sleep` arms a timer of the system for each call, which stays armed until
+/// it is over even if the task is cancelled. Nearly every page in flight is answered long before its deadline.
 final class Alarms: Sendable {
     private typealias Sleeper = CheckedContinuation<Void, any Error>
 

@@ -31,7 +31,7 @@ package final class HTTPMetrics: Sendable {
 
     package var snapshot: Snapshot { state.withLock { $0 } }
 
-    /// Counts a request that somebody else answered, such as the console.
+    /// Counts a request that another component answered, such as the console.
     package func count(_ series: Series, after duration: Duration) {
         state.withLock { state in
             state.requests[series, default: 0] += 1

@@ -103,7 +103,7 @@ extension DeliveryContext {
     /// How old a message's state may be when a slice is opened. Changes by this process are known at once.
     private static let stateLife: Duration = .seconds(1)
 
-    /// Reads what the slice needs, all at once; nothing if it is known already.
+    /// Reads what the slice needs, in one read, unless it is already known.
     /// - Returns: nil when its message is gone.
     func open(_ slice: Slice) async throws -> SliceOpening? {
         let key = accessKey(slice)
