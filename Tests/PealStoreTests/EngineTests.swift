@@ -281,4 +281,37 @@ struct EngineTests {
         try await rest(untilBelow: 1)
         #expect(try await test.store.read { try $0.setting("39 39") } == value)
     }
+
+    @Test("the write-ahead log stays short while the writer never rests")
+    func busyWriter() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "peal-test-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let path = directory.appending(path: "busy.db").path
+        var limits = CheckpointLimits()
+        (limits.pagesBetween, limits.pagesMax) = (50, 500)
+        let engine = try SQLiteEngine(path: path, checkpoints: limits)
+        try await engine.write(.control) {
+            _ = try $0.execute("CREATE TABLE busy (id BIGINT PRIMARY KEY, value BLOB)", [])
+        }
+        let value = [UInt8](repeating: 1, count: 64 * 1024)
+        // Eight tasks write 100 MiB in all: some write always waits.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for _ in 0..<200 {
+                        try await engine.write(.intake) { connection in
+                            _ = try connection.execute(
+                                "INSERT INTO busy (id, value) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET value = $2",
+                                [.int(Int64(task)), .bytes(value)])
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let size = try FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int
+        #expect(try #require(size) < 20 << 20)
+        try engine.close()
+    }
 }
