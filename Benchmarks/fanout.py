@@ -174,10 +174,13 @@ class Setup:
             list(pool.map(self.register, range(0, self.options.devices, 1000)))
         took = time.monotonic() - started
         cpu = (cpu_seconds(self.peal.pid) - before) / self.options.devices * 1e6
-        # With the write-ahead log, of up to 256 MiB.
-        self.store_bytes = sum(file.stat().st_size for file in self.folder.glob("peal.db*")) / self.options.devices
+        self.store_bytes, self.wal_megabytes = 0, 0
+        if (self.folder / "peal.db").exists():
+            self.store_bytes = (self.folder / "peal.db").stat().st_size / self.options.devices
+            self.wal_megabytes = (self.folder / "peal.db-wal").stat().st_size / 2 ** 20
         print(f"registered {self.options.devices} devices in {took:.1f} s, {cpu:.1f} µs of CPU per device, "
-              f"{self.store_bytes:.0f} bytes in the store per device", flush=True)
+              f"{self.store_bytes:.0f} bytes in the store per device, write-ahead log of {self.wal_megabytes:.0f} MiB",
+              flush=True)
 
     def register(self, start):
         devices = [
@@ -313,7 +316,8 @@ def measure(setup, options):
         "peal_per_second": round(middle[3]), "h2load_per_second": round(middle[4]),
         "first_ms": round(statistics.median(first), 1), "log_bytes_per_device": round(log, 2),
         "trail_ms": round(statistics.median(explained), 1), "trail_max_ms": round(max(explained), 1),
-        "store_bytes_per_device": round(setup.store_bytes), "rss_idle_mb": round(idle, 1),
+        "store_bytes_per_device": round(setup.store_bytes), "wal_mb": round(setup.wal_megabytes),
+        "rss_idle_mb": round(idle, 1),
         "rss_peak_tenth_mb": round(small, 1),
         "rss_peak_mb": round(memory_megabytes(setup.peal.pid, "VmHWM"), 1)}
 
