@@ -272,7 +272,7 @@ class Watch:
 
     def __init__(self, url):
         self.url, self.at = url, None
-        self.thread = threading.Thread(target=self.run)
+        self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
     def run(self):
@@ -284,6 +284,8 @@ class Watch:
 
     def milliseconds_after(self, moment):
         self.thread.join()
+        if self.at is None:
+            sys.exit("the simulator received nothing")
         return max(0.0, (self.at - moment) * 1000)
 
 
