@@ -241,6 +241,21 @@ struct RulesTests {
         #expect(sent.count <= 30, "\(sent)")
     }
 
+    @Test("what has a rate leaves workers for others")
+    func workers() {
+        let board = RateBoard()
+        let (app, message) = (RateBoard.Key.app(1), RateBoard.Key.message(MessageID(high: 1, low: 2)))
+        #expect(board.enter([app, message]) && board.enter([app, message]))
+        #expect(!board.enter([app, message]) && !board.enter([message]))
+        // The app's other messages have two more; what was refused took nothing.
+        #expect(board.enter([app]) && board.enter([app]))
+        #expect(!board.enter([app]))
+        #expect(board.enter([.app(2)]) && board.enter([]))
+        board.leave([app, message])
+        #expect(board.enter([message]) && !board.enter([message]))
+        #expect(board.enter([app]) && !board.enter([app]))
+    }
+
     @Test("an app's rate changes while its messages are being sent", arguments: StoreUnderTest.allCases)
     func changedRateOfApp(_ engine: StoreUnderTest) async throws {
         let fixture = try await Self.open(
