@@ -195,6 +195,8 @@ extension Limits {
     package static let httpGraceSeconds = 10
     /// How long a closing connection may take.
     package static let httpCloseSeconds = 20
+    /// Requests on an HTTP/1.1 connection whose answers the client has not waited for.
+    package static let httpPipelinedRequestsMax = 256
     package static let httpConnectionsMax = 10_000
     package static let httpSurplusMax = 32
     package static let httpSurplusSeconds = 2
