@@ -128,6 +128,18 @@ def strangers_bodies(target, report):
     )
     report.note(growth < MEMORY_GROWTH_MAX, f"memory grew by {growth:.0f} MB (at most {MEMORY_GROWTH_MAX})")
     report.note(slowest_health < report.patience, f"/healthz meanwhile at most after {slowest_health:.2f} s")
+    fields = b"&".join(b"a%d=b" % number for number in range(400_000))
+
+    def sign_in(_):
+        start = time.monotonic()
+        form = {"Authorization": "", "Content-Type": "application/x-www-form-urlencoded"}
+        return call(target, "POST", "/console/sign-in", fields, form)[0], time.monotonic() - start
+
+    slowest_health, results = wave(target, 12, sign_in)
+    slowest = max(took for _, took in results)
+    report.note(
+        {status for status, _ in results} <= {0, 403, 413} and max(slowest, slowest_health) < report.patience,
+        f"12 sign-in forms of 4 MB: at most after {slowest:.2f} s, /healthz after {slowest_health:.2f} s")
     values = b'{"name":[' + b"1," * 1_000_000 + b"1]}"
     status, text = call(target, "POST", "/peal/v1/apps", values)
     report.note(status == 413 and "values" in text, f"a million JSON values with a valid key: {status}")
