@@ -109,7 +109,7 @@ def archives(target, report):
 
 def strangers_bodies(target, report):
     """Bodies that are expensive to parse, from callers that nobody knows."""
-    before = target.memory()
+    before = target.watched_memory()
     filler = b'{"app_id":"x","user_token":"' + b"0" * 64 + b'","audience":[' + b"[]," * (BODY_BYTES // 3 - 64) + b"[]]}"
 
     def post_filler(_):
@@ -162,7 +162,7 @@ def members(count):
 
 def bombs(target, report):
     """Small bodies that decode to large ones, and documents that are deep or have very many values."""
-    before = target.memory()
+    before = target.watched_memory()
     encoded = {"Content-Encoding": "gzip"}
     zeros = gzip.compress(b"[" + b" " * 200_000_000 + b"]")
     values = gzip.compress(b'{"name":[' + b"1," * 1_900_000 + b"1]}")
@@ -214,14 +214,29 @@ ODD = {
     "a large exponent": b"1e999999999", "a small exponent": b"1e-999999999", "a large number": b"9" * 400,
     "a NaN": b"NaN", "an infinity": b"-Infinity", "a hexadecimal number": b"0x10", "a leading zero": b"01",
     "a plus sign": b"+1", "a single quote": b"'a'", "a list": b"[]", "an object": b"{}", "null": b"null",
-    "nothing": b"", "an open string": b'"a', "a byte order mark": b'\xef\xbb\xbf"a"', "a million spaces": b" " * 1_000_000,
-    "two documents": b'"a"}{', "a right-to-left mark": b'"\xe2\x80\xae"', "a text of a million": b'"' + b"a" * 1_000_000 + b'"',
+    "nothing": b"", "an open string": b'"a', "a byte order mark": b'\xef\xbb\xbf"a"',
+    "a million spaces": b" " * 1_000_000, "two documents": b'"a"}{', "a right-to-left mark": b'"\xe2\x80\xae"',
+    "a text of a million": b'"' + b"a" * 1_000_000 + b'"',
 }
+
+
+MARK = b'"the odd one"'
+
+
+def marked(whole, name=""):
+    """A document with a mark in place of each of its values. Yields the name of the value and the text."""
+    yield name or "the body", MARK
+    for key, value in whole.items() if isinstance(whole, dict) else enumerate(whole) if isinstance(whole, list) else ():
+        for inner, text in marked(value, f"{name}.{key}" if name else str(key)):
+            other = dict(whole) if isinstance(whole, dict) else list(whole)
+            other[key] = "the hole"
+            yield inner, json.dumps(other).encode().replace(b'"the hole"', text)
 
 
 def odd_documents(target, report):
     """Values that are not what they should be, in every member of requests of every API."""
-    app = target.peal.app("Odd", bundle_id="com.example.odd", devtodev_app_id="odd", richie_app_id="odd")
+    app = target.peal.app("Odd", bundle_id="com.example.odd", devtodev_app_id="odd", richie_app_id="odd", settings={
+        "pivotal": {"verify_custom_user_id": False}, "device": {"verify_user_id": False}})
 
     def key(dialect, **fields):
         return json.loads(call(target, "POST", f"/peal/v1/apps/{app}/keys", {"dialect": dialect, **fields})[1])
@@ -231,31 +246,52 @@ def odd_documents(target, report):
 
     pivotal, richie = key("pivotal"), key("richie")
     platform = key("pivotal-platform", platform="ios", environment="production")
-    device = key("device")["token"]
+    device, devtodev = key("device")["token"], key("devtodev")["user_token"]
     context = {"Authorization": "Token " + key("contextpush")["token"]}
+    tomorrow = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 86_400))
+    address = "ab" * 32
+    push = {"token": address, "userId": "u", "idfa": "i"}
     requests = {
-        f"/peal/v1/apps/{app}/messages": ({}, ["audience", "content", "schedule", "options", "campaign_id", "test"]),
-        f"/peal/v1/apps/{app}/devices": ({}, ["platform", "address", "user_id", "topics", "attributes", "locale"]),
-        f"/peal/v1/apps/{app}/audience:count": ({}, ["audience"]),
-        f"/peal/v1/apps/{app}/keys": ({}, ["dialect", "name", "scopes", "expires_at", "apps"]),
-        "/peal/v1/apps": ({}, ["name", "id", "bundle_id", "settings"]),
-        "/peal/device/v1/register": (
-            {"Authorization": f"Bearer {device}"}, ["platform", "environment", "address", "user_id", "topics"]),
-        "/v1/push": (
-            basic(pivotal["application_uuid"], pivotal["api_key"]), ["message", "target", "scheduleAt", "expireTime"]),
-        "/v1/registration": (
-            basic(platform["platform_uuid"], platform["platform_secret"]),
-            ["registration_token", "device_alias", "os", "tags", "custom_user_id"]),
-        "/push/v2/admin/task": (
-            basic(richie["username"], richie["password"]), ["app_id", "topics", "external_user_ids", "payloads"]),
-        "/api/v1/push/send": ({}, ["user_token", "app_id", "audience", "payload", "name", "expire", "pack_id"]),
-        "/v1/campaigns/schedule_message_for_user": (
-            context, ["bundle_id", "platform", "user_id", "content", "deliver_within_hours", "campaign_id"]),
+        f"/peal/v1/apps/{app}/messages": ({}, {
+            "audience": {"users": ["u"], "platforms": ["ios"], "where": {"topic": "t"}},
+            "content": {"title": "x", "body": {"en": "x"}, "default_locale": "en", "data": {"a": 1}, "badge": 1,
+                        "ios": {"payload": {"aps": {"sound": "s"}}}, "android": {"data": {"a": "b"}}},
+            "options": {"ttl_seconds": 60, "priority": "low"}, "schedule": {"at": tomorrow},
+            "campaign_id": "c", "test": False}),
+        f"/peal/v1/apps/{app}/devices": ({}, {
+            "platform": "ios", "environment": "sandbox", "address": address, "user_id": "u", "topics": ["t"],
+            "attributes": {"a": 1}, "locale": "de", "time_zone": "Europe/Vienna", "identifiers": {"idfa": "i"}}),
+        f"/peal/v1/apps/{app}/audience:count": ({}, {
+            "audience": {"where": {"attribute": {"name": "n", "is": 1}}}}),
+        f"/peal/v1/apps/{app}/keys": ({}, {
+            "dialect": "native", "name": "n", "scopes": ["send"], "expires_at": "2099-01-01T00:00:00Z"}),
+        "/peal/v1/apps": ({}, {
+            "name": "n", "bundle_id": "com.example.odd",
+            "settings": {"quiet_hours": {"from": "22:00", "to": "07:00"}}}),
+        "/peal/device/v1/register": ({"Authorization": f"Bearer {device}"}, {
+            "platform": "ios", "environment": "sandbox", "address": address, "user_id": "u", "topics": ["t"]}),
+        "/v1/push": (basic(pivotal["application_uuid"], pivotal["api_key"]), {
+            "message": {"body": "x", "custom": {"ios": {"alert": {"body": "x"}, "badge": 1, "extra": {"a": 1}},
+                                                "android": {"collapse_key": "k"}}},
+            "target": {"topics": ["t"], "platforms": ["ios"]}, "scheduleIn": 7200, "expiryTime": 4_000_000_000_000}),
+        "/v1/registration": (basic(platform["platform_uuid"], platform["platform_secret"]), {
+            "registration_token": address, "device_alias": "a", "os": "ios", "tags": ["t"], "custom_user_id": "u"}),
+        "/push/v2/admin/task": (basic(richie["username"], richie["password"]), {
+            "app_id": "odd", "topics": ["t"], "external_user_ids": ["u"], "payloads": {
+                "ios": {"aps": {"alert": {"title": "x", "body": "x", "issue-page": 1}, "content-available": 1}},
+                "android": {"data": {"body": "x"}}}}),
+        f"/api/v1/push/send?user_token={devtodev}": ({}, {
+            "app_id": "odd", "audience": [push], "campaign_tag": "c", "pack_id": "p", "ios": {
+                "payload": {"text": "x", "badge": 1, "data": {"a": "b"}}, "options": {"expire": "36000"}}}),
+        "/v1/campaigns/schedule_message_for_user": (context, {
+            "bundle_id": "com.example.odd", "platform": "ios", "user_id": "u", "campaign_id": "c",
+            "deliver_within_hours": 3, "idempotency_key": "k", "content": {
+                "title": "x", "body": "x", "badge": 1, "userInfo": {"a": 1}, "thread-id": "t"}}),
     }
     wrong, count = [], 0
     work = [
-        (path, headers, name, kind, b'{"' + name.encode() + b'":' + value + b"}")
-        for path, (headers, names) in requests.items() for name in names for kind, value in ODD.items()
+        (path, headers, name, kind, body.replace(MARK, value))
+        for path, (headers, whole) in requests.items() for name, body in marked(whole) for kind, value in ODD.items()
     ]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for (path, _, name, kind, _), (status, _, took) in zip(

@@ -139,7 +139,7 @@ def flood(target, pieces, seconds):
 
 def floods(target, report, seconds):
     """Floods of frames, one kind after the other, from four connections at a time, each for some seconds."""
-    before = target.memory()
+    before = target.watched_memory()
     for name, pieces in FLOODS.items():
         slowest, results = wave(target, 4, lambda _: flood(target, pieces(), seconds))
         sent = sum(sent for sent, _ in results) / 4 / 1024 / 1024
@@ -245,7 +245,7 @@ def statuses(answer):
 
 def odd_requests(target, report):
     """HTTP/1: smuggled requests, and heads without measure."""
-    before = target.memory()
+    before = target.watched_memory()
 
     def tried(case):
         (name, text), wait = case
@@ -269,7 +269,7 @@ def odd_requests(target, report):
 
 def unread_answers(target, report):
     """Clients that send requests without end and read no answer."""
-    before = target.memory()
+    before = target.watched_memory()
     piece = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 500
 
     def push(_):

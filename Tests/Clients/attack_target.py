@@ -60,6 +60,11 @@ class Target:
             return float("inf")
         return time.monotonic() - start if answer.startswith(b"HTTP/1.1 200") else float("inf")
 
+    def watched_memory(self):
+        """The memory now; its peak, `VmHWM`, counts from here on (proc(5), clear_refs)."""
+        pathlib.Path(f"/proc/{self.peal.process.pid}/clear_refs").write_text("5")
+        return self.memory()
+
     def memory(self, name="VmRSS"):
         status = pathlib.Path(f"/proc/{self.peal.process.pid}/status").read_text()
         return int(re.search(rf"{name}:\s+(\d+)", status)[1]) / 1024
@@ -89,7 +94,7 @@ def call(target, method, path, body=None, headers=None):
 
 
 def wave(target, count, attack):
-    """Runs an attack in threads, with the number of each. Returns the slowest health check meanwhile, and the results."""
+    """Runs an attack in threads, with the number of each. Returns the slowest health check and the results."""
     slowest = 0.0
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
         pending = [pool.submit(attack, number) for number in range(count)]
