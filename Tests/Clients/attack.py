@@ -14,6 +14,7 @@ import tempfile
 
 import attack_bodies
 import attack_connections
+import attack_credentials
 import attack_operators
 import attack_protocols
 import attack_rights
@@ -64,8 +65,8 @@ def run(directory, seconds, start, simulator, quick=False):
     attack_bodies.strangers_bodies(plain, report)
     attack_bodies.bombs(plain, report)
     attack_bodies.odd_documents(plain, report)
-    attack_bodies.archives(plain, report)
-    attack_bodies.locked_keys(plain, report)
+    attack_credentials.archives(plain, report)
+    attack_credentials.locked_keys(plain, report)
     attack_rights.taken_ids(plain, report)
     attack_rights.keys(plain, report)
     attack_rights.aims(plain, report)
