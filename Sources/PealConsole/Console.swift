@@ -76,7 +76,8 @@ package struct Console: Sendable {
         }
         if request.method == .post {
             try checkOrigin(client)
-            visit.form = Form(encoded: String(decoding: try await body(of: request), as: UTF8.self))
+            let limit = visit.session == nil ? Limits.consoleSignInBytesMax : Limits.consoleFormBytesMax
+            visit.form = Form(encoded: String(decoding: try await body(of: request, limit), as: UTF8.self))
             try visit.checkForm()
         }
         try await visit.enter(match.route.need)
@@ -102,16 +103,16 @@ package struct Console: Sendable {
         guard site == nil || site == "same-origin" || site == "none" else { throw PageCall.foreignForm }
     }
 
-    private func body(of request: Request) async throws -> [UInt8] {
+    private func body(of request: Request, _ limit: Int) async throws -> [UInt8] {
         let type = (request.headers[.contentType] ?? "").prefix { $0 != ";" }.lowercased()
         guard type == "application/x-www-form-urlencoded" else {
             throw PealError(.unsupportedMediaType, "a form must be application/x-www-form-urlencoded")
         }
-        let tooLarge = PealError(
-            .bodyTooLarge, "the form is larger than \(Limits.consoleFormBytesMax) bytes")
+        let tooLarge = PealError(.bodyTooLarge, "the form is larger than \(limit) bytes")
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
         var bytes: [UInt8] = []
         for try await buffer in request.body {
-            guard bytes.count + buffer.readableBytes <= Limits.consoleFormBytesMax else { throw tooLarge }
+            guard bytes.count + buffer.readableBytes <= limit else { throw tooLarge }
             bytes.append(contentsOf: buffer.readableBytesView)
         }
         return bytes

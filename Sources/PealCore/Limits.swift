@@ -172,6 +172,8 @@ extension Limits {
     package static let consoleIdleSeconds: Int64 = 3600
     package static let consoleSessionSeconds: Int64 = 12 * 3600
     package static let consoleFormBytesMax = 4 * 1024 * 1024
+    /// The form of somebody who has not signed in.
+    package static let consoleSignInBytesMax = 16 * 1024
     /// How long a link for signing in works.
     package static let signInLinkSeconds: Int64 = 300
     package static let growthDaysMax = 366
@@ -195,6 +197,8 @@ extension Limits {
     package static let httpGraceSeconds = 10
     /// How long a closing connection may take.
     package static let httpCloseSeconds = 20
+    /// Requests on an HTTP/1.1 connection whose answers the client has not waited for.
+    package static let httpPipelinedRequestsMax = 256
     package static let httpConnectionsMax = 10_000
     package static let httpSurplusMax = 32
     package static let httpSurplusSeconds = 2

@@ -6,7 +6,7 @@ import attack
 from peal_server import Peal
 
 
-def test_everything_holds(tmp_path):
+def test_everything_holds(tmp_path, simulate):
     files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(files[1], 4096), files[1]))
     servers = []
@@ -16,7 +16,7 @@ def test_everything_holds(tmp_path):
         return servers[-1]
 
     try:
-        report = attack.run(tmp_path, 6, start, quick=True)
+        report = attack.run(tmp_path, 6, start, simulate(), quick=True)
     finally:
         for peal in servers:
             peal.stop()

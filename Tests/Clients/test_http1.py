@@ -1,5 +1,6 @@
 """How the server keeps and closes HTTP/1 connections, byte by byte."""
 
+import contextlib
 import socket
 import urllib.parse
 
@@ -43,6 +44,17 @@ def test_a_connection_is_kept_for_the_next_request(serve):
         for _ in range(3):
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
             assert "200" in answer(file)[0]
+
+
+def test_a_client_that_waits_for_no_answer_is_cut_off(serve):
+    server = serve()
+    with connect(server) as connection:
+        with contextlib.suppress(OSError):
+            connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 100_000)
+            connection.settimeout(10)
+            while connection.recv(65_536):
+                pass
+    assert server.get("/apps")["items"] == []
 
 
 def test_pipelined_requests_are_answered_in_order(serve):

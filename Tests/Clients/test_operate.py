@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import urllib.parse
 import urllib.request
 
@@ -185,6 +186,45 @@ def test_sighup_reloads_and_never_ends_the_process(tmp_path):
         assert server.stop() == 0
 
 
+def test_sighup_applies_hosts_trust_roots_and_the_log_level(simulate, tmp_path):
+    simulator = simulate()
+    trust, configuration = tmp_path / "ca.pem", tmp_path / "peal.yaml"
+    write_certificate(trust, tmp_path / "key.pem")
+    configuration.write_text("log: {level: info}\n")
+    server = Peal(tmp_path / "peal", {
+        "PEAL_CONFIG": configuration, "PEAL_LOG_LEVEL": "", "PEAL_PROVIDERS_CA_FILE": trust,
+        "PEAL_PROVIDERS_APNS_PRODUCTION_URL": simulator.description["apns_url"],
+    })
+    try:
+        app, apns = server.app(), simulator.description["apns"]
+        server.put(f"/apps/{app}/credentials/apns/production", {
+            "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"],
+            "private_key": simulator.private_key, "bundle_id": apns["bundle_id"],
+        })
+        phone = {"platform": "windows", "address": "https://push.example.com/?token=1"}
+
+        def reload(text):
+            count = server.log.count("the configuration was reloaded")
+            configuration.write_text(text)
+            server.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: server.log.count("the configuration was reloaded") > count, 20)
+
+        with pytest.raises(Refused):
+            server.post(f"/apps/{app}/devices", phone)
+        assert server.post(f"/apps/{app}/credentials/apns/production/verify")["result"] == "unreachable"
+        assert '"level":"debug"' not in server.log
+        shutil.copy(simulator.ca_file, trust)
+        reload("log: {level: debug}\nproviders: {wns: {allowed_hosts: push.example.com}}\n")
+        server.post(f"/apps/{app}/devices", phone)
+        assert server.post(f"/apps/{app}/credentials/apns/production/verify")["result"] == "accepted"
+        assert '"level":"debug"' in server.log
+        reload("log: {level: info}\n")
+        with pytest.raises(Refused):
+            server.post(f"/apps/{app}/devices", {**phone, "address": "https://push.example.com/?token=2"})
+    finally:
+        server.stop()
+
+
 def test_status_shows_admins_more_and_its_exit_code_is_the_state(serve):
     server = serve()
     code, out, _ = peal("status", server=server)
@@ -308,6 +348,23 @@ def test_a_log_that_nobody_reads_does_not_stop_the_server(tmp_path):
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=40) == 0
         process.stderr.close()
+
+
+def test_the_metrics_count_what_is_planned_apart_from_what_is_late(serve):
+    server = serve()
+    app = server.app()
+
+    def count(name):
+        request = urllib.request.Request(server.url + "/metrics")
+        with OPENER.open(request, timeout=10) as answer:
+            text = answer.read().decode()
+        return float(re.search(rf"^{name} (\S+)$", text, re.M)[1])
+
+    later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 30 * 86_400))
+    server.send(app, schedule={"at": later})
+    server.send(app, schedule={"at": later, "in": "recipient_time_zone"})
+    assert (count("peal_messages_scheduled"), count("peal_messages_unfinished")) == (2, 0)
+    assert count("peal_oldest_pending_seconds") == 0
 
 
 def test_the_metrics_are_clean(sending):

@@ -108,6 +108,19 @@ def test_messages_decrypt_and_their_tokens_verify(app, service, name):
         assert "topic" not in request.headers
 
 
+@pytest.mark.parametrize("padding, lengths", [("", {2744 + 103}), ("false", {27 + 103, 32 + 103})])
+def test_the_length_of_a_text_is_hidden_unless_that_is_switched_off(serve, service, padding, lengths):
+    peal = serve({**service.environment, "PEAL_PROVIDERS_WEBPUSH_PADDING": padding})
+    app = peal.app()
+    put_key(peal, app)
+    browser = service.browser("/push/a")
+    register(peal, app, browser)
+    for body in ["", "12345"]:
+        assert report(peal, app, content={"title": "Hello", "body": body})["counts"]["accepted"] == 1
+    assert {len(request.body) for request in service.requests} == lengths
+    assert [json.loads(browser.read(request.body))["title"] for request in service.requests] == ["Hello"] * 2
+
+
 def test_a_background_message_with_nothing_to_say_has_no_body(app, service):
     peal, app, _ = app
     register(peal, app, service.browser("/push/a"))

@@ -269,6 +269,38 @@ struct DeviceQuotaTests {
         }
     }
 
+    @Test("an app takes as many devices as it may have, at once and in a batch, and new ones for deleted ones")
+    func races() async throws {
+        var options = APIOptions()
+        options.devicesPerAppMax = 5
+        try await Fixture.open(options: options) { fixture in
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 1...4 {
+                    group.addTask { try await fixture.admin(.post, "…/devices", Self.device(number)).status }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses == [201, 201, 201, 201])
+            // What is refused takes no place.
+            #expect(try await fixture.admin(.post, "…/devices", ["platform": "ios", "address": "x"]).status == 400)
+            let batch = try await fixture.admin(
+                .post, "…/devices:batch", ["devices": .array((5...9).map { Self.device($0) })])
+            #expect(batch["results.0.status"] == "created")
+            for index in 1...4 { #expect(batch["results.\(index).error.code"] == "rate_limited", "\(batch.text)") }
+            let late = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 10...14 {
+                    group.addTask { try await fixture.admin(.post, "…/devices", Self.device(number)).status }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(late == [429, 429, 429, 429, 429])
+            let id = try #require(batch["results.0.id"]?.stringValue)
+            #expect(try await fixture.admin(.delete, "…/devices/\(id)").status == 204)
+            #expect(try await fixture.admin(.post, "…/devices", Self.device(15)).status == 201)
+            #expect(try await fixture.admin(.post, "…/devices", Self.device(16)).status == 429)
+        }
+    }
+
     @Test("a device has no more topics than configured")
     func topics() async throws {
         var options = APIOptions()

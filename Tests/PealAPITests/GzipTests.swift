@@ -66,6 +66,19 @@ struct GzipTests {
         }
     }
 
+    @Test("that decode to little count by the size in which they are sent")
+    func emptyMembers() async throws {
+        try await Fixture.open(options: APIOptions(requestBodyBytesMax: 10_000)) { fixture in
+            let empty = try Self.gzip([])
+            let whole = try Self.gzip(Array(Self.body.utf8))
+            let some = Array(repeating: empty, count: 100).flatMap { $0 } + whole
+            #expect(try await Self.send(fixture, some).status == 202)
+            let many = Array(repeating: empty, count: 10_000 / empty.count).flatMap { $0 } + whole
+            let reply = try await Self.send(fixture, many)
+            #expect(reply.status == 413 && reply.code == "body_too_large", "\(reply.text)")
+        }
+    }
+
     @Test("that are broken are refused")
     func broken() async throws {
         try await Fixture.open { fixture in

@@ -64,6 +64,16 @@ import Testing
         }
     }
 
+    @Test("refuses a form that is too large for a sign-in before it is read")
+    func largeForm() async throws {
+        try await ConsoleFixture.open { fixture in
+            let secret = try #require(try await fixture.get("/console/sign-in").formSecret)
+            let (short, long) = (String(repeating: "a", count: 10_000), String(repeating: "a", count: 20_000))
+            #expect(try await fixture.post("/console/sign-in", ["key": short, "csrf": secret]).status == 401)
+            #expect(try await fixture.post("/console/sign-in", ["key": long, "csrf": secret]).status == 413)
+        }
+    }
+
     @Test("answers 429 after too many failures")
     func rateLimit() async throws {
         try await ConsoleFixture.open { fixture in

@@ -73,6 +73,20 @@ struct AuditStoreTests {
         #expect(number == Int64(row))
     }
 
+    @Test("that is empty although there are apps was emptied")
+    func emptied() async throws {
+        let fixture = try await Fixture(.sqlite)
+        try await Self.note(fixture, 1...3, app: AppID(high: 1, low: 2))
+        let audit = AuditVerbs(store: fixture.store)
+        #expect(try await audit.verify() == .sound(rows: 3))
+        try await fixture.test.execute("DELETE FROM audit")
+        try await fixture.test.execute("DELETE FROM audit_mark")
+        guard case .broken(1, _) = try await audit.verify() else {
+            Issue.record("the change was not noticed")
+            return
+        }
+    }
+
     @Test("is checked in parts, and from where it was pruned")
     func parts() async throws {
         let fixture = try await Fixture(.sqlite)

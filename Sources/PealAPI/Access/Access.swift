@@ -64,11 +64,11 @@ struct Access: Sendable {
 /// How callers prove that they hold a key of one kind.
 struct Authentication: Sendable {
     enum Scheme: Sendable {
-        /// `AuthorizationHeader: Bearer …`.
+        /// `Authorization: Bearer …`.
         case bearer
-        /// `AuthorizationHeader: Token …`.
+        /// `Authorization: Token …`.
         case token
-        /// `AuthorizationHeader: Basic …`, with the public half as user name.
+        /// `Authorization: Basic …`, with the public half as user name.
         case basic
         /// A parameter of that name in the query or in the body; the body's member `app` names the app.
         case parameter(String, app: String)
@@ -108,7 +108,7 @@ struct Authentication: Sendable {
     }
 
     /// The refusal if a pair is required.
-    static let pair = "a valid name and secret are needed: AuthorizationHeader: Basic …"
+    static let pair = "a valid name and secret are needed: Authorization: Basic …"
 
     var securityScheme: JSON {
         switch scheme {

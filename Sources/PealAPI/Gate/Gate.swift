@@ -150,7 +150,8 @@ struct Gate: RouterMiddleware {
         return answer
     }
 
-    /// Receives the body. Only the beginning of an unknown caller's body is received before `admit` is called.
+    /// Receives the body. Both its bytes as received and as decoded are limited: compressed data may decode to nothing. Only
+    /// the beginning of an unknown caller's body is received before `admit` is called.
     /// - Parameter isUnknown: the body itself names the caller.
     /// - Throws: `body_too_large`, `unsupported_media_type`; what `admit` throws.
     private func body(
@@ -163,9 +164,12 @@ struct Gate: RouterMiddleware {
         let tooLarge = PealError(.bodyTooLarge, "the body is larger than \(limit) bytes")
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
         var bytes: [UInt8] = []
+        var receivedBytes = 0
         var isUnknown = isUnknown
         var buffers = request.body.makeAsyncIterator()
         while let buffer = try await Self.next(&buffers) {
+            receivedBytes += buffer.readableBytes
+            guard receivedBytes <= limit else { throw tooLarge }
             decoder.receive(buffer)
             while let piece = try decoder.next() {
                 guard bytes.count + piece.readableBytes <= limit else { throw tooLarge }

@@ -1,14 +1,24 @@
 internal import Synchronization
 
-/// How many devices an app may have, and how many topics a device. The number of devices is counted at most once a
-/// minute, so an app may exceed it a little.
+/// How many devices an app may have, and how many topics a device. The store counts the devices at most once a minute;
+/// in between, this server adds those that it registers. So servers that share a database may exceed the limit a little.
 package final class DeviceQuota: Sendable {
     private struct Count {
         var devices: Int
         var at: Duration
     }
 
+    /// How much room an app has.
+    enum Room {
+        /// So much that no registration needs to ask.
+        case ample
+        /// Each new device must `take` a place.
+        case scarce
+    }
+
     private static let lasts = Duration.seconds(60)
+    /// More than all registrations that run at the same time may add.
+    private static let ampleDevices = 20_000
     private static let appsMax = 10_000
 
     let devicesPerApp: Int
@@ -25,28 +35,59 @@ package final class DeviceQuota: Sendable {
         self.time = time
     }
 
-    /// The refusal of another device.
-    var refusal: PealError {
+    private var refusal: PealError {
         PealError(
             .rateLimited, "the app has \(devicesPerApp) devices, which is the limit", retryAfterSeconds: 60)
     }
 
-    /// Whether the app may have no more devices.
-    func isFull(_ app: AppKey, _ store: any Store) async throws -> Bool {
+    /// The room of an app, before a registration.
+    func room(_ app: AppKey, _ store: any Store) async throws -> Room {
         let now = time.uptime
-        let known = counts.withLock { $0[app].flatMap { now - $0.at < Self.lasts ? $0.devices : nil } }
-        if let known { return known >= devicesPerApp }
-        let count = try await store.read(.heavy) { try $0.deviceCount(app: app, route: nil) }
-        counts.withLock { counts in
+        if let known = counts.withLock({ Self.fresh($0[app], now) }) { return room(beside: known) }
+        let devices = try await store.read(.heavy) { try $0.deviceCount(app: app, route: nil) }
+        let count = counts.withLock { counts -> Count in
+            // Another request may have counted at the same time, and taken places since.
+            if let known = Self.fresh(counts[app], now) { return known }
             if counts.count >= Self.appsMax { counts.removeAll() }
-            counts[app] = Count(devices: count, at: now)
+            let count = Count(devices: devices, at: now)
+            counts[app] = count
+            return count
         }
-        return count >= devicesPerApp
+        return room(beside: count)
     }
 
-    /// Counts devices that were added since the store was asked.
-    func added(_ count: Int, to app: AppKey) {
+    private static func fresh(_ count: Count?, _ now: Duration) -> Count? {
+        count.flatMap { now - $0.at < lasts ? $0 : nil }
+    }
+
+    private func room(beside count: Count) -> Room {
+        devicesPerApp - count.devices >= Self.ampleDevices ? .ample : .scarce
+    }
+
+    /// Takes the place of a new device where room is scarce.
+    /// - Throws: `rate_limited` if there is none.
+    func take(_ app: AppKey) throws(PealError) {
+        let isTaken = counts.withLock { counts in
+            guard let count = counts[app] else { return true }
+            guard count.devices < devicesPerApp else { return false }
+            counts[app]?.devices += 1
+            return true
+        }
+        guard isTaken else { throw refusal }
+    }
+
+    /// Counts new devices for which no place was taken.
+    func added(_ count: Int, to app: AppKey, _ room: Room) {
+        guard room == .ample else { return }
         counts.withLock { $0[app]?.devices += count }
+    }
+
+    /// Frees the places of deleted devices.
+    func removed(_ count: Int, from app: AppKey) {
+        counts.withLock { counts in
+            guard let devices = counts[app]?.devices else { return }
+            counts[app]?.devices = max(0, devices - count)
+        }
     }
 
     /// - Throws: `invalid_field` when the registration has more topics than a device may have.

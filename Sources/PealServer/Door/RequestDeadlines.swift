@@ -3,9 +3,11 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTPTypes
 internal import NIOHTTPTypesHTTP1
+internal import PealCore
 
 /// The requests of a connection, or the one request of an HTTP/2 stream: closes it when a body arrives, or an answer is
-/// read, more slowly than allowed, and answers `Expect: 100-continue`.
+/// read, more slowly than allowed, or when a client sends too many requests without waiting for answers. It also answers
+/// `Expect: 100-continue`.
 final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -35,6 +37,8 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     private var bodyCheck: Scheduled<Void>?
     private var writeAlarm: Scheduled<Void>?
     private var isAnswering = false
+    /// The client sent too many requests; what else it sent is dropped.
+    private var isClosing = false
 
     init(_ deadlines: HTTPDeadlines) { self.deadlines = deadlines }
 
@@ -58,9 +62,15 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
             if let waited { incoming?.waited = waited }
             readSince = nil
         }
+        guard !isClosing else { return }
         switch Self.unwrapInboundIn(data) {
         case .head(let head):
             if connection == nil { connection = Self.connection(of: context.channel, isHTTP1: isHTTP1) }
+            guard requestsOpen < Limits.httpPipelinedRequestsMax else {
+                // Requests that wait take many times their size in memory.
+                isClosing = true
+                return context.close(promise: nil)
+            }
             requestsOpen += 1
             connection?.requestBegan()
             incoming = Incoming()

@@ -208,6 +208,13 @@ extension StoreSession {
         return low
     }
 
+    /// Whether there are apps, whose creation the log or the entries that wait for it must have.
+    private func isEmptied() throws -> Bool {
+        let hasApp: Int64? = try connection.value("SELECT 1 FROM app LIMIT 1")
+        let hasPending: Int64? = try connection.value("SELECT 1 FROM audit_pending LIMIT 1")
+        return hasApp != nil && hasPending == nil
+    }
+
     func checkAudit(_ earlier: AuditCheck, limit: Int) throws -> AuditCheck {
         guard case .goOn(var last, var hash, var count) = earlier else { return earlier }
         let (head, base) = (try mark(.head), try mark(.base))
@@ -232,6 +239,9 @@ extension StoreSession {
         }
         if rows.count == limit { return .goOn(after: last, hash: hash, rows: count) }
         let end = head?.mark ?? AuditMark()
+        if end.number == 0, last == 0, try isEmptied() {
+            return .broken(number: 1, reason: "the log is empty, but there are apps")
+        }
         guard end.number == last else {
             let isShort = end.number > last
             return .broken(

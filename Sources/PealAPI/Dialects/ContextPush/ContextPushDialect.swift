@@ -33,7 +33,7 @@ extension KeyKind {
 
 extension Access {
     private static let header = Authentication(
-        .contextPush, .token, needs: "a valid key is required: AuthorizationHeader: Token CTX-…",
+        .contextPush, .token, needs: "a valid key is required: Authorization: Token CTX-…",
         text: "`Token CTX-…`: a key of dialect contextpush.")
 
     /// A key with `scope`.

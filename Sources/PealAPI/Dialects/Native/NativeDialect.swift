@@ -35,7 +35,7 @@ extension KeyKind {
 
 extension Access {
     private static let key = Authentication(
-        .native, .bearer, admitsAdmin: true, needs: "a valid key is required: AuthorizationHeader: Bearer …",
+        .native, .bearer, admitsAdmin: true, needs: "a valid key is required: Authorization: Bearer …",
         text: "The admin token, or a key of dialect native, whose scopes are the roles.")
 
     /// Requires the admin token.

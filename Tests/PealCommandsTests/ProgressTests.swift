@@ -1,0 +1,44 @@
+import PealCore
+import Synchronization
+import Testing
+
+@testable import PealCommands
+
+@Suite("Progress of long commands")
+struct ProgressTests {
+    /// A clock that is set by hand.
+    private final class Clock: TimeSource {
+        private let seconds = Mutex(0)
+
+        var now: Timestamp { Timestamp(milliseconds: Int64(seconds.withLock { $0 }) * 1000) }
+        var uptime: Duration { .seconds(seconds.withLock { $0 }) }
+        var lag: Duration { .zero }
+
+        func sleep(for duration: Duration) async throws {}
+        func set(_ value: Int) { seconds.withLock { $0 = value } }
+    }
+
+    @Test("names share, rate and remaining time every few seconds, and the rate alone at the end")
+    func report() {
+        let (clock, lines) = (Clock(), Mutex<[String]>([]))
+        let surroundings = Surroundings(
+            environment: [:], print: { _ in }, warn: { line in lines.withLock { $0.append(line) } }, read: { _ in nil })
+        Surroundings.$current.withValue(surroundings) {
+            var progress = Progress(clock)
+            progress.report(5, "0 refused", share: 0.001)
+            clock.set(10)
+            progress.report(1000, "3 refused", share: 0.25)
+            clock.set(11)
+            progress.report(1100, "3 refused", share: 0.27)
+            clock.set(1000)
+            progress.report(1200, share: 0.1)
+            clock.set(2000)
+            progress.report(4000, "3 refused", share: 1, isLast: true)
+        }
+        #expect(
+            lines.withLock { $0 } == [
+                "1000 devices, 3 refused, 25%, 100/s, 30 s left", "1200 devices, 10%, 1/s, 2 h left",
+                "4000 devices, 3 refused, 2/s",
+            ])
+    }
+}
