@@ -37,6 +37,8 @@ class Visitor:
     def open(self, path):
         answer = self.page.goto(self.fixture.url + path)
         assert len(answer.body()) < 100_000
+        # What takes long arrives when the page has loaded itself again.
+        self.page.wait_for_function("!document.querySelector('[data-pending]')", timeout=60_000)
         return answer
 
     def check(self):

@@ -17,6 +17,8 @@ export function localizeTimes(root = document) {
 
 localizeTimes();
 
+if (document.querySelector("[data-pending]")) setTimeout(() => window.location.reload(), 1000);
+
 document.addEventListener("submit", (event) => {
   const question = event.target.dataset.confirm;
   if (question && !window.confirm(question)) event.preventDefault();
