@@ -223,7 +223,7 @@ struct ExperimentSections {
     private func model(_ report: ExperimentReport) -> HTML {
         var facts = FactList()
         if let draft = release?.draft {
-            facts.add(texts[.model], text: texts(.modelVersion, texts.number(Int(draft.version))))
+            facts.add(texts[.model], text: texts(.modelVersion, String(draft.version)))
             facts.add(
                 texts[.trainedOn],
                 "\(texts(.modelLabels, texts.number(Int(draft.labels)))) \(visit.time(draft.trainedAt))")

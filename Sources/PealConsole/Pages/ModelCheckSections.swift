@@ -75,7 +75,7 @@ struct CalibrationChart: Sendable {
     func html(_ visit: PageCall) -> HTML {
         let texts = visit.texts
         guard let last = bins.last else { return "<p class=\"none\">\(texts[.noPredictions])</p>" }
-        let top = min(1, max(0.02, (bins.map { max($0.predicted, $0.rate) }.max() ?? 1) * 1.25))
+        let top = Self.top((bins.map { max($0.predicted, $0.rate) }.max() ?? 1) * 1.25)
         var table = ListTable(
             caption: texts[.predictions],
             columns: [texts[.predicted], texts[.happened], texts[.opened], texts[.displays]], numbers: [0, 1, 2, 3])
@@ -97,6 +97,12 @@ struct CalibrationChart: Sendable {
             <p class="hint">\(texts[.predictionsHint])</p>
             <details><summary>\(texts[.asTable])</summary>\(table.html)</details></figure>
             """
+    }
+
+    /// The next multiple of 5 %, of 1 % for small shares.
+    private static func top(_ share: Double) -> Double {
+        let step = share > 0.1 ? 20.0 : 100.0
+        return min(1, max(1, (share * step).rounded(.up)) / step)
     }
 
     /// A dot with its interval; its area grows with the displays.
