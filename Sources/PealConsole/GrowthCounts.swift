@@ -2,8 +2,8 @@ internal import PealCore
 internal import Synchronization
 
 /// How topics grew, for pages, which do not wait while a large topic is counted: that takes a third of a second for a
-/// million subscriptions. Small topics are counted at once. Counts of large ones are kept for a while and renewed in the
-/// background.
+/// million subscriptions. Small topics are counted at once. Counts of large ones are kept for a while and renewed in
+/// the background.
 final class GrowthCounts: Sendable {
     /// A topic as it was counted.
     struct Count: Sendable {
@@ -67,7 +67,8 @@ final class GrowthCounts: Sendable {
         }
         let name = Name(app: app, topic: ExactText(topic), days: days)
         guard about >= directMax else { return Self.answer(try await count(name), about: about) }
-        let (kept, age) = state.withLock { state in (state.kept[name], state.kept[name].map { time.uptime - $0.madeAt }) }
+        let (kept, age) = state.withLock { state in (state.kept[name], state.kept[name].map { time.uptime - $0.madeAt })
+        }
         if let kept, let age, age < max(kept.cost * Self.ageFactor, Self.ageMin) {
             return Self.answer(kept.count, about: about)
         }

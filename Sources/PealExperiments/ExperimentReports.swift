@@ -8,6 +8,8 @@ internal import Synchronization
 package final class ExperimentReports: Sendable {
     private static let ageFactor = 20
     private static let ageMax = Duration.seconds(600)
+    /// How long a page waits for a report.
+    private static let patience = Duration.milliseconds(30)
     /// A page that is loaded again after a second must find the report.
     private static let ageMin = Duration.seconds(10)
     /// Reports that took less are not kept.
@@ -49,13 +51,9 @@ package final class ExperimentReports: Sendable {
     private let time: any TimeSource
     private let state = Mutex(State())
 
-    /// How long a page waits for a report.
-    private let patience: Duration
-
-    package init(store: any Store, time: any TimeSource, patience: Duration = .milliseconds(30)) {
+    package init(store: any Store, time: any TimeSource) {
         self.store = store
         self.time = time
-        self.patience = patience
     }
 
     /// The report of a campaign's experiment; nil if it has none.
@@ -84,8 +82,8 @@ package final class ExperimentReports: Sendable {
                 for try await result in results { return result }
                 return .beingMade
             }
-            group.addTask { [patience] in
-                try await Task.sleep(for: patience)
+            group.addTask {
+                try await self.time.sleep(for: Self.patience)
                 return .beingMade
             }
             defer { group.cancelAll() }

@@ -71,15 +71,15 @@ package struct ModelCheck: Sendable, Hashable {
     /// In ascending order of prediction; empty with too few displays.
     package let calibration: [Bin]
     /// The newest first.
-    package let windows: [Window]
+    package let sampleWindows: [Window]
 
     private static let weightsMax = 10
     private static let binsMax = 10
     private static let displaysPerBin = 20
     private static let windowsMax = 6
 
-    package init(weights: [Weight], calibration: [Bin], windows: [Window]) {
-        (self.weights, self.calibration, self.windows) = (weights, calibration, windows)
+    package init(weights: [Weight], calibration: [Bin], sampleWindows: [Window]) {
+        (self.weights, self.calibration, self.sampleWindows) = (weights, calibration, sampleWindows)
     }
 
     /// - Parameters:
@@ -93,7 +93,7 @@ package struct ModelCheck: Sendable, Hashable {
             zip(FeatureSchema.names, model.weights).dropFirst().map { Weight(feature: $0, value: $1) }
                 .filter { $0.value != 0 }.sorted { abs($0.value) > abs($1.value) }.prefix(Self.weightsMax))
         calibration = Self.bins(model, labels)
-        windows = Array(journeys.lazy.compactMap(Self.window).prefix(Self.windowsMax))
+        sampleWindows = Array(journeys.lazy.compactMap(Self.window).prefix(Self.windowsMax))
     }
 
     private static func model(_ release: ModelRelease?) -> MomentModel? {

@@ -113,7 +113,8 @@ struct CampaignTests {
             #expect(reply["experiment.contexts"]?.arrayValue?.isEmpty == true)
             let check = reply["experiment.model_check"]
             #expect(check?["weights"]?.arrayValue?.first?["feature"] == "unlocked", "\(reply.text)")
-            #expect(check?["calibration"]?.arrayValue?.isEmpty == true && check?["windows"]?.arrayValue?.isEmpty == true)
+            #expect(
+                check?["calibration"]?.arrayValue?.isEmpty == true && check?["windows"]?.arrayValue?.isEmpty == true)
             #expect(reply["experiment.verdict"] == "undecided" && reply["experiment.share"] == .number("0.5"))
             #expect(reply["experiment.interval"]?.arrayValue?.count == 2, "\(reply.text)")
         }

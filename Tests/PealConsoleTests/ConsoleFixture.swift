@@ -65,7 +65,7 @@ struct ConsoleFixture: Sendable {
                 topics: TopicVerbs(store: store), keys: keys,
                 credentials: CredentialVerbs(store: store, engine: engine, providers: [:]),
                 webhooks: WebhookVerbs(store: store, rules: WebhookRules()), routes: RouteVerbs(store: store),
-                campaigns: CampaignVerbs(store: store), experiments: ExperimentReports(store: store, time: clock, patience: .seconds(60)),
+                campaigns: CampaignVerbs(store: store), experiments: ExperimentReports(store: store, time: clock),
                 preview: MessagePreview(providers: [:], dialectsNamingPlatforms: ["native"]), keyRules: rules,
                 hasher: hasher, firstAdmin: firstAdmin, time: clock, randomness: randomness,
                 options: ConsoleOptions(isTLS: isTLS, webhookKinds: ["events"]), operations: operations,

@@ -98,7 +98,8 @@ import Testing
         ]
         let report = ExperimentReport(facts, share: 0.5)
         let counts = report.guardrails.map { "\($0.measure.rawValue) \($0.contextAware.count)/\($0.contextAware.of)" }
-        #expect(counts == [
+        #expect(
+            counts == [
                 "failed 10/100", "dismissed 9/90", "no_session 5/30", "app_removed 3/50", "notifications_off 4/40",
             ])
         #expect(report.medianDelay(.contextAware) == 3 && report.medianDelay(.traditional) == nil)

@@ -59,18 +59,19 @@ import Testing
     @Test("shows a few sample windows, and none that no phone writes")
     func windows() throws {
         let journeys = [
-            Self.journey(wakes: 1, isShown: true, isOpened: false), Self.journey(wakes: 3, isShown: true, isOpened: true),
+            Self.journey(wakes: 1, isShown: true, isOpened: false),
+            Self.journey(wakes: 3, isShown: true, isOpened: true),
             MomentJourney(campaign: "c", trace: [1, 2], windowMinutes: 360, isShownByPhone: true, isOpened: false),
             Self.journey(wakes: 4, isShown: false, isOpened: false),
         ]
         let check = try #require(ModelCheck(nil, labels: [], journeys: journeys))
-        #expect(check.windows.map(\.wakes.count) == [3, 4])
-        let first = try #require(check.windows.first)
+        #expect(check.sampleWindows.map(\.wakes.count) == [3, 4])
+        let first = try #require(check.sampleWindows.first)
         #expect(first.isShownByPhone && first.isOpened && first.minutes == 360)
         #expect(first.wakes.map(\.minute) == [0, 30, 60])
         #expect(first.wakes.allSatisfy { $0.score < $0.threshold })
         let many = Array(repeating: journeys[1], count: 50)
-        #expect(try #require(ModelCheck(nil, labels: [], journeys: many)).windows.count == 6)
+        #expect(try #require(ModelCheck(nil, labels: [], journeys: many)).sampleWindows.count == 6)
     }
 
     @Test("is absent for a model that this version cannot read")
@@ -100,9 +101,10 @@ import Testing
         let file = try await StoreUnderTest.selected.open()
         let store: any Store = file.store
         let app = try await store.write(.control) { store in
-            try store.insertApp(App(id: AppID(high: 1, low: 1), key: 0, name: "A", createdAt: Timestamp(milliseconds: 0)))
+            try store.insertApp(
+                App(id: AppID(high: 1, low: 1), key: 0, name: "A", createdAt: Timestamp(milliseconds: 0)))
         }
-        let reports = ExperimentReports(store: store, time: SlowClock(), patience: .zero)
+        let reports = ExperimentReports(store: store, time: SlowClock())
         while true {
             if case .made(let report) = try await reports.soon("none", of: app) {
                 #expect(report == nil)

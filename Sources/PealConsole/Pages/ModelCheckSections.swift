@@ -44,12 +44,12 @@ struct ModelCheckSections: Sendable {
     }
 
     private var windows: HTML {
-        guard !check.windows.isEmpty else { return "<p class=\"none\">\(texts[.noSampleWindows])</p>" }
+        guard !check.sampleWindows.isEmpty else { return "<p class=\"none\">\(texts[.noSampleWindows])</p>" }
         var table = ListTable(
             caption: texts[.sampleWindows],
             columns: [texts[.message], texts[.afterStart], texts[.score], texts[.threshold], texts[.result]],
             numbers: [1, 2, 3])
-        for (index, window) in check.windows.enumerated() {
+        for (index, window) in check.sampleWindows.enumerated() {
             for (number, wake) in window.wakes.enumerated() {
                 let isShown = window.isShownByPhone && number == window.wakes.count - 1
                 table.rows.append([
@@ -60,7 +60,7 @@ struct ModelCheckSections: Sendable {
         }
         return """
             <p class="hint">\(texts[.sampleWindowsHint])</p>
-            <div class="strips">\(HTML.each(check.windows) { WindowStrip(window: $0).html(visit) })</div>
+            <div class="strips">\(HTML.each(check.sampleWindows) { WindowStrip(window: $0).html(visit) })</div>
             <details><summary>\(texts[.asTable])</summary>\(table.html)</details>
             """
     }

@@ -5,7 +5,8 @@ extension Texts {
         guard language != .english else { return detail }
         if let whole = Self.details.first(where: { $0.english == detail }) { return self[whole] }
         for word in Self.detailStarts {
-            guard let start = word.english.firstRange(of: "{}"), detail.hasPrefix(word.english[..<start.lowerBound]) else {
+            guard let start = word.english.firstRange(of: "{}"), detail.hasPrefix(word.english[..<start.lowerBound])
+            else {
                 continue
             }
             let rest = detail.dropFirst(word.english.distance(from: word.english.startIndex, to: start.lowerBound))

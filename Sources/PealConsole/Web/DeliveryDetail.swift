@@ -9,7 +9,8 @@ extension PageCall {
     /// The detail of a delivery's event, which the core states in English with instants in UTC: in the page's language,
     /// with instants as times.
     func detail(_ detail: String) -> HTML {
-        HTML.each(texts.translated(detail: detail).split(separator: " ", omittingEmptySubsequences: false).enumerated()) {
+        HTML.each(texts.translated(detail: detail).split(separator: " ", omittingEmptySubsequences: false).enumerated())
+        {
             index, word in
             let space: HTML = index == 0 ? "" : " "
             let end = word.last.map { ",;)".contains($0) } ?? false

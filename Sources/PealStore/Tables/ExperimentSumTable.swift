@@ -149,7 +149,8 @@ extension StoreSession {
             try connection.post(ExperimentSumTable.count(ExperimentSumTable.dismissed, arm, count, key, now: now))
         }
         for (arm, count) in try sessions(.message(id), app: app, now: now) {
-            try connection.post(ExperimentSumTable.count(ExperimentSumTable.observed, arm, count.observed, key, now: now))
+            try connection.post(
+                ExperimentSumTable.count(ExperimentSumTable.observed, arm, count.observed, key, now: now))
             try connection.post(
                 ExperimentSumTable.count(ExperimentSumTable.withoutSession, arm, count.without, key, now: now))
         }

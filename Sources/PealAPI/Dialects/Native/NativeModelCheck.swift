@@ -7,7 +7,7 @@ enum NativeModelCheck {
     static func json(_ check: ModelCheck) -> JSON {
         [
             "weights": .array(check.weights.map { ["feature": .string($0.feature), "weight": number($0.value)] }),
-            "calibration": .array(check.calibration.map(json)), "windows": .array(check.windows.map(json)),
+            "calibration": .array(check.calibration.map(json)), "windows": .array(check.sampleWindows.map(json)),
         ]
     }
 
