@@ -78,10 +78,6 @@ package struct ModelCheck: Sendable, Hashable {
     private static let displaysPerBin = 20
     private static let windowsMax = 6
 
-    package init(weights: [Weight], calibration: [Bin], sampleWindows: [Window]) {
-        (self.weights, self.calibration, self.sampleWindows) = (weights, calibration, sampleWindows)
-    }
-
     /// - Parameters:
     ///   - release: nil for the model that is built into the SDK.
     ///   - labels: of the campaign.
