@@ -129,15 +129,16 @@ struct WindowStrip: Sendable {
         }
         let result = texts[window.isShownByPhone ? .shownByPhone : .sentByServer]
         let title = "\(result), \(texts[window.isOpened ? .openedWord : .notOpenedWord])"
-        let label = texts(
-            .stripLabel, texts.number(window.wakes.count), texts.minutes(window.minutes), title)
+        // A window that began milliseconds late is not a minute shorter for people.
+        let length = texts.minutes((window.minutes + 2) / 5 * 5)
+        let label = texts(.stripLabel, texts.number(window.wakes.count), length, title)
         return """
             <figure class="strip"><svg viewBox="0 0 300 84" preserveAspectRatio="none" role="img" aria-label="\(label)">\
             <polyline class="threshold" points="\(window.wakes.map { point($0.minute, $0.threshold) }.joined(separator: " "))"/>\
             <polyline class="line" points="\(window.wakes.map { point($0.minute, $0.score) }.joined(separator: " "))"/>\
             \(HTML.when(window.isShownByPhone, HTML.with(window.wakes.last) { shown($0.minute) }))</svg>
             <figcaption class="row hint"><span><i class="dot \(window.isOpened ? "good" : "")"></i>\(title)</span>\
-            <span>\(texts.minutes(window.minutes))</span></figcaption></figure>
+            <span>\(length)</span></figcaption></figure>
             """
     }
 
