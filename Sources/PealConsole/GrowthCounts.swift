@@ -84,10 +84,12 @@ final class GrowthCounts: Sendable {
         // Unstructured: the page is not to wait for it.
         Task {
             let begun = time.uptime
-            let count = try? await count(name)
+            // After a failure, the next view counts again.
+            let counted = try? await [count(name)]
             let end = time.uptime
             state.withLock { state in
                 state.running.remove(name)
+                guard let count = counted?.first else { return }
                 state.kept[name] = Kept(count: count, madeAt: end, cost: end - begun)
                 guard state.kept.count > Self.keptMax else { return }
                 if let oldest = state.kept.min(by: { $0.value.madeAt < $1.value.madeAt }) {
