@@ -42,8 +42,15 @@ package final class ExperimentReports: Sendable {
         let cost: Duration
     }
 
+    private struct Failure {
+        let error: any Error
+        let at: Duration
+    }
+
     private struct State {
         var kept: [Name: Kept] = [:]
+        /// Evaluations that failed lately, so that a page that loads itself again shows it.
+        var failures: [Name: Failure] = [:]
         var running: [Name: Task<ExperimentReport?, any Error>] = [:]
     }
 
@@ -69,6 +76,11 @@ package final class ExperimentReports: Sendable {
         let name = Name(app: app.key, campaign: campaign, share: app.settings[.experimentShare])
         let known = kept(name)
         if let known, isFresh(known) { return .made(known.report) }
+        if let failure = state.withLock({ $0.failures.removeValue(forKey: name) }),
+            time.uptime - failure.at < Self.ageMin
+        {
+            throw failure.error
+        }
         let task = evaluation(name)
         if let known, time.uptime - known.madeAt < Self.ageMax { return .made(known.report) }
         return try await withThrowingTaskGroup { group in
@@ -102,9 +114,24 @@ package final class ExperimentReports: Sendable {
         state.withLock { state in
             if let task = state.running[name] { return task }
             // Unstructured: all waiting requests share it, and it continues if the first of them is cancelled.
-            let task = Task { try await self.make(name) }
+            let task = Task {
+                do {
+                    return try await self.make(name)
+                } catch {
+                    self.note(error, name)
+                    throw error
+                }
+            }
             state.running[name] = task
             return task
+        }
+    }
+
+    private func note(_ error: any Error, _ name: Name) {
+        let now = time.uptime
+        state.withLock { state in
+            state.failures = state.failures.filter { now - $0.value.at < Self.ageMin }
+            state.failures[name] = Failure(error: error, at: now)
         }
     }
 
