@@ -42,7 +42,7 @@ enum CampaignPages {
         let id = visit.parameter("id")
         let app = try visit.app
         let report = try await visit.services.campaigns.report(id, app: app.key)
-        let experiment = try await visit.services.experiments.report(id, of: app)
+        let experiment = try await visit.services.experiments.soon(id, of: app)
         let model = try await visit.services.store.read { store in
             (
                 learning: try store.learning(app: app.key, campaign: id),

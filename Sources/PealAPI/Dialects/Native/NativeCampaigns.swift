@@ -113,6 +113,7 @@ enum NativeExperiment {
         members["delays"] = delays(report)
         members["guardrails"] = .array(report.guardrails.map(json))
         members["contexts"] = .array(contexts(report.contexts))
+        members["model_check"] = report.modelCheck.map(NativeModelCheck.json)
         return .object(members)
     }
 
@@ -197,6 +198,7 @@ enum NativeExperiment {
                 .required("sample_ratio", sampleRatio), .required("looks", .list(look(interval))),
                 .required("devices", devices), .required("delays", .list(delay)),
                 .required("guardrails", .list(guardrail)), .required("contexts", .list(context)),
+                .optional("model_check", NativeModelCheck.schema),
             ]))
     }()
 
