@@ -23,7 +23,8 @@ package struct PhonesCommand: AsyncParsableCommand {
     @Option(help: "Address of the server.")
     var server: String
 
-    @Option(help: "Id of the app. It has the simulator's APNs key, and its service account if there are Android phones.")
+    @Option(
+        help: "Id of the app. It has the simulator's APNs key, and its service account if there are Android phones.")
     var app: String
 
     @Option(help: "A key of the app with the scopes send, read and manage, or the admin token.")

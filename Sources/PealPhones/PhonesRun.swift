@@ -147,7 +147,8 @@ actor PhonesRun {
             try clock.move(to: instant)
             let group = Array(waiting.prefix(Self.registrationsPerMinute))
             waiting = waiting.dropFirst(Self.registrationsPerMinute)
-            let (author, unknown) = (author, Mutex<[SimulatedPhone]>([]))
+            let author = author
+            let unknown = Mutex<[SimulatedPhone]>([])
             try await each(group) { phone in
                 try await phone.register()
                 if try await !author.knows(user: phone.user) { unknown.withLock { $0.append(phone) } }

@@ -126,7 +126,8 @@ extension TablePiece {
     /// `remainder`. Rows that cause sending are deleted first.
     static let ofApp: [TablePiece] = [
         slice, moment, message, outbox, webhookDelivery, webhook, keyGrant, apiKey, installation, credential, content,
-        predicate, keys, address, logPage, receipt, receiptCount, spentWake, deviceEvent, contextSample, member, subscription,
+        predicate, keys, address, logPage, receipt, receiptCount, spentWake, deviceEvent, contextSample, member,
+        subscription,
         identifier, detail, frequency, starredDevice, device, topic, segment, savedMessage, trigger, geofencePlace,
         geofence, geofenceTombstone,
         geofenceSeries, locationGroupPlace, locationGroup, location, experimentArm, experiment, openHour, routeGate,
