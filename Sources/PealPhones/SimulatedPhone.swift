@@ -12,7 +12,7 @@ enum PhonePlatform: String, CaseIterable {
 }
 
 /// A person of PocketDay with a phone that runs the SDK. Sensors, notification centre and clock are simulated; HTTP,
-/// the ledger and all decisions are real. An Android phone runs the same code, with an FCM token and FCM's data messages.
+/// the ledger and all decisions are real. An Android phone runs the same code, with an FCM token and data messages.
 struct SimulatedPhone: Sendable {
     let person: Int
     let platform: PhonePlatform
