@@ -178,16 +178,9 @@ package final class ExperimentReports: Sendable {
 
     /// The campaign's displays among the app's newest ones with a context.
     private func labels(_ name: Name, now: Timestamp) async throws -> [MomentLabel] {
-        var (labels, cursor, count): ([MomentLabel], ContextCursor?, Int) = ([], nil, 0)
-        repeat {
-            let page = try await store.read(.heavy) { [cursor] in
-                try $0.labels(app: name.app, after: cursor, limit: Limits.labelsPerRead, now: now)
-            }
-            labels += page.labels.filter { $0.campaign.utf8.elementsEqual(name.campaign.utf8) }
-            count += page.labels.count
-            cursor = page.next
-        } while cursor != nil && count < Self.contextsMax
-        return labels
+        try await store.newest(Self.contextsMax) {
+            try $0.labels(app: name.app, after: $1, limit: Limits.labelsPerRead, now: now)
+        }.filter { $0.campaign.utf8.elementsEqual(name.campaign.utf8) }
     }
 
     private func keep(_ made: Kept, _ name: Name) {
