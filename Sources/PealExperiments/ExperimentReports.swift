@@ -169,7 +169,7 @@ package final class ExperimentReports: Sendable {
         let labels = try await labels(name, now: now)
         return try await store.read(.heavy) { store in
             let own = try store.modelRelease(app: name.app, campaign: name.campaign, version: nil)
-            let journeys = try store.journeys(app: name.app, after: nil, limit: Limits.labelsPerRead, now: now).journeys
+            let journeys = try store.journeys(app: name.app, after: nil, limit: Limits.labelsPerRead, now: now).items
             return Material(
                 release: try own ?? store.modelRelease(app: name.app, campaign: "", version: nil), labels: labels,
                 journeys: journeys.filter { $0.campaign.utf8.elementsEqual(name.campaign.utf8) })

@@ -237,11 +237,11 @@ struct ExperimentSections {
                 texts[.learned],
                 text: texts(
                     .learnedFrom, texts.number(Int(learning.displays)), texts.number(Int(learning.opens))))
-            if let gain = learning.foreseen {
+            if let gain = learning.offPolicy {
                 facts.add(
-                    texts[.foreseenGain],
+                    texts[.offPolicyGain],
                     text: texts(
-                        .foreseenGainText, texts.perHundred(gain.gain), texts.perHundred(gain.error, isSigned: false),
+                        .offPolicyGainText, texts.perHundred(gain.gain), texts.perHundred(gain.error, isSigned: false),
                         texts.number(Int(gain.messages)), texts.number(Int(gain.effectiveMessages))))
             }
             if learning.hasDrifted { facts.add(texts[.drift], visit.badge(texts[.drifted], "warn")) }

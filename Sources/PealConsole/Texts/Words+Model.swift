@@ -25,8 +25,8 @@ extension Word {
     static let featureUnlockedBefore = Word("Unlocked before", "Vorher entsperrt")
     static let featureWeekend = Word("Weekend", "Wochenende")
     static let featureWiFi = Word("Wi-Fi", "WLAN")
-    static let foreseenGain = Word("Expected from this model", "Von diesem Modell erwartet")
-    static let foreseenGainText = Word(
+    static let offPolicyGain = Word("Expected from this model", "Von diesem Modell erwartet")
+    static let offPolicyGainText = Word(
         "{} opens per 100 messages, standard error {}; estimated from {} messages, worth {} of its own",
         "{} Öffnungen je 100 Nachrichten, Standardfehler {}; geschätzt aus {} Nachrichten, so viel wert wie {} eigene")
     static let happened = Word("Happened", "Eingetreten")
