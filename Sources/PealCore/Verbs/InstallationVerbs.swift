@@ -63,7 +63,8 @@ package struct InstallationVerbs: Sendable {
             let present = try shown.flatMap { try Self.device(tokenHash: $0.hash, app: app, in: store, now: call.now) }
             try checkUser(present?.userID)
             let result = try devices.register(
-                try Self.registration(draft, of: present, app: app, in: store), app: app, isFull: places == 0, in: store,
+                try Self.registration(draft, of: present, app: app, in: store), app: app, isFull: places == 0,
+                in: store,
                 now: call.now)
             var installation =
                 try store.installation(app: app, device: result.device.key)
