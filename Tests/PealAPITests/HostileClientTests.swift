@@ -244,6 +244,7 @@ struct AuthenticationFailureTests {
                     authorization: authorization)
                 #expect(reply.status == (number < 3 ? 401 : 429), "\(path): \(reply.text)")
                 if number >= 3 { #expect(reply.header("Retry-After") != nil) }
+                if number < 3 { #expect(reply.text.contains(" Authorization: "), "\(reply.text)") }
             }
             #expect(try await fixture.admin(.get, "…").status == 200)
         }

@@ -18,11 +18,18 @@ struct ProgressTests {
         func set(_ value: Int) { seconds.withLock { $0 = value } }
     }
 
+    private final class Lines: Sendable {
+        private let texts = Mutex<[String]>([])
+
+        var all: [String] { texts.withLock { $0 } }
+        func add(_ text: String) { texts.withLock { $0.append(text) } }
+    }
+
     @Test("names share, rate and remaining time every few seconds, and the rate alone at the end")
     func report() {
-        let (clock, lines) = (Clock(), Mutex<[String]>([]))
+        let (clock, lines) = (Clock(), Lines())
         let surroundings = Surroundings(
-            environment: [:], print: { _ in }, warn: { line in lines.withLock { $0.append(line) } }, read: { _ in nil })
+            environment: [:], print: { _ in }, warn: { lines.add($0) }, read: { _ in nil })
         Surroundings.$current.withValue(surroundings) {
             var progress = Progress(clock)
             progress.report(5, "0 refused", share: 0.001)
@@ -36,7 +43,7 @@ struct ProgressTests {
             progress.report(4000, "3 refused", share: 1, isLast: true)
         }
         #expect(
-            lines.withLock { $0 } == [
+            lines.all == [
                 "1000 devices, 3 refused, 25%, 100/s, 30 s left", "1200 devices, 10%, 1/s, 2 h left",
                 "4000 devices, 3 refused, 2/s",
             ])

@@ -150,8 +150,8 @@ struct Gate: RouterMiddleware {
         return answer
     }
 
-    /// Receives the body. Both its bytes as received and as decoded are limited: compressed data may decode to nothing. Only
-    /// the beginning of an unknown caller's body is received before `admit` is called.
+    /// Receives the body, which is limited as sent and as decoded: compressed data may decode to nothing. Only the
+    /// beginning of an unknown caller's body is received before `admit` is called.
     /// - Parameter isUnknown: the body itself names the caller.
     /// - Throws: `body_too_large`, `unsupported_media_type`; what `admit` throws.
     private func body(

@@ -18,38 +18,41 @@ package struct DeviceVerbs: Sendable {
         _ registration: DeviceRegistration, app: AppKey, isAudited: Bool = false, _ call: VerbCall,
         reply: @escaping @Sendable (DeviceRegistration.Result) throws -> Reply
     ) async throws -> Reply {
-        let room = try await quota.room(app, store)
+        let places = try await quota.reserve(1, for: app, store)
+        var used = 0
+        defer { quota.free(places - used, of: app) }
         let (reply, made) = try await store.commit(.intake, call, reply: reply) { [self] store in
-            let result = try register(registration, app: app, room, in: store, now: call.now)
+            try admit(registration, isFull: places == 0, app: app, in: store)
+            let check = try check(of: [registration.address], app: app, in: store)
+            let result = try store.register(
+                try checked(registration, check, app: app, in: store), app: app, now: call.now)
             if isAudited { try store.audit(call, app: app, "device.put", "device \(result.device.id)") }
             return result
         }
-        if made?.isNew == true { quota.added(1, to: app, room) }
+        if made?.isNew == true { used = 1 }
         return reply
     }
 
-    /// The room that an app has for devices, for `register(_:app:_:in:now:)`.
-    func room(_ app: AppKey) async throws -> DeviceQuota.Room {
-        try await quota.room(app, store)
+    /// Reserves the place of a device that a larger change may add.
+    /// - Returns: 0 if the app may have no more devices, for `register(_:app:isFull:in:now:)`.
+    func reserve(for app: AppKey) async throws -> Int {
+        try await quota.reserve(1, for: app, store)
     }
 
-    /// Counts a device that a larger change added.
-    func added(to app: AppKey, _ room: DeviceQuota.Room) {
-        quota.added(1, to: app, room)
+    /// Frees reserved places that were not needed.
+    func free(_ places: Int, of app: AppKey) {
+        quota.free(places, of: app)
     }
 
     /// Registers a device as a part of a larger change.
     /// - Throws: `rate_limited` for a new device of an app that may have no more, `invalid_field` for too many topics
     ///   or with a field path beginning with `address`.
     func register(
-        _ registration: DeviceRegistration, app: AppKey, _ room: DeviceQuota.Room, in store: any StoreWriting,
-        now: Timestamp
+        _ registration: DeviceRegistration, app: AppKey, isFull: Bool, in store: any StoreWriting, now: Timestamp
     ) throws -> DeviceRegistration.Result {
-        try quota.check(topicsOf: registration)
+        try admit(registration, isFull: isFull, app: app, in: store)
         let check = try check(of: [registration.address], app: app, in: store)
-        let checked = try checked(registration, check, app: app, in: store)
-        try admit(checked, room, app: app, in: store)
-        return try store.register(checked, app: app, now: now)
+        return try store.register(try checked(registration, check, app: app, in: store), app: app, now: now)
     }
 
     /// The result for each device of a batch, in its order.
@@ -61,27 +64,31 @@ package struct DeviceVerbs: Sendable {
         _ batch: [Result<DeviceRegistration, PealError>], app: AppKey, _ call: VerbCall,
         reply: @escaping @Sendable ([BatchResult]) throws -> Reply
     ) async throws -> Reply {
-        let room = try await quota.room(app, store)
+        let places = try await quota.reserve(batch.count, for: app, store)
+        var used = 0
+        defer { quota.free(places - used, of: app) }
         let (reply, made) = try await store.commit(.batch, call, reply: reply) { [self] store in
+            var left = places
             let addresses = batch.compactMap { try? $0.get().address }
             let check = try check(of: addresses, app: app, in: store)
             let results = try batch.map { item -> BatchResult in
                 let registration: DeviceRegistration
                 do {
                     let given = try item.get()
-                    try quota.check(topicsOf: given)
+                    try admit(given, isFull: left <= 0, app: app, in: store)
                     registration = try checked(given, check, app: app, in: store)
-                    try admit(registration, room, app: app, in: store)
                 } catch let error as PealError where error.code.httpStatus < 500 {
                     return .failure(error)
                 }
-                return .success(try store.register(registration, app: app, now: call.now))
+                let result = try store.register(registration, app: app, now: call.now)
+                if result.isNew { left -= 1 }
+                return .success(result)
             }
             let count = results.count { (try? $0.get()) != nil }
             try store.audit(call, app: app, "device.batch", "\(count) of \(results.count) devices")
             return results
         }
-        quota.added(made?.count { (try? $0.get())?.isNew == true } ?? 0, to: app, room)
+        used = made?.count { (try? $0.get())?.isNew == true } ?? 0
         return reply
     }
 
@@ -91,30 +98,34 @@ package struct DeviceVerbs: Sendable {
         _ id: DeviceID, app: AppKey, isAudited: Bool = false, _ call: VerbCall,
         edit: @escaping @Sendable (Device?) throws(PealError) -> DeviceRegistration
     ) async throws -> DeviceRegistration.Result {
-        let room = try await quota.room(app, store)
-        return try await store.write(.intake) { [self] store in
+        let places = try await quota.reserve(1, for: app, store)
+        var used = 0
+        defer { quota.free(places - used, of: app) }
+        let result: DeviceRegistration.Result = try await store.write(.intake) { [self] store in
             let device = try store.device(app: app, id: id)
             var registration = try edit(device)
-            try quota.check(topicsOf: registration)
+            try admit(registration, isFull: places == 0, app: app, in: store)
             if registration.address != device?.address {
                 let check = try check(of: [registration.address], app: app, in: store)
                 registration = try checked(registration, check, app: app, in: store)
             }
-            try admit(registration, room, app: app, in: store)
             let result = try store.register(registration, app: app, now: call.now)
             if isAudited { try store.audit(call, app: app, "device.change", "device \(id)") }
             return result
         }
+        if result.isNew { used = 1 }
+        return result
     }
 
-    /// - Throws: `rate_limited` for a new device of an app that may have no more.
+    /// - Throws: `rate_limited` for a new device of an app that may have no more, `invalid_field` for too many topics.
     private func admit(
-        _ registration: DeviceRegistration, _ room: DeviceQuota.Room, app: AppKey, in store: any StoreReading
+        _ registration: DeviceRegistration, isFull: Bool, app: AppKey, in store: any StoreReading
     ) throws {
-        guard room == .scarce, try store.device(app: app, id: registration.id) == nil,
+        try quota.check(topicsOf: registration)
+        guard isFull, try store.device(app: app, id: registration.id) == nil,
             try store.devices(app: app, DeviceFilter(address: registration.address), after: 0, limit: 1).isEmpty
         else { return }
-        try quota.take(app)
+        throw quota.refusal
     }
 
     /// The check for `addresses`. The app's keys are read only if one of the addresses needs a key.
@@ -169,7 +180,7 @@ package struct DeviceVerbs: Sendable {
             guard try store.deleteDevice(app: app, id: id, now: call.now) else { throw PealError.notFound("device") }
             try store.audit(call, app: app, "device.delete", "device \(id)")
         }
-        quota.removed(1, from: app)
+        quota.free(1, of: app)
     }
 
     /// Erases a user, in pieces. The audit does not name the person, because the erasure removes every trace.
@@ -186,7 +197,7 @@ package struct DeviceVerbs: Sendable {
                 return piece
             }
             count += piece.devices
-            quota.removed(piece.devices, from: app)
+            quota.free(piece.devices, of: app)
             if piece.isComplete { return count }
         }
     }

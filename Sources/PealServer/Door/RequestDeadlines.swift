@@ -6,7 +6,7 @@ internal import NIOHTTPTypesHTTP1
 internal import PealCore
 
 /// The requests of a connection, or the one request of an HTTP/2 stream: closes it when a body arrives, or an answer is
-/// read, more slowly than allowed, or when a client sends too many requests without waiting for answers. It also answers
+/// read, more slowly than allowed, or when a client sends too many requests without waiting for answers; and answers
 /// `Expect: 100-continue`.
 final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
