@@ -42,7 +42,8 @@ final class GrowthCounts: Sendable {
 
     private struct State {
         var kept: [Name: Kept] = [:]
-        var running: Set<Name> = []
+        /// The estimate of each topic that is being counted.
+        var running: [Name: Int] = [:]
     }
 
     private let store: any Store
@@ -59,28 +60,30 @@ final class GrowthCounts: Sendable {
 
     /// - Parameter days: How many days the growth has.
     func growth(app: AppKey, topic: String, days: Int) async throws -> Answer {
+        let name = Name(app: app, topic: ExactText(topic), days: days)
+        let (kept, counting) = state.withLock { ($0.kept[name], $0.running[name]) }
+        let age = kept.map { time.uptime - $0.madeAt }
+        let shown = kept.flatMap { kept in age.flatMap { $0 < Self.ageMax ? kept : nil } }
+        if let shown, let age, counting != nil || age < max(shown.cost * Self.ageFactor, Self.ageMin) {
+            return Self.answer(shown.count)
+        }
+        // A running count keeps the store's reader for large reads busy, so nothing else is read.
+        if let counting { return .counting(about: counting) }
         let now = time.now
         let about = try await store.read(.heavy) { store in
             var audience = Audience()
             audience.topics = [topic]
             return try store.audienceEstimate(app: app, audience, environment: nil, now: now).values.reduce(0, +)
         }
-        let name = Name(app: app, topic: ExactText(topic), days: days)
-        guard about >= directMax else { return Self.answer(try await count(name), about: about) }
-        let (kept, age) = state.withLock { state in (state.kept[name], state.kept[name].map { time.uptime - $0.madeAt })
-        }
-        if let kept, let age, age < max(kept.cost * Self.ageFactor, Self.ageMin) {
-            return Self.answer(kept.count, about: about)
-        }
-        startCounting(name)
-        guard let kept, let age, age < Self.ageMax else { return .counting(about: about) }
-        return Self.answer(kept.count, about: about)
+        guard about >= directMax else { return Self.answer(try await count(name)) }
+        startCounting(name, about: about)
+        return shown.map { Self.answer($0.count) } ?? .counting(about: about)
     }
 
-    private static func answer(_ count: Count?, about: Int) -> Answer { count.map(Answer.counted) ?? .unknown }
+    private static func answer(_ count: Count?) -> Answer { count.map(Answer.counted) ?? .unknown }
 
-    private func startCounting(_ name: Name) {
-        guard state.withLock({ $0.running.insert(name).inserted }) else { return }
+    private func startCounting(_ name: Name, about: Int) {
+        guard state.withLock({ $0.running.updateValue(about, forKey: name) }) == nil else { return }
         // Unstructured: the page is not to wait for it.
         Task {
             let begun = time.uptime
@@ -88,7 +91,7 @@ final class GrowthCounts: Sendable {
             let counted = try? await [count(name)]
             let end = time.uptime
             state.withLock { state in
-                state.running.remove(name)
+                state.running[name] = nil
                 guard let count = counted?.first else { return }
                 state.kept[name] = Kept(count: count, madeAt: end, cost: end - begun)
                 guard state.kept.count > Self.keptMax else { return }

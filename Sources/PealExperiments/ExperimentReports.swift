@@ -103,6 +103,16 @@ package final class ExperimentReports: Sendable {
         }
     }
 
+    /// Whether a report is being made that `soon` would not have at once. The store's reader for large reads is busy
+    /// then, so a page should read as little as possible.
+    package func isMaking(_ campaign: String, of app: App) -> Bool {
+        let name = Name(app: app.key, campaign: campaign, share: app.settings[.experimentShare])
+        let now = time.uptime
+        return state.withLock { state in
+            state.running[name] != nil && state.kept[name].map { now - $0.madeAt >= Self.ageMax } ?? true
+        }
+    }
+
     private func kept(_ name: Name) -> Kept? { state.withLock { $0.kept[name] } }
 
     private func isFresh(_ kept: Kept) -> Bool {

@@ -48,7 +48,7 @@ def test_an_experiment_says_what_it_found(admin, lessons):
     assert heat.locator("td[class^=heat]").count() >= 6
     visits = page.get_by_role("row").filter(has_text="App not opened for 24 h")
     expect(visits).to_contain_text(re.compile(r"\d+ of \d\d+"))
-    diagram = page.get_by_role("img", name=re.compile(r"Predicted and actual share of opens, from \d+ displays"))
+    diagram = page.get_by_role("img", name=re.compile(r"Predicted and actual share of opens, from [\d,]+ displays"))
     expect(diagram).to_be_visible()
     assert diagram.locator("circle").count() == 10
     weights = page.get_by_role("table", name="What the model looks at")

@@ -25,7 +25,7 @@ struct ModelCheckSections: Sendable {
         }
         return """
             <table class="funnel weights"><caption class="hidden">\(texts[.weights])</caption>
-            <thead class="hidden"><tr><th scope="col">\(texts[.feature])</th><th scope="col">\(texts[.weight])</th><th></th></tr></thead>
+            <thead class="hidden"><tr><th scope="col">\(texts[.feature])</th><th scope="col">\(texts[.weight])</th><td></td></tr></thead>
             <tbody>\(HTML.each(check.weights) { row($0, top: top) })</tbody></table>\
             <p class="hint">\(texts[.weightsHint])</p>
             """
