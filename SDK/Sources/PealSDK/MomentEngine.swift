@@ -48,8 +48,9 @@ actor MomentEngine {
         get throws { try parts.state.read().clock.now(parts.clock.wall).milliseconds }
     }
 
-    /// Continues everything that waits, and considers whether this is a good moment. One wake runs at a time. Others wait
-    /// for it, because it may have passed what they ask for: a user who signs in during a sync is registered after it.
+    /// Continues everything that waits, and considers whether this is a good moment. One wake runs at a time. Others
+    /// wait for it, because it may have passed what they ask for: a user who signs in during a sync is registered after
+    /// it.
     /// - Parameters:
     ///   - push: the wake-up push; nil for a wake that the system or the person caused.
     ///   - isForeground: whether the person looks at the app; then nothing new is shown.
