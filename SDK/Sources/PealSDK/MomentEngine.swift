@@ -55,7 +55,11 @@ actor MomentEngine {
     ///   - push: the wake-up push; nil for a wake that the system or the person caused.
     ///   - isForeground: whether the person looks at the app; then nothing new is shown.
     ///   - syncs: whether to sync even without a reason.
-    func wake(_ push: WakePush? = nil, isForeground: Bool = false, syncs: Bool = false) async throws -> WakeReport {
+    ///   - waits: whether to wait for a wake that is running; otherwise reports are left to it, which it sends last.
+    func wake(
+        _ push: WakePush? = nil, isForeground: Bool = false, syncs: Bool = false, waits: Bool = true
+    ) async throws -> WakeReport {
+        guard waits || !isAwake else { return WakeReport() }
         while isAwake { await withCheckedContinuation { waiting.append($0) } }
         isAwake = true
         defer { endWake() }

@@ -134,7 +134,8 @@ public actor Peal {
                 id, isDismissal: isDismissal, button: button, eventID: self.parts.makeID(),
                 now: ledger.clock.now(self.parts.clock.wall).milliseconds)
         }
-        _ = try? await engine.wake(isForeground: !isDismissal)
+        // The app reacts to the tap only after this.
+        _ = try? await engine.wake(isForeground: !isDismissal, waits: false)
         return isDismissal ? nil : push.action(button: button)
     }
 
