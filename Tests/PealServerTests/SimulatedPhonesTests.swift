@@ -27,7 +27,8 @@ struct SimulatedPhonesTests {
             "\(BuiltPrograms.folder)/peal-sim",
             [
                 "phones", "--count", "40", "--days", "1", "--step-minutes", "60", "--settle-milliseconds", "400",
-                "--cancelled", "0.25", "--android", "0.4", "--json", "--server", server.address, "--app", Self.lastPart(app), "--key",
+                "--cancelled", "0.25", "--android", "0.4", "--json", "--server", server.address, "--app",
+                Self.lastPart(app), "--key",
                 ServerFixture.adminToken, "--simulator", fixture.folder.appendingPathComponent("sim").path, "--clock",
                 clock.path, "--directory", ledgers.path,
             ], outputFile: output.path, errorFile: folder.appendingPathComponent("errors").path)

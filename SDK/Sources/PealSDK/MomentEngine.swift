@@ -48,13 +48,18 @@ actor MomentEngine {
         get throws { try parts.state.read().clock.now(parts.clock.wall).milliseconds }
     }
 
-    /// Continues everything that waits, and considers whether this is a good moment. One wake runs at a time. Others wait
-    /// for it, because it may have passed what they ask for: a user who signs in during a sync is registered after it.
+    /// Continues everything that waits, and considers whether this is a good moment. One wake runs at a time. Others
+    /// wait for it, because it may have passed what they ask for: a user who signs in during a sync is registered after
+    /// it.
     /// - Parameters:
     ///   - push: the wake-up push; nil for a wake that the system or the person caused.
     ///   - isForeground: whether the person looks at the app; then nothing new is shown.
     ///   - syncs: whether to sync even without a reason.
-    func wake(_ push: WakePush? = nil, isForeground: Bool = false, syncs: Bool = false) async throws -> WakeReport {
+    ///   - waits: whether to wait for a wake that is running; otherwise reports are left to it, which it sends last.
+    func wake(
+        _ push: WakePush? = nil, isForeground: Bool = false, syncs: Bool = false, waits: Bool = true
+    ) async throws -> WakeReport {
+        guard waits || !isAwake else { return WakeReport() }
         while isAwake { await withCheckedContinuation { waiting.append($0) } }
         isAwake = true
         defer { endWake() }

@@ -58,7 +58,7 @@ public actor Peal {
     ///   - user: the person's id in your app.
     ///   - proof: the statement of your backend that this person signed in; see the device API's `user_proof`.
     /// - Throws: `PealError.refused` if the server does not accept the proof. Without a connection, or before the device
-    ///   has a token, it succeeds, and the server is informed later.
+    ///   has a token, it succeeds, and the server learns of it later.
     public func signIn(user: String, proof: String? = nil) async throws {
         try await setUser(user, proof)
     }
@@ -134,7 +134,8 @@ public actor Peal {
                 id, isDismissal: isDismissal, button: button, eventID: self.parts.makeID(),
                 now: ledger.clock.now(self.parts.clock.wall).milliseconds)
         }
-        _ = try? await engine.wake(isForeground: !isDismissal)
+        // The app reacts to the tap only after this.
+        _ = try? await engine.wake(isForeground: !isDismissal, waits: false)
         return isDismissal ? nil : push.action(button: button)
     }
 

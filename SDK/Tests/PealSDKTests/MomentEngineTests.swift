@@ -140,10 +140,12 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         let isFirst = Locked(true)
         exchange.delay.with {
             $0 = { request in
-                guard request.url.lastPathComponent == "sync", isFirst.with({ flag in
-                    defer { flag = false }
-                    return flag
-                }) else { return }
+                guard request.url.lastPathComponent == "sync",
+                    isFirst.with({ flag in
+                        defer { flag = false }
+                        return flag
+                    })
+                else { return }
                 arrival.yield()
                 for await _ in signs { break }
             }

@@ -26,7 +26,8 @@ extension Store {
 }
 
 extension Store {
-    /// Reads pages of what an app's users shared until there are `count` items, no more pages, or the task is cancelled.
+    /// Reads pages of what an app's users shared until there are `count` items, no more pages, or the task is
+    /// cancelled.
     package func newest<Item>(
         _ count: Int, _ page: @escaping @Sendable (any StoreReading, ContextCursor?) throws -> ContextPage<Item>
     ) async throws -> [Item] {
