@@ -261,7 +261,7 @@ struct EngineTests {
         /// Each small write is followed by a rest, in which the log may be restarted or cut.
         func rest(untilBelow megabytes: Int) async throws {
             var attempts = 0
-            while try logBytes() > megabytes << 20, attempts < 1000 {
+            while try logBytes() > megabytes << 20, attempts < 5000 {
                 try await test.store.write(.control) { try $0.setSetting("small", [1]) }
                 attempts += 1
             }
