@@ -30,8 +30,8 @@ struct StoreSession: StoreWriting {
     final class Memo {
         var words: [ExactText: Int64] = [:]
         var topics: [ExactText: Int64] = [:]
-        /// Apps that exist.
-        var living: Set<AppKey> = []
+        /// Apps that exist, and the highest device key that each had assigned when it was read.
+        var apps: [AppKey: (id: AppID, lastDevice: DeviceKey)] = [:]
         /// The device keys that were taken and are not used yet, and how many were taken.
         var deviceKeys: [AppKey: (unused: Range<DeviceKey>, taken: Int64)] = [:]
         /// Whether an app has an installation.

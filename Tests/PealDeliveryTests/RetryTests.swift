@@ -9,14 +9,14 @@ import Testing
 struct RetryTests {
     @Test("waits longer each time, in the steps that the providers advise")
     func backOff() {
-        func seconds(_ wait: Fate.Wait, _ attempt: Int, chance: UInt64 = 0) -> Int64 {
+        func seconds(_ wait: BackOff.Wait, _ attempt: Int, chance: UInt64 = 0) -> Int64 {
             BackOff.delay(wait, attempt: attempt, chance: chance).components.seconds
         }
         #expect((1...6).map { seconds(.provider(after: nil), $0) } == [30, 120, 900, 1200, 1200, 1200])
         #expect((1...6).map { seconds(.lost, $0) } == [10, 30, 120, 900, 1200, 1200])
-        #expect((1...5).map { seconds(.address(after: nil), $0) } == [10, 20, 40, 80, 160])
-        #expect(seconds(.address(after: nil), 1000) == 3600)
-        #expect(seconds(.address(after: nil), -3) == 10)
+        #expect((1...5).map { seconds(.address(after: .zero), $0) } == [10, 20, 40, 80, 160])
+        #expect(seconds(.address(after: .zero), 1000) == 3600)
+        #expect(seconds(.address(after: .zero), -3) == 10)
         for chance: UInt64 in [1, 5_000_000, .max] {
             #expect((30...36).contains(seconds(.provider(after: nil), 1, chance: chance)))
         }

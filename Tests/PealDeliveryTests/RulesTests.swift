@@ -178,7 +178,7 @@ struct RulesTests {
             options.isTransactional = true
             let urgent = try await fixture.accept(fixture.draft(.devices(1...3), options: options), engine: service)
             try await fixture.ended(urgent)
-            try await fixture.drive(by: .seconds(5)) { try await fixture.state(third) == .sent }
+            try await fixture.drive(by: .seconds(60)) { try await fixture.state(third) == .sent }
             let waited = fixture.now - start
             #expect(waited >= .seconds(3 * 3600) && waited < .seconds(3 * 3600 + 600))
             #expect(try await fixture.counts(third).accepted == 3)

@@ -266,10 +266,10 @@ struct PageGateTests {
         ) -> [PageRuling] {
             page.people.indices.compactMap { index in
                 if let user = page.people[index].user, suppressed.contains(user) {
-                    return PageRuling(index: index, decision: .suppress, reason: .frequencyCap)
+                    return PageRuling(index: index, decision: .suppress(.frequencyCap))
                 }
                 guard page.keys[index].isMultiple(of: 2), now < openAt else { return nil }
-                return PageRuling(index: index, decision: .hold(until: openAt), reason: .quietHours)
+                return PageRuling(index: index, decision: .hold(.init(until: openAt, reason: .quietHours)))
             }
         }
     }

@@ -70,20 +70,20 @@ struct VerdictEffectTests {
             store: fixture.store, providers: [.apns: fixture.provider], time: fixture.time,
             randomness: fixture.randomness,
             logger: .init(label: "test"), options: .init())
-        let fates = page(ProviderAnswer(row.answer, reason: "Word"), at: fixture.now)
+        let page = page(ProviderAnswer(row.answer, reason: "Word"), at: fixture.now)
         let route = ActiveRoute(app: fixture.app, route: .apnsProduction)
         let key = AccessCache.Key(app: fixture.app, provider: .apns, environment: .production)
         let terms = SendTerms(
             route: route, key: key, accessVersion: context.access.version(of: key), life: life(from: fixture.now),
             lostAnswer: .resend)
-        let report = await context.report([fates], under: terms, isProbe: false, isOwnStop: false)
+        let report = await context.report([page], under: terms, isProbe: false, isOwnStop: false)
         #expect(report.trustsSuspicious)
         try await check(row.route, fixture, context, route, report)
-        check(row, fates, at: fixture.now)
+        check(row, page, at: fixture.now)
     }
 
     /// A page of one device with that answer.
-    private func page(_ answer: ProviderAnswer, at now: Timestamp) -> PageFates {
+    private func page(_ answer: ProviderAnswer, at now: Timestamp) -> SentPage {
         var page = DevicePage(through: 1, isLast: true, readAt: now, capacity: 1)
         [UInt8](repeating: 7, count: 32).withUnsafeBytes { page.append(key: 1, address: $0, revision: 4, locale: 0) }
         let notification = Notification(route: .apnsProduction, path: .init([]), headers: [], body: .init([]))
@@ -97,7 +97,8 @@ struct VerdictEffectTests {
         let variant = Variants.Variant(locale: nil, notification: notification, failure: nil)
         var sent = SentPage(page, .init(variants: [variant], failures: [], ofDevice: [0]), [], now: now)
         sent.order = order
-        return PageFates(sent, order.flight.answers, lostAnswer: .resend, isFinal: true)
+        sent.take(order.flight.answers, isFinal: true)
+        return sent
     }
 
     private func check(
@@ -121,17 +122,17 @@ struct VerdictEffectTests {
         if !isStopped, case .stopped = health { Issue.record("the credential was called stopped") }
     }
 
-    private func check(_ row: Row, _ fates: PageFates, at now: Timestamp) {
+    private func check(_ row: Row, _ page: SentPage, at now: Timestamp) {
         let readyAt = now + .seconds(77)
         let conclusion = Conclusion(
-            [fates], locales: [nil],
+            [page], locales: [nil],
             terms: .init(
                 attempt: 0, life: life(from: now), now: now, readyAt: readyAt, suspiciousUntil: nil,
                 stragglersLeasedUntil: now, holdsAddresses: false),
             chance: 0)
         #expect(conclusion.retirements.isEmpty == (row.address == .kept))
         if case .retired(let isSuspicious) = row.address {
-            #expect(fates.tally.suspicious == (isSuspicious ? 1 : 0))
+            #expect(page.tally.suspicious == (isSuspicious ? 1 : 0))
             #expect(conclusion.retirements.first?.revision == 4)
         }
         let deferral = conclusion.deferrals.first
@@ -144,7 +145,7 @@ struct VerdictEffectTests {
             #expect(deferral?.attempt == 1)
         case .waits(let seconds):
             #expect((deferral?.readyAt).map { ($0 - now).components.seconds } == seconds)
-            #expect(deferral?.attempt == 0 && fates.tally == .init())
+            #expect(deferral?.attempt == 0 && page.tally == .init())
         case .returned:
             #expect(deferral == nil && !conclusion.isWhole && conclusion.log.count == 0, "it stays in its slice")
         }

@@ -20,11 +20,12 @@ package struct MessageOverview: Sendable, Hashable {
 extension Content {
     /// The title, or else the body, in one line and in the default locale.
     package var headline: String? {
-        let own = platforms.values.lazy.map(\.fields)
-        let texts =
-            [title, body].map { $0.map { text(of: $0) } }
-            + own.map(PlatformTexts.title) + own.map(PlatformTexts.body)
-        return texts.compactMap(\.self).map(Self.line).first { !$0.isEmpty }
+        for text in [title, body] {
+            if let line = text.map({ Self.line(self.text(of: $0)) }), !line.isEmpty { return line }
+        }
+        let own = platforms.values.map(\.fields)
+        return (own.compactMap(PlatformTexts.title) + own.compactMap(PlatformTexts.body)).lazy.map(Self.line)
+            .first { !$0.isEmpty }
     }
 
     /// The texts that `MessageFilter.text` searches, in lower case.
@@ -33,9 +34,14 @@ extension Content {
         let texts =
             [title, subtitle, body].flatMap { $0.map(Self.texts) ?? [] } + own.compactMap(PlatformTexts.title)
             + own.compactMap(PlatformTexts.body)
-        // PostgreSQL's texts cannot contain U+0000.
-        let text = texts.joined(separator: "\n").lowercased().filter { $0 != "\0" }
-        return String(text.prefix(Limits.searchedTextCharactersMax))
+        let text = Self.storable(texts.joined(separator: "\n").lowercased())
+        let max = Limits.searchedTextCharactersMax
+        return text.utf8.count > max ? String(text.prefix(max)) : text
+    }
+
+    /// Without U+0000, which PostgreSQL's texts cannot contain.
+    fileprivate static func storable(_ text: String) -> String {
+        text.utf8.contains(0) ? text.filter { $0 != "\0" } : text
     }
 
     private func text(of text: LocalizedText) -> String {
@@ -55,9 +61,12 @@ extension Content {
 
     /// With each run of white space replaced by one space, and truncated.
     private static func line(_ text: String) -> String {
-        let line = text.filter { $0 != "\0" }.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let words = storable(text).unicodeScalars.split { scalar in
+            scalar.isASCII ? scalar == " " || 9...13 ~= scalar.value : scalar.properties.isWhitespace
+        }
+        let line = words.map { String($0) }.joined(separator: " ")
         let max = Limits.overviewCharactersMax
-        return line.count > max ? line.prefix(max - 1) + "…" : line
+        return line.utf8.count > max && line.count > max ? line.prefix(max - 1) + "…" : line
     }
 }
 
@@ -99,7 +108,7 @@ extension Audience {
     /// Shows a few names; counts the rest.
     private static func named(_ names: [String], _ noun: String) -> String? {
         guard (1...Limits.overviewNamesMax).contains(names.count) else { return counted(names.count, noun) }
-        return "\(noun)\(names.count == 1 ? "" : "s") " + names.joined(separator: ", ").filter { $0 != "\0" }
+        return "\(noun)\(names.count == 1 ? "" : "s") " + Content.storable(names.joined(separator: ", "))
     }
 
     private static func counted(_ count: Int, _ noun: String, _ plural: String? = nil) -> String? {

@@ -46,10 +46,13 @@ package struct ActiveRoute: Sendable, Hashable {
 package struct Plan: Sendable {
     package let state: Message.State
     package let leasedSlices: [Slice]
+    /// The approximate number of devices; 0 only if there are none.
+    package let audienceEstimate: Int
 
-    package init(state: Message.State, leasedSlices: [Slice]) {
+    package init(state: Message.State, leasedSlices: [Slice], audienceEstimate: Int = 0) {
         self.state = state
         self.leasedSlices = leasedSlices
+        self.audienceEstimate = audienceEstimate
     }
 }
 

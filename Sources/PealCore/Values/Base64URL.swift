@@ -83,13 +83,18 @@ package enum Hex {
         return bytes
     }
 
+    /// The lower-case character of a digit from 0 to 15.
+    package static func character(_ digit: UInt8) -> UInt8 {
+        digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+    }
+
     /// Lower-case text of `bytes`.
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
+        text.reserveCapacity(2 * bytes.underestimatedCount)
         for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
+            text.append(character(byte >> 4))
+            text.append(character(byte & 15))
         }
         return String(decoding: text, as: UTF8.self)
     }

@@ -10,43 +10,63 @@ package struct Identifier<Of>: Hashable, Sendable {
 
     /// Reads a UUID in either case: 32 hexadecimal digits in groups of 8-4-4-4-12.
     package init?(_ text: some StringProtocol) {
-        let characters = Array(text.utf8)
-        guard characters.count == 36 else { return nil }
-        var digits: [UInt8] = []
-        for (position, character) in characters.enumerated() {
-            if [8, 13, 18, 23].contains(position) {
-                guard character == UInt8(ascii: "-") else { return nil }
-            } else {
+        var (high, low): (UInt64, UInt64) = (0, 0)
+        var position = 0
+        for character in text.utf8 {
+            switch position {
+            case 8, 13, 18, 23: guard character == UInt8(ascii: "-") else { return nil }
+            case 36...: return nil
+            default:
                 guard let digit = Hex.digit(character) else { return nil }
-                digits.append(digit)
+                if position < 18 { high = high << 4 | UInt64(digit) } else { low = low << 4 | UInt64(digit) }
             }
+            position += 1
         }
-        high = digits[..<16].reduce(0) { $0 << 4 | UInt64($1) }
-        low = digits[16...].reduce(0) { $0 << 4 | UInt64($1) }
+        guard position == 36 else { return nil }
+        self.init(high: high, low: low)
+    }
+
+    /// Reads 16 bytes, big-endian; nil for another count.
+    package init?(bytes: UnsafeRawBufferPointer) {
+        guard bytes.count == 16 else { return nil }
+        high = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self))
+        low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }
 
     /// Reads 16 bytes, big-endian; nil for another count.
     package init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == 16 else { return nil }
-        high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-        low = bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        guard let id = Array(bytes).withUnsafeBytes({ Self(bytes: $0) }) else { return nil }
+        self = id
     }
 
     package var bytes: [UInt8] {
-        (0..<8).map { UInt8(truncatingIfNeeded: high >> (56 - 8 * $0)) }
-            + (0..<8).map { UInt8(truncatingIfNeeded: low >> (56 - 8 * $0)) }
+        [UInt8](unsafeUninitializedCapacity: 16) { bytes, count in
+            for position in 0..<16 { bytes[position] = byte(position) }
+            count = 16
+        }
+    }
+
+    private func byte(_ position: Int) -> UInt8 {
+        UInt8(truncatingIfNeeded: (position < 8 ? high : low) >> (56 - 8 * UInt64(position & 7)))
     }
 }
 
 extension Identifier: CustomStringConvertible {
     package var description: String {
-        let text = Hex.encode(bytes)
-        var grouped = ""
-        for (position, character) in text.enumerated() {
-            if [8, 12, 16, 20].contains(position) { grouped.append("-") }
-            grouped.append(character)
+        String(unsafeUninitializedCapacity: 36) { text in
+            var end = 0
+            for position in 0..<16 {
+                if position == 4 || position == 6 || position == 8 || position == 10 {
+                    text[end] = UInt8(ascii: "-")
+                    end += 1
+                }
+                let byte = byte(position)
+                text[end] = Hex.character(byte >> 4)
+                text[end + 1] = Hex.character(byte & 15)
+                end += 2
+            }
+            return end
         }
-        return grouped
     }
 }
 

@@ -57,17 +57,18 @@ package struct MessageVerbs: Sendable {
             let accepted = Accepted(id: draft.id, state: .scheduled, audienceEstimate: draft.audience.users.count)
             return Outcome(accepted: accepted, needsWake: true)
         }
-        let estimate = try store.audienceEstimate(
-            app: draft.app, draft.audience, environment: draft.options.environment, now: now)
-        var state = draft.startAt == nil ? Message.State.planning : .scheduled
-        var slices: [Slice] = []
-        if draft.startAt == nil, isPlannedAtOnce(draft.audience) {
-            let plan = try store.plan(draft, owner: offer?.owner, now: now)
-            state = plan.state
-            slices = plan.leasedSlices
+        guard draft.startAt == nil, isPlannedAtOnce(draft.audience) else {
+            let estimate = try store.audienceEstimate(
+                app: draft.app, draft.audience, environment: draft.options.environment, now: now)
+            let accepted = Accepted(
+                id: draft.id, state: draft.startAt == nil ? .planning : .scheduled,
+                audienceEstimate: estimate.values.reduce(0, +))
+            return Outcome(accepted: accepted, needsWake: true)
         }
-        let accepted = Accepted(id: draft.id, state: state, audienceEstimate: estimate.values.reduce(0, +))
-        var outcome = Outcome(accepted: accepted, needsWake: slices.isEmpty && !state.isFinal)
+        let plan = try store.plan(draft, owner: offer?.owner, now: now)
+        let accepted = Accepted(id: draft.id, state: plan.state, audienceEstimate: plan.audienceEstimate)
+        let slices = plan.leasedSlices
+        var outcome = Outcome(accepted: accepted, needsWake: slices.isEmpty && !plan.state.isFinal)
         if let offer, !slices.isEmpty { outcome.leased = (slices, DeliveryJob(draft), offer) }
         return outcome
     }

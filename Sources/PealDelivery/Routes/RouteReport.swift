@@ -15,12 +15,12 @@ extension DeliveryContext {
     ///   - terms: Pages that were sent under a credential that has since been replaced do not count: they must not stop
     ///     its successor, and addresses that were unknown under it are not dead.
     ///   - isOwnStop: Whether Peal itself stopped the pages, so that unsent devices say nothing about the route.
-    func report(_ pages: [PageFates], under terms: SendTerms, isProbe: Bool, isOwnStop: Bool) async -> RouteReport {
+    func report(_ pages: [SentPage], under terms: SendTerms, isProbe: Bool, isOwnStop: Bool) async -> RouteReport {
         let route = terms.route
         guard access.version(of: terms.key) == terms.accessVersion else {
             return RouteReport(trustsSuspicious: false, readyAt: await readyAt(on: route))
         }
-        let message = pages.lazy.compactMap(\.page.order).first?.slice.message
+        let message = pages.lazy.compactMap(\.order).first?.slice.message
         var tally = RouteBreaker.Tally()
         for page in pages { tally.add(page.tally) }
         let problem = pages.compactMap(\.problem).max { $0.kind.weight < $1.kind.weight }
@@ -43,20 +43,20 @@ extension DeliveryContext {
 
     /// Reports devices that were tried in the provider's other environment. Unknown addresses do not count for that
     /// route, because they were only assumed to belong to it.
-    func reportHealing(_ fates: PageFates, app: AppKey, over other: Route) async {
+    func reportHealing(_ page: SentPage, app: AppKey, over other: Route) async {
         guard let provider = other.provider else { return }
         let route = ActiveRoute(app: app, route: other)
         let key = AccessCache.Key(app: app, provider: provider, environment: other.environment)
-        let (uptime, message) = (time.uptime, fates.page.order?.slice.message)
+        let (uptime, message) = (time.uptime, page.order?.slice.message)
         var effect = RouteEffect()
-        switch fates.problem?.kind {
+        switch page.problem?.kind {
         case .stop, .hold:
             routes.change(route) {
-                effect.take(fates.problem, of: message, isProbe: false, isOwnStop: false, &$0, now: uptime)
+                effect.take(page.problem, of: message, isProbe: false, isOwnStop: false, &$0, now: uptime)
             }
         case .unsent, .reconnect, .refreshCredential, nil: break
         }
-        await note(effect, on: route, key, isAccepted: fates.problem == nil && fates.tally.accepted > 0)
+        await note(effect, on: route, key, isAccepted: page.problem == nil && page.tally.accepted > 0)
     }
 
     /// Writes a route's new state and the resulting health of its credential.
@@ -94,7 +94,7 @@ struct RouteEffect: Sendable {
 
     /// Applies a problem that keeps the route from being used.
     mutating func take(
-        _ problem: (kind: Fate.RouteProblem, reason: String)?, of message: MessageID?, isProbe: Bool, isOwnStop: Bool,
+        _ problem: (kind: RouteProblem, reason: String)?, of message: MessageID?, isProbe: Bool, isOwnStop: Bool,
         _ breaker: inout RouteBreaker, now: Duration
     ) {
         guard let (kind, reason) = problem else { return }

@@ -72,7 +72,7 @@ final class AppGate: PageGate {
         }
         for (index, key) in zip(free, keys) {
             guard let until = waits[key] else { continue }
-            rulings.append(PageRuling(index: index, decision: .hold(until: until), reason: .frequencyCap))
+            rulings.append(PageRuling(index: index, decision: .hold(.init(until: until, reason: .frequencyCap))))
         }
         return rulings
     }
@@ -92,7 +92,7 @@ final class AppGate: PageGate {
                 byZone[zone] = .some(Self.hold(clock, job.options.recipientsTime, quiet, at: now))
             }
             if case .some(.some(let hold)) = byZone[zone] {
-                rulings.append(PageRuling(index: index, decision: .hold(until: hold.until), reason: hold.reason))
+                rulings.append(PageRuling(index: index, decision: .hold(hold)))
             }
         }
         return rulings

@@ -27,8 +27,8 @@ struct SortPass: Sendable {
             let rulings = try await context.gate.rule(on: page, of: job, in: slice.id, isSorting: true, at: now)
             var ofPage: [PageRuling.Hold?] = Array(repeating: nil, count: page.count)
             for ruling in rulings {
-                if case .hold(let until) = ruling.decision {
-                    ofPage[ruling.index] = PageRuling.Hold(until: min(until, life.end), reason: ruling.reason)
+                if case .hold(let hold) = ruling.decision {
+                    ofPage[ruling.index] = PageRuling.Hold(until: min(hold.until, life.end), reason: hold.reason)
                 }
             }
             keys += page.keys

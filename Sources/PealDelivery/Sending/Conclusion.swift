@@ -1,13 +1,14 @@
 internal import PealCore
 
-/// Turns fates into what the store writes: receives one page of a slice (two, if a problem ended both), and returns log
-/// rows, deferrals, retirements and the new cursor. Pure.
+/// Turns answers and rulings into what the store writes: receives one page of a slice (several, if they were answered
+/// together or a problem ended them), and returns log rows, deferrals, retirements and the new cursor. Pure.
 struct Conclusion: Sendable {
     /// The parameters of a conclusion.
     struct Terms: Sendable {
         /// The number of earlier attempts.
         var attempt: Int
         var life: PlatformLife
+        var lostAnswer = MessageOptions.LostAnswer.resend
         var now: Timestamp
         /// When untried devices are ready again.
         var readyAt: Timestamp
@@ -52,10 +53,10 @@ struct Conclusion: Sendable {
     private var endingNumbers: [DeliveryLog.Ending: UInt16] = [:]
     private var endingOf: [UInt16] = []
     private var buckets: [Bucket: Int] = [:]
-    private var delays: [Fate.Wait: Duration] = [:]
+    private var delays: [BackOff.Wait: Duration] = [:]
     private let chance: UInt64
 
-    init(_ pages: [PageFates], locales: [String?], terms: Terms, chance: UInt64) {
+    init(_ pages: [SentPage], locales: [String?], terms: Terms, chance: UInt64) {
         self.terms = terms
         self.chance = chance
         endings = [DeliveryLog.Ending(.accepted, attempt: terms.attempt + 1)]
@@ -63,45 +64,46 @@ struct Conclusion: Sendable {
         var keys: [DeviceKey] = []
         var variantOf: [UInt16] = []
         let kept = Self.kept(pages)
-        for (number, fates) in pages.enumerated() {
-            let page = fates.page
+        for (number, page) in pages.enumerated() {
             let count = number < kept.pages ? page.keys.count : number == kept.pages ? kept.count : 0
             if count < page.keys.count { isWhole = false }
             guard count > 0 || page.keys.isEmpty && isWhole else { continue }
-            take(fates, count)
+            take(page, count)
             keys = keys.isEmpty && count == page.keys.count ? page.keys : keys + page.keys.prefix(count)
             variantOf =
                 variantOf.isEmpty && count == page.keys.count
                 ? page.variantOf : variantOf + page.variantOf.prefix(count)
             cursorAfter = count == page.keys.count ? page.through : page.keys[count - 1]
         }
+        for index in deferrals.indices { deferrals[index].keys.sort() }
         log = DeliveryLog(keys: keys, endings: endings, endingOf: endingOf, locales: locales, localeOf: variantOf)
     }
 
     /// How much is concluded: whole pages, and devices of the page after them.
-    private static func kept(_ pages: [PageFates]) -> (pages: Int, count: Int) {
+    private static func kept(_ pages: [SentPage]) -> (pages: Int, count: Int) {
         for number in pages.indices.reversed() {
             let count = pages[number].countWithoutTail
-            if count == pages[number].page.keys.count, count > 0 { return (number + 1, 0) }
+            if count == pages[number].keys.count, count > 0 { return (number + 1, 0) }
             if count > 0 { return (number, count) }
         }
-        return pages.allSatisfy(\.page.keys.isEmpty) ? (pages.count, 0) : (0, 0)
+        return pages.allSatisfy(\.keys.isEmpty) ? (pages.count, 0) : (0, 0)
     }
 
-    private mutating func take(_ fates: PageFates, _ count: Int) {
-        let (base, page) = (endingOf.count, fates.page)
+    private mutating func take(_ page: SentPage, _ count: Int) {
+        let base = endingOf.count
         endingOf.append(contentsOf: repeatElement(0, count: count))
-        for (index, fate) in fates.exceptions where index < count {
-            let wasAsked = page.decided[index] == nil
-            let ending = conclude(fate, page.keys[index], page.revisions[index], page.readAt, wasAsked: wasAsked)
-            endingOf[base + index] = number(of: ending)
+        for ruling in page.rulings where ruling.index < count {
+            endingOf[base + ruling.index] = number(of: conclude(ruling.decision, page.keys[ruling.index]))
         }
-        if let route = fates.healedRoute {
-            for index in fates.healed where index < count {
+        for (index, answer) in page.exceptions where index < count {
+            endingOf[base + index] = number(of: conclude(answer, at: index, of: page))
+        }
+        if let route = page.healedRoute {
+            for index in page.healed where index < count {
                 moves.append(Settlement.Move(key: page.keys[index], revision: page.revisions[index], route: route))
             }
         }
-        for index in fates.waiting where index < count {
+        for index in page.waiting where index < count {
             put(page.keys[index], terms.attempt, at: terms.stragglersLeasedUntil, isLeased: true)
             stragglers.append(index)
             let ending = DeliveryLog.Ending(.moved, reason: Reason.lateAnswer, attempt: terms.attempt + 1)
@@ -109,42 +111,62 @@ struct Conclusion: Sendable {
         }
     }
 
+    private mutating func conclude(_ decision: PageRuling.Decision, _ key: DeviceKey) -> DeliveryLog.Ending {
+        switch decision {
+        case .hold(let hold):
+            // A device that would wait beyond the message's end expires.
+            return untried(key, hold.reason.rawValue, readyAt: min(hold.until, terms.life.end))
+        case .suppress(let reason):
+            return DeliveryLog.Ending(.suppressed, reason: reason.rawValue, attempt: terms.attempt)
+        case .reject(let reason):
+            return DeliveryLog.Ending(.rejected, reason: reason, attempt: terms.attempt)
+        }
+    }
+
     private mutating func conclude(
-        _ fate: Fate, _ key: DeviceKey, _ revision: Int64, _ readAt: Timestamp, wasAsked: Bool
+        _ answer: ProviderAnswer, at index: Int, of page: SentPage
     ) -> DeliveryLog.Ending {
-        let attempt = terms.attempt + 1
-        switch fate {
-        case .settled(let outcome, let reason):
-            let wasSent = wasAsked && !Reason.ownRefusals.contains(reason)
-            return DeliveryLog.Ending(outcome, reason: reason, attempt: wasSent ? attempt : terms.attempt)
-        case .retired(let since, let isSuspicious, let reason):
+        let (key, reason) = (page.keys[index], answer.reason)
+        switch answer.result {
+        case .verdict(.accepted): return ended(.accepted, reason)
+        case .verdict(.rejectMessage): return ended(.rejected, reason)
+        case .verdict(.retireAddress(let since, let isSuspicious)):
             if isSuspicious, let until = terms.suspiciousUntil {
                 put(key, terms.attempt, at: until)
-                return DeliveryLog.Ending(.moved, reason: Reason.retirementDoubted, attempt: attempt)
+                return DeliveryLog.Ending(.moved, reason: Reason.retirementDoubted, attempt: terms.attempt + 1)
             }
             if !terms.holdsAddresses {
                 retirements.append(
-                    Settlement.Retirement(key: key, revision: revision, notAfter: since ?? readAt, reason: reason))
+                    Settlement.Retirement(
+                        key: key, revision: page.revisions[index], notAfter: since ?? page.readAt, reason: reason))
             }
-            let wasSent = !Reason.ownRefusals.contains(reason)
-            return DeliveryLog.Ending(.retired, reason: reason, attempt: wasSent ? attempt : terms.attempt)
-        case .deferred(let wait, let reason):
-            return deferred(key, wait, reason)
-        case .held(let until, let reason):
-            untriedCount += 1
-            // A device that would wait beyond the message's end expires.
-            put(key, terms.attempt, at: min(until, terms.life.end), isDoubtful: terms.doubt > 0)
-            return DeliveryLog.Ending(.moved, reason: reason, attempt: terms.attempt)
-        case .returned(_, let reason):
-            untriedCount += 1
-            put(key, terms.attempt, at: terms.readyAt, isDoubtful: terms.doubt > 0)
-            return DeliveryLog.Ending(.moved, reason: reason, attempt: terms.attempt)
+            return ended(.retired, reason)
+        case .verdict(.holdAddress(let after)): return deferred(key, .address(after: after), reason)
+        case .verdict(.retry(let after)): return deferred(key, .provider(after: after), reason)
+        case .lost where terms.lostAnswer == .drop: return ended(.rejected, Reason.lostAnswer)
+        case .lost: return deferred(key, .lost, Reason.lostAnswer(reason))
+        case .held(let after): return deferred(key, .peer(after: after), reason)
+        case .unsent, .verdict(.reconnect), .verdict(.refreshCredential), .verdict(.holdApp), .verdict(.stopApp):
+            return untried(key, reason, readyAt: terms.readyAt)
         }
+    }
+
+    /// The final outcome of a device. Peal's own refusals are no attempts.
+    private func ended(_ outcome: Outcome, _ reason: String) -> DeliveryLog.Ending {
+        let attempt = terms.attempt + (Reason.ownRefusals.contains(reason) ? 0 : 1)
+        return DeliveryLog.Ending(outcome, reason: reason, attempt: attempt)
+    }
+
+    /// No request was made for the device: the attempt does not count.
+    private mutating func untried(_ key: DeviceKey, _ reason: String, readyAt: Timestamp) -> DeliveryLog.Ending {
+        untriedCount += 1
+        put(key, terms.attempt, at: readyAt, isDoubtful: terms.doubt > 0)
+        return DeliveryLog.Ending(.moved, reason: reason, attempt: terms.attempt)
     }
 
     /// Retries the device later, if its attempts and the message's lifetime allow it.
     private mutating func deferred(
-        _ key: DeviceKey, _ wait: Fate.Wait, _ reason: String
+        _ key: DeviceKey, _ wait: BackOff.Wait, _ reason: String
     ) -> DeliveryLog.Ending {
         let isTried = if case .peer = wait { false } else { true }
         let attempt = terms.attempt + (isTried ? 1 : 0)

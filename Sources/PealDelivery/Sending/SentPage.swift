@@ -1,70 +1,6 @@
 internal import PealCore
 
-/// Decides, between reading and rendering, which devices of a page are sent to now. `AppGate` applies the rules of apps
-/// and messages; tests have their own rules.
-protocol PageGate: Sendable {
-    func needs(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateNeeds
-
-    /// The rates that limit the message.
-    func rates(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateRates
-
-    /// - Parameter isSorting: The devices may be sent to later than now: only rules about time apply.
-    /// - Returns: The devices that are not sent to now, each once; all others are.
-    func rule(
-        on page: DevicePage, of job: DeliveryJob, in slice: Slice.ID, isSorting: Bool, at now: Timestamp
-    ) async throws -> [PageRuling]
-}
-
-/// What a gate needs to rule on a message.
-struct GateNeeds: Sendable, Hashable {
-    /// Whether it needs `DevicePage.people`, which take some time to read.
-    var people = false
-    /// Whether key ranges are sorted by instants before they are sent (`SortPass`), because many devices may wait.
-    var sorting = false
-}
-
-/// Notifications per second, of all messages of an app and of one message; nil for no limit.
-struct GateRates: Sendable, Hashable {
-    var ofApp: Int64?
-    var ofMessage: Int64?
-
-    var isLimited: Bool { ofApp != nil || ofMessage != nil }
-}
-
-extension PageGate {
-    func rates(of job: DeliveryJob, in slice: Slice.ID) async throws -> GateRates { GateRates() }
-}
-
-/// What a gate decided about one device of a page.
-struct PageRuling: Sendable, Hashable {
-    enum Decision: Sendable, Hashable {
-        /// It is sent to later. The attempt does not count.
-        case hold(until: Timestamp)
-        /// It is never sent to.
-        case suppress
-    }
-
-    /// The device's index in the page.
-    let index: Int
-    let decision: Decision
-    /// For the delivery log.
-    let reason: HoldReason
-
-    var fate: Fate {
-        switch decision {
-        case .hold(let until): .held(until: until, reason: reason.rawValue)
-        case .suppress: .settled(.suppressed, reason: reason.rawValue)
-        }
-    }
-
-    /// Until when a device waits, and why.
-    struct Hold: Sendable, Hashable {
-        let until: Timestamp
-        let reason: HoldReason
-    }
-}
-
-/// A page in flight: its devices, and the order that a provider works on.
+/// A page in flight: its devices, the order that a provider works on, and, when they have been awaited, the answers.
 struct SentPage: Sendable {
     let keys: [DeviceKey]
     let revisions: [Int64]
@@ -72,8 +8,8 @@ struct SentPage: Sendable {
     let variantOf: [UInt16]
     /// The index in the order of each device of `keys`, -1 for those to which nothing is sent; nil = the same.
     let orderIndices: [Int32]?
-    /// What was decided without asking the provider, by index in `keys`.
-    let decided: [Int: Fate]
+    /// What was decided without asking the provider, by index in `keys`, ascending.
+    let rulings: [PageRuling]
     let through: DeviceKey
     let isLast: Bool
     let readAt: Timestamp
@@ -89,6 +25,17 @@ struct SentPage: Sendable {
     var lag: Duration = .zero
     /// nil for single devices, which need none.
     var slot: PageBudget.Slot?
+    /// Every answer but plain acceptance, by index in `keys`, ascending.
+    private(set) var exceptions: [(index: Int, answer: ProviderAnswer)] = []
+    /// Indices of devices without an answer yet.
+    private(set) var waiting: [Int] = []
+    /// Indices of devices that were reached in the provider's other environment, and its route.
+    private(set) var healed: [Int] = []
+    private(set) var healedRoute: Route?
+    /// What the answers say about the route.
+    private(set) var tally = RouteBreaker.Tally()
+    /// The most serious problem of the route, and its reason.
+    private(set) var problem: (kind: RouteProblem, reason: String)?
 
     /// A page that was read, with what the gate and the rendering decided.
     init(_ page: DevicePage, _ choice: Variants.Choice, _ rulings: [PageRuling], now: Timestamp) {
@@ -97,24 +44,18 @@ struct SentPage: Sendable {
         variantOf = choice.ofDevice
         (through, isLast, readAt, sentAt) = (page.through, page.isLast, page.readAt, now)
         guard !choice.failures.isEmpty || !rulings.isEmpty else {
-            (orderIndices, decided) = (nil, [:])
+            (orderIndices, self.rulings) = (nil, [])
             return
         }
-        var decided: [Int: Fate] = [:]
-        if !choice.failures.isEmpty {
-            for (index, variant) in choice.ofDevice.enumerated() {
-                guard let failure = choice.variants[Int(variant)].failure else { continue }
-                decided[index] = .settled(.rejected, reason: failure)
-            }
-        }
-        for ruling in rulings { decided[ruling.index] = ruling.fate }
+        self.rulings = choice.rulings(besides: rulings)
+        var indices = [Int32](repeating: 0, count: page.keys.count)
+        for ruling in self.rulings { indices[ruling.index] = -1 }
         var next: Int32 = 0
-        orderIndices = page.keys.indices.map { index in
-            guard decided[index] == nil else { return -1 }
-            defer { next += 1 }
-            return next
+        for index in indices.indices where indices[index] == 0 {
+            indices[index] = next
+            next += 1
         }
-        self.decided = decided
+        orderIndices = indices
     }
 
     private init(_ whole: SentPage, _ indices: [Int]) {
@@ -122,7 +63,7 @@ struct SentPage: Sendable {
         revisions = indices.map { whole.revisions[$0] }
         variantOf = indices.map { whole.variantOf[$0] }
         orderIndices = indices.map { whole.orderIndices?[$0] ?? Int32($0) }
-        decided = [:]
+        rulings = []
         (through, isLast) = (keys.last ?? whole.through, true)
         (readAt, sentAt, order) = (whole.readAt, whole.sentAt, whole.order)
         (awaitedUntil, lag) = (whole.awaitedUntil, whole.lag)
@@ -133,10 +74,10 @@ struct SentPage: Sendable {
 
     /// The devices of `page` for which a request is made.
     func sendable(of page: DevicePage) -> DevicePage {
-        page.part(at: keys.indices.filter { decided[$0] == nil })
+        page.part(at: keys.indices.filter { orderIndex(of: $0) >= 0 })
     }
 
-    /// The index in the order of the device at `index` in `keys`, which was sent to.
+    /// The index in the order of the device at `index` in `keys`; -1 if nothing is sent to it.
     func orderIndex(of index: Int) -> Int { orderIndices.map { Int($0[index]) } ?? index }
 
     /// Whether every device that was sent to has an answer.
@@ -147,6 +88,131 @@ struct SentPage: Sendable {
     /// Whether any device that was sent to has an answer.
     func isAnswered(_ answers: PageFlight.Answers) -> Bool {
         orderIndices?.contains { $0 >= 0 && answers.isAnswered[Int($0)] } ?? answers.isAnswered.contains(true)
+    }
+}
+
+/// The answers.
+extension SentPage {
+    /// Records what is known of the answers.
+    /// - Parameters:
+    ///   - answers: nil if no device was sent to.
+    ///   - isFinal: Whether devices without an answer count as lost.
+    mutating func take(_ answers: PageFlight.Answers?, isFinal: Bool) {
+        guard let answers else { return }
+        let open = take(answers)
+        if isFinal {
+            exceptions += open.map { ($0, ProviderAnswer(.lost, reason: Reason.lostAnswer)) }
+        } else {
+            waiting = open
+        }
+        exceptions.sort { $0.index < $1.index }
+        weigh()
+    }
+
+    /// Adds the answers that are not plain acceptance to `exceptions`. Returns the devices without an answer.
+    private mutating func take(_ answers: PageFlight.Answers) -> [Int] {
+        guard let orderIndices else {
+            exceptions = answers.exceptions.map { ($0.key, $0.value) }
+            return answers.isComplete ? [] : answers.isAnswered.indices.filter { !answers.isAnswered[$0] }
+        }
+        var open: [Int] = []
+        for (index, orderIndex) in orderIndices.enumerated() where orderIndex >= 0 {
+            if !answers.isAnswered[Int(orderIndex)] {
+                open.append(index)
+            } else if let answer = answers.exceptions[Int(orderIndex)] {
+                exceptions.append((index, answer))
+            }
+        }
+        return open
+    }
+
+    /// Indices of devices whose address may belong to the provider's other environment.
+    func doubted(by provider: any Provider) -> [Int] {
+        exceptions.compactMap { index, answer in
+            guard case .verdict(.retireAddress(_, isSuspicious: true)) = answer.result,
+                provider.doubtsEnvironment(answer.reason)
+            else { return nil }
+            return index
+        }
+    }
+
+    /// Applies the other environment's answers for the devices at `doubted`, which have the indices 0, 1, 2, … there.
+    /// If that environment does not know a device either, the first answer remains.
+    mutating func heal(_ doubted: [Int], with elsewhere: SentPage, on route: Route) {
+        let answers = Dictionary(uniqueKeysWithValues: elsewhere.exceptions.map { ($0.index, $0.answer) })
+        var news: [Int: ProviderAnswer] = [:]
+        for (number, index) in doubted.enumerated() where elsewhere.orderIndex(of: number) >= 0 {
+            let answer = answers[number] ?? .accepted
+            switch answer.result {
+            case .verdict(.accepted):
+                news[index] = ProviderAnswer(.verdict(.accepted), reason: Reason.environmentHealed)
+                healed.append(index)
+            case .verdict(.retireAddress(_, isSuspicious: true)): break
+            case _ where answer.routeProblem != nil:
+                news[index] = ProviderAnswer(.verdict(.retry(after: nil)), reason: answer.reason)
+            case .verdict, .lost, .unsent, .held: news[index] = answer
+            }
+        }
+        healedRoute = route
+        exceptions = exceptions.map { ($0.index, news[$0.index] ?? $0.answer) }
+        weigh()
+    }
+
+    private mutating func weigh() {
+        let answered = keys.count - rulings.count - waiting.count
+        tally = .init()
+        problem = nil
+        tally.answers = answered
+        tally.accepted = answered
+        for (_, answer) in exceptions where answer.result != .verdict(.accepted) {
+            tally.accepted -= 1
+            tally.count(answer.result)
+            if let kind = answer.routeProblem, kind.weight > problem?.kind.weight ?? -1 {
+                problem = (kind, answer.reason)
+            }
+        }
+    }
+
+    /// How many devices remain if the untried ones at the end are not counted.
+    var countWithoutTail: Int {
+        var count = keys.count
+        for (index, answer) in exceptions.reversed() {
+            guard index == count - 1, answer.routeProblem != nil else { break }
+            count -= 1
+        }
+        return count
+    }
+}
+
+extension RouteBreaker.Tally {
+    /// Counts an answer that is no acceptance.
+    fileprivate mutating func count(_ result: ProviderAnswer.Result) {
+        switch result {
+        case .verdict(.accepted), .verdict(.rejectMessage): break
+        case .verdict(.retireAddress(_, let isSuspicious)): if isSuspicious { suspicious += 1 }
+        case .verdict(.holdAddress(let after)): if !BackOff.isOfTheAddressAlone(after) { deferred += 1 }
+        case .verdict(.retry), .lost:
+            deferred += 1
+            deferredByProvider += 1
+        case .held, .unsent, .verdict(.holdApp), .verdict(.refreshCredential), .verdict(.reconnect),
+            .verdict(.stopApp):
+            answers -= 1
+        }
+    }
+}
+
+extension Variants.Choice {
+    /// `rulings`, and one for every other device whose variant cannot be rendered; ascending by index.
+    fileprivate func rulings(besides rulings: [PageRuling]) -> [PageRuling] {
+        var all = rulings
+        if !failures.isEmpty {
+            let ruled = Set(rulings.map(\.index))
+            for (index, variant) in ofDevice.enumerated() where !ruled.contains(index) {
+                guard let reason = variants[Int(variant)].failure else { continue }
+                all.append(PageRuling(index: index, decision: .reject(reason: reason)))
+            }
+        }
+        return all.sorted { $0.index < $1.index }
     }
 }
 

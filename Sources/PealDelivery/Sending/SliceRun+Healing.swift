@@ -4,7 +4,7 @@ internal import PealCore
 extension SliceRun {
     /// If addresses may belong to the provider's other environment, tries these devices there once, immediately, with
     /// the same id. Devices that are reached move to that environment when the page is settled.
-    mutating func healed(_ group: [PageFates]) async -> [PageFates] {
+    mutating func healed(_ group: [SentPage]) async -> [SentPage] {
         guard !slice.id.holdsAddresses, let other = slice.id.route.otherEnvironment else { return group }
         var group = group
         for index in group.indices {
@@ -17,19 +17,19 @@ extension SliceRun {
         return group
     }
 
-    private func answers(toHealing page: SentPage) async -> PageFates {
+    private func answers(toHealing page: SentPage) async -> SentPage {
         var run = self
         run.pages = [page]
         return await run.answers(to: 0, mayLeaveStragglers: false)
     }
 
     /// - Returns: nil when the app has no working credential for that environment, or no request may begin any more.
-    private mutating func send(_ indices: [Int], of fates: PageFates, over other: Route) async -> SentPage? {
+    private mutating func send(_ indices: [Int], of whole: SentPage, over other: Route) async -> SentPage? {
         do {
             guard let access = try await context.healingAccess(app: slice.id.app, other),
-                let deadline = try await deadline(), let order = fates.page.order
+                let deadline = try await deadline(), let order = whole.order
             else { return nil }
-            let page = order.page.part(at: indices.map(fates.page.orderIndex))
+            let page = order.page.part(at: indices.map(whole.orderIndex))
             let variants = work.variants(route: other, access: access, provider: provider, now: context.time.now)
             let choice = try await variants.choose(for: page, store: context.store)
             let own = slice.id

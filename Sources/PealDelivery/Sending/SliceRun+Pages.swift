@@ -179,9 +179,9 @@ extension SliceRun {
 
     /// Awaits a page's answers. If most have arrived and a few have not, it does not wait for those. A small page stops
     /// waiting once answers have arrived for any page in flight: they are settled every 200 ms.
-    func answers(to index: Int, mayLeaveStragglers: Bool) async -> PageFates {
-        let page = pages[index]
-        guard let order = page.order else { return fates(page, nil, isFinal: true) }
+    func answers(to index: Int, mayLeaveStragglers: Bool) async -> SentPage {
+        var page = pages[index]
+        guard let order = page.order else { return page }
         let interval = settleInterval
         var (seen, quietSince, hasStalled) = (-1, context.time.uptime, false)
         while true {
@@ -190,7 +190,8 @@ extension SliceRun {
             // Time in which this process could not read answers does not count.
             let isOver = now >= page.awaitedUntil + (context.time.lag - page.lag)
             if page.isComplete(answers) || isOver || context.stop.isDrained(at: now) {
-                return fates(page, answers, isFinal: true)
+                page.take(answers, isFinal: true)
+                return page
             }
             if answers.changeCount != seen {
                 (seen, quietSince, hasStalled) = (answers.changeCount, now, false)
@@ -202,7 +203,8 @@ extension SliceRun {
                 recordStall()
             }
             if mayLeaveStragglers, now - page.openSince >= interval, mayLeave(page, answers, quiet) {
-                return fates(page, answers, isFinal: false)
+                page.take(answers, isFinal: false)
+                return page
             }
             let flight = order.flight
             await context.time.race(atMost: interval) { await flight.wait() }
@@ -235,9 +237,5 @@ extension SliceRun {
         guard answers.begun + unsent >= answers.isAnswered.count else { return false }
         let missing = answers.isAnswered.count { !$0 }
         return missing * 2 < answers.isAnswered.count || quiet >= .seconds(2)
-    }
-
-    private func fates(_ page: SentPage, _ answers: PageFlight.Answers?, isFinal: Bool) -> PageFates {
-        PageFates(page, answers, lostAnswer: terms.lostAnswer, isFinal: isFinal)
     }
 }

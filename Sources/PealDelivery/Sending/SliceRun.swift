@@ -23,8 +23,8 @@ struct SliceRun: Sendable {
     let isSingle: Bool
     /// Whether it awaits the stragglers of a page that was settled without them.
     var isFollowing = false
-    /// The answers that are being concluded, and their consequences.
-    private var group: [PageFates] = []
+    /// The answered pages that are being concluded, and their consequences.
+    private var group: [SentPage] = []
     private var conclusion: Conclusion?
     /// Whether Peal itself stopped the pages, so that unsent devices say nothing about the route.
     private var isOwnStop = false
@@ -83,11 +83,11 @@ struct SliceRun: Sendable {
         group = [await answers(to: 0, mayLeaveStragglers: !context.stragglers.isFull)]
         isOwnStop = false
         if group[0].problem == nil, !isBulk {
-            for page in pages.dropFirst() {
+            for var page in pages.dropFirst() {
                 guard let answers = page.order?.flight.answers, answers.isComplete else { break }
-                let fates = PageFates(page, answers, lostAnswer: terms.lostAnswer, isFinal: true)
-                guard fates.problem == nil else { break }
-                group.append(fates)
+                page.take(answers, isFinal: true)
+                guard page.problem == nil else { break }
+                group.append(page)
             }
         }
         guard group[0].problem != nil else { return .answered(group.count, halt: nil) }
@@ -108,13 +108,13 @@ struct SliceRun: Sendable {
     private mutating func conclude() async -> SliceLife.Event {
         group = await healed(group)
         let report = await context.report(
-            group, under: terms, isProbe: group.contains { $0.page.isProbe }, isOwnStop: isOwnStop)
+            group, under: terms, isProbe: group.contains(where: \.isProbe), isOwnStop: isOwnStop)
         let now = context.time.now
         let readyAt = isOwnStop ? now : report.readyAt ?? now + .seconds(1)
         let conclusion = Conclusion(
             group, locales: locales,
             terms: Conclusion.Terms(
-                attempt: slice.attempt, life: terms.life, now: now, readyAt: readyAt,
+                attempt: slice.attempt, life: terms.life, lostAnswer: terms.lostAnswer, now: now, readyAt: readyAt,
                 suspiciousUntil: report.trustsSuspicious ? nil : max(readyAt, now + .seconds(1)),
                 stragglersLeasedUntil: context.leaseEnd, holdsAddresses: slice.id.holdsAddresses,
                 doubt: slice.doubt),
@@ -181,10 +181,10 @@ struct SliceRun: Sendable {
             }
         guard let conclusion else { return [ending(of: slice, left: unsettled, then, owner: context.owner)] }
         var settlements = conclusion.settlements(
-            of: slice, owner: context.owner, pending: next == .done ? 0 : left, sentAt: group[0].page.sentAt,
+            of: slice, owner: context.owner, pending: next == .done ? 0 : left, sentAt: group[0].sentAt,
             next: then, keep: keep, part: context.randomness.positiveNumber)
-        if group.contains(where: { $0.page.order.map { $0.flight.answers.begun > 0 } ?? false }) {
-            settlements[0].triedAt = group[0].page.sentAt
+        if group.contains(where: { $0.order.map { $0.flight.answers.begun > 0 } ?? false }) {
+            settlements[0].triedAt = group[0].sentAt
         }
         if work.job.isTest {
             for index in settlements.indices { settlements[index].added = nil }
@@ -235,12 +235,12 @@ struct SliceRun: Sendable {
 /// The trace of a message.
 extension SliceRun {
     /// Records the pages that were settled together.
-    private func trace(_ group: [PageFates], judgedAt: Timestamp, isQuarantined: Bool) {
-        guard let traces = context.traces, traces.records(slice.id.message), let first = group.first?.page else {
+    private func trace(_ group: [SentPage], judgedAt: Timestamp, isQuarantined: Bool) {
+        guard let traces = context.traces, traces.records(slice.id.message), let first = group.first else {
             return
         }
         let (message, now, route) = (slice.id.message, context.time.now, slice.id.route)
-        let devices = group.reduce(0) { $0 + $1.page.keys.count }
+        let devices = group.reduce(0) { $0 + $1.keys.count }
         let page = UInt64(bitPattern: context.randomness.positiveNumber())
         func id() -> UInt64 { UInt64(bitPattern: context.randomness.positiveNumber()) }
         traces.record([

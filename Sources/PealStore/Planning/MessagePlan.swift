@@ -37,7 +37,9 @@ extension StoreSession {
             UPDATE message SET state = \(Message.State.sending), cutoff_at = \(now), slices_open = \(planned.count)
             WHERE \(MessageTable.matching(app, id))
             """)
-        return Plan(state: .sending, leasedSlices: planned.map(\.slice).filter { $0.term == 1 })
+        return Plan(
+            state: .sending, leasedSlices: planned.map(\.slice).filter { $0.term == 1 },
+            audienceEstimate: slices.reduce(0) { $0 + $1.slice.estimate })
     }
 
     /// Slices of a closed route wait for it; leasing them would only write them twice.

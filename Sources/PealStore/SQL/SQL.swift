@@ -54,30 +54,42 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
                 text += part.text
                 return
             }
-            var rest = Substring(part.text)
-            while let dollar = rest.utf8.firstIndex(of: UInt8(ascii: "$")) {
-                let digits = rest[rest.utf8.index(after: dollar)...].prefix { $0.isWholeNumber }
-                text += rest[..<dollar]
-                text += "$"
-                text += String(offset + (Int(digits) ?? 0))
-                rest = rest[digits.endIndex...]
+            let dollar = UInt8(ascii: "$")
+            for (number, piece) in part.text.utf8.split(separator: dollar, omittingEmptySubsequences: false)
+                .enumerated()
+            {
+                guard number > 0 else {
+                    text += Substring(piece)
+                    continue
+                }
+                let digits = piece.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+                parameter(offset + (Int(Substring(digits)) ?? 0))
+                text += Substring(piece[digits.endIndex...])
             }
-            text += rest
         }
 
         /// What an INSERT writes, each column next to its value: `(a, b) VALUES ($1, $2)`.
         package mutating func appendInterpolation(
             row: KeyValuePairs<String, any SQLStorable>, _ rest: some Sequence<ColumnValue> = [ColumnValue]()
         ) {
-            let columns = Array(row) + Array(rest)
             text += "("
-            for (index, column) in columns.enumerated() { text += index == 0 ? column.key : ", \(column.key)" }
+            for (index, column) in row.enumerated() { name(column.key, isFirst: index == 0) }
+            for column in rest { name(column.key, isFirst: false) }
             text += ") VALUES ("
-            for (index, column) in columns.enumerated() {
+            for (index, column) in row.enumerated() {
                 if index > 0 { text += ", " }
                 bind(column.value.stored)
             }
+            for column in rest {
+                text += ", "
+                bind(column.value.stored)
+            }
             text += ")"
+        }
+
+        private mutating func name(_ name: String, isFirst: Bool) {
+            if !isFirst { text += ", " }
+            text += name
         }
 
         /// What an UPDATE sets, each column next to its value: `a = $1, b = $2`.
@@ -89,15 +101,21 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
 
         private mutating func append(set: some Sequence<ColumnValue>) {
             for (index, column) in set.enumerated() {
-                text += index == 0 ? "\(column.key) = " : ", \(column.key) = "
+                name(column.key, isFirst: index == 0)
+                text += " = "
                 bind(column.value.stored)
             }
         }
 
         private mutating func bind(_ value: SQLValue) {
             values.append(value)
-            text += "$"
-            text += String(values.count)
+            parameter(values.count)
+        }
+
+        private static let parameters = (0..<64).map { "$\($0)" }
+
+        private mutating func parameter(_ number: Int) {
+            text += number < Self.parameters.count ? Self.parameters[number] : "$\(number)"
         }
     }
 }
@@ -146,6 +164,7 @@ package struct RowReader {
     }
 }
 
+/// Inlined, because calls through `any SQLConnection` are not specialized for the types that they read.
 extension SQLConnection {
     @discardableResult
     package func execute(_ sql: SQL) throws -> Int { try execute(sql.text, sql.values) }
@@ -170,6 +189,7 @@ extension SQLConnection {
     }
 
     /// Passes every row to `read`.
+    @inline(__always)
     package func query(_ sql: SQL, _ read: (inout RowReader) throws -> Void) throws {
         try query(sql.text, sql.values) { row in
             var reader = RowReader(row)
@@ -190,6 +210,7 @@ extension SQLConnection {
     }
 
     /// The first row, converted to a value; nil when there is none.
+    @inline(__always)
     package func first<R>(_ sql: SQL, _ read: (inout RowReader) throws -> R) throws -> R? {
         var result: R?
         try query(sql) { if result == nil { result = try read(&$0) } }
@@ -197,6 +218,7 @@ extension SQLConnection {
     }
 
     /// Every row, converted to a value.
+    @inline(__always)
     package func all<R>(_ sql: SQL, _ read: (inout RowReader) throws -> R) throws -> [R] {
         var result: [R] = []
         try query(sql) { result.append(try read(&$0)) }
@@ -204,11 +226,13 @@ extension SQLConnection {
     }
 
     /// The first column of the first row; nil for none or NULL.
+    @inline(__always)
     package func value<Value: SQLStorable>(_ sql: SQL, _ type: Value.Type = Value.self) throws -> Value? {
         try first(sql) { try $0.next(Value?.self) } ?? nil
     }
 
     /// The first column of every row.
+    @inline(__always)
     package func values<Value: SQLStorable>(_ sql: SQL, _ type: Value.Type = Value.self) throws -> [Value] {
         try all(sql) { try $0.next() }
     }

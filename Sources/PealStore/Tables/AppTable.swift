@@ -40,8 +40,15 @@ extension StoreSession {
         try connection.first("SELECT \(AppTable.columns) FROM app WHERE id = \(id)", AppTable.app)
     }
 
-    func appID(_ key: AppKey) throws -> AppID? {
-        try connection.value("SELECT id FROM app WHERE app = \(key)")
+    func appID(_ key: AppKey) throws -> AppID? { try facts(of: key)?.id }
+
+    private func facts(of key: AppKey) throws -> (id: AppID, lastDevice: DeviceKey)? {
+        if let known = memo.apps[key] { return known }
+        let facts = try connection.first("SELECT id, device_seq FROM app WHERE app = \(key)") { row in
+            (id: try row.next(AppID.self), lastDevice: try row.next(DeviceKey.self))
+        }
+        memo.apps[key] = facts
+        return facts
     }
 
     func app(key: AppKey) throws -> App? {
@@ -95,6 +102,7 @@ extension StoreSession {
     /// Without its row, an app is not found and nothing is sent for it. The Pruner deletes the rest.
     func deleteApp(_ key: AppKey, now: Timestamp) throws -> Bool {
         guard try connection.execute("DELETE FROM app WHERE app = \(key)") == 1 else { return false }
+        memo.apps[key] = nil
         try connection.execute("DELETE FROM key_grant WHERE id IN (SELECT id FROM api_key WHERE app = \(key))")
         for table in [TablePiece.apiKey, .credential, .webhook] {
             _ = try table.delete(where: "app = \(key)", limit: Self.keysAtOnce, connection)
@@ -104,9 +112,7 @@ extension StoreSession {
     }
 
     /// Whether the app exists. Rows of a deleted app remain for a while.
-    func isLiving(_ app: AppKey) throws -> Bool {
-        try connection.value("SELECT app FROM app WHERE app = \(app)", AppKey.self) != nil
-    }
+    func isLiving(_ app: AppKey) throws -> Bool { try facts(of: app) != nil }
 
     func nextDeviceKey(app: AppKey) throws -> DeviceKey {
         let series = NumberSeries(name: "device \(app)", blockSize: 64) { count in
@@ -114,6 +120,7 @@ extension StoreSession {
         }
         let key = context.dialect.isShared ? try connection.number(in: series) : try nextKey(app, series)
         guard let key else { throw PealError.notFound("app") }
+        memo.apps[app]?.lastDevice = key
         return key
     }
 
@@ -131,7 +138,7 @@ extension StoreSession {
     }
 
     func lastDeviceKey(app: AppKey) throws -> DeviceKey {
-        try connection.value("SELECT device_seq FROM app WHERE app = \(app)") ?? 0
+        try facts(of: app)?.lastDevice ?? 0
     }
 
     func nextTopicNumber(app: AppKey) throws -> Int64 {

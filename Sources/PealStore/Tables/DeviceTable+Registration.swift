@@ -7,10 +7,7 @@ extension StoreSession {
     func register(
         _ registration: DeviceRegistration, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result {
-        if !memo.living.contains(app) {
-            guard try isLiving(app) else { throw PealError.notFound("app") }
-            memo.living.insert(app)
-        }
+        guard try isLiving(app) else { throw PealError.notFound("app") }
         let result = try upsert(registration, app: app, now: now)
         try wakeMoments(app: app, userID: registration.userID, now: now)
         return result

@@ -127,9 +127,13 @@ enum MessageTable {
         "UPDATE message SET first_sent_at = \(sentAt) WHERE \(matching(app, id)) AND first_sent_at IS NULL"
     }
 
-    /// Returns how many slices are then open.
-    static func addOpenSlices(_ app: AppKey, _ id: MessageID, _ count: Int) -> SQL {
-        "UPDATE message SET slices_open = slices_open + \(count) WHERE \(matching(app, id)) RETURNING slices_open"
+    /// Returns how many slices are then open, and the columns of the message.
+    static func addOpenSlices(_ app: AppKey, _ id: MessageID, _ count: Int, firstSentAt: Timestamp? = nil) -> SQL {
+        """
+        UPDATE message
+        SET slices_open = slices_open + \(count), first_sent_at = COALESCE(first_sent_at, \(firstSentAt))
+        WHERE \(matching(app, id)) RETURNING slices_open, \(columns)
+        """
     }
 
     /// Of the message of a `slice` row, for a statement on slices: 1 when it is paused, 2 when it has ended, else 0.

@@ -313,20 +313,24 @@ extension StoreSession {
     func settleMessage(
         _ key: MessageChanges.MessageKey, _ change: MessageChanges.Change, now: Timestamp
     ) throws -> Message.State? {
-        if let sentAt = change.firstSentAt {
-            try connection.post(MessageTable.setFirstSent(key.app, key.message, sentAt))
+        guard change.slicesOpen != 0 else {
+            if let sentAt = change.firstSentAt {
+                try connection.post(MessageTable.setFirstSent(key.app, key.message, sentAt))
+            }
+            return nil
         }
-        guard change.slicesOpen != 0 else { return nil }
-        let open: Int? = try connection.value(
-            MessageTable.addOpenSlices(key.app, key.message, change.slicesOpen))
-        guard open == 0 else { return nil }
-        return try end(key, now: now)
+        let statement = MessageTable.addOpenSlices(
+            key.app, key.message, change.slicesOpen, firstSentAt: change.firstSentAt)
+        let changed = try connection.first(statement) { row in
+            (open: try row.next(Int.self), message: try MessageTable.message(&row))
+        }
+        guard let changed, changed.open == 0 else { return nil }
+        return try end(changed.message, now: now)
     }
 
     /// The last slice is settled: folds the slices' counts into the message, deletes the slices and reports the end.
     /// The log stays.
-    private func end(_ key: MessageChanges.MessageKey, now: Timestamp) throws -> Message.State? {
-        guard let message = try message(app: key.app, id: key.message) else { return nil }
+    private func end(_ message: Message, now: Timestamp) throws -> Message.State {
         let routes = try openCounts(message)
         let total = routes.values.reduce(into: OutcomeCounts()) { $0.add($1) }
         let wasTried = message.firstSentAt != nil || total.accepted + total.rejected + total.retired > 0
@@ -336,9 +340,9 @@ extension StoreSession {
         try connection.post(
             """
             UPDATE message SET state = \(state), ended_at = \(endedAt), counts = \(CountsCoding.encode(routes))
-            WHERE \(MessageTable.matching(key.app, key.message))
+            WHERE \(MessageTable.matching(message.app, message.id))
             """)
-        try connection.post("DELETE FROM slice WHERE \(MessageTable.matching(key.app, key.message))")
+        try connection.post("DELETE FROM slice WHERE \(MessageTable.matching(message.app, message.id))")
         try reportEnd(message, state: state, at: endedAt)
         return state
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import PealDelivery
 
 @Suite("What an answer means", .timeLimit(.minutes(10)))
-struct FateTests {
+struct AnswerTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let verdict: Verdict
         let reason: String

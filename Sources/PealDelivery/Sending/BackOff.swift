@@ -1,0 +1,119 @@
+internal import PealCore
+
+/// Problems that keep a route from being used, the mildest first. The devices concerned were not tried: the attempt does
+/// not count.
+enum RouteProblem: Sendable, Hashable {
+    case unsent
+    case reconnect
+    case refreshCredential
+    case hold(after: Duration)
+    case stop
+
+    var weight: Int {
+        switch self {
+        case .unsent: 0
+        case .reconnect: 1
+        case .refreshCredential: 2
+        case .hold: 3
+        case .stop: 4
+        }
+    }
+}
+
+extension ProviderAnswer {
+    /// nil if the answer concerns its device alone.
+    var routeProblem: RouteProblem? {
+        switch result {
+        case .unsent: .unsent
+        case .verdict(.reconnect): .reconnect
+        case .verdict(.refreshCredential): .refreshCredential
+        case .verdict(.holdApp(let after)): .hold(after: after)
+        case .verdict(.stopApp): .stop
+        case .lost, .held, .verdict(.accepted), .verdict(.rejectMessage), .verdict(.retireAddress),
+            .verdict(.holdAddress), .verdict(.retry):
+            nil
+        }
+    }
+}
+
+/// When a device is tried again. The steps follow Apple's and Google's advice: 10 s, doubling up to an hour, for a
+/// throttled address; 30 s, 2 min, 15 min and then every 20 min while a provider has problems. A lost answer says
+/// nothing about the provider's health: 10 s (Google's minimum before any retry), then the same steps.
+enum BackOff {
+    /// Why a device is tried again.
+    enum Wait: Sendable, Hashable {
+        /// The address alone is throttled; zero = the policy decides.
+        case address(after: Duration)
+        /// The provider had a problem; nil or zero = the policy decides.
+        case provider(after: Duration?)
+        /// The request was written and no answer came.
+        case lost
+        /// It was not tried, because the peer behind its address asked for a pause: the attempt does not count.
+        case peer(after: Duration)
+    }
+
+    /// The longest wait that Peal accepts from a provider.
+    static let longest: Duration = .seconds(6 * 3600)
+    private static let providerSteps: [Int64] = [30, 120, 900, 1200]
+    private static let lostSteps: [Int64] = [10] + providerSteps
+
+    /// - Parameters:
+    ///   - attempt: The number of sends tried, this one included.
+    ///   - chance: A random number, which spreads the waits of many pages by up to a fifth.
+    static func delay(_ wait: Wait, attempt: Int, chance: UInt64) -> Duration {
+        switch wait {
+        case .peer(let after): bucket(after)
+        case .address(let after) where after > .zero: bucket(after)
+        case .provider(let after?) where after > .zero: bucket(after)
+        case .address: spread(seconds: min(3600, 10 << Int64(min(max(attempt, 1), 12) - 1)), chance)
+        case .provider: spread(seconds: step(providerSteps, attempt), chance)
+        case .lost: spread(seconds: step(lostSteps, attempt), chance)
+        }
+    }
+
+    /// A hold of this length or more does not indicate load. FCM asks for one if the Firebase project has no valid key
+    /// for a device's push service, MPNS if a channel has used up its quota. Other devices are not affected.
+    private static let deviceDelayMin = Duration.seconds(600)
+
+    /// Whether a hold of one address says nothing about the route.
+    static func isOfTheAddressAlone(_ hold: Duration) -> Bool { hold >= deviceDelayMin }
+
+    private static func step(_ steps: [Int64], _ attempt: Int) -> Int64 { steps[min(max(attempt, 1), steps.count) - 1] }
+
+    /// Rounds a wait up to one of a few values, because devices with the same wait share a slice.
+    private static func bucket(_ after: Duration) -> Duration {
+        let steps: [Int64] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400]
+        return steps.first { .seconds($0) >= after }.map { .seconds($0) } ?? longest
+    }
+
+    /// From the wait itself to a fifth longer.
+    private static func spread(seconds: Int64, _ chance: UInt64) -> Duration {
+        .milliseconds(seconds * 1000 + Int64(chance % UInt64(seconds * 200)))
+    }
+}
+
+/// Peal's own reasons in the delivery log, in addition to the providers'. `docs/states.md` lists them.
+enum Reason {
+    static let cancelled = "Cancelled"
+    /// A remark of an acceptance.
+    static let environmentHealed = "EnvironmentHealed"
+    static let expired = "Expired"
+    static let gaveUp = "GaveUp"
+    static let lostAnswer = "LostAnswer"
+    /// Followed by what happened to the request, if the message is sent again.
+    static func lostAnswer(_ cause: String) -> String {
+        cause.isEmpty || cause == lostAnswer ? lostAnswer : "\(lostAnswer) \(cause)"
+    }
+    static let lateAnswer = "LateAnswer"
+    static let messageFailed = "MessageFailed"
+    /// The message has no content for the platform.
+    static let noContent = "NoContent"
+    static let noCredential = "NoCredential"
+    static let noProvider = "NoProvider"
+    static let retirementDoubted = "RetirementDoubted"
+    /// Peal's own refusals of an address or a message for it: no request was made. Networks use none of these names.
+    static let ownRefusals: Set<String> = [
+        "HostNotAllowed", "PrivateAddress", "UnusableURI", "BadSubscription", "UnknownApplicationServerKey",
+        "EncryptionFailed", "TopicNotInCertificate",
+    ]
+}
