@@ -18,11 +18,11 @@ package struct DeviceVerbs: Sendable {
         _ registration: DeviceRegistration, app: AppKey, isAudited: Bool = false, _ call: VerbCall,
         reply: @escaping @Sendable (DeviceRegistration.Result) throws -> Reply
     ) async throws -> Reply {
-        let places = try await quota.reserve(1, for: app, store)
+        let reserved = try await quota.reserve(1, for: app, store)
         var used = 0
-        defer { quota.free(places - used, of: app) }
+        defer { quota.free(reserved - used, of: app) }
         let (reply, made) = try await store.commit(.intake, call, reply: reply) { [self] store in
-            try admit(registration, isFull: places == 0, app: app, in: store)
+            try admit(registration, isFull: reserved == 0, app: app, in: store)
             let check = try check(of: [registration.address], app: app, in: store)
             let result = try store.register(
                 try checked(registration, check, app: app, in: store), app: app, now: call.now)
@@ -40,8 +40,8 @@ package struct DeviceVerbs: Sendable {
     }
 
     /// Frees reserved places that were not needed.
-    func free(_ places: Int, of app: AppKey) {
-        quota.free(places, of: app)
+    func free(_ count: Int, of app: AppKey) {
+        quota.free(count, of: app)
     }
 
     /// Registers a device as a part of a larger change.
@@ -64,11 +64,11 @@ package struct DeviceVerbs: Sendable {
         _ batch: [Result<DeviceRegistration, PealError>], app: AppKey, _ call: VerbCall,
         reply: @escaping @Sendable ([BatchResult]) throws -> Reply
     ) async throws -> Reply {
-        let places = try await quota.reserve(batch.count, for: app, store)
+        let reserved = try await quota.reserve(batch.count, for: app, store)
         var used = 0
-        defer { quota.free(places - used, of: app) }
+        defer { quota.free(reserved - used, of: app) }
         let (reply, made) = try await store.commit(.batch, call, reply: reply) { [self] store in
-            var left = places
+            var left = reserved
             let addresses = batch.compactMap { try? $0.get().address }
             let check = try check(of: addresses, app: app, in: store)
             let results = try batch.map { item -> BatchResult in
@@ -98,13 +98,13 @@ package struct DeviceVerbs: Sendable {
         _ id: DeviceID, app: AppKey, isAudited: Bool = false, _ call: VerbCall,
         edit: @escaping @Sendable (Device?) throws(PealError) -> DeviceRegistration
     ) async throws -> DeviceRegistration.Result {
-        let places = try await quota.reserve(1, for: app, store)
+        let reserved = try await quota.reserve(1, for: app, store)
         var used = 0
-        defer { quota.free(places - used, of: app) }
+        defer { quota.free(reserved - used, of: app) }
         let result: DeviceRegistration.Result = try await store.write(.intake) { [self] store in
             let device = try store.device(app: app, id: id)
             var registration = try edit(device)
-            try admit(registration, isFull: places == 0, app: app, in: store)
+            try admit(registration, isFull: reserved == 0, app: app, in: store)
             if registration.address != device?.address {
                 let check = try check(of: [registration.address], app: app, in: store)
                 registration = try checked(registration, check, app: app, in: store)

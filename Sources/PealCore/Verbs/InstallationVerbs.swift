@@ -56,16 +56,15 @@ package struct InstallationVerbs: Sendable {
     ) async throws -> Registered {
         let fresh = Self.tokenPrefix + Base64URL.encode(randomness.bytes(32))
         let (freshHash, shown) = (hasher.hash(fresh), draft.deviceToken.map { (text: $0, hash: hasher.hash($0)) })
-        let places = try await devices.reserve(for: app)
+        let reserved = try await devices.reserve(for: app)
         var used = 0
-        defer { devices.free(places - used, of: app) }
+        defer { devices.free(reserved - used, of: app) }
         let registered = try await store.write(.intake) { [devices] store in
             let present = try shown.flatMap { try Self.device(tokenHash: $0.hash, app: app, in: store, now: call.now) }
             try checkUser(present?.userID)
             let result = try devices.register(
-                try Self.registration(draft, of: present, app: app, in: store), app: app, isFull: places == 0,
-                in: store,
-                now: call.now)
+                try Self.registration(draft, of: present, app: app, in: store), app: app, isFull: reserved == 0,
+                in: store, now: call.now)
             let known = try store.installation(app: app, device: result.device.key)
             var installation =
                 known
