@@ -35,7 +35,7 @@ CLAIMS_PER_PHONE = 50
 USERS_PER_MESSAGE = 1000
 MINUTE = 60_000
 # Milliseconds to schedule one message to these users.
-SCHEDULING_MAX = 600
+SCHEDULING_MAX = 1000
 LATE_MAX = 60_000
 
 

@@ -65,7 +65,7 @@ struct QueryPlanTests {
             ("webhook.nextPending", "webhook_delivery_due"), ("webhook.pendingDue", "webhook_delivery_due"),
             ("webhook.leaseDeliveries", "webhook_delivery_due"),
             ("webhook.newestDeliveries", "webhook_delivery_newest"),
-            ("moment.due", "moment_open"),
+            ("moment.due", "moment_open"), ("moment.devices", "COVERING INDEX device_user"),
             ("moment.claimEnded", "moment_claimed"), ("moment.nextDue", "moment_open"),
             ("moment.openOfUser", "moment_user"), ("moment.openAfter", "moment_user"),
             ("installation.token", "installation_token"), ("installation.due", "installation_wake"),

@@ -187,10 +187,11 @@ enum MomentTable {
         "SELECT state, route, outcome, reason FROM moment WHERE \(MessageTable.matching(app, message))"
     }
 
+    /// Reads the keys from the index of users first: asked for the rows at once, SQLite reads all devices of the app.
     static func devices(of userID: String, app: AppKey) -> SQL {
         """
-        SELECT seq, route, registered_at FROM device
-        WHERE app = \(app) AND user_id = \(userID) AND state = \(code: DeviceTable.State.active)
+        SELECT d.seq, d.route, d.registered_at FROM device u JOIN device d ON d.app = u.app AND d.seq = u.seq
+        WHERE u.app = \(app) AND u.user_id = \(userID) AND u.state = \(code: DeviceTable.State.active)
         """
     }
 
