@@ -9,7 +9,9 @@ absolute figures depend on the machine. Exits with 1 if a benchmark failed or a 
   bench.py --smoke              all rows with few requests and without thresholds, for debug builds
 """
 import argparse
+import datetime
 import json
+import os
 import pathlib
 import platform
 import subprocess
@@ -29,13 +31,14 @@ ROWS = {
     "windows": ("windows.py", ["--messages", "3"], ["--messages", "1", "--users", "100", "--rounds", "1"]),
     "intake": ("intake.py", [], ["--count", "200", "--rounds", "1"]),
     "stores": ("stores.py", [], ["--devices", "2000", "--rounds", "1"]),
+    "wan": ("wan.py", [], ["--devices", "1000", "--rounds", "1", "--connections", "2", "--round-trip-ms", "10"]),
 }
 # Only on request: they take minutes.
 LONG = {"million": ("fanout.py", ["--devices", "1000000"], None),
         "growth": ("fanout.py", ["--devices", "3000000", "--rounds", "1"], None)}
 # Limits of single benchmarks that do not count here: the thresholds do.
 OPEN = {"fanout.py": ["--ratio-max", "1000", "--memory-max-mb", "100000"], "windows.py": ["--ratio-max", "100000"],
-        "sender.py": ["--ratio-max", "1000"], "stores.py": ["--ratio-max", "1000"]}
+        "sender.py": ["--ratio-max", "1000"], "stores.py": ["--ratio-max", "1000"], "wan.py": ["--ratio-min", "0"]}
 
 
 def measure(name, options):
@@ -46,6 +49,14 @@ def measure(name, options):
     result = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     print(result.stdout, end="", flush=True)
     return json.loads(result.stdout.strip().splitlines()[-1]) if result.returncode == 0 else None
+
+
+def machine():
+    """What the figures were measured on."""
+    names = [line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+             if line.startswith("model name")]
+    return {"platform": platform.platform(), "processor": (names or [platform.machine()])[0], "cores": os.cpu_count(),
+            "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat()}
 
 
 def derived(figures):
@@ -87,7 +98,7 @@ def main():
     derived(figures)
     output = pathlib.Path(options.output)
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(json.dumps({"machine": platform.platform(), "rows": figures}, indent=2) + "\n")
+    output.write_text(json.dumps({"machine": machine(), "rows": figures}, indent=2) + "\n")
     print(f"written to {output}")
     problems = [f"{name} failed" for name in failed]
     if not options.smoke:

@@ -4,8 +4,9 @@
 Starts `peal-sim` in fast mode and `peal serve`, registers `--devices` devices of as many users in topics, sends a
 message to all of them and some to a few, and invents an experiment with `--users` users on 14 days. Then it signs in and
 requests every page `--reads` times. Durations are those of the server's own access log: from the head of the request to the
-complete page. Prints a line for each page with the first, the median and the slowest, and the figures as JSON on the
-last line. Exits with 1 if a median exceeds `--limit-ms`, or a page is larger than 100 KB.
+complete page. A page that says that something is still being counted is read again until it is complete; the other
+reads follow then. Prints a line for each page with the first, the median and the slowest, and the figures as JSON on the
+last line. Exits with 1 if any read takes longer than `--limit-ms`, or a page is larger than 100 KB.
 """
 import argparse
 import http.cookiejar
@@ -58,10 +59,10 @@ class Console:
             f"{base}/console/sign-in", urllib.parse.urlencode({"key": ADMIN, "csrf": secret}).encode()).read()
 
     def duration(self, path):
-        """Requests a page. Returns the milliseconds that the server took, and the bytes of the page."""
+        """Requests a page. Returns the milliseconds that the server took, and the page."""
         self.place = self.log.stat().st_size
         with self.opener.open(f"{self.base}/console/{path}", timeout=120) as answer:
-            size, request = len(answer.read()), answer.headers["X-Request-Id"]
+            page, request = answer.read(), answer.headers["X-Request-Id"]
         end = time.monotonic() + 10
         while time.monotonic() < end:
             with self.log.open("rb") as log:
@@ -69,7 +70,7 @@ class Console:
                 for line in log.read().decode(errors="replace").splitlines():
                     if f'"{request}"' in line and '"duration_ms"' in line:
                         entry = json.loads(line)
-                        return float(entry.get("duration_ms", entry.get("metadata", {}).get("duration_ms"))), size
+                        return float(entry.get("duration_ms", entry.get("metadata", {}).get("duration_ms"))), page
             time.sleep(0.01)
         sys.exit(f"the access log lacks the request for {path}")
 
@@ -130,15 +131,23 @@ def measure(options, folder):
         console = Console(base, log)
         figures = {}
         for page in pages(app, message, found):
-            durations, size = [], 0
-            for _ in range(options.reads):
-                taken, size = console.duration(page)
+            taken, content = console.duration(page)
+            durations, begun, waited = [taken], time.monotonic(), 0.0
+            while b"data-pending" in content and waited < 60:
+                time.sleep(0.2)
+                taken, content = console.duration(page)
                 durations.append(taken)
+                waited = time.monotonic() - begun
+            for _ in range(options.reads - 1):
+                taken, content = console.duration(page)
+                durations.append(taken)
+            size = len(content)
             name = page.replace(app, "{app}").replace(message, "{message}").replace(found, "{device}") or "home"
             figures[name] = {"first_ms": durations[0], "median_ms": round(statistics.median(durations), 2),
-                             "max_ms": max(durations), "bytes": size}
+                             "max_ms": max(durations), "bytes": size, "complete_after_s": round(waited, 1)}
             print(f"{name:45} first {durations[0]:8.1f} ms, median {figures[name]['median_ms']:8.1f} ms, "
-                  f"slowest {max(durations):8.1f} ms, {size:6} bytes", flush=True)
+                  f"slowest {max(durations):8.1f} ms, {size:6} bytes"
+                  + (f", complete after {waited:.1f} s" if waited else ""), flush=True)
         return figures
     finally:
         peal.terminate()
@@ -167,7 +176,7 @@ def main():
     options.provider, options.connections, options.locales = "apns", 4, 1
     with tempfile.TemporaryDirectory() as folder:
         figures = measure(options, pathlib.Path(folder))
-    slow = [name for name, figure in figures.items() if figure["median_ms"] > options.limit_ms]
+    slow = [name for name, figure in figures.items() if figure["max_ms"] > options.limit_ms]
     large = [name for name, figure in figures.items() if figure["bytes"] > PAGE_BYTES_MAX]
     if slow or large:
         print(f"slow: {slow}; large: {large}")

@@ -14,10 +14,12 @@ import os
 import pathlib
 import resource
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 
@@ -132,6 +134,8 @@ class FCM:
 class Setup:
     def __init__(self, options, folder):
         self.options = options
+        # Of the first device of each batch.
+        self.ids = []
         self.network = {"apns": APNs, "fcm": FCM}[options.provider]()
         self.folder = folder
         binaries = pathlib.Path(options.binaries)
@@ -140,7 +144,7 @@ class Setup:
         self.simulator = subprocess.Popen(
             pinned(0, [str(binaries / "peal-sim"), "--directory", str(directory), "--mode", "fast"]),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.sim = json.loads(wait_for(directory / "simulator.json", self.simulator))
+        self.sim = self.networks(json.loads(wait_for(directory / "simulator.json", self.simulator)))
         environment = dict(
             os.environ, PEAL_HTTP_PORT="0", PEAL_HTTP_PORT_FILE=str(folder / "port"), PEAL_ADMIN_TOKEN=ADMIN,
             PEAL_PROVIDERS_CA_FILE=self.sim["ca_file"], PEAL_LOG_LEVEL="warning", **self.store(),
@@ -148,6 +152,10 @@ class Setup:
         self.peal = subprocess.Popen(pinned(1, [str(binaries / "peal"), "serve"]), env=environment)
         port = int(wait_for(folder / "port", self.peal))
         self.base = f"http://127.0.0.1:{port}/peal/v1"
+
+    def networks(self, sim):
+        """The description of the simulated networks that the server sends to."""
+        return sim
 
     def store(self):
         """The configuration of the server's store."""
@@ -166,19 +174,27 @@ class Setup:
             list(pool.map(self.register, range(0, self.options.devices, 1000)))
         took = time.monotonic() - started
         cpu = (cpu_seconds(self.peal.pid) - before) / self.options.devices * 1e6
-        # With the write-ahead log, of up to 256 MiB.
-        self.store_bytes = sum(file.stat().st_size for file in self.folder.glob("peal.db*")) / self.options.devices
+        self.store_bytes, self.wal_megabytes = 0, 0
+        if (self.folder / "peal.db").exists():
+            self.store_bytes = (self.folder / "peal.db").stat().st_size / self.options.devices
+            self.wal_megabytes = (self.folder / "peal.db-wal").stat().st_size / 2 ** 20
         print(f"registered {self.options.devices} devices in {took:.1f} s, {cpu:.1f} µs of CPU per device, "
-              f"{self.store_bytes:.0f} bytes in the store per device", flush=True)
+              f"{self.store_bytes:.0f} bytes in the store per device, write-ahead log of {self.wal_megabytes:.0f} MiB",
+              flush=True)
 
     def register(self, start):
         devices = [
-            self.network.device(number) | {"topics": topics(number, self.options.devices)} | self.locale(number)
+            self.network.device(number) | {"topics": self.topics(number)} | self.locale(number)
             for number in range(start, min(start + 1000, self.options.devices))]
         result = call("POST", f"{self.app}/devices:batch", {"devices": devices})
         failed = [item for item in result["results"] if "error" in item]
         if failed:
             sys.exit(f"registration refused: {failed[0]}")
+        self.ids.append(result["results"][0]["id"])
+
+    def topics(self, number):
+        """Every device is in `all`, and the first tenth also in `tenth`."""
+        return ["all", "tenth"] if number < self.options.devices // 10 else ["all"]
 
     def locale(self, number):
         return {"locale": LOCALES[number % self.options.locales]} if self.options.locales > 1 else {}
@@ -196,6 +212,7 @@ class Setup:
             "audience": {"topics": [topic]},
             "content": {"title": self.text("Town hall"), "body": self.text("x" * 180),
                         "data": {"story": "1234567890"}, "badge": 1}})
+        self.message, self.accepted_at = message["id"], time.monotonic()
         deadline = time.monotonic() + 600
         while message["state"] not in ("sent", "failed", "expired") and time.monotonic() < deadline:
             time.sleep(0.1)
@@ -206,6 +223,30 @@ class Setup:
             sys.exit(f"expected {expected} accepted, got {message}")
         return cpu, seconds
 
+    def explain(self):
+        """The milliseconds that the trails of up to 20 devices in the last message take, each read once."""
+        times = []
+        for device in self.ids[::max(1, len(self.ids) // 20)][:20]:
+            started = time.monotonic()
+            events = call("GET", f"{self.app}/messages/{self.message}/deliveries?device={device}")["items"]
+            times.append((time.monotonic() - started) * 1000)
+            if not events or events[-1]["event"] != "accepted":
+                sys.exit(f"unexpected trail of {device}: {events}")
+        return times
+
+    def log_bytes(self):
+        """The bytes that the delivery log has on disk, with its index."""
+        database = sqlite3.connect(f"file:{self.folder}/peal.db?mode=ro", uri=True)
+        names = [row[0] for row in database.execute("SELECT name FROM sqlite_schema WHERE tbl_name = 'delivery_page'")]
+        total = sum(database.execute(
+            "SELECT pgsize FROM dbstat WHERE name = ? AND aggregate = TRUE", (name,)).fetchone()[0] for name in names)
+        database.close()
+        return total
+
+    def streams(self):
+        """Concurrent requests of h2load on each connection."""
+        return 1000 // self.options.connections
+
     def h2load(self, count):
         """Sends `count` requests of the same shape; returns (CPU µs per request, seconds)."""
         urls, request, headers = self.network.load(self.sim)
@@ -214,7 +255,7 @@ class Setup:
         body = self.folder / "body.json"
         body.write_text(json.dumps(request, separators=(",", ":")))
         command = ["h2load", "-i", str(uris), "-n", str(count), "-c", str(self.options.connections),
-                   "-m", str(1000 // self.options.connections), "-d", str(body)]
+                   "-m", str(self.streams()), "-d", str(body)]
         for header in headers:
             command += ["-H", header]
         before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
@@ -226,21 +267,41 @@ class Setup:
         return used / count * 1e6, seconds
 
 
-def topics(number, devices):
-    """Every device is in `all`, and the first tenth also in `tenth`."""
-    return ["all", "tenth"] if number < devices // 10 else ["all"]
+class Watch:
+    """Asks the simulator until it has received a notification."""
+
+    def __init__(self, url):
+        self.url, self.at = url, None
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        deadline = time.monotonic() + 60
+        while self.at is None and time.monotonic() < deadline:
+            with urllib.request.urlopen(self.url, timeout=30) as answer:
+                if json.loads(answer.read())["received"]:
+                    self.at = time.monotonic()
+
+    def milliseconds_after(self, moment):
+        self.thread.join()
+        if self.at is None:
+            sys.exit("the simulator received nothing")
+        return max(0.0, (self.at - moment) * 1000)
 
 
 def measure(setup, options):
     idle = memory_megabytes(setup.peal.pid, "VmRSS")
     setup.push("tenth", options.devices // 10)
     small = memory_megabytes(setup.peal.pid, "VmHWM")
-    rounds = []
+    rounds, first = [], []
+    log = setup.log_bytes()
     for number in range(options.rounds):
         tool_cpu, tool_seconds = setup.h2load(options.devices)
         call_summary = f"{setup.sim['control_url']}/inbox"
         urllib.request.urlopen(urllib.request.Request(call_summary, method="DELETE"), timeout=30).read()
+        watch = Watch(f"{call_summary}/summary")
         cpu, seconds = setup.push("all", options.devices)
+        first.append(watch.milliseconds_after(setup.accepted_at))
         summary = json.loads(urllib.request.urlopen(f"{call_summary}/summary", timeout=30).read())
         if summary["received"] != options.devices or summary["devices"] != options.devices:
             sys.exit(f"not exactly once: {summary}")
@@ -248,11 +309,18 @@ def measure(setup, options):
         print(f"round {number + 1}: h2load {tool_cpu:.2f} µs/request, peal {cpu:.2f} µs/notification, "
               f"ratio {cpu / tool_cpu:.2f}, peal {options.devices / seconds:,.0f}/s", flush=True)
     middle = [statistics.median(column) for column in zip(*rounds)]
+    log = (setup.log_bytes() - log) / options.rounds / options.devices
+    explained = setup.explain()
     return {
-        "provider": options.provider, "locales": options.locales, "devices": options.devices, "connections": options.connections, "rounds": options.rounds,
+        "provider": options.provider, "locales": options.locales, "devices": options.devices,
+        "connections": options.connections, "rounds": options.rounds,
         "h2load_cpu_us": round(middle[0], 2), "peal_cpu_us": round(middle[1], 2), "ratio": round(middle[2], 2),
         "peal_per_second": round(middle[3]), "h2load_per_second": round(middle[4]),
-        "store_bytes_per_device": round(setup.store_bytes), "rss_idle_mb": round(idle, 1), "rss_peak_tenth_mb": round(small, 1),
+        "first_ms": round(statistics.median(first), 1), "log_bytes_per_device": round(log, 2),
+        "trail_ms": round(statistics.median(explained), 1), "trail_max_ms": round(max(explained), 1),
+        "store_bytes_per_device": round(setup.store_bytes), "wal_mb": round(setup.wal_megabytes),
+        "rss_idle_mb": round(idle, 1),
+        "rss_peak_tenth_mb": round(small, 1),
         "rss_peak_mb": round(memory_megabytes(setup.peal.pid, "VmHWM"), 1)}
 
 

@@ -1,10 +1,18 @@
-"""A simulator and a server for benchmarks that write the server's database directly."""
+"""What several benchmarks share: a certificate, and programs for those that write the server's database directly."""
 import json
 import os
 import pathlib
 import subprocess
 
 from fanout import ADMIN, stop, wait_for
+
+
+def make_certificate(folder):
+    """Writes `cert.pem` and `key.pem` of a server at localhost to `folder`."""
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
+    subprocess.run(["openssl", "req", "-x509", *curve, *subject, *files], check=True, capture_output=True)
 
 
 class Programs:

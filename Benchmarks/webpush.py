@@ -18,6 +18,7 @@ import tempfile
 import time
 
 from fanout import ADMIN, ROOT, call, cpu_seconds, wait_for
+from programs import make_certificate
 
 # The browser from RFC 8291's appendix: every device has its keys and a separate endpoint.
 KEYS = {
@@ -31,10 +32,7 @@ def start_nginx(folder):
     """Starts nginx on a free loopback port; returns the process and the port."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
-    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
-    subprocess.run(["openssl", "req", "-x509", *curve, *subject, *files], check=True, capture_output=True)
+    make_certificate(folder)
     paths = "".join(
         f"{name}_temp_path {folder / name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     (folder / "nginx.conf").write_text(f"""

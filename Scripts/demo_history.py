@@ -15,6 +15,8 @@ import uuid
 HOUR, DAY = 3_600_000, 86_400_000
 OPENED, RECEIVED = 2, 1
 CONTEXT_AWARE = 1
+APP_OPENED, SOFT = 7, 1
+WAKE_MINUTES = 30
 MESSAGE_SENT, MOMENT_SENDING, MOMENT_SENT = 5, 3, 5
 # What a person does, how often, how eagerly messages are opened meanwhile, and the flags of a context: unlocked,
 # unlocked before, in a vehicle, walking.
@@ -55,6 +57,7 @@ class History:
                     connection.execute(
                         f"UPDATE {table} SET since = ? WHERE app = ? AND seq = ? AND topic = ?",
                         (joined, number, seq, topic))
+            self.visit(connection, number, days + 2)
             self.count(connection, number)
             connection.execute("COMMIT")
         finally:
@@ -99,6 +102,19 @@ class History:
                     VALUES (?, ?, ?, ?, 7, '1.0', ?, 0, 0, 0, 0, 0, ?)""",
                     (app, seq, secrets.token_bytes(32), uuid.uuid4().bytes, now, kind))
 
+    def visit(self, connection, app, days):
+        """Many phones report when the app is opened, to the hour."""
+        now = int(time.time() * 1000) // HOUR * HOUR
+        rows = connection.execute("SELECT seq FROM installation WHERE app = ?", (app,)).fetchall()
+        for seq, in rows[::2]:
+            for day in range(days):
+                if self.random.random() < 0.8:
+                    at = now - day * DAY - self.random.randrange(24) * HOUR
+                    connection.execute(
+                        """INSERT INTO device_event (app, seq, id, kind, message, at, stored_at, detail)
+                        VALUES (?, ?, ?, ?, NULL, ?, ?, NULL)""",
+                        (app, seq, uuid.uuid4().bytes, APP_OPENED, at, now))
+
     def age(self, connection, app, message, shift):
         """Moves a message into the past and lets its users open it."""
         key = (app, message)
@@ -138,9 +154,15 @@ class History:
             if self.random.random() < rate:
                 reports.append((OPENED, late + self.random.expovariate(1) * (0.15 if is_chosen else 1.2) * HOUR))
             if is_chosen:
+                is_soft = self.random.random() < 0.2
+                if is_soft:
+                    connection.execute(
+                        "UPDATE moment SET explore = ? WHERE app = ? AND message = ? AND user_id = ?",
+                        (SOFT, *key, user))
                 connection.execute(
-                    "INSERT INTO context_sample (app, seq, id, message, at, snapshot) VALUES (?, ?, ?, ?, ?, ?)",
-                    (app, seq, uuid.uuid4().bytes, message, created + int(late), self.context(hour, flags)))
+                    "INSERT INTO context_sample (app, seq, id, message, at, snapshot, trace) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (app, seq, uuid.uuid4().bytes, message, created + int(late), self.context(hour, flags),
+                     self.trace(hour, flags, late) if is_soft else None))
             for kind, delay in reports:
                 counts[kind] += 1
                 connection.execute(
@@ -158,6 +180,26 @@ class History:
         minute, own = int(hour * 60), int(hour * 1000)
         return struct.pack(
             "<BHhhhH3sBB", 2, minute % 1440, 0, 0, 0, own % 24_000, packed.to_bytes(3, "little"), 128, 200)
+
+    def trace(self, hour, flags, late):
+        """What the phone computed at each wake until it showed the message (`TraceLine` of the SDK)."""
+        end = int(late / HOUR * 60)
+        wakes = sorted({*range(self.random.randrange(5, WAKE_MINUTES), end, WAKE_MINUTES), end})
+        threshold, lines = self.random.uniform(0.09, 0.13), b""
+        for minute in wakes:
+            is_last = minute == end
+            score = threshold * (self.random.uniform(1.05, 1.6) if is_last else self.random.uniform(0.4, 0.95))
+            chance = 0.9 if is_last else 0.04
+            context = self.context(max(0, hour - (end - minute) / 60), flags if is_last else "0000")
+            lines += struct.pack(
+                "<HBBB", minute, self.log_odds(score, 16, 8 * 16), self.log_odds(threshold, 16, 8 * 16),
+                self.log_odds(chance, 24, 128)) + context
+            threshold *= self.random.uniform(0.93, 1)
+        return lines
+
+    @staticmethod
+    def log_odds(share, scale, middle):
+        return round(math.log(share / (1 - share)) * scale + middle)
 
     def count(self, connection, app):
         """The chart of the last two days."""

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.parse
 
 START_SECONDS = 60
 STOP_SECONDS = 30
@@ -63,6 +64,8 @@ class Programs:
             "PEAL_ADMIN_TOKEN": admin_token,
             "PEAL_PROVIDERS_APNS_PRODUCTION_URL": simulator["apns_url"],
             "PEAL_PROVIDERS_APNS_SANDBOX_URL": simulator["apns_sandbox_url"],
+            "PEAL_PROVIDERS_FCM_URL": simulator["fcm_url"],
+            "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": urllib.parse.urlsplit(simulator["fcm"]["token_url"]).netloc,
             "PEAL_PROVIDERS_CA_FILE": simulator["ca_file"],
             "PEAL_CONTEXTPUSH_TRADITIONAL_HOLD_SECONDS": "1",
             **(environment or {}),

@@ -1,4 +1,5 @@
 """What a run of simulated phones needs: a clock that moves, and an app."""
+import json
 import pathlib
 import shutil
 import struct
@@ -27,11 +28,13 @@ class MovedClock:
 
 
 def prepare(server_url, admin_token, simulator):
-    """Creates an app with the simulator's APNs key; returns its id."""
+    """Creates an app with the simulator's APNs key and service account; returns its id."""
     native, apns = Native(server_url, admin_token), simulator["apns"]
     app = native.post("/apps", {"name": "Phones", "bundle_id": apns["bundle_id"]})["id"]
     credential = {name: apns[name] for name in ("key_id", "team_id", "bundle_id")}
     credential["kind"] = "token"
     credential["private_key"] = pathlib.Path(apns["private_key_file"]).read_text()
     native.put(f"/apps/{app}/credentials/apns/production", credential)
+    account = json.loads(pathlib.Path(simulator["fcm"]["service_account_file"]).read_text())
+    native.put(f"/apps/{app}/credentials/fcm", {"service_account": account})
     return app

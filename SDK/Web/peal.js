@@ -9,6 +9,9 @@
 /** The version of this file. */
 export const version = "1.0.0";
 
+/** Milliseconds that the worker may take for a request to the server. */
+const PATIENCE = 30_000;
+
 /**
  * @typedef {object} ConnectOptions
  * @property {string | URL} server The server's address, such as `https://push.example.com`.
@@ -66,11 +69,11 @@ export async function connect(options) {
   }
   const server = String(options.server).replace(/\/+$/, "");
   const registration = await registered(options.worker);
-  const worker = await active(registration);
+  await active(registration);
   const key = await applicationServerKey(server, options.key);
   const subscription = await subscribed(registration, key);
   const { endpoint, keys } = subscription.toJSON();
-  const answer = await command(worker, "register", {
+  const answer = await command(registration, "register", {
     server,
     key: options.key,
     registration: {
@@ -88,11 +91,11 @@ export async function connect(options) {
   });
   return {
     device: answer.device,
-    subscribe: (topic) => command(worker, "topic", { topic, isSubscribed: true }),
-    unsubscribe: (topic) => command(worker, "topic", { topic, isSubscribed: false }),
-    opened: (content, message) => command(worker, "opened", { content, message }),
+    subscribe: (topic) => command(registration, "topic", { topic, isSubscribed: true }),
+    unsubscribe: (topic) => command(registration, "topic", { topic, isSubscribed: false }),
+    opened: (content, message) => command(registration, "opened", { content, message }),
     disconnect: async () => {
-      await command(worker, "disconnect", {});
+      await command(registration, "disconnect", {});
       await subscription.unsubscribe();
     },
   };
@@ -108,7 +111,9 @@ async function registered(worker) {
     return await navigator.serviceWorker.register(worker, { type: "module" });
   } catch (error) {
     // Browsers without module workers, and workers that use importScripts.
-    return navigator.serviceWorker.register(worker).catch(() => Promise.reject(error));
+    return navigator.serviceWorker.register(worker).catch(() => {
+      throw new PealError("unsupported", `the service worker cannot be registered: ${error}`);
+    });
   }
 }
 
@@ -160,7 +165,12 @@ async function subscribed(registration, key) {
   const knownKey = known?.options?.applicationServerKey;
   if (known && knownKey && equal(new Uint8Array(knownKey), bytes)) return known;
   await known?.unsubscribe();
-  return registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes });
+  try {
+    return await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes });
+  } catch (error) {
+    const isDenied = error instanceof DOMException && error.name === "NotAllowedError";
+    throw new PealError(isDenied ? "denied" : "unreachable", `the browser did not subscribe: ${error}`);
+  }
 }
 
 /**
@@ -180,16 +190,24 @@ function equal(one, other) {
 }
 
 /**
- * Lets the worker do something.
- * @param {ServiceWorker} worker
+ * Lets the worker do something: the one that is active now, because a new version may have replaced it since the page was
+ * loaded.
+ * @param {ServiceWorkerRegistration} registration
  * @param {string} name
  * @param {object} value
  * @returns {Promise<any>}
  */
-function command(worker, name, value) {
+async function command(registration, name, value) {
+  const worker = await active(registration);
   return new Promise((resolve, reject) => {
     const channel = new MessageChannel();
+    // A worker that does not import peal-worker.js never answers.
+    const timer = setTimeout(() => {
+      channel.port1.close();
+      reject(new PealError("unreachable", "the service worker does not answer; does it import peal-worker.js?"));
+    }, PATIENCE);
     channel.port1.onmessage = ({ data }) => {
+      clearTimeout(timer);
       channel.port1.close();
       if (data.error) {
         reject(new PealError(data.error.code, data.error.message, data.error));

@@ -10,6 +10,7 @@ package import PealExperiments
 package struct Console: Sendable {
     let services: ConsoleServices
     let sessions: Sessions
+    let growths: GrowthCounts
     private let routes: ConsoleRoutes
     private let assets = ConsoleAssets()
 
@@ -18,6 +19,7 @@ package struct Console: Sendable {
         sessions = Sessions(
             store: services.store, hasher: services.hasher, firstAdmin: services.firstAdmin,
             dialect: services.keyRules.dialect)
+        growths = GrowthCounts(store: services.store, time: services.time)
         routes = ConsoleRoutes.all
     }
 

@@ -77,8 +77,11 @@ extension PageCall {
 
     /// Where to go without a session; after signing in, the browser returns to a page.
     func signInRedirect(hadCookie: Bool, isPage: Bool) -> ConsoleAnswer {
-        let back = isPage && path != "/console" ? "?next=\(URLPath.encode(path))" : ""
-        var answer = ConsoleAnswer(redirect: "/console/sign-in" + back)
+        var members: [String] = []
+        if isPage, path != "/console" { members.append("next=\(URLPath.encode(path))") }
+        if hadCookie { members.append("ended=1") }
+        let query = members.isEmpty ? "" : "?" + members.joined(separator: "&")
+        var answer = ConsoleAnswer(redirect: "/console/sign-in" + query)
         if hadCookie { answer.setCookie(cookieHeader("")) }
         return answer
     }

@@ -16,6 +16,8 @@ package struct ExperimentReport: Sendable {
     package let looks: [Look]
     /// What people did and at which hours, when they opened; nil if nobody shares a context.
     package var contexts: ContextMap?
+    /// How the model that phones have fits what happened; nil if it cannot be read.
+    package var modelCheck: ModelCheck?
     private let totals: [Arm: ExperimentSums]
 
     /// The experiment as it was at the end of a day.

@@ -3,18 +3,32 @@ package import PealCore
 internal import Synchronization
 
 /// Evaluates experiments and caches slow reports: a report is reused until its age is `ageFactor` times the time that
-/// it took, at most `ageMax`. Concurrent requests for a report share one evaluation.
+/// it took, at most `ageMax`. Concurrent requests for a report share one evaluation. Pages do not wait for a slow one:
+/// see `soon`.
 package final class ExperimentReports: Sendable {
     private static let ageFactor = 20
     private static let ageMax = Duration.seconds(600)
+    /// How long a page waits for a report.
+    private static let patience = Duration.milliseconds(30)
+    /// A page that is loaded again after a second must find the report.
+    private static let ageMin = Duration.seconds(10)
     /// Reports that took less are not kept.
-    private static let shortTime = Duration.milliseconds(500)
+    private static let shortTime = Duration.milliseconds(20)
+    /// Reports that took less are reused by pages only.
+    private static let reusedTime = Duration.milliseconds(500)
     private static let keptMax = 64
     /// So many displays of an app describe when its users open messages.
     private static let contextsMax = 20_000
     /// A large experiment takes seconds, and requests need the threads of Swift's pool, of which there are only as many
     /// as processors.
     private static let queue = DispatchQueue(label: "peal.experiments")
+
+    /// What a page shows.
+    package enum Soon: Sendable {
+        case made(ExperimentReport?)
+        /// It takes longer, and will be kept when it is made.
+        case beingMade
+    }
 
     private struct Name: Hashable {
         let app: AppKey
@@ -28,8 +42,15 @@ package final class ExperimentReports: Sendable {
         let cost: Duration
     }
 
+    private struct Failure {
+        let error: any Error
+        let at: Duration
+    }
+
     private struct State {
         var kept: [Name: Kept] = [:]
+        /// Evaluations that failed lately, so that a page that loads itself again shows it.
+        var failures: [Name: Failure] = [:]
         var running: [Name: Task<ExperimentReport?, any Error>] = [:]
     }
 
@@ -45,21 +66,82 @@ package final class ExperimentReports: Sendable {
     /// The report of a campaign's experiment; nil if it has none.
     package func report(_ campaign: String, of app: App) async throws -> ExperimentReport? {
         let name = Name(app: app.key, campaign: campaign, share: app.settings[.experimentShare])
-        enum Step { case kept(ExperimentReport?), running(Task<ExperimentReport?, any Error>) }
-        let uptime = time.uptime
-        let step = state.withLock { state -> Step in
-            if let kept = state.kept[name], uptime - kept.madeAt < min(kept.cost * Self.ageFactor, Self.ageMax) {
-                return .kept(kept.report)
-            }
-            if let task = state.running[name] { return .running(task) }
-            // Unstructured: all waiting requests share it, and it continues if the first of them is cancelled.
-            let task = Task { try await self.make(name) }
-            state.running[name] = task
-            return .running(task)
+        if let kept = kept(name), kept.cost >= Self.reusedTime, isFresh(kept) { return kept.report }
+        return try await evaluation(name).value
+    }
+
+    /// The report if it is made within `patience`, or was made in the last ten minutes; one that is no longer fresh is
+    /// made again meanwhile.
+    package func soon(_ campaign: String, of app: App) async throws -> Soon {
+        let name = Name(app: app.key, campaign: campaign, share: app.settings[.experimentShare])
+        let known = kept(name)
+        if let known, isFresh(known) { return .made(known.report) }
+        if let failure = state.withLock({ $0.failures.removeValue(forKey: name) }),
+            time.uptime - failure.at < Self.ageMin
+        {
+            throw failure.error
         }
-        switch step {
-        case .kept(let report): return report
-        case .running(let task): return try await task.value
+        let task = evaluation(name)
+        if let known, time.uptime - known.madeAt < Self.ageMax { return .made(known.report) }
+        return try await withThrowingTaskGroup { group in
+            let (results, arrival) = AsyncThrowingStream.makeStream(of: Soon.self)
+            // Unstructured: whoever waits for a task waits to its end, and the page does not.
+            Task {
+                arrival.yield(with: await task.result.map(Soon.made))
+                arrival.finish()
+            }
+            group.addTask {
+                for try await result in results { return result }
+                return .beingMade
+            }
+            group.addTask {
+                try await self.time.sleep(for: Self.patience)
+                return .beingMade
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? .beingMade
+        }
+    }
+
+    /// Whether a report is being made that `soon` would not have at once. The store's reader for large reads is busy
+    /// then, so a page should read as little as possible.
+    package func isMaking(_ campaign: String, of app: App) -> Bool {
+        let name = Name(app: app.key, campaign: campaign, share: app.settings[.experimentShare])
+        let now = time.uptime
+        return state.withLock { state in
+            state.running[name] != nil && state.kept[name].map { now - $0.madeAt >= Self.ageMax } ?? true
+        }
+    }
+
+    private func kept(_ name: Name) -> Kept? { state.withLock { $0.kept[name] } }
+
+    private func isFresh(_ kept: Kept) -> Bool {
+        time.uptime - kept.madeAt < max(Self.ageMin, min(kept.cost * Self.ageFactor, Self.ageMax))
+    }
+
+    /// The evaluation that runs, or a new one.
+    private func evaluation(_ name: Name) -> Task<ExperimentReport?, any Error> {
+        state.withLock { state in
+            if let task = state.running[name] { return task }
+            // Unstructured: all waiting requests share it, and it continues if the first of them is cancelled.
+            let task = Task {
+                do {
+                    return try await self.make(name)
+                } catch {
+                    self.note(error, name)
+                    throw error
+                }
+            }
+            state.running[name] = task
+            return task
+        }
+    }
+
+    private func note(_ error: any Error, _ name: Name) {
+        let now = time.uptime
+        state.withLock { state in
+            state.failures = state.failures.filter { now - $0.value.at < Self.ageMin }
+            state.failures[name] = Failure(error: error, at: now)
         }
     }
 
@@ -70,11 +152,15 @@ package final class ExperimentReports: Sendable {
         let facts = try await store.read(.heavy) {
             try $0.experiment(app: name.app, campaign: name.campaign, now: now)
         }
-        let labels = facts == nil ? [] : try await labels(name, now: now)
+        let material = facts == nil ? nil : try await material(name, now: now)
         let report = await withCheckedContinuation { continuation in
             Self.queue.async {
                 var report = facts.map { ExperimentReport($0, share: name.share) }
-                if !labels.isEmpty { report?.contexts = ContextMap(labels) }
+                if let material {
+                    if !material.labels.isEmpty { report?.contexts = ContextMap(material.labels) }
+                    report?.modelCheck = ModelCheck(
+                        material.release, labels: material.labels, journeys: material.journeys)
+                }
                 continuation.resume(returning: report)
             }
         }
@@ -83,18 +169,28 @@ package final class ExperimentReports: Sendable {
         return report
     }
 
+    private struct Material {
+        let release: ModelRelease?
+        let labels: [MomentLabel]
+        let journeys: [MomentJourney]
+    }
+
+    private func material(_ name: Name, now: Timestamp) async throws -> Material {
+        let labels = try await labels(name, now: now)
+        return try await store.read(.heavy) { store in
+            let own = try store.modelRelease(app: name.app, campaign: name.campaign, version: nil)
+            let journeys = try store.journeys(app: name.app, after: nil, limit: Limits.labelsPerRead, now: now).items
+            return Material(
+                release: try own ?? store.modelRelease(app: name.app, campaign: "", version: nil), labels: labels,
+                journeys: journeys.filter { $0.campaign.utf8.elementsEqual(name.campaign.utf8) })
+        }
+    }
+
     /// The campaign's displays among the app's newest ones with a context.
     private func labels(_ name: Name, now: Timestamp) async throws -> [MomentLabel] {
-        var (labels, cursor, count): ([MomentLabel], ContextCursor?, Int) = ([], nil, 0)
-        repeat {
-            let page = try await store.read(.heavy) { [cursor] in
-                try $0.labels(app: name.app, after: cursor, limit: Limits.labelsPerRead, now: now)
-            }
-            labels += page.labels.filter { $0.campaign.utf8.elementsEqual(name.campaign.utf8) }
-            count += page.labels.count
-            cursor = page.next
-        } while cursor != nil && count < Self.contextsMax
-        return labels
+        try await store.newest(Self.contextsMax) {
+            try $0.labels(app: name.app, after: $1, limit: Limits.labelsPerRead, now: now)
+        }.filter { $0.campaign.utf8.elementsEqual(name.campaign.utf8) }
     }
 
     private func keep(_ made: Kept, _ name: Name) {

@@ -8,6 +8,8 @@ package struct Guardrail: Sendable, Hashable {
         case failed
         /// Messages that people dismissed, among those that were delivered.
         case dismissed
+        /// Messages after which people did not open the app within a day, among matured ones on phones that report it.
+        case noSession = "no_session"
         /// Devices that lost the app since the experiment began, for the users of the arm.
         case appRemoved = "app_removed"
         /// Devices whose users do not allow notifications, among those with the SDK.
@@ -52,6 +54,7 @@ package struct Guardrail: Sendable, Hashable {
                 let failed = report.messages(arm, .failed)
                 return Count(failed, of: delivered + failed)
             case .dismissed: return Count(guards.dismissed, of: delivered)
+            case .noSession: return Count(guards.withoutSession, of: guards.observed)
             case .appRemoved: return Count(guards.removed, of: guards.users)
             case .notificationsOff: return Count(guards.muted, of: guards.reporting)
             }

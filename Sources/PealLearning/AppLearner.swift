@@ -58,7 +58,7 @@ package struct AppLearner {
         let advantage = (try? model(.identity)).flatMap {
             OffPolicy.advantage(of: $0, over: ownModels(of: campaign), in: journeys)
         }
-        learning.foreseen = advantage.map { ForeseenGain($0.estimate, messages: $0.count) }
+        learning.offPolicy = advantage.map { OffPolicyGain($0.estimate, messages: $0.count) }
         let report = trainer.judge(labels, valueAdvantage: advantage?.estimate)
         var state = PromotionState(failures: learning.failures, hasOwnModel: learning.hasOwnModel)
         let action = state.record(isPromoted: report.isPromoted)

@@ -94,7 +94,7 @@ extension LoggedJourney {
     }
 }
 
-extension ForeseenGain {
+extension OffPolicyGain {
     init(_ estimate: OffPolicyEstimate, messages: Int) {
         func millionths(_ value: Double) -> Int64 { Int64((min(max(value, -1), 1) * 1_000_000).rounded()) }
         self.init(

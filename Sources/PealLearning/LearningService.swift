@@ -111,8 +111,12 @@ package struct LearningService: Sendable {
 
     /// Everything that the app's training needs; nil if the app was deleted.
     private func material(_ app: AppKey, now: Timestamp) async throws -> LearningMaterial? {
-        let labels = try await labels(app, now: now)
-        let journeys = try await journeys(app, now: now)
+        let labels = try await store.newest(Limits.labelsMax) {
+            try $0.labels(app: app, after: $1, limit: Limits.labelsPerRead, now: now)
+        }
+        let journeys = try await store.newest(Limits.journeysMax) {
+            try $0.journeys(app: app, after: $1, limit: Limits.labelsPerRead, now: now)
+        }
         let campaigns = Set(labels.map(\.campaign)).union([""])
         return try await store.read(.heavy) { store -> LearningMaterial? in
             guard let found = try store.app(key: app) else { return nil }
@@ -129,29 +133,5 @@ package struct LearningService: Sendable {
             }
             return material
         }
-    }
-
-    private func labels(_ app: AppKey, now: Timestamp) async throws -> [MomentLabel] {
-        var (labels, cursor): ([MomentLabel], ContextCursor?) = ([], nil)
-        repeat {
-            let page = try await store.read(.heavy) { [cursor] in
-                try $0.labels(app: app, after: cursor, limit: Limits.labelsPerRead, now: now)
-            }
-            labels += page.labels
-            cursor = page.next
-        } while cursor != nil && labels.count < Limits.labelsMax && !Task.isCancelled
-        return labels
-    }
-
-    private func journeys(_ app: AppKey, now: Timestamp) async throws -> [MomentJourney] {
-        var (journeys, cursor): ([MomentJourney], ContextCursor?) = ([], nil)
-        repeat {
-            let page = try await store.read(.heavy) { [cursor] in
-                try $0.journeys(app: app, after: cursor, limit: Limits.labelsPerRead, now: now)
-            }
-            journeys += page.journeys
-            cursor = page.next
-        } while cursor != nil && journeys.count < Limits.journeysMax && !Task.isCancelled
-        return journeys
     }
 }

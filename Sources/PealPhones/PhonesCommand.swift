@@ -23,7 +23,8 @@ package struct PhonesCommand: AsyncParsableCommand {
     @Option(help: "Address of the server.")
     var server: String
 
-    @Option(help: "Id of the app. It has the simulator's APNs key.")
+    @Option(
+        help: "Id of the app. It has the simulator's APNs key, and its service account if there are Android phones.")
     var app: String
 
     @Option(help: "A key of the app with the scopes send, read and manage, or the admin token.")
@@ -53,6 +54,9 @@ package struct PhonesCommand: AsyncParsableCommand {
     @Option(help: "The share of messages that are cancelled in their window.")
     var cancelled = 0.03
 
+    @Option(help: "The share of people with an Android phone, which FCM reaches.")
+    var android = 0.0
+
     @Option(help: "The campaign of the messages.")
     var campaign = "phones"
 
@@ -75,6 +79,7 @@ package struct PhonesCommand: AsyncParsableCommand {
             throw ValidationError("--step-minutes is 10, 20, 30 or 60.")
         }
         guard (0...1).contains(cancelled) else { throw ValidationError("--cancelled is a share.") }
+        guard (0...1).contains(android) else { throw ValidationError("--android is a share.") }
         guard settleMilliseconds >= 0 else { throw ValidationError("--settle-milliseconds is negative.") }
     }
 
@@ -121,7 +126,7 @@ package struct PhonesCommand: AsyncParsableCommand {
 
     private var plan: PhonesPlan {
         var plan = PhonesPlan()
-        (plan.count, plan.seed, plan.campaign) = (count, seed, campaign)
+        (plan.count, plan.seed, plan.campaign, plan.android) = (count, seed, campaign, android)
         (plan.daily.days, plan.daily.windowHours) = (days, windowHours)
         (plan.daily.stride, plan.daily.cancelled) = (stepMinutes / 10, cancelled)
         (plan.settle, plan.tellsStory) = (.milliseconds(settleMilliseconds), story)

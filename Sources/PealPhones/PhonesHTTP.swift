@@ -121,6 +121,11 @@ struct AuthorAPI: Sendable {
         throw PhonesFailure("\(method) \(path): \(last)")
     }
 
+    /// Whether the server knows a device of the user.
+    func knows(user: String) async throws -> Bool {
+        try await !insist("GET", "/devices?user_id=\(user)")["items"].list.isEmpty
+    }
+
     /// Like `call`, for a request that must succeed.
     func insist(_ method: String, _ path: String, _ body: [String: Any]? = nil) async throws -> PhonesJSON {
         let (status, json) = try await call(method, path, body)
@@ -149,9 +154,27 @@ actor SimulatedInbox {
     struct Item: Sendable {
         let device: String
         let isWake: Bool
+        /// What the app gets: APNs' payload, or FCM's data.
         let payload: PhonesJSON
+        /// Whether Android itself shows it, without starting the app.
+        let isShownBySystem: Bool
         /// Milliseconds since 1970.
         let at: Int64
+
+        /// An item of the inbox; nil for one of another network.
+        init?(_ item: PhonesJSON) {
+            guard let device = item["device"].text else { return nil }
+            (self.device, at) = (device, Int64(item["at"].number ?? 0))
+            switch item["provider"].text {
+            case "apns":
+                payload = item["payload"]
+                (isWake, isShownBySystem) = (item["headers"]["apns-push-type"].text == "background", false)
+            case "fcm":
+                payload = item["payload"]["data"]
+                (isWake, isShownBySystem) = (payload["w"].text != nil, item["payload"]["notification"].value != nil)
+            default: return nil
+            }
+        }
     }
 
     /// Waits at least `least`, and then until nothing more arrives for two intervals.
@@ -168,17 +191,14 @@ actor SimulatedInbox {
     }
 
     private func page() async throws -> [Item] {
-        guard let url = URL(string: "\(control)/inbox?provider=apns&after=\(last)&limit=\(Self.pageItems)") else {
+        guard let url = URL(string: "\(control)/inbox?after=\(last)&limit=\(Self.pageItems)") else {
             throw PhonesFailure("--simulator: no URL")
         }
         let answer = try await http.send(PealDevice.HTTPRequest("GET", url))
         let json = PhonesJSON(value: try? JSONSerialization.jsonObject(with: answer.body))
         return json["items"].list.compactMap { item in
             last = max(last, item["seq"].integer ?? 0)
-            guard let device = item["device"].text else { return nil }
-            return Item(
-                device: device, isWake: item["headers"]["apns-push-type"].text == "background",
-                payload: item["payload"], at: Int64(item["at"].number ?? 0))
+            return Item(item)
         }
     }
 }

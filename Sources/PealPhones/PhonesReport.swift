@@ -12,7 +12,11 @@ struct PhonesReport: Codable, Sendable {
     let cancelledShare: Double
     /// The share of wake-ups that reach their phones.
     let arrival: Double
+    /// The share of people who were to get an Android phone.
+    let androidShare: Double
     var seconds = 0.0
+    /// Figures of each platform.
+    var platforms: [String: Share] = [:]
     var messages = 0
     var cancelled = 0
     var shownByPhone = 0
@@ -35,6 +39,16 @@ struct PhonesReport: Codable, Sendable {
     /// The true lift of the moments in which messages of the context-aware arm were shown.
     var trueLift: Double?
 
+    /// The part of one platform.
+    struct Share: Codable, Sendable {
+        var phones = 0
+        var messages = 0
+        var shownByPhone = 0
+        var shownByPush = 0
+        var wakes = 0
+        var wakesLost = 0
+    }
+
     /// The experiment as the server reports it.
     struct Experiment: Codable, Sendable {
         var verdict = ""
@@ -51,7 +65,7 @@ struct PhonesReport: Codable, Sendable {
     }
 
     init(_ plan: PhonesPlan) {
-        (phones, seed, arrival) = (plan.count, plan.seed, plan.arrival)
+        (phones, seed, arrival, androidShare) = (plan.count, plan.seed, plan.arrival, plan.android)
         (days, windowHours, cancelledShare) = (plan.daily.days, plan.daily.windowHours, plan.daily.cancelled)
         stepMinutes = plan.daily.stride * 10
     }
@@ -59,14 +73,30 @@ struct PhonesReport: Codable, Sendable {
     /// Whether every invariant held.
     var holds: Bool { shownTwice == 0 && shownAfterCancel == 0 && unattempted == 0 && wakesPerHourMax <= 2 }
 
+    mutating func count(_ mail: PhoneMail, on platform: PhonePlatform) {
+        wakes += mail.wakes.count
+        wakesLost += mail.wakesLost
+        wakesPerHourMax = max(wakesPerHourMax, mail.wakesPerHourMax)
+        var share = platforms[platform.rawValue] ?? Share()
+        share.phones += 1
+        share.wakes += mail.wakes.count
+        share.wakesLost += mail.wakesLost
+        platforms[platform.rawValue] = share
+    }
+
     /// - Parameter wasPushed: whether an alert for it reached the phone.
-    mutating func count(_ message: PlannedMessage, _ appearance: Screen.Appearance?, wasPushed: Bool) {
+    mutating func count(
+        _ message: PlannedMessage, _ appearance: Screen.Appearance?, wasPushed: Bool, on platform: PhonePlatform
+    ) {
         let alerts = appearance?.alerts ?? 0
+        let (byPush, byPhone) = (alerts > 0 && appearance?.byPush == true, alerts > 0 && appearance?.byPush != true)
         messages += 1
         if message.isCancelled { cancelled += 1 }
-        if alerts > 0 {
-            if appearance?.byPush == true { shownByPush += 1 } else { shownByPhone += 1 }
-        }
+        shownByPush += byPush ? 1 : 0
+        shownByPhone += byPhone ? 1 : 0
+        platforms[platform.rawValue]?.messages += 1
+        platforms[platform.rawValue]?.shownByPush += byPush ? 1 : 0
+        platforms[platform.rawValue]?.shownByPhone += byPhone ? 1 : 0
         if alerts > 1 { shownTwice += 1 }
         if message.isCancelled, alerts > message.alertsAtCancellation { shownAfterCancel += 1 }
         if !message.isCancelled, alerts == 0, !wasPushed { unattempted += 1 }
@@ -115,6 +145,12 @@ struct PhonesReport: Codable, Sendable {
             "  wake-ups \(wakes), of which \(wakesLost) were lost; at most \(wakesPerHourMax) an hour and phone",
             "  shown twice \(shownTwice), after a cancellation \(shownAfterCancel), not attempted \(unattempted)",
         ]
+        for (name, share) in platforms.sorted(by: { $0.key < $1.key }) where platforms.count > 1 {
+            lines.append(
+                "  \(name): \(share.phones) phones, \(share.messages) messages, shown by the phone "
+                    + "\(share.shownByPhone), pushed \(share.shownByPush), wake-ups \(share.wakes), lost "
+                    + "\(share.wakesLost)")
+        }
         if let experiment {
             lines.append("  arm            users  messages  opens   rate")
             for (name, arm) in experiment.arms.sorted(by: { $0.key < $1.key }) {

@@ -1,5 +1,6 @@
 import Foundation
 import PealMomentTraining
+import PealSDK
 import PealWorlds
 import Synchronization
 
@@ -10,6 +11,8 @@ struct PhonesPlan: Sendable {
     var daily = DailyCampaign.Plan()
     /// The chance that a wake-up reaches its phone.
     var arrival = 0.8
+    /// The share of people with an Android phone.
+    var android = 0.0
     /// How long the server gets at least to notice what became due.
     var settle: Duration = .milliseconds(1150)
     var campaign = "phones"
@@ -17,6 +20,28 @@ struct PhonesPlan: Sendable {
     var width = 24
     /// Reports every display as it happens.
     var tellsStory = false
+
+    func platform(_ person: Int) -> PhonePlatform {
+        var random = WorldRandom(seed: seed, stream: 7_000_000 + person)
+        return random.hits(android) ? .android : .ios
+    }
+}
+
+/// What a phone got from the push networks.
+struct PhoneMail: Sendable {
+    /// When its wake-ups were delivered, in milliseconds since 1970, lost ones included.
+    var wakes: [Int64] = []
+    var wakesLost = 0
+    /// Messages whose alert arrived.
+    var alerts: Set<String> = []
+
+    /// The most wake-ups within an hour.
+    var wakesPerHourMax: Int {
+        let sorted = wakes.sorted()
+        return sorted.indices.map { first in
+            sorted[first...].prefix { $0 - sorted[first] < 3_600_000 }.count
+        }.max() ?? 0
+    }
 }
 
 /// What an author did with one message.
@@ -41,6 +66,8 @@ actor PhonesRun {
     private static let firstDay = DailyCampaign.firstDay
     /// Registrations in a simulated minute; the server allows 60 from one address, and each phone needs two.
     private static let registrationsPerMinute = 24
+    /// Simulated minutes for the registrations that a killed server did not answer.
+    private static let registrationSlack = 110
 
     private let plan: PhonesPlan
     private let author: AuthorAPI
@@ -51,9 +78,8 @@ actor PhonesRun {
     private(set) var messages: [PlannedMessage]
     /// Milliseconds since 1970 of slot 0 of the first day: a Monday.
     private let monday: Int64
-    private var wakes: [Int: [Int64]] = [:]
-    private var alerts: [Int: Set<String>] = [:]
-    private var lostWakes = 0
+    private let persons: [String: Int]
+    private var mail: [PhoneMail]
     private var story: PhonesStory?
     private let say: @Sendable (String) -> Void
 
@@ -64,12 +90,14 @@ actor PhonesRun {
         (self.plan, self.author, self.clock, self.inbox, self.say) = (plan, author, clock, inbox, say)
         let world = Inhabited(seed: plan.seed, people: plan.count)
         let made = order(plan)
-        phones = (0..<plan.count).map { SimulatedPhone($0, in: world, made) }
-        self.world = world
+        let phones = (0..<plan.count).map { SimulatedPhone($0, plan.platform($0), in: world, made) }
+        (self.phones, self.world) = (phones, world)
+        persons = Dictionary(uniqueKeysWithValues: phones.map { ($0.address, $0.person) })
+        mail = [PhoneMail](repeating: PhoneMail(), count: plan.count)
         messages = world.campaign.messages(plan.daily).map(PlannedMessage.init)
         let week: Int64 = 7 * 86_400_000
-        // 5 January 1970 was a Monday. An hour and what registration takes remain until then.
-        let minutes = Int64(plan.count / Self.registrationsPerMinute + 120)
+        // 5 January 1970 was a Monday. What registration takes remains until then.
+        let minutes = Int64(plan.count / Self.registrationsPerMinute + Self.registrationSlack + 10)
         let monday1970: Int64 = 4 * 86_400_000
         let earliest = clock.wall + minutes * 60_000 - monday1970
         monday = monday1970 + (earliest + week - 1) / week * week
@@ -88,13 +116,12 @@ actor PhonesRun {
         let experiment = try await author.insist("GET", "/campaigns/\(plan.campaign)")["experiment"]
         var report = PhonesReport(plan)
         report.seconds = (ContinuousClock.now - began) / .seconds(1)
-        report.wakes = wakes.values.reduce(0) { $0 + $1.count }
-        report.wakesLost = lostWakes
-        report.wakesPerHourMax = wakes.values.map(Self.mostInAnHour).max() ?? 0
+        for phone in phones { report.count(mail[phone.person], on: phone.platform) }
         for message in messages {
-            let appearance = message.id.flatMap { phones[message.person].screen.appearances[$0] }
-            let wasPushed = message.id.map { alerts[message.person]?.contains($0) == true } ?? false
-            report.count(message, appearance, wasPushed: wasPushed)
+            let phone = phones[message.person]
+            let appearance = message.id.flatMap { phone.screen.appearances[$0] }
+            let wasPushed = message.id.map(mail[message.person].alerts.contains) ?? false
+            report.count(message, appearance, wasPushed: wasPushed, on: phone.platform)
         }
         try await assignArms(experiment)
         report.compare(messages, experiment, world, phones)
@@ -110,13 +137,23 @@ actor PhonesRun {
         clock.pretend(nil)
     }
 
+    /// Phones register until the server knows all of them: while it was being killed, they postponed it.
     private func register() async throws {
-        let minutes = Int64(plan.count / Self.registrationsPerMinute + 10)
+        let minutes = Int64(plan.count / Self.registrationsPerMinute + Self.registrationSlack)
         var instant = monday - minutes * 60_000
-        for start in stride(from: 0, to: plan.count, by: Self.registrationsPerMinute) {
+        var waiting = phones[...]
+        while !waiting.isEmpty {
+            guard instant < monday else { throw PhonesFailure("\(waiting.count) phones could not register") }
             try clock.move(to: instant)
-            let group = Array(phones[start..<min(start + Self.registrationsPerMinute, plan.count)])
-            try await each(group) { try await $0.register() }
+            let group = Array(waiting.prefix(Self.registrationsPerMinute))
+            waiting = waiting.dropFirst(Self.registrationsPerMinute)
+            let author = author
+            let unknown = Mutex<[SimulatedPhone]>([])
+            try await each(group) { phone in
+                try await phone.register()
+                if try await !author.knows(user: phone.user) { unknown.withLock { $0.append(phone) } }
+            }
+            waiting += unknown.withLock { $0 }
             instant += 61_000
         }
         _ = try await inbox.settle(.milliseconds(300))
@@ -170,7 +207,11 @@ actor PhonesRun {
                 "POST", "/messages",
                 [
                     "audience": ["users": ["p\(message.person)"]], "campaign_id": plan.campaign,
-                    "content": ["title": "Now?", "body": "A lesson of five minutes"],
+                    "content": [
+                        "title": "Now?", "body": "A lesson of five minutes",
+                        // Android itself would show it otherwise, also when the phone has shown it already.
+                        "android": ["data_only": true],
+                    ],
                     "schedule": ["window": ["until": Self.text(until)]],
                 ])
             ids.withLock { $0[message.index] = sent["id"].text }
@@ -201,29 +242,29 @@ actor PhonesRun {
 
     /// Pushes reach their phones, each phone's in order.
     private func deliver(_ items: [SimulatedInbox.Item]) async throws {
-        var mail: [Int: [SimulatedInbox.Item]] = [:]
+        var arrived: [Int: [SimulatedInbox.Item]] = [:]
         for item in items {
-            guard let person = Int(item.device, radix: 16), person < phones.count else { continue }
+            guard let person = persons[item.device] else { continue }
             if item.isWake {
-                wakes[person, default: []].append(item.at)
+                mail[person].wakes.append(item.at)
                 var random = WorldRandom(
-                    seed: plan.seed, stream: 6_000_000 + person * 4096 + (wakes[person]?.count ?? 0))
+                    seed: plan.seed, stream: 6_000_000 + person * 4096 + mail[person].wakes.count)
                 guard random.hits(plan.arrival) else {
-                    lostWakes += 1
+                    mail[person].wakesLost += 1
                     continue
                 }
-            } else if let id = item.payload["peal"]["message"].text {
-                alerts[person, default: []].insert(id)
+            } else if let id = Push(item.payload.members).message {
+                mail[person].alerts.insert(id)
             }
-            mail[person, default: []].append(item)
+            arrived[person, default: []].append(item)
         }
         let phones = phones
-        try await each(mail.sorted { $0.key < $1.key }) { person, items in
+        try await each(arrived.sorted { $0.key < $1.key }) { person, items in
             for item in items {
                 if item.isWake {
                     await phones[person].wake(item.payload)
                 } else {
-                    await phones[person].alert(item.payload)
+                    await phones[person].alert(item.payload, isShownBySystem: item.isShownBySystem)
                 }
             }
         }
@@ -258,13 +299,5 @@ actor PhonesRun {
 
     private static func text(_ instant: Int64) -> String {
         Date(timeIntervalSince1970: Double(instant) / 1000).formatted(.iso8601)
-    }
-
-    /// The most instants within an hour.
-    private static func mostInAnHour(_ instants: [Int64]) -> Int {
-        let sorted = instants.sorted()
-        return sorted.indices.map { first in
-            sorted[first...].prefix { $0 - sorted[first] < 3_600_000 }.count
-        }.max() ?? 0
     }
 }

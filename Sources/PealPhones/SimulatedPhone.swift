@@ -6,27 +6,36 @@ import PealSDK
 import PealWorlds
 import Synchronization
 
+/// What kind of phone somebody has.
+enum PhonePlatform: String, CaseIterable {
+    case ios, android
+}
+
 /// A person of PocketDay with a phone that runs the SDK. Sensors, notification centre and clock are simulated; HTTP,
-/// the ledger and all decisions are real.
+/// the ledger and all decisions are real. An Android phone runs the same code, with an FCM token and data messages.
 struct SimulatedPhone: Sendable {
     let person: Int
+    let platform: PhonePlatform
     let user: String
-    let deviceToken: String
+    /// Where push networks reach it.
+    let address: String
     let peal: Peal
     let screen: Screen
     private let world: Inhabited
     private let proof: String
 
     /// - Parameter secret: signs who the person is.
-    init(_ person: Int, in world: Inhabited, _ order: PhoneOrder) {
-        self.person = person
+    init(_ person: Int, _ platform: PhonePlatform, in world: Inhabited, _ order: PhoneOrder) {
+        (self.person, self.platform) = (person, platform)
         self.world = world
         user = "p\(person)"
-        deviceToken = Self.deviceToken(person)
+        address = Self.address(person, platform)
         screen = Screen()
         proof = Self.proof(user, order.secret)
         var configuration = PealConfiguration(server: order.server, key: order.key, group: "group.simulated")
         configuration.folder = order.folder.appendingPathComponent("\(person)")
+        configuration.platform = platform.rawValue
+        if platform == .android { configuration.environment = nil }
         configuration.description.timeZone = "UTC"
         var surroundings = PealSurroundings(
             exchange: order.http, board: screen, sensors: WorldSensors(person: person, world: world))
@@ -41,10 +50,10 @@ struct SimulatedPhone: Sendable {
         peal = Peal(configuration, surroundings: surroundings)
     }
 
-    /// Device tokens have 64 digits.
-    static func deviceToken(_ person: Int) -> String {
+    /// APNs' device tokens have 64 digits; FCM's registration tokens are opaque.
+    private static func address(_ person: Int, _ platform: PhonePlatform) -> String {
         let text = String(person, radix: 16)
-        return String(repeating: "0", count: 64 - text.count) + text
+        return platform == .android ? "phone:\(text)" : String(repeating: "0", count: 64 - text.count) + text
     }
 
     /// A compact JWS over the user, HS256.
@@ -60,12 +69,12 @@ struct SimulatedPhone: Sendable {
 
     // MARK: Life
 
-    /// The app is installed, and the person signs in and agrees to share contexts.
+    /// The app is installed, and the person signs in and agrees to share contexts. Without a connection, the phone does
+    /// it later.
     func register() async throws {
         await peal.setContextSharing(true)
-        await peal.setAddress(deviceToken)
+        await peal.setAddress(address)
         try await peal.signIn(user: user, proof: proof)
-        guard await peal.device != nil else { throw PhonesFailure("phone \(person) could not register") }
     }
 
     /// The person opened the app.
@@ -77,11 +86,15 @@ struct SimulatedPhone: Sendable {
         await react()
     }
 
-    /// An alert arrives: the service extension decides how it appears.
-    func alert(_ payload: PhonesJSON) async {
+    /// An alert arrives: the service extension, or Android's app, decides how it appears.
+    func alert(_ payload: PhonesJSON, isShownBySystem: Bool) async {
         let push = Push(payload.members)
         guard let id = push.message else { return }
-        if await peal.receiveAlert(push) { screen.alert(id, byPush: true) }
+        if isShownBySystem {
+            screen.alert(id, byPush: true)
+        } else if await peal.receiveAlert(push) {
+            screen.alert(id, byPush: true)
+        }
         await react()
     }
 

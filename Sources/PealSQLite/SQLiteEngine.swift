@@ -27,12 +27,12 @@ package final class SQLiteEngine: SQLEngine {
 
     /// Opens the database at `path`, or creates it.
     /// - Throws: `StoreStartFailure` when another process has it open or it cannot be opened.
-    package init(path: String) throws {
+    package init(path: String, checkpoints: CheckpointLimits = .init()) throws {
         lock = try FileLock(besideDatabase: path)
         _ = Self.countsNoMemory
         do {
             let pool = try SQLiteFile.open(path)
-            let checkpointer = try Checkpointer(path: path)
+            let checkpointer = try Checkpointer(path: path, limits: checkpoints)
             pool.writeWithoutTransaction { checkpointer.watch($0) }
             self.pool = pool
             readers = try Readers(path: path, SQLiteFile.configuration)

@@ -28,7 +28,7 @@ extension StoreSession {
         for step in [
             pruneAnswers, sumOutcomes, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit,
             pruneWebhooks,
-            pruneStatistics, pruneFrequency, pruneEvents, pruneSettings, pruneModels, pruneFigures,
+            pruneStatistics, pruneFrequency, pruneEvents, pruneSettings, pruneModels, pruneFigures, pruneSpentWakes,
         ]
         where count < limit {
             count += try step(now, limit - count)
@@ -134,6 +134,10 @@ extension StoreSession {
     private func pruneFrequency(_ now: Timestamp, _ limit: Int) throws -> Int {
         try TablePiece.frequency.delete(
             where: FrequencyTable.over(now - .seconds(Limits.frequencyHoursMax * 3600)), limit: limit, connection)
+    }
+
+    private func pruneSpentWakes(_ now: Timestamp, _ limit: Int) throws -> Int {
+        try TablePiece.spentWake.delete(where: SpentWakeTable.over(now), limit: limit, connection)
     }
 
     /// Deliveries whose retention has ended, and events that never became a request.

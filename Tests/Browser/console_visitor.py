@@ -4,6 +4,7 @@ import re
 
 from axe_playwright_python.sync_playwright import Axe
 from console_server import ROOT
+from playwright.sync_api import expect
 
 WIDTHS = {"phone": 390, "tablet": 820, "wide": 1440}
 SHOTS = ROOT / ".build" / "screenshots"
@@ -37,6 +38,8 @@ class Visitor:
     def open(self, path):
         answer = self.page.goto(self.fixture.url + path)
         assert len(answer.body()) < 100_000
+        # What takes long arrives when the page has loaded itself again.
+        expect(self.page.locator("[data-pending]")).to_have_count(0, timeout=60_000)
         return answer
 
     def check(self):

@@ -46,7 +46,44 @@ def test_an_experiment_says_what_it_found(admin, lessons):
     heat = page.get_by_role("table", name="Where and when people open").first
     expect(heat.get_by_role("row", name=re.compile("Using the phone"))).to_be_visible()
     assert heat.locator("td[class^=heat]").count() >= 6
+    visits = page.get_by_role("row").filter(has_text="App not opened for 24 h")
+    expect(visits).to_contain_text(re.compile(r"\d+ of \d\d+"))
+    diagram = page.get_by_role("img", name=re.compile(r"Predicted and actual share of opens, from [\d,]+ displays"))
+    expect(diagram).to_be_visible()
+    assert diagram.locator("circle").count() == 10
+    weights = page.get_by_role("table", name="What the model looks at")
+    expect(weights.get_by_role("row", name=re.compile("Unlocked")).first).to_be_visible()
+    strips = page.get_by_role("img", name=re.compile(r"\d+ wakes in 6 h: Moment chosen"))
+    assert strips.count() >= 3
     admin.shoot("experiment")
+
+
+def test_the_calendar_has_the_viewers_days(visit, fixture):
+    app, _ = fixture.app("Days", devices=1)
+    late = time.strftime("%Y-%m-%d", time.gmtime(time.time() + 5 * 86_400)) + "T23:30:00Z"
+    fixture.peal.post(f"/apps/{app}/messages", {
+        "audience": {"all": True}, "content": {"title": "Good night"}, "schedule": {"at": late}})
+    for zone, hour, days in (("Europe/London", "23:30", 5), ("Asia/Tokyo", "08:30", 6)):
+        visitor = visit(timezone_id=zone).sign_in()
+        visitor.open(f"apps/{app}/calendar")
+        section = visitor.page.locator(".day")
+        day = time.gmtime(time.time() + days * 86_400)
+        expect(section.get_by_role("heading")).to_contain_text(time.strftime(f"{day.tm_mday} %B %Y", day))
+        expect(section.locator("time")).to_have_text(hour)
+        assert late[:16] in section.locator("time").get_attribute("title")
+        visitor.check()
+    visitor.shoot("calendar")
+
+
+def test_an_expired_session_says_so(admin, fixture):
+    fixture_cookie = admin.context.cookies()[0]
+    admin.context.add_cookies([{**fixture_cookie, "value": fixture_cookie["value"][:-4] + "0000"}])
+    admin.open("operations")
+    expect(admin.page.get_by_text("Your session has ended.")).to_be_visible()
+    admin.check()
+    admin.page.get_by_label("Key").fill(fixture.peal.admin_token)
+    admin.page.get_by_role("button", name="Sign in").click()
+    expect(admin.page.get_by_role("heading", level=1, name="Operations")).to_be_visible()
 
 
 def test_an_experiment_without_data_says_so(admin, fixture):

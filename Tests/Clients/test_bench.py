@@ -31,6 +31,15 @@ def test_measures_an_experiment():
     assert json.loads(result.stdout.strip().splitlines()[-1])["first_s"] > 0
 
 
+def test_measures_claims_and_fallbacks():
+    command = [sys.executable, str(ROOT / "Benchmarks" / "moments.py"), "--scale", "0.002", "--claims", "60", "--rate", "20",
+               "--binaries", str(pathlib.Path(PROGRAM).parent)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    figures = json.loads(result.stdout.strip().splitlines()[-1])
+    assert figures["claims"]["claims"] == 60 and figures["claims"]["open"] == 2000, result.stderr
+    assert figures["fallbacks"]["users"] == 200 and figures["fallbacks"]["early"] == 0, result.stderr
+
+
 def test_reports_what_exceeds_a_threshold():
     figures = {"sender": {"ratio": 0.6}, "intake": {"push_ratio": 0.1}, "apns": None}
     limits = {"sender": {"ratio": {"max": 0.5}}, "intake": {"push_ratio": {"min": 0.2}}, "apns": {"ratio": {"max": 1}}}

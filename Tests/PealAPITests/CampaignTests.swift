@@ -106,11 +106,15 @@ struct CampaignTests {
             let guardrails = reply["experiment.guardrails"]?.arrayValue ?? []
             #expect(
                 guardrails.compactMap { $0["name"]?.stringValue }
-                    == ["failed", "dismissed", "app_removed", "notifications_off"])
+                    == ["failed", "dismissed", "no_session", "app_removed", "notifications_off"])
             #expect(guardrails.allSatisfy { $0["worse"] == false })
             #expect(
-                guardrails[2]["context_aware"]?["of"] == .integer(arms["context_aware"]?.users ?? 0), "\(reply.text)")
+                guardrails[3]["context_aware"]?["of"] == .integer(arms["context_aware"]?.users ?? 0), "\(reply.text)")
             #expect(reply["experiment.contexts"]?.arrayValue?.isEmpty == true)
+            let check = reply["experiment.model_check"]
+            #expect(check?["weights"]?.arrayValue?.first?["feature"] == "unlocked", "\(reply.text)")
+            #expect(
+                check?["calibration"]?.arrayValue?.isEmpty == true && check?["windows"]?.arrayValue?.isEmpty == true)
             #expect(reply["experiment.verdict"] == "undecided" && reply["experiment.share"] == .number("0.5"))
             #expect(reply["experiment.interval"]?.arrayValue?.count == 2, "\(reply.text)")
         }

@@ -106,6 +106,15 @@ struct DeviceFixture: Sendable {
             ], as: phone.token)
     }
 
+    /// Takes the wake-ups that are due, and returns those of the phone.
+    func wakes(of phone: Phone) async throws -> [WakeOrder] {
+        let now = fixture.clock.now
+        let orders = try await fixture.store.write(.rest) { store in
+            try store.takeWakes(now: now, limit: 100) { .zero }.orders
+        }
+        return orders.filter { "\($0.device.id)" == phone.device }
+    }
+
     func event(_ number: Int, _ type: String, _ message: String?, _ more: [(String, JSON)] = []) -> JSON {
         .compact(
             [

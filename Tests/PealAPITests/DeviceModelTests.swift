@@ -90,17 +90,17 @@ struct DeviceModelTests {
             try await Self.issue(server, "daily", version: 6)
             let shown = try await fixture.admin(.get, "…/campaigns/daily")
             #expect(shown["model.version"] == 6 && shown["model.labels"] == 9 && shown["model.drifted"] == false)
-            #expect(shown["model.foreseen"] == nil)
+            #expect(shown["model.off_policy"] == nil)
             let (id, store) = (fixture.app, fixture.store)
             try await store.write(.control) { store in
                 let app = try #require(try store.app(id)).key
                 var learning = CampaignLearning(campaign: "daily")
-                learning.foreseen = ForeseenGain(gain: -12_500, error: 1, messages: 800, effectiveMessages: 420)
+                learning.offPolicy = OffPolicyGain(gain: -12_500, error: 1, messages: 800, effectiveMessages: 420)
                 try store.putLearning(learning, app: app)
             }
-            let foreseen = try await fixture.admin(.get, "…/campaigns/daily")["model.foreseen"]
-            #expect(foreseen?["gain"] == .number("-0.0125") && foreseen?["effective_messages"] == 420)
-            #expect(foreseen?["standard_error"] == .number("1e-06") && foreseen?["messages"] == 800)
+            let offPolicy = try await fixture.admin(.get, "…/campaigns/daily")["model.off_policy"]
+            #expect(offPolicy?["gain"] == .number("-0.0125") && offPolicy?["effective_messages"] == 420)
+            #expect(offPolicy?["standard_error"] == .number("1e-06") && offPolicy?["messages"] == 800)
             let headers = ["Idempotency-Key": "back"]
             let rolled = try await fixture.admin(.post, path, [:], headers: headers)
             #expect(rolled.status == 200 && rolled["parent"] == "daily@5", "\(rolled.text)")

@@ -51,6 +51,49 @@ struct DeviceRegistrationTests {
         }
     }
 
+    @Test(
+        "a phone that registers again, in whatever way, is not woken more often than twice an hour",
+        arguments: Return.allCases)
+    func budget(_ way: Return) async throws {
+        try await DeviceFixture.open { server in
+            let clock = server.fixture.clock
+            var (phone, times): (DeviceFixture.Phone, [Timestamp]) = (try await server.phone(1), [])
+            let other = try await server.phone(2, user: "ben")
+            for minute in 0..<180 {
+                if minute % 5 == 0 {
+                    switch way {
+                    case .afterLeaving:
+                        #expect(try await server.call(.delete, "registration", as: phone.token).status == 204)
+                        phone = try await server.phone(1)
+                    case .withoutToken: phone = try await server.phone(1)
+                    case .afterItsUserWasErased:
+                        #expect(try await server.fixture.admin(.delete, "…/users/ann").status == 200)
+                        phone = try await server.phone(1)
+                    case .afterAnAuthorTookIt:
+                        let id = DeviceFixture.id(100 + minute)
+                        let body: JSON = ["platform": "ios", "address": .string(DeviceFixture.address(1))]
+                        #expect(try await server.fixture.admin(.put, "…/devices/\(id)", body).status == 201)
+                        phone = try await server.phone(1)
+                    case .asAnotherDevice where minute == 40:
+                        let token = JSON.string(other.token)
+                        phone = try await server.phone(1, [("device_token", token)])
+                    case .asAnotherDevice: break
+                    }
+                    _ = try await server.schedule()
+                }
+                times += try await server.wakes(of: phone).map { _ in clock.now }
+                clock.advance(by: .seconds(60))
+            }
+            #expect((4...6).contains(times.count), "\(times)")
+            for (first, third) in zip(times, times.dropFirst(2)) { #expect(third - first > .seconds(3600), "\(times)") }
+        }
+    }
+
+    /// How a phone gets another registration.
+    enum Return: CaseIterable {
+        case afterLeaving, withoutToken, afterItsUserWasErased, afterAnAuthorTookIt, asAnotherDevice
+    }
+
     @Test("a user needs the signature of the app's backend, once")
     func proofs() async throws {
         try await DeviceFixture.open { server in

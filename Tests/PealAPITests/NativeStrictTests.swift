@@ -46,6 +46,7 @@ struct NativeStrictTests {
             (.patch, "…", #"{"settings":{"richie":{"lenient":true}}}"#, "settings.richie.lenient"),
             (.post, "…/devices", #"{"platform":"ios","address":"\#(Fixture.deviceToken)","tags":[]}"#, "tags"),
             (.post, "…/keys", #"{"dialect":"native","scope":["send"]}"#, "scope"),
+            (.post, "…/audience:count", #"{"audience":{"topics":["a"],"not_topic":["b"]}}"#, "audience.not_topic"),
             (.put, "…/topics/a", #"{"expires":"2030-01-01T00:00:00Z"}"#, "expires"),
             (
                 .put, "…/webhooks/main",

@@ -90,6 +90,7 @@ import Testing
         ]
         var guards = ExperimentFacts.Guards()
         (guards.users, guards.dismissed, guards.removed, guards.reporting, guards.muted) = (50, 9, 3, 40, 4)
+        (guards.observed, guards.withoutSession) = (30, 5)
         facts.guards[.contextAware] = guards
         facts.delays = [
             .init(arm: .contextAware, index: 0, opens: 2), .init(arm: .contextAware, index: 3, opens: 3),
@@ -97,7 +98,10 @@ import Testing
         ]
         let report = ExperimentReport(facts, share: 0.5)
         let counts = report.guardrails.map { "\($0.measure.rawValue) \($0.contextAware.count)/\($0.contextAware.of)" }
-        #expect(counts == ["failed 10/100", "dismissed 9/90", "app_removed 3/50", "notifications_off 4/40"])
+        #expect(
+            counts == [
+                "failed 10/100", "dismissed 9/90", "no_session 5/30", "app_removed 3/50", "notifications_off 4/40",
+            ])
         #expect(report.medianDelay(.contextAware) == 3 && report.medianDelay(.traditional) == nil)
     }
 

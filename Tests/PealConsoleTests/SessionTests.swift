@@ -20,7 +20,9 @@ import Testing
             let secret = try #require(home.formSecret)
             let out = try await fixture.post("/console/sign-out", ["csrf": secret], cookie: cookie)
             #expect(out.status == 303 && out.header("set-cookie")?.contains("Max-Age=0") == true)
-            #expect(try await fixture.get("/console/", cookie: cookie).status == 303)
+            let ended = try await fixture.get("/console/", cookie: cookie)
+            #expect(ended.status == 303 && ended.location == "/console/sign-in?ended=1")
+            #expect(try await fixture.get("/console/sign-in?ended=1").text.contains("Your session has ended"))
         }
     }
 

@@ -38,10 +38,7 @@ struct RulesTests {
             try await fixture.drive { fixture.provider.sentCount(id) == 2 }
             #expect(fixture.now - start < .seconds(10))
             #expect(Set(fixture.provider.sent(id).keys) == [1, 4])
-            let trail = try await DeliveryTrail(store: fixture.store).events(
-                of: id, app: fixture.app, .device(DeliveryFixture.deviceID(2)), now: fixture.now)
-            #expect(trail.last?.name == .held)
-            #expect(trail.last?.detail == "QuietHours, until 2026-11-21T06:00:00Z")
+            #expect(try await fixture.lastEvent(id, 2) == "held QuietHours, until 2026-11-21T06:00:00Z")
             try await fixture.drive(by: .seconds(10)) { fixture.provider.sentCount(id) > 2 }
             #expect(fixture.now - start >= .seconds(6 * 3600) && fixture.now - start < .seconds(7 * 3600))
             try await fixture.drive(by: .seconds(10)) { try await fixture.state(id) == .sent }
@@ -107,12 +104,15 @@ struct RulesTests {
                 .all, options: options, startAt: MessageLife.firstStart(of: reading), lifeSeconds: 86_400 * 3)
             let id = try await fixture.accept(draft, engine: service)
             var seen: [DeviceKey: Int64] = [:]
+            var held: String?
             try await fixture.drive(by: .seconds(30)) {
                 for key in fixture.provider.sent(id).keys where seen[key] == nil {
                     seen[key] = (fixture.now - start).milliseconds / 1000
+                    if key == 2 { held = try await fixture.lastEvent(id, 3) }
                 }
                 return try await fixture.state(id) == .sent
             }
+            #expect(held == "held RecipientTimeZone, until 2026-11-22T17:00:00Z")
             for (index, seconds) in due.enumerated() {
                 // 12:15 in Kathmandu.
                 let expected = index == 3 ? seconds + 900 : seconds
@@ -174,6 +174,8 @@ struct RulesTests {
             try await fixture.drive(by: .seconds(1)) { fixture.provider.sentCount(third) == 1 }
             #expect(fixture.provider.sent(third)[3] == 1)
             try await fixture.eventually { try await fixture.trail(third, 1).map(\.reason) == ["FrequencyCap"] }
+            let held = try #require(try await fixture.lastEvent(third, 1))
+            #expect(held.hasPrefix("held FrequencyCap, until 2026-11-21T03:0"), "\(held)")
             var options = MessageOptions()
             options.isTransactional = true
             let urgent = try await fixture.accept(fixture.draft(.devices(1...3), options: options), engine: service)
@@ -239,6 +241,43 @@ struct RulesTests {
         #expect(sent.count <= 30, "\(sent)")
     }
 
+    @Test("what has a rate leaves workers for others")
+    func workers() {
+        let board = RateBoard()
+        let (app, message) = (RateBoard.Key.app(1), RateBoard.Key.message(MessageID(high: 1, low: 2)))
+        #expect(board.enter([app, message]) && board.enter([app, message]))
+        #expect(!board.enter([app, message]) && !board.enter([message]))
+        // The app's other messages have two more; what was refused took nothing.
+        #expect(board.enter([app]) && board.enter([app]))
+        #expect(!board.enter([app]))
+        #expect(board.enter([.app(2)]) && board.enter([]))
+        board.leave([app, message])
+        #expect(board.enter([message]) && !board.enter([message]))
+        #expect(board.enter([app]) && !board.enter([app]))
+    }
+
+    @Test("an app's rate changes while its messages are being sent", arguments: StoreUnderTest.allCases)
+    func changedRateOfApp(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Self.open(
+            engine, .init([("rate_per_second", 10)]), zones: Array(repeating: nil, count: 600))
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.drive(by: .milliseconds(50), isWorkUnderWay: true) {
+                fixture.provider.sentCount(id) >= 20
+            }
+            let early = fixture.now
+            #expect(early - ManualTime().now >= .seconds(1))
+            try await fixture.set(.init([("rate_per_second", 10_000)]))
+            try await fixture.drive(by: .milliseconds(50), isWorkUnderWay: true) {
+                try await fixture.state(id) == .sent
+            }
+            // At the former rate it would take a minute.
+            #expect(fixture.now - early < .seconds(20))
+            #expect(try await fixture.counts(id).accepted == 600)
+        }
+    }
+
     @Test("a rate changes while the message is being sent", arguments: StoreUnderTest.allCases)
     func changedRate(_ engine: StoreUnderTest) async throws {
         let fixture = try await Self.open(engine, .init(), zones: Array(repeating: nil, count: 600))
@@ -274,5 +313,12 @@ extension DeliveryFixture {
             stored.settings.replaceRules(rules)
             try session.updateApp(stored)
         }
+    }
+
+    /// The last event and its detail in the trail of the device with the given number.
+    func lastEvent(_ message: MessageID, _ device: Int) async throws -> String? {
+        let events = try await DeliveryTrail(store: store).events(
+            of: message, app: app, .device(DeliveryFixture.deviceID(device)), now: now)
+        return events.last.map { "\($0.name.rawValue) \($0.detail)" }
     }
 }

@@ -129,18 +129,18 @@ struct LearnerTests {
     }
 
     @Test("a model that would have lost opens with soft messages is not released, whatever its labels say")
-    func foreseenHarm() throws {
+    func offPolicyHarm() throws {
         let labels = MadeLabels.make("daily", 800)
         let good = try Self.lessons(labels) { $0.journeys = MadeLabels.journeys(600) { $0 ? 0.5 : 0.05 } }
-        let gain = try #require(good["daily"]?.learning.foreseen)
+        let gain = try #require(good["daily"]?.learning.offPolicy)
         #expect(gain.gain > 0 && gain.messages == 600 && gain.effectiveMessages > 100, "\(gain)")
         #expect(good["daily"]?.draft != nil)
         let bad = try Self.lessons(labels) { $0.journeys = MadeLabels.journeys(600) { $0 ? 0.02 : 0.6 } }
-        let loss = try #require(bad["daily"]?.learning.foreseen)
+        let loss = try #require(bad["daily"]?.learning.offPolicy)
         #expect(loss.gain < -2 * loss.error, "\(loss)")
         #expect(bad["daily"]?.draft == nil && bad["daily"]?.learning.objections == ["value"])
         let few = try Self.lessons(labels) { $0.journeys = MadeLabels.journeys(150) { $0 ? 0.02 : 0.6 } }
-        #expect(few["daily"]?.learning.foreseen == nil && few["daily"]?.draft != nil)
+        #expect(few["daily"]?.learning.offPolicy == nil && few["daily"]?.draft != nil)
         let nonsense = try Self.lessons(labels) { material in
             material.journeys = MadeLabels.journeys(600) { _ in 0.5 }.map {
                 MomentJourney(
@@ -148,7 +148,7 @@ struct LearnerTests {
                     isOpened: false)
             }
         }
-        #expect(nonsense["daily"]?.learning.foreseen == nil && nonsense["daily"]?.draft != nil)
+        #expect(nonsense["daily"]?.learning.offPolicy == nil && nonsense["daily"]?.draft != nil)
     }
 
     @Test("a campaign's second failure withdraws its model: phones get the weights of all campaigns under its name")

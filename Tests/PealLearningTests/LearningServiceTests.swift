@@ -203,7 +203,7 @@ struct LearningServiceTests {
         func labels() async throws -> [MomentLabel] {
             let now = people.time.now
             return try await people.store.read { [app = people.app] in
-                try $0.labels(app: app, after: nil, limit: 100, now: now).labels
+                try $0.labels(app: app, after: nil, limit: 100, now: now).items
             }
         }
         #expect(try await labels().count == 10)
@@ -274,7 +274,7 @@ struct LearningServiceTests {
         people.time.advance(by: .seconds(90_000))
         let later = people.time.now
         let found = try await people.store.read {
-            try $0.journeys(app: app, after: nil, limit: 1000, now: later).journeys
+            try $0.journeys(app: app, after: nil, limit: 1000, now: later).items
         }
         #expect(found.count == expected["all"] && found.count > 4, "\(expected)")
         #expect(found.count { $0.isShownByPhone } == expected["phone"])
@@ -284,7 +284,7 @@ struct LearningServiceTests {
         #expect(!names.contains { $0.contains("user") || $0.contains("device") })
         let pages = try await people.store.read { store in
             let first = try store.journeys(app: app, after: nil, limit: 3, now: later)
-            return first.journeys + (try store.journeys(app: app, after: first.next, limit: 1000, now: later)).journeys
+            return first.items + (try store.journeys(app: app, after: first.next, limit: 1000, now: later)).items
         }
         #expect(pages == found)
     }
@@ -296,16 +296,16 @@ struct LearningServiceTests {
         people.time.advance(by: .seconds(90_000))
         let (app, now) = (people.app, people.time.now)
         let all = try await people.store.read { try $0.labels(app: app, after: nil, limit: 1000, now: now) }
-        #expect(all.labels.count == 90 && all.next == nil)
+        #expect(all.items.count == 90 && all.next == nil)
         var (found, cursor): ([MomentLabel], ContextCursor?) = ([], nil)
         repeat {
             let page = try await people.store.read { [cursor] in
                 try $0.labels(app: app, after: cursor, limit: 7, now: now)
             }
-            found += page.labels
+            found += page.items
             cursor = page.next
         } while cursor != nil
-        #expect(found == all.labels)
+        #expect(found == all.items)
     }
 
     @Test("of two servers, one looks at an app's labels in an hour", arguments: StoreUnderTest.allCases)

@@ -16,17 +16,19 @@ struct SimulatedPhonesTests {
         let fixture = try await ServerFixture(environment: clock.environment)
         let server = try await fixture.startServer(clock.environment)
         let app = try await fixture.makeApp(server)
+        try await fixture.addServiceAccount(server, app: app)
         // Ledgers are made durable at every change; in memory that costs nothing.
         let memory = URL(fileURLWithPath: "/dev/shm")
         let ledgers = (FileManager.default.fileExists(atPath: memory.path) ? memory : folder)
             .appendingPathComponent("peal-ledgers-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: ledgers) }
         let output = folder.appendingPathComponent("report.json")
-        let phones = try ChildProgram(
+        let program = try ChildProgram(
             "\(BuiltPrograms.folder)/peal-sim",
             [
                 "phones", "--count", "40", "--days", "1", "--step-minutes", "60", "--settle-milliseconds", "400",
-                "--cancelled", "0.25", "--json", "--server", server.address, "--app", Self.lastPart(app), "--key",
+                "--cancelled", "0.25", "--android", "0.4", "--json", "--server", server.address, "--app",
+                Self.lastPart(app), "--key",
                 ServerFixture.adminToken, "--simulator", fixture.folder.appendingPathComponent("sim").path, "--clock",
                 clock.path, "--directory", ledgers.path,
             ], outputFile: output.path, errorFile: folder.appendingPathComponent("errors").path)
@@ -38,7 +40,7 @@ struct SimulatedPhonesTests {
         try await server.program.kill()
         let port = server.address.split(separator: ":").last.map(String.init) ?? ""
         let again = try await fixture.startServer(clock.environment.merging(["PEAL_HTTP_PORT": port]) { $1 })
-        let code = try await phones.waitForExit()
+        let code = try await program.waitForExit()
         let report = try JSONParser.parse(try String(contentsOf: output, encoding: .utf8))
         #expect(code == 0, "\(report.text)")
         for invariant in ["shown_twice", "shown_after_cancel", "unattempted"] {
@@ -48,6 +50,15 @@ struct SimulatedPhonesTests {
         #expect(messages == 40 && cancelled > 0, "\(report.text)")
         let (chosen, pushed) = (report["shown_by_phone"]?.integerValue ?? 0, report["shown_by_push"]?.integerValue ?? 0)
         #expect(chosen > 0 && pushed > 0 && chosen + pushed + cancelled == 40, "\(report.text)")
+        var phones = 0
+        for platform in ["ios", "android"] {
+            let share = report["platforms"]?[platform]
+            for figure in ["phones", "messages", "shown_by_phone", "shown_by_push", "wakes"] {
+                #expect(share?[figure]?.integerValue ?? 0 > 0, "\(platform) \(figure): \(report.text)")
+            }
+            phones += share?["phones"]?.integerValue.map(Int.init) ?? 0
+        }
+        #expect(phones == 40)
         try await again.program.stop()
     }
 

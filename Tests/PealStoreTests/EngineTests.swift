@@ -281,4 +281,83 @@ struct EngineTests {
         try await rest(untilBelow: 1)
         #expect(try await test.store.read { try $0.setting("39 39") } == value)
     }
+
+    @Test("the write-ahead log is restarted at its limit although the writer never rests and has more to move")
+    func busyWriter() {
+        var limits = CheckpointLimits()
+        (limits.pagesBetween, limits.pagesMax) = (100, 1000)
+        var plan = CheckpointPlan(limits)
+        var actions: [CheckpointPlan.Action] = []
+        var pages: Int32 = 0
+        // Each commit writes as much as is worth a checkpoint.
+        for _ in 0..<40 {
+            pages += 100
+            plan.committed(pages)
+            let action = plan.begin(writerRests: false)
+            actions += [action].compactMap(\.self)
+            #expect(plan.begin(writerRests: false) == nil)
+            switch action {
+            case .move?: plan.moved(pages)
+            case .force?:
+                plan.restarted(isDone: true, isTruncated: false)
+                pages = 0
+            default: Issue.record("unexpected: \(String(describing: action)) at \(pages)")
+            }
+            #expect(pages <= limits.pagesMax)
+        }
+        #expect(actions.count { $0 == .force } == 3)
+    }
+
+    @Test("readers who prevent a restart delay the next attempt until enough has been written again")
+    func blockedRestart() {
+        var limits = CheckpointLimits()
+        (limits.pagesBetween, limits.pagesMax) = (100, 1000)
+        var plan = CheckpointPlan(limits)
+        plan.committed(1010)
+        #expect(plan.begin(writerRests: false) == .force)
+        plan.restarted(isDone: false, isTruncated: false)
+        plan.committed(1020)
+        #expect(plan.begin(writerRests: false) == .move)
+        plan.moved(1020)
+        plan.committed(1110)
+        #expect(plan.begin(writerRests: false) == nil)
+        plan.committed(1111)
+        #expect(plan.begin(writerRests: false) == .force)
+        plan.restarted(isDone: true, isTruncated: false)
+        plan.committed(99)
+        #expect(plan.begin(writerRests: false) == nil)
+    }
+
+    @Test("the write-ahead log stays short while many write")
+    func manyWriters() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "peal-test-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let path = directory.appending(path: "busy.db").path
+        var limits = CheckpointLimits()
+        (limits.pagesBetween, limits.pagesMax) = (50, 500)
+        let engine = try SQLiteEngine(path: path, checkpoints: limits)
+        try await engine.write(.control) {
+            _ = try $0.execute("CREATE TABLE busy (id BIGINT PRIMARY KEY, value BLOB)", [])
+        }
+        let value = [UInt8](repeating: 1, count: 64 * 1024)
+        // Eight tasks write 100 MiB in all: some write always waits.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for _ in 0..<200 {
+                        try await engine.write(.intake) { connection in
+                            _ = try connection.execute(
+                                "INSERT INTO busy (id, value) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET value = $2",
+                                [.int(Int64(task)), .bytes(value)])
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let size = try FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int
+        #expect(try #require(size) < 50 << 20)
+        try engine.close()
+    }
 }

@@ -10,7 +10,7 @@ struct FigureStoreTests {
     /// A message of an experiment to users `u1` to `u20`, of whom every third opens it.
     private static func send(
         _ fixture: Fixture, campaign: String = "daily", openEvery: Int = 3, method: DeliveryWindow.Method = .experiment,
-        hours: Int64 = 1, endsEarly: Bool = false
+        hours: Int64 = 1, endsEarly: Bool = false, opensApp: Bool = false
     ) async throws -> MessageID {
         var draft = fixture.draft(.users("u1"), lifeSeconds: hours * 3600 + 86_400)
         draft.audience.users = (1...20).map { "u\($0)" }
@@ -50,6 +50,11 @@ struct FigureStoreTests {
         try await fixture.store.write(.intake) { store in
             for moment in try store.moments(app: app, message: made.id) {
                 guard let key = moment.device, let device = try store.device(app: app, key: key) else { continue }
+                if opensApp, key.isMultiple(of: 2) {
+                    let visit = DeviceEvent(
+                        id: .init(high: UInt64(key), low: made.id.low &+ 1), kind: .appOpened, at: later)
+                    _ = try MomentReader(store: store, device: device, app: app).record([visit], in: store, now: later)
+                }
                 let isOpened = Int(moment.userID.dropFirst()).map { $0 % openEvery == 0 } ?? false
                 let event = DeviceEvent(
                     id: .init(high: UInt64(key), low: made.id.low), kind: isOpened ? .opened : .shown,
@@ -74,7 +79,8 @@ struct FigureStoreTests {
     private static func summary(_ report: ExperimentReport) -> String {
         let arms = Arm.allCases.map { arm in
             "\(arm) \(report.totals(arm)) \(ExperimentFacts.Way.allCases.map { report.messages(arm, $0) }) "
-                + "\(report.delays(arm))"
+                + "\(report.delays(arm)) \(report.facts.guards[arm]?.observed ?? 0) "
+                + "\(report.facts.guards[arm]?.withoutSession ?? 0)"
         }
         let looks = report.looks.map { "\($0.at) \(rounded($0.difference)) \(rounded($0.interval.upperBound))" }
         return """
@@ -112,13 +118,16 @@ struct FigureStoreTests {
     func outlive(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
-        _ = try await Self.send(fixture)
+        _ = try await Self.send(fixture, opensApp: true)
         fixture.time.advance(by: .seconds(2 * 86_400))
         _ = try await Self.send(fixture, openEvery: 2)
         fixture.time.advance(by: .seconds(2 * 86_400))
         let (totals, experiment) = (try await Self.totals(fixture), try await Self.experiment(fixture))
         #expect(totals.messages == 2 && totals.total.accepted == 40 && totals.receipts[.opened] == 6 + 10)
         let arms = Arm.allCases.map { experiment.totals($0) }
+        let guards = experiment.facts.guards.values
+        #expect(guards.reduce(0) { $0 + $1.observed } == 20, "both messages to the ten phones that report")
+        #expect(guards.reduce(0) { $0 + $1.withoutSession } == 10, "the second message")
         #expect(arms.reduce(0) { $0 + $1.users } == 20 && arms.reduce(0) { $0 + $1.opens } == 16)
         #expect(arms.allSatisfy { $0.users > 1 } && experiment.looks.count == 2)
         #expect(Arm.allCases.flatMap { experiment.delays($0) }.reduce(0, +) == 16)

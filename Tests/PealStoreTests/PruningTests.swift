@@ -46,6 +46,7 @@ struct PruningTests {
         "live_server": "one row for each server; pruned when it is gone",
         "provider_token": "one row for each signing key",
         "installation": "one row for each device that registered itself; goes with it",
+        "spent_wake": "pruned after Limits.wakeBudgetSeconds",
         "device_event": "pruned after Limits.deviceEventMemorySeconds; goes with its device",
         "context_sample": "pruned after Limits.contextSampleSeconds",
         "campaign_total": "one row for each campaign; pruned after Limits.statisticsDaysLifeSeconds",

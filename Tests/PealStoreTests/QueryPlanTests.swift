@@ -256,6 +256,8 @@ private enum HotStatements {
         "installation.token": InstallationTable.find(tokenHash: [], now: now),
         "installation.one": InstallationTable.find(1, app: 1), "installation.due": InstallationTable.due(now, limit: 1),
         "installation.nextDue": InstallationTable.nextDue(), "installation.ofUser": InstallationTable.of("", app: 1),
+        "installation.spent": SpentWakeTable.find([], app: 1),
+        "prune.spentWakes": TablePiece.spentWake.keys(where: SpentWakeTable.over(now), limit: 1),
         "prune.deviceEvents": TablePiece.deviceEvent.keys(where: Pruning.deviceEvents(now), limit: 1),
         "figure.total": FigureTable.total("", app: 1), "figure.next": FigureTable.nextTotal(after: "", app: 1),
         "figure.outcomes": ExperimentTable.outcomes(of: message, app: 1),

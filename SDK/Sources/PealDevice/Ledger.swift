@@ -314,9 +314,16 @@ package struct Ledger: Sendable, Hashable, Codable {
         wanted?.userProof = nil
     }
 
+    /// Changes what the app requests. What it says before the device has an address is sent together with that.
+    package mutating func state(on platform: String, _ change: (inout Registration) -> Void) {
+        var wanted = wanted ?? Registration(platform: platform, address: .text(""))
+        change(&wanted)
+        self.wanted = wanted
+    }
+
     /// Whether the server has not yet received what the app requests.
     package var needsRegistration: Bool {
-        guard var wanted else { return false }
+        guard var wanted, wanted.address != .text("") else { return false }
         guard identity != nil, var registered else { return true }
         (wanted.userProof, registered.userProof) = (nil, nil)
         (wanted.topics, registered.topics) = (nil, nil)

@@ -34,7 +34,9 @@
             else { return super.didReceive(request, withContentHandler: handler) }
             let desk = AlertDesk(
                 state: state, board: DeliveredNotifications(),
-                api: HTTPDeviceAPI(server: server, key: "", exchange: URLSessionExchange()), clock: SystemClock(),
+                // The person waits for the notification meanwhile; the app sends later what could not be sent.
+                api: HTTPDeviceAPI(server: server, key: "", exchange: URLSessionExchange(timeoutSeconds: 4)),
+                clock: SystemClock(),
                 makeID: { UUID().uuidString.lowercased() },
                 pause: { try? await Task.sleep(nanoseconds: UInt64($0) * 1_000_000) })
             let handover = AlertHandover(service: self, request: request, handler: handler)

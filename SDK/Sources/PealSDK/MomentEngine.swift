@@ -38,6 +38,8 @@ struct WakeReport: Sendable, Hashable {
 actor MomentEngine {
     let parts: EngineParts
     private var isAwake = false
+    /// Wakes that wait for the present one to end, the first one first.
+    private var waiting: [CheckedContinuation<Void, Never>] = []
 
     init(_ parts: EngineParts) { self.parts = parts }
 
@@ -46,23 +48,27 @@ actor MomentEngine {
         get throws { try parts.state.read().clock.now(parts.clock.wall).milliseconds }
     }
 
-    /// Continues everything that waits, and considers whether this is a good moment.
+    /// Continues everything that waits, and considers whether this is a good moment. One wake runs at a time. Others
+    /// wait for it, because it may have passed what they ask for: a user who signs in during a sync is registered after
+    /// it.
     /// - Parameters:
     ///   - push: the wake-up push; nil for a wake that the system or the person caused.
     ///   - isForeground: whether the person looks at the app; then nothing new is shown.
     ///   - syncs: whether to sync even without a reason.
-    func wake(_ push: WakePush? = nil, isForeground: Bool = false, syncs: Bool = false) async throws -> WakeReport {
-        // A second wake while one runs has nothing to add except its number.
-        let isFirst = !isAwake
+    ///   - waits: whether to wait for a wake that is running; otherwise reports are left to it, which it sends last.
+    func wake(
+        _ push: WakePush? = nil, isForeground: Bool = false, syncs: Bool = false, waits: Bool = true
+    ) async throws -> WakeReport {
+        guard waits || !isAwake else { return WakeReport() }
+        while isAwake { await withCheckedContinuation { waiting.append($0) } }
         isAwake = true
-        defer { if isFirst { isAwake = false } }
+        defer { endWake() }
         try parts.state.update { ledger in
             let now = ledger.clock.now(parts.clock.wall).milliseconds
             if let push { ledger.note(wake: push.sequence, prior: 0.6, now: now) }
             ledger.prune(now: now)
         }
         var report = WakeReport()
-        guard isFirst else { return report }
         report.failure = try await register()
         guard report.failure == nil, try isReady() else { return report }
         if try needsSync(push) || syncs {
@@ -78,6 +84,11 @@ actor MomentEngine {
             report.failure = failure
         }
         return report
+    }
+
+    private func endWake() {
+        isAwake = false
+        if !waiting.isEmpty { waiting.removeFirst().resume() }
     }
 
     /// Whether the server knows the device and its user.

@@ -39,14 +39,14 @@ public actor Peal {
     public func setAddress(_ address: String) async {
         let configuration = configuration
         change { ledger in
-            var wanted = ledger.wanted ?? Registration(platform: configuration.platform, address: .text(address))
-            wanted.address = .text(address)
-            wanted.environment = configuration.environment?.rawValue
-            wanted.sdkVersion = Peal.version
-            configuration.description.write(to: &wanted)
-            wanted.capabilities = Capabilities(
-                nseLedger: configuration.hasExtension, background: configuration.canWake, alerts: nil)
-            ledger.wanted = wanted
+            ledger.state(on: configuration.platform) { wanted in
+                wanted.address = .text(address)
+                wanted.environment = configuration.environment?.rawValue
+                wanted.sdkVersion = Peal.version
+                configuration.description.write(to: &wanted)
+                wanted.capabilities = Capabilities(
+                    nseLedger: configuration.hasExtension, background: configuration.canWake, alerts: nil)
+            }
             ledger.server = configuration.server.absoluteString
             ledger.isLeaving = false
         }
@@ -57,8 +57,8 @@ public actor Peal {
     /// - Parameters:
     ///   - user: the person's id in your app.
     ///   - proof: the statement of your backend that this person signed in; see the device API's `user_proof`.
-    /// - Throws: `PealError.refused` if the server does not accept the proof. Without a connection it succeeds, and the
-    ///   server is informed later.
+    /// - Throws: `PealError.refused` if the server does not accept the proof. Without a connection, or before the device
+    ///   has a token, it succeeds, and the server learns of it later.
     public func signIn(user: String, proof: String? = nil) async throws {
         try await setUser(user, proof)
     }
@@ -68,9 +68,7 @@ public actor Peal {
 
     private func setUser(_ user: String?, _ proof: String?) async throws {
         try parts.state.update { ledger in
-            guard ledger.wanted != nil else { throw PealError.notRegistered }
-            ledger.wanted?.userID = user
-            ledger.wanted?.userProof = proof
+            ledger.state(on: configuration.platform) { ($0.userID, $0.userProof) = (user, proof) }
         }
         if let failure = try await engine.wake(isForeground: true, syncs: true).failure { try refuse(failure) }
     }
@@ -83,7 +81,7 @@ public actor Peal {
 
     /// States ids of the device in other systems, such as the IDFV. Ask for the person's consent where it is needed.
     public func setIdentifiers(_ identifiers: DeviceIdentifiers) async {
-        change { $0.wanted?.identifiers = identifiers }
+        change { ledger in ledger.state(on: configuration.platform) { $0.identifiers = identifiers } }
         _ = try? await engine.wake(isForeground: true)
     }
 
@@ -136,7 +134,8 @@ public actor Peal {
                 id, isDismissal: isDismissal, button: button, eventID: self.parts.makeID(),
                 now: ledger.clock.now(self.parts.clock.wall).milliseconds)
         }
-        _ = try? await engine.wake(isForeground: !isDismissal)
+        // The app reacts to the tap only after this.
+        _ = try? await engine.wake(isForeground: !isDismissal, waits: false)
         return isDismissal ? nil : push.action(button: button)
     }
 
@@ -214,8 +213,6 @@ public actor Peal {
 public enum PealError: Error, Sendable, Hashable {
     /// The server refused, and would refuse again.
     case refused(code: String, message: String?, field: String?)
-    /// There is no device token yet.
-    case notRegistered
 }
 
 /// The result of a wake, for the system's completion handler.

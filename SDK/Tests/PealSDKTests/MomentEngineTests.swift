@@ -11,11 +11,14 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
     // Sendable because all state is behind locks.
     let requests = Locked<[HTTPRequest]>([])
     let answer: Locked<@Sendable (HTTPRequest) throws -> HTTPResponse>
+    /// What a request waits for.
+    let delay = Locked<@Sendable (HTTPRequest) async -> Void>({ _ in })
 
     init(_ answer: @escaping @Sendable (HTTPRequest) throws -> HTTPResponse) { self.answer = Locked(answer) }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         requests.with { $0.append(request) }
+        await delay.now(request)
         return try answer.now(request)
     }
 
@@ -107,6 +110,56 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         // The phone's clock was days behind; what it reports is the server's time.
         #expect(exchange.bodies("events")[0].contains(#""at":"2026-01-25T03:00:00.000Z""#))
         #expect(ledger.now.outbox == [])
+    }
+
+    @Test("what the app says before there is a device token is sent with it")
+    func earlySignIn() async throws {
+        let exchange = exchange()
+        let peal = peal(exchange)
+        var identifiers = DeviceIdentifiers()
+        identifiers.idfv = "v"
+        await peal.setIdentifiers(identifiers)
+        try await peal.signIn(user: "ann", proof: "signed")
+        await peal.subscribe(to: "news")
+        #expect(exchange.calls.isEmpty)
+        await peal.setDeviceToken(Data([0xAB]))
+        let body = try #require(exchange.bodies("register").first)
+        for part in [#""user_id":"ann""#, #""user_proof":"signed""#, #""idfv":"v""#, #""address":"ab""#, #""news""#] {
+            #expect(body.contains(part), "\(body)")
+        }
+        #expect(exchange.bodies("register").count == 1)
+    }
+
+    @Test("who signs in while a sync is under way is registered before the call returns")
+    func busySignIn() async throws {
+        let exchange = exchange()
+        let peal = peal(exchange, policy: FixedPolicy(isGood: false))
+        await peal.setDeviceToken(Data([1]))
+        let (arrivals, arrival) = AsyncStream<Void>.makeStream()
+        let (signs, sign) = AsyncStream<Void>.makeStream()
+        let isFirst = Locked(true)
+        exchange.delay.with {
+            $0 = { request in
+                guard request.url.lastPathComponent == "sync",
+                    isFirst.with({ flag in
+                        defer { flag = false }
+                        return flag
+                    })
+                else { return }
+                arrival.yield()
+                for await _ in signs { break }
+            }
+        }
+        async let opening: Void = peal.didBecomeActive()
+        for await _ in arrivals { break }
+        async let signing: Void = peal.signIn(user: "ann", proof: "signed")
+        while ledger.now.wanted?.userID != "ann" { await Task.yield() }
+        for _ in 0..<50 { await Task.yield() }
+        #expect(exchange.bodies("register").count == 1)
+        sign.yield()
+        try await signing
+        #expect(exchange.bodies("register").last?.contains(#""user_id":"ann""#) == true, "\(exchange.calls)")
+        await opening
     }
 
     @Test("asks the server for nothing at a wake-up without news and without a good moment")

@@ -17,6 +17,34 @@ export function localizeTimes(root = document) {
 
 localizeTimes();
 
+/** Groups the calendar by the viewer's days; the server groups it by days in UTC. */
+function regroupDays(days) {
+  const day = new Intl.DateTimeFormat(locale, { dateStyle: "full" });
+  const hour = new Intl.DateTimeFormat(locale, { timeStyle: "short" });
+  const entries = days.flatMap((section) => [...section.querySelectorAll("li")])
+    .map((item) => ({ item, time: item.querySelector("time"), at: new Date(item.querySelector("time").dateTime) }))
+    .sort((one, other) => one.at - other.at);
+  const groups = new Map();
+  for (const { item, time, at } of entries) {
+    time.textContent = hour.format(at);
+    const title = day.format(at);
+    groups.set(title, [...(groups.get(title) ?? []), item]);
+  }
+  const sections = [...groups].reverse().map(([title, items]) => {
+    const section = days[0].cloneNode(true);
+    section.querySelector("h2").textContent = title;
+    section.querySelector("ul").replaceChildren(...items);
+    return section;
+  });
+  days[0].before(...sections);
+  for (const section of days) section.remove();
+}
+
+const days = [...document.querySelectorAll(".day")];
+if (days.length > 0) regroupDays(days);
+
+if (document.querySelector("[data-pending]")) setTimeout(() => window.location.reload(), 1000);
+
 document.addEventListener("submit", (event) => {
   const question = event.target.dataset.confirm;
   if (question && !window.confirm(question)) event.preventDefault();

@@ -43,7 +43,7 @@ enum AuditPage {
             let refused = entry.outcome == .refused ? " \(visit.badge(texts[.refused], "bad"))" as HTML : .empty
             return [
                 visit.time(entry.at), "<span title=\"\(entry.actor.id)\">\(entry.actor.name ?? entry.actor.id)</span>",
-                "\(entry.action)\(refused)", "\(entry.object)", "\(entry.address ?? "–")",
+                "\(entry.action)\(refused)", "<span class=\"object\">\(entry.object)</span>", "\(entry.address ?? "–")",
             ]
         }
         return table.html

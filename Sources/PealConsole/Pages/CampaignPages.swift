@@ -41,8 +41,13 @@ enum CampaignPages {
         let texts = visit.texts
         let id = visit.parameter("id")
         let app = try visit.app
+        if visit.services.experiments.isMaking(id, of: app) {
+            var page = Page(visit, id, .campaigns)
+            page.trail = [(texts[.campaigns], visit.link("campaigns"))]
+            page.body = ExperimentSections(visit: visit, campaign: id, learning: nil, release: nil).html(.beingMade)
+            return page.answer()
+        }
         let report = try await visit.services.campaigns.report(id, app: app.key)
-        let experiment = try await visit.services.experiments.report(id, of: app)
         let model = try await visit.services.store.read { store in
             (
                 learning: try store.learning(app: app.key, campaign: id),
@@ -50,6 +55,8 @@ enum CampaignPages {
             )
         }
         let messages = try await MessagePages.summaries(visit, MessageFilter(campaignID: id), before: nil, limit: 20)
+        // The last read: it keeps the store's reader for large reads busy for longer than the page waits.
+        let experiment = try await visit.services.experiments.soon(id, of: app)
         var page = Page(visit, id, .campaigns)
         page.trail = [(texts[.campaigns], visit.link("campaigns"))]
         page.body = """

@@ -244,6 +244,8 @@ enum DevicePages {
     private static func entry(
         _ visit: PageCall, _ message: MessageID, _ title: String, _ at: Timestamp?, _ events: [DeliveryTrail.Event]
     ) -> HTML {
+        // Of a user with several devices, each line says which one it is about.
+        let namesDevices = Set(events.compactMap(\.device)).count > 1
         let texts = visit.texts
         let title = title.isEmpty ? texts[.untitled] : title
         return """
@@ -252,7 +254,8 @@ enum DevicePages {
             <ol class="events">\(HTML.each(events.filter { $0.name != .notMatched }) { event in
                 """
                 <li><span><i class="dot \(event.name.tone)"></i>\(texts.event(event.name)) \
-                \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(event.detail)</span>"))</span> \(visit.time(event.at))</li>
+                \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(visit.detail(event.detail))</span>"))\
+                \(HTML.when(namesDevices, HTML.with(event.device) { visit.shortLink($0) }))</span> \(visit.time(event.at))</li>
                 """
             })</ol></li>
             """

@@ -12,7 +12,17 @@ struct ExperimentSections {
 
     private var texts: Texts { visit.texts }
 
-    func html(_ report: ExperimentReport?) -> HTML {
+    func html(_ soon: ExperimentReports.Soon) -> HTML {
+        switch soon {
+        case .made(let report): html(report)
+        case .beingMade:
+            """
+            <section class="card" id="experiment"><h2>\(texts[.experiment])</h2>\(visit.pending(.evaluating))</section>
+            """
+        }
+    }
+
+    private func html(_ report: ExperimentReport?) -> HTML {
         guard let report else {
             let link = "\(visit.link("compose"))?campaign_id=\(URLPath.encode(campaign))"
             return """
@@ -33,6 +43,7 @@ struct ExperimentSections {
             </div>
             <section><h2>\(texts[.guardrails])</h2>\(guardrails(report))</section>
             <section class="card"><h2>\(texts[.momentModel])</h2>\(model(report))</section>
+            \(HTML.with(report.modelCheck) { ModelCheckSections(visit: visit, check: $0).html })
             """
     }
 
@@ -212,7 +223,7 @@ struct ExperimentSections {
     private func model(_ report: ExperimentReport) -> HTML {
         var facts = FactList()
         if let draft = release?.draft {
-            facts.add(texts[.model], text: texts(.modelVersion, texts.number(Int(draft.version))))
+            facts.add(texts[.model], text: texts(.modelVersion, String(draft.version)))
             facts.add(
                 texts[.trainedOn],
                 "\(texts(.modelLabels, texts.number(Int(draft.labels)))) \(visit.time(draft.trainedAt))")
@@ -226,6 +237,13 @@ struct ExperimentSections {
                 texts[.learned],
                 text: texts(
                     .learnedFrom, texts.number(Int(learning.displays)), texts.number(Int(learning.opens))))
+            if let gain = learning.offPolicy {
+                facts.add(
+                    texts[.offPolicyGain],
+                    text: texts(
+                        .offPolicyGainText, texts.perHundred(gain.gain), texts.perHundred(gain.error, isSigned: false),
+                        texts.number(Int(gain.messages)), texts.number(Int(gain.effectiveMessages))))
+            }
             if learning.hasDrifted { facts.add(texts[.drift], visit.badge(texts[.drifted], "warn")) }
             facts.add(texts[.objections], text: learning.objections.joined(separator: ", "))
             if let until = learning.heldUntil { facts.add(texts[.heldUntil], visit.time(until)) }
@@ -332,10 +350,28 @@ extension Texts {
         return "\(number(tenths / 10))\(language == .english ? "." : ",")\(tenths % 10)\u{A0}‰"
     }
 
+    /// Millionths as cases per hundred, with one decimal and a sign.
+    func perHundred(_ millionths: Int64, isSigned: Bool = true) -> String {
+        let hundredths = Int((Double(abs(millionths)) / 100).rounded())
+        let sign = !isSigned ? "" : hundredths == 0 ? "±" : millionths < 0 ? "−" : "+"
+        let rest = hundredths % 100
+        return "\(sign)\(number(hundredths / 100))\(point)\(rest < 10 ? "0" : "")\(rest)"
+    }
+
+    private var point: String { language == .english ? "." : "," }
+
+    /// A share as a percentage with one decimal.
+    func share(_ value: Double) -> String {
+        guard value.isFinite else { return "–" }
+        let tenths = Int((value * 1000).rounded())
+        return "\(number(tenths / 10))\(point)\(tenths % 10)\u{A0}%"
+    }
+
     func measure(_ measure: Guardrail.Measure) -> String {
         switch measure {
         case .failed: self[.failed]
         case .dismissed: self[.dismissed]
+        case .noSession: self[.noSession]
         case .appRemoved: self[.appRemoved]
         case .notificationsOff: self[.notificationsOff]
         }

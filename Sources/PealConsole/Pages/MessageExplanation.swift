@@ -27,10 +27,8 @@ enum MessageExplanation {
             <ol class="events" role="list">\(HTML.each(events.prefix(eventsMax)) { event in
                 """
                 <li><span><i class="dot \(event.name.tone)"></i>\(texts.event(event.name)) \
-                \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(event.detail)</span>"))\
-                \(HTML.with(event.device) { device in
-                    " <a class=\"sample\" href=\"\(visit.link("devices", device.description))\">\(String(device.description.prefix(8)))</a>"
-                })</span> \(visit.time(event.at))</li>
+                \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(visit.detail(event.detail))</span>"))\
+                \(HTML.with(event.device) { visit.shortLink($0) })</span> \(visit.time(event.at))</li>
                 """
             })</ol>
             """

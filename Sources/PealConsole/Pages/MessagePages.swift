@@ -86,7 +86,8 @@ enum MessagePages {
                 \(HTML.when(item.isTest, " <span class=\"tag\">\(texts[.test])</span>"))\
                 \(HTML.with(item.message.campaignID) { " <span class=\"hint\">\($0)</span>" })
                 """,
-                visit.badge(item.message.state), "\(item.audience.map { texts.audience($0) } ?? "")",
+                visit.badge(item.message.state),
+                "<span class=\"audience\">\(item.audience.map { texts.audience($0) } ?? "")</span>",
                 total.devices == 0 && item.message.cutoffAt == nil
                     ? "<span class=\"none\">–</span>" : visit.number(total.devices),
                 "\(total.devices == 0 ? "–" : texts.percent(total.accepted, of: total.devices))",

@@ -96,6 +96,7 @@ enum SignInPages {
                 <div class="door"><main id="main">
                 <p class="brand">\(PageFrame.logo)<span>Peal</span></p>
                 <h1>\(texts[.signIn])</h1>
+                \(HTML.when(visit.query["ended"] != nil, "<p class=\"notice warn\" role=\"status\">\(texts[.sessionEnded])</p>"))
                 <form method="post" action="/console/sign-in" class="card">
                 \(visit.formStart)
                 \(HTML.with(next) { "<input type=\"hidden\" name=\"next\" value=\"\($0)\">" })

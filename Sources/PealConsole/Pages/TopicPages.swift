@@ -72,28 +72,40 @@ enum TopicPages {
     @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let (app, name) = (try visit.app.key, visit.parameter("name"))
-        let found = try await visit.services.store.read(.heavy) { store in
-            try store.growth(app: app, topic: name, days: daysShown, now: visit.now).map { growth in
-                (growth, try store.topic(app: app, name: name, now: visit.now))
-            }
-        }
-        guard let (growth, topic) = found else { throw PealError.notFound("topic") }
+        let answer = try await visit.console.growths.growth(app: app, topic: name, days: daysShown)
         var page = Page(visit, name, .topics)
         page.trail = [(texts[.topics], visit.link("topics"))]
         if visit.may(.send) {
             let link = "\(visit.link("compose"))?topics=\(URLPath.encode(name))"
             page.actions = "<a class=\"button primary\" href=\"\(link)\">\(texts[.write])</a>"
         }
+        switch answer {
+        case .counted(let count): page.body = growth(visit, count)
+        case .counting(let about):
+            var facts = FactList()
+            facts.add(texts[.devices], "≈ \(visit.number(about))")
+            page.body = """
+                \(facts.html)
+                <section class="card"><h2>\(texts[.growth])</h2>\(visit.pending(.countingTopic))</section>
+                """
+        case .unknown: throw PealError.notFound("topic")
+        }
+        return page.answer()
+    }
+
+    private static func growth(_ visit: PageCall, _ count: GrowthCounts.Count) -> HTML {
+        let texts = visit.texts
+        let days = count.growth.days
         var facts = FactList()
-        facts.add(texts[.devices], visit.number(growth.days.last?.devices ?? 0))
-        facts.add(texts[.joinedLately], visit.number(growth.days.reduce(0) { $0 + $1.joined }))
-        if let end = topic?.expiresAt { facts.add(texts[.expires], visit.time(end)) }
-        page.body = """
+        facts.add(texts[.devices], visit.number(count.topic.deviceCount))
+        facts.add(texts[.joinedLately], visit.number(days.reduce(0) { $0 + $1.joined }))
+        if let end = count.topic.expiresAt { facts.add(texts[.expires], visit.time(end)) }
+        if count.topic.deviceCount >= GrowthCounts.directMax { facts.add(texts[.countedAt], visit.time(count.at)) }
+        return """
             \(facts.html)
-            <section class="card"><h2>\(texts[.growth])</h2>\(GrowthChart(days: growth.days).html(visit))
+            <section class="card"><h2>\(texts[.growth])</h2>\(GrowthChart(days: days).html(visit))
             <p class="hint">\(texts[.growthHint])</p></section>
             """
-        return page.answer()
     }
 
     private static func writeLink(_ visit: PageCall, _ topic: TopicEntry) -> HTML {

@@ -112,6 +112,10 @@ extension Word {
             + "geschützt werden.")
     static let exportProgress = Word("{} of {} devices", "{} von {} Geräten")
     static let exporting = Word("Export", "Export")
+    static let countedAt = Word("Counted", "Gezählt")
+    static let countingTopic = Word(
+        "The subscribers are being counted. The page loads again by itself.",
+        "Die Abonnenten werden gezählt. Die Seite lädt sich selbst neu.")
     static let growth = Word("Growth, last 30 days", "Wachstum, letzte 30 Tage")
     static let growthHint = Word(
         "Current subscribers by the day on which they joined (UTC). Those who left are not counted.",

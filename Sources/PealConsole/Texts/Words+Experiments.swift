@@ -52,7 +52,7 @@ extension Word {
         "Lift over time: now {}, between {} and {}.", "Gewinn im Lauf der Zeit: jetzt {}, zwischen {} und {}.")
     static let liftOverTime = Word("Lift over time", "Gewinn im Lauf der Zeit")
     static let matured = Word("Messages that count", "Zählende Nachrichten")
-    static let medianDelay = Word("Half of opens", "Hälfte der Öffnungen")
+    static let medianDelay = Word("Median time to open", "Median bis zur Öffnung")
     static let minutesShort = Word("{} min", "{} Min.")
     static let modelText = Word(
         "Phones choose the moment with this model.", "Nach diesem Modell wählen Telefone den Moment.")

@@ -18,8 +18,8 @@ extension Word {
     static let bytesOfOther = Word("{} / {} bytes", "{} / {} Bytes")
     static let bytesOf = Word("{} of {} bytes", "{} von {} Bytes")
     static let calendarLead = Word(
-        "Scheduled messages and the latest ones, by day (UTC).",
-        "Geplante und letzte Nachrichten nach Tagen (UTC).")
+        "Scheduled messages and the latest ones, by day.",
+        "Geplante und letzte Nachrichten nach Tagen.")
     static let campaignHint = Word(
         "Messages with the same campaign are counted together.",
         "Nachrichten derselben Kampagne werden zusammen gezählt.")
@@ -222,6 +222,9 @@ extension Word {
         "End every session of the admin token, also in other browsers. Sessions of a key end when it is revoked.",
         "Beendet alle Sitzungen des Admin-Tokens, auch in anderen Browsern. Sitzungen eines Schlüssels "
             + "enden, wenn er widerrufen wird.")
+    static let sessionEnded = Word(
+        "Your session has ended. Sign in again to go on.",
+        "Die Sitzung ist beendet. Bitte erneut anmelden.")
     static let signInHelp = Word(
         "A key's scopes decide what you see. Your session ends after an hour without use.",
         "Die Rechte eines Schlüssels bestimmen, was zu sehen ist. Die Sitzung endet nach einer Stunde ohne Nutzung.")

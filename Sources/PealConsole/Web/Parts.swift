@@ -55,6 +55,13 @@ extension PageCall {
         """
     }
 
+    /// What takes longer than a page should: the page's script loads the page again after a second.
+    func pending(_ text: Word) -> HTML {
+        """
+        <p class="none" role="status" data-pending>\(texts[text]) <a href="\(path)">\(texts[.reload])</a></p>
+        """
+    }
+
     /// The outcomes of a message, as a bar and a table.
     func outcomes(_ counts: OutcomeCounts) -> HTML {
         let total = max(1, counts.devices)

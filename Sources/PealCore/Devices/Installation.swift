@@ -72,6 +72,13 @@ package struct WakeUps: Sendable, Hashable {
         return max(now, spaced, budgeted)
     }
 
+    /// Counts wake-ups that the same phone got under an earlier registration.
+    package mutating func inherit(_ spent: [Timestamp]) {
+        let latest = (spent + [lastAt, earlierAt].compactMap { $0 }).sorted(by: >)
+        (lastAt, earlierAt) = (latest.first, latest.dropFirst().first)
+        dueAt = dueAt.map(allowed)
+    }
+
     /// Asks for a wake-up as soon as the budget allows it.
     package mutating func request(at now: Timestamp) {
         let earliest = allowed(at: now)

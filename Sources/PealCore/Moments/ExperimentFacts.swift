@@ -138,6 +138,10 @@ package struct ExperimentFacts: Sendable, Hashable {
         package var users = 0
         /// Messages that people dismissed.
         package var dismissed = 0
+        /// Matured messages to devices that report when the app is opened: with context sharing.
+        package var observed = 0
+        /// Those among them after which the app was not opened for a day.
+        package var withoutSession = 0
         /// Devices that lost the app since the experiment began, while they are stored.
         package var removed = 0
         /// Active devices with the SDK.

@@ -109,14 +109,14 @@ package struct CampaignLearning: Sendable, Hashable {
     package var heldUntil: Timestamp?
     /// Why the last model was not released; empty if it was.
     package var objections: [String] = []
-    /// What the last model would have gained, by soft messages; nil if there were too few.
-    package var foreseen: ForeseenGain?
+    /// The off-policy estimate of the last model; nil if there were too few soft messages.
+    package var offPolicy: OffPolicyGain?
 
     package init(campaign: String) { self.campaign = campaign }
 }
 
 /// An off-policy estimate: how much a model would have gained over what phones did with soft messages.
-package struct ForeseenGain: Sendable, Hashable {
+package struct OffPolicyGain: Sendable, Hashable {
     /// In millionths of opens per message.
     package let gain: Int64
     /// The standard error of `gain`, in the same unit.
@@ -168,6 +168,15 @@ package struct MomentLabel: Sendable, Hashable {
         self.shownAt = shownAt
         self.isOpened = isOpened
     }
+}
+
+/// A page of what an app's users shared, newest first.
+package struct ContextPage<Item: Sendable>: Sendable {
+    package let items: [Item]
+    /// Where the next page begins; nil if there is none.
+    package let next: ContextCursor?
+
+    package init(items: [Item], next: ContextCursor?) { (self.items, self.next) = (items, next) }
 }
 
 /// A position in the list of an app's shared contexts, newest first.

@@ -25,6 +25,22 @@ extension Store {
     }
 }
 
+extension Store {
+    /// Reads pages of what an app's users shared until there are `count` items, no more pages, or the task is
+    /// cancelled.
+    package func newest<Item>(
+        _ count: Int, _ page: @escaping @Sendable (any StoreReading, ContextCursor?) throws -> ContextPage<Item>
+    ) async throws -> [Item] {
+        var (items, cursor): ([Item], ContextCursor?) = ([], nil)
+        repeat {
+            let next = try await read(.heavy) { [cursor] in try page($0, cursor) }
+            items += next.items
+            cursor = next.next
+        } while cursor != nil && items.count < count && !Task.isCancelled
+        return items
+    }
+}
+
 /// The purpose of a read. Each lane has connections that no other lane can use.
 package enum ReadLane: CaseIterable, Sendable {
     /// Sending.

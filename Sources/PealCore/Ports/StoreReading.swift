@@ -153,6 +153,8 @@ package protocol StoreReading {
     /// The installation with that token, unless the key that issued it was deleted or has expired.
     func installation(tokenHash: [UInt8], now: Timestamp) throws -> Installation?
     func installation(app: AppKey, device: DeviceKey) throws -> Installation?
+    /// When devices with this address, whose installations ended within the last hour, got their last wake-ups.
+    func spentWakes(app: AppKey, address: Address) throws -> [Timestamp]
     /// The experiment of a campaign, or the last one that is over; nil if it had none. Reads all its messages.
     func experiment(app: AppKey, campaign: String, now: Timestamp) throws -> ExperimentFacts?
     /// The public keys of an app's models, the newest last.
@@ -170,11 +172,11 @@ package protocol StoreReading {
     func sharingApp(after app: AppKey) throws -> AppKey?
     /// Displays whose outcome is known by `now`, newest first, starting after `cursor`.
     func labels(app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp) throws
-        -> (labels: [MomentLabel], next: ContextCursor?)
+        -> ContextPage<MomentLabel>
     /// Soft messages that phones with the notification service extension traced, with known outcome by `now`: newest
     /// first, starting after `cursor`.
     func journeys(app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp) throws
-        -> (journeys: [MomentJourney], next: ContextCursor?)
+        -> ContextPage<MomentJourney>
     /// The hours of the day in which users who share their context opened the app: 24 counters for each of at most
     /// `limit` users.
     func openCounters(app: AppKey, limit: Int) throws -> [[Int]]

@@ -65,13 +65,18 @@ package struct InstallationVerbs: Sendable {
             let result = try devices.register(
                 try Self.registration(draft, of: present, app: app, in: store), app: app, isFull: reserved == 0,
                 in: store, now: call.now)
+            let known = try store.installation(app: app, device: result.device.key)
             var installation =
-                try store.installation(app: app, device: result.device.key)
+                known
                 ?? Installation(
                     app: app, device: result.device.key, tokenHash: freshHash, key: key,
                     capabilities: draft.capabilities, seenAt: call.now)
             if present == nil { installation.tokenHash = freshHash }
             installation.key = key
+            let address = result.device.address
+            if known == nil || present?.address != address {
+                installation.wakes.inherit(try store.spentWakes(app: app, address: address))
+            }
             try Self.update(&installation, draft, of: result.device, in: store, now: call.now)
             return Registered(
                 device: result.device, isNew: result.isNew,
@@ -117,7 +122,7 @@ package struct InstallationVerbs: Sendable {
         installation.sdkVersion = draft.sdkVersion
         installation.seenAt = now
         if device.userID != nil, installation.wakes.dueAt == nil {
-            installation.wakes.dueAt = now + .seconds(Limits.wakeIntervalSeconds)
+            installation.wakes.dueAt = installation.wakes.allowed(at: now + .seconds(Limits.wakeIntervalSeconds))
         }
         // A new one has not reported yet what the person allows; its first sync does.
         if installation.classification != .unknown { try store.classify(&installation, of: device, at: now) }

@@ -1,11 +1,13 @@
 internal import PealCore
 internal import Synchronization
 
-/// Spreads the work on messages with a rate limit. Slices that must wait get a turn, so that few ask at once, and only
-/// some slices of such a message are worked on at a time, so that workers remain for other messages.
+/// Spreads the work on messages and apps with a rate limit. Slices that must wait get a turn, so that few ask at once,
+/// and only some slices under one limit are worked on at a time, so that workers remain for others.
 final class RateBoard: Sendable {
     /// Two, so that one continues while another begins.
     private static let slicesPerMessageMax = 2
+    /// More, so that one slow message leaves room for the app's others.
+    private static let slicesPerAppMax = 4
     private static let turn: Duration = .milliseconds(100)
     private static let turnsMax = 1024
 
@@ -13,29 +15,43 @@ final class RateBoard: Sendable {
     enum Key: Hashable {
         case app(AppKey)
         case message(MessageID)
+
+        fileprivate var slicesMax: Int {
+            switch self {
+            case .app: RateBoard.slicesPerAppMax
+            case .message: RateBoard.slicesPerMessageMax
+            }
+        }
     }
 
     private struct State {
-        var working: [MessageID: Int] = [:]
+        var working: [Key: Int] = [:]
         /// When the last waiter may ask again.
         var turns: [Key: Duration] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// Whether another slice of the message may be worked on now. `leave` must be called then.
-    func enter(_ message: MessageID) -> Bool {
+    /// The limits under which a slice is sent.
+    static func keys(of slice: Slice.ID, _ rates: GateRates) -> [Key] {
+        (rates.ofApp == nil ? [] : [.app(slice.app)]) + (rates.ofMessage == nil ? [] : [.message(slice.message)])
+    }
+
+    /// Whether another slice under all of these limits may be worked on now. `leave` must be called then.
+    func enter(_ keys: [Key]) -> Bool {
         state.withLock { state in
-            guard state.working[message, default: 0] < Self.slicesPerMessageMax else { return false }
-            state.working[message, default: 0] += 1
+            guard keys.allSatisfy({ state.working[$0, default: 0] < $0.slicesMax }) else { return false }
+            for key in keys { state.working[key, default: 0] += 1 }
             return true
         }
     }
 
-    func leave(_ message: MessageID) {
+    func leave(_ keys: [Key]) {
         state.withLock { state in
-            let left = state.working[message, default: 1] - 1
-            state.working[message] = left > 0 ? left : nil
+            for key in keys {
+                let left = state.working[key, default: 1] - 1
+                state.working[key] = left > 0 ? left : nil
+            }
         }
     }
 

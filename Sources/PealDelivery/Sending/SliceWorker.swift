@@ -38,12 +38,14 @@ struct SliceWorker: Sendable {
             await rest.settle(outcome, reason: reason)
         case .send(let access, let terms, let provider):
             guard try await !isSorted(opening, slice, terms.life) else { return }
-            let isRated = slice.lane == .bulk && !slice.isProbe && opening.work.job.options.ratePerSecond != nil
-            guard !isRated || context.rates.enter(slice.id.message) else {
+            let isRated = slice.lane == .bulk && !slice.isProbe
+            let rates = isRated ? try await context.gate.rates(of: opening.work.job, in: slice.id) : GateRates()
+            let limits = RateBoard.keys(of: slice.id, rates)
+            guard context.rates.enter(limits) else {
                 let spread = Int64(context.randomness.next() % 4000)
                 return await release(slice, readyAt: context.time.now + .milliseconds(2000 + spread))
             }
-            defer { if isRated { context.rates.leave(slice.id.message) } }
+            defer { context.rates.leave(limits) }
             var run = SliceRun(
                 context: context, slice: slice, opening: opening, access: access, terms: terms, provider: provider,
                 control: control)

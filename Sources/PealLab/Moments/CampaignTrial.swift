@@ -87,8 +87,8 @@ struct CampaignTrial {
         /// Models that were released for the campaign.
         var models = 0
         /// The off-policy estimate of the last model, in opens per message, and its standard error; nil without one.
-        var foreseenGain: Double?
-        var foreseenError: Double?
+        var offPolicyGain: Double?
+        var offPolicyError: Double?
         /// Mean true probability of an open at the start of the window, and at the chosen moments.
         var immediateRate = 0.0
         var chosenRate = 0.0
@@ -271,9 +271,9 @@ struct CampaignTrial {
         var hasNews = false
         for lesson in try AppLearner(material).lessons() {
             learnings[lesson.learning.campaign] = lesson.learning
-            if let foreseen = lesson.learning.foreseen {
-                outcome.foreseenGain = Double(foreseen.gain) / 1e6
-                outcome.foreseenError = Double(foreseen.error) / 1e6
+            if let offPolicy = lesson.learning.offPolicy {
+                outcome.offPolicyGain = Double(offPolicy.gain) / 1e6
+                outcome.offPolicyError = Double(offPolicy.error) / 1e6
             }
             guard let draft = lesson.draft else { continue }
             if let former = releases[draft.campaign] {

@@ -147,7 +147,7 @@ package final class FCMProvider: Provider {
 
     private func pace(_ projectID: String, _ state: inout State) -> Pace {
         if let pace = state.paces[projectID] { return pace }
-        // What was learned about a project that no credential names any more is of no use.
+        // A project that no credential names any more needs no pace.
         if state.paces.count >= Limits.outboundOriginsMax {
             let used = state.accounts.values.map { ObjectIdentifier($0.pace) }
             state.paces = state.paces.filter { used.contains(ObjectIdentifier($0.value)) }

@@ -4,7 +4,7 @@ import PealCore
 enum MPNSVerdicts: WindowsVerdicts {
     /// How long a device with a full queue is held.
     static let queueHold = Duration.seconds(300)
-    /// How long a device is held that is inactive or has reached its daily limit: Microsoft asks for one attempt per
+    /// How long a device that is inactive or has reached its daily limit is held: Microsoft asks for one attempt per
     /// hour.
     static let deviceHold = Duration.seconds(3600)
     /// How long a message waits after a 503 without Retry-After.

@@ -50,7 +50,7 @@ package final class OutboundClient: OutboundSender {
     private let time: any TimeSource
 
     /// - Parameters:
-    ///   - time: tells how long this process could not run, which counts towards no timeout.
+    ///   - time: measures how long this process could not run; that time counts towards no timeout.
     ///   - originsMax: how many hosts are remembered.
     /// - Throws: if the CA file or the identity cannot be read.
     init(
@@ -208,7 +208,7 @@ package final class OutboundClient: OutboundSender {
         }
     }
 
-    /// Errors that only a connecting socket meets.
+    /// Errors that only connecting can cause.
     private static let refusals = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL]
 
     private static func failure(_ error: HTTPClientError) -> OutboundFailure {

@@ -195,9 +195,8 @@ extension HTTP2ConnectionHandler {
         flush()
     }
 
-    /// What the connection can take now. Until it is proven that is one request (providers.md: one stream until the
-    /// provider token is accepted). The bulk limits are those of the lead connection, which keeps a share free for
-    /// small messages.
+    /// What the connection can take now: one request until it is proven, if the exchange asks for that. The bulk limits
+    /// are those of the lead connection, which keeps a share free for small messages.
     private var budget: PoolQueue.Budget {
         let room = min(state.streamRoom, max(0, (pulse.openMax ?? .max) - state.openCount))
         let streams = isProven ? room : min(room, max(0, 1 - state.openCount))

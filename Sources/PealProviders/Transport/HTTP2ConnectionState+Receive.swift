@@ -79,7 +79,7 @@ extension HTTP2ConnectionState {
         receivedBytes = 0
     }
 
-    /// Resets a stream that the peer misused. The other streams go on.
+    /// Resets a stream that the peer misused. The other streams continue.
     mutating func resetStream(
         _ slotIndex: Int, _ code: HTTP2Code, reason: String, into out: inout ByteBuffer, endings: inout StreamEndings
     ) {

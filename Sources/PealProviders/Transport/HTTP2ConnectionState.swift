@@ -57,7 +57,7 @@ struct HTTP2ConnectionState {
     var headerBlock: OpenHeaderBlock?
     var drafts: [UInt32: ResponseDraft] = [:]
     var pendingBodies: [PendingBody] = []
-    /// How many of our PINGs the peer has acknowledged.
+    /// How many of Peal's PINGs the peer has acknowledged.
     var pongCount = 0
     /// Frames since the last one that advanced a request.
     var quietFrames = 0

@@ -22,7 +22,7 @@ struct StreamTable {
         var ticket = StreamTicket(order: 0, index: 0)
         /// Bytes of the answer's body so far; at most `Limits.responseBodyBytesMax`.
         var bodyBytes: Int32 = 0
-        /// The bytes that the peer lets us send on this stream; negative after it lowers its initial window.
+        /// The bytes that may still be sent on this stream; negative after it lowers its initial window.
         var window = 0
     }
 

@@ -3,9 +3,9 @@ import PealCore
 /// Maps WNS's answers to verdicts (Microsoft: "Push notification service request and response headers", response
 /// codes).
 enum WNSVerdicts: WindowsVerdicts {
-    /// How long a device is held if its channel is throttled and WNS gives no time.
+    /// How long a device with a throttled channel is held if WNS gives no time.
     static let channelHold = Duration.seconds(300)
-    /// How long an app waits that sent too much, if WNS gives no time.
+    /// How long an app that sent too much waits if WNS gives no time.
     static let appHold = Duration.seconds(60)
 
     static func acceptance(_ state: WindowsState) -> (verdict: Verdict, reason: String) {

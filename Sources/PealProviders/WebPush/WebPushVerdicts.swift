@@ -3,7 +3,7 @@ import PealCore
 /// Maps push services' answers to verdicts (RFC 8030 §5–8; Mozilla: mozilla-services.github.io/autopush-rs/errors.html;
 /// Apple: "Sending web push notifications in web apps and browsers"; FCM answers in sentences).
 enum WebPushVerdicts {
-    /// How long an origin is held that asked for a pause without a time.
+    /// How long to hold an origin that asked for a pause of unknown length.
     static let originHold = Duration.seconds(60)
     /// The pause before a retry that a push service allows immediately.
     static let soon = Duration.seconds(1)

@@ -114,7 +114,7 @@ struct ServiceAccount: Sendable {
     /// - Parameter kept: the key file of an earlier run, so that its key remains valid.
     init(projectID: String, ids: IDSource, kept: String? = nil) throws {
         self.projectID = projectID
-        // Always drawn, so that a seed gives the same ids afterwards.
+        // Drawn even if unused, so that a seed always gives the same ids afterwards.
         let freshID = ids.bytes(20).map { String(format: "%02x", $0) }.joined()
         let file = kept.flatMap { JSONValue(bytes: $0.utf8) }
         let known = file?["private_key"]?.string.flatMap { try? _RSA.Signing.PrivateKey(pemRepresentation: $0) }

@@ -103,6 +103,7 @@ extension TablePiece {
     static let trigger = TablePiece(
         "geofence_trigger", ["app": .int, "geofence": .int, "location": .int, "seq": .int, "at": .int])
     static let installation = TablePiece("installation", ["app": .int, "seq": .int])
+    static let spentWake = TablePiece("spent_wake", ["app": .int, "address_key": .bytes])
     static let deviceEvent = TablePiece("device_event", ["app": .int, "seq": .int, "id": .bytes])
     static let contextSample = TablePiece("context_sample", ["app": .int, "seq": .int, "id": .bytes])
     static let openHour = TablePiece("open_hour", ["app": .int, "user_id": .text, "hour": .int])
@@ -125,7 +126,8 @@ extension TablePiece {
     /// `remainder`. Rows that cause sending are deleted first.
     static let ofApp: [TablePiece] = [
         slice, moment, message, outbox, webhookDelivery, webhook, keyGrant, apiKey, installation, credential, content,
-        predicate, keys, address, logPage, receipt, receiptCount, deviceEvent, contextSample, member, subscription,
+        predicate, keys, address, logPage, receipt, receiptCount, spentWake, deviceEvent, contextSample, member,
+        subscription,
         identifier, detail, frequency, starredDevice, device, topic, segment, savedMessage, trigger, geofencePlace,
         geofence, geofenceTombstone,
         geofenceSeries, locationGroupPlace, locationGroup, location, experimentArm, experiment, openHour, routeGate,

@@ -55,7 +55,8 @@ extension Migration {
         Migration(version: 16, statements: SchemaConsole.statements),
         Migration(version: 17, statements: SchemaModels.statements),
         Migration(version: 18, statements: SchemaFigures.statements),
-        Migration(version: 19, statements: SchemaForesight.statements),
+        Migration(version: 19, statements: SchemaOffPolicy.statements),
         Migration(version: 20, statements: SchemaOutcomes.statements),
+        Migration(version: 21, statements: SchemaSpentWakes.statements),
     ]
 }

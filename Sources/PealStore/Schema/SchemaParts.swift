@@ -217,8 +217,8 @@ enum SchemaFigures {
     ]
 }
 
-/// What soft messages foresee of a campaign's last model.
-enum SchemaForesight {
+/// The off-policy estimate of a campaign's last model.
+enum SchemaOffPolicy {
     /// Gain and error in millionths of opens per message.
     static let statements = ["gain", "error", "messages", "effective"].map {
         "ALTER TABLE learning ADD COLUMN foreseen_\($0) BIGINT"
@@ -238,5 +238,17 @@ enum SchemaOutcomes {
         CREATE INDEX message_final ON message (window_until)
             WHERE window_method = 'ab_test' AND campaign_id IS NOT NULL AND ending < 2
         """,
+    ]
+}
+
+/// The wake-ups that ended installations got last.
+enum SchemaSpentWakes {
+    static let statements = [
+        """
+        CREATE TABLE spent_wake (
+            app BIGINT NOT NULL, address_key {bytes} NOT NULL, woken_at BIGINT NOT NULL, woken_before BIGINT,
+            PRIMARY KEY (app, address_key)) {clustered} {updated}
+        """,
+        "CREATE INDEX spent_wake_at ON spent_wake (woken_at)",
     ]
 }

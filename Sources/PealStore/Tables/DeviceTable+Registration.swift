@@ -144,7 +144,7 @@ extension StoreSession {
             """)
         var row = holder
         row.id = registration.id
-        try endToken(app: app, device: holder.key)
+        try endToken(app: app, device: holder.key, now: now)
         return try update(row, registration, addressKey, app: app, now: now, isNew: true)
     }
 
@@ -153,8 +153,9 @@ extension StoreSession {
         var row = holder
         row.addressKey = Self.freedAddressKey(holder.id)
         row.retirement = holder.retirement ?? .init(at: now, reason: DeviceTable.addressMoved)
+        // While the device still has its address.
+        try endToken(app: app, device: holder.key, now: now)
         try connection.post(row.update(app: app))
-        try endToken(app: app, device: holder.key)
         if holder.retirement == nil { try leaveStreams(app: app, device: holder.key, route: holder.route) }
     }
 
@@ -299,6 +300,7 @@ extension StoreSession {
     @discardableResult
     func erase(app: AppKey, device: DeviceKey, route: Route, now: Timestamp) throws -> Int {
         try leaveStreams(app: app, device: device, route: route)
+        try connection.post(SpentWakeTable.keep(of: device, app: app, now: now))
         let mine: SQL = "app = \(app) AND seq = \(device)"
         let reports = try piece(of: TablePiece.ofDevice, Self.reportsAtOnce) { _ in mine }
         if !reports.isComplete { try leave(.device, app: app, object: device, now: now) }

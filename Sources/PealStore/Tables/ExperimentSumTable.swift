@@ -81,6 +81,8 @@ enum ExperimentSumTable {
     static func name(_ way: ExperimentFacts.Way) -> String { "way.\(way.rawValue)" }
     static func name(delay index: Int) -> String { "delay.\(index)" }
     static let dismissed = "dismissed"
+    static let observed = "observed"
+    static let withoutSession = "without_session"
 }
 
 extension StoreSession {
@@ -111,6 +113,8 @@ extension StoreSession {
                 facts.delays.append(.init(arm: arm, index: index, opens: count))
             }
             facts.guards[arm, default: .init()].dismissed += counts[ExperimentSumTable.dismissed] ?? 0
+            facts.guards[arm, default: .init()].observed += counts[ExperimentSumTable.observed] ?? 0
+            facts.guards[arm, default: .init()].withoutSession += counts[ExperimentSumTable.withoutSession] ?? 0
         }
     }
 
@@ -143,6 +147,12 @@ extension StoreSession {
         }
         for (arm, count) in delivered.dismissed {
             try connection.post(ExperimentSumTable.count(ExperimentSumTable.dismissed, arm, count, key, now: now))
+        }
+        for (arm, count) in try sessions(.message(id), app: app, now: now) {
+            try connection.post(
+                ExperimentSumTable.count(ExperimentSumTable.observed, arm, count.observed, key, now: now))
+            try connection.post(
+                ExperimentSumTable.count(ExperimentSumTable.withoutSession, arm, count.without, key, now: now))
         }
         for found in try delays(.message(id), app: app) {
             try connection.post(

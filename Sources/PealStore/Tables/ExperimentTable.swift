@@ -94,6 +94,24 @@ enum ExperimentTable {
             """
     }
 
+    /// Matured messages to devices that report when the app is opened, and those of them after which it was not opened
+    /// for a day, by arm. Devices report only the hour, so the one in which the message was sent counts.
+    static func sessions(_ scope: Scope, app: AppKey, by end: Timestamp) -> SQL {
+        let start: SQL = "COALESCE(g.start_at, g.created_at)"
+        let opened: SQL = """
+            SELECT 1 FROM device_event v WHERE v.app = m.app AND v.seq = m.device
+                AND v.kind = \(code: DeviceEvent.Kind.appOpened)
+            """
+        return """
+            SELECT m.arm, COUNT(*), SUM(CASE WHEN EXISTS (
+                \(opened) AND v.at >= \(start) - \(start) % \(hourMilliseconds)
+                    AND v.at < \(start) + \(maturityMilliseconds)
+            ) THEN 0 ELSE 1 END)
+            FROM \(messages(scope, app)) AND m.deadline <= \(end - maturity) AND \(counts) AND EXISTS (\(opened))
+            GROUP BY m.arm
+            """
+    }
+
     static func users(_ campaign: String, app: AppKey) -> SQL {
         "SELECT arm, COUNT(*) FROM experiment_arm WHERE app = \(app) AND campaign_id = \(campaign) GROUP BY arm"
     }
@@ -142,6 +160,7 @@ enum ExperimentTable {
     }
 
     private static let dayMilliseconds = SQL(text: "86400000", values: [])
+    private static let hourMilliseconds = SQL(text: "3600000", values: [])
     private static let maturityMilliseconds = SQL(text: String(maturity.milliseconds), values: [])
 
     /// How long after its window an open counts.
@@ -162,6 +181,10 @@ extension StoreSession {
         facts.deliveries = found.ways
         for (arm, count) in found.dismissed { facts.guards[arm, default: .init()].dismissed += count }
         facts.delays = try delays(.campaign(campaign), app: app)
+        for (arm, count) in try sessions(.campaign(campaign), app: app, now: now) {
+            facts.guards[arm, default: .init()].observed += count.observed
+            facts.guards[arm, default: .init()].withoutSession += count.without
+        }
         try addPast(ExperimentKey(app: app, campaign: campaign, salt: salt), to: &facts)
         try addPeople(campaign, app: app, to: &facts)
         return facts
@@ -242,6 +265,18 @@ extension StoreSession {
         try connection.all(ExperimentTable.delays(scope, app: app)) { row in
             ExperimentFacts.Delay(arm: try row.next(), index: try row.next(), opens: try row.next())
         }
+    }
+
+    /// Messages after which people could be observed, and those after which they did not open the app for a day.
+    func sessions(
+        _ scope: ExperimentTable.Scope, app: AppKey, now: Timestamp
+    ) throws -> [Arm: (observed: Int, without: Int)] {
+        var counts: [Arm: (observed: Int, without: Int)] = [:]
+        try connection.query(ExperimentTable.sessions(scope, app: app, by: now)) { row in
+            let arm: Arm = try row.next()
+            counts[arm] = (observed: try row.next(), without: try row.next())
+        }
+        return counts
     }
 
     /// How messages got to people, and how many they dismissed.

@@ -2,6 +2,7 @@ internal import PealCore
 
 /// `learning`: what is known of each campaign's learning; and the labels of `context_sample`, without whose they are.
 enum LearningTable {
+    /// The columns of the off-policy estimate begin with `foreseen`, as migration 19 named them.
     private static let columns: Columns = """
         campaign_id, displays, opens, trained_at, labels, failures, own_model, drifted, held_until, objections,
         foreseen_gain, foreseen_error, foreseen_messages, foreseen_effective
@@ -21,7 +22,7 @@ enum LearningTable {
         let (gain, error): (Int64?, Int64?) = (try row.next(), try row.next())
         let (messages, effective): (Int64?, Int64?) = (try row.next(), try row.next())
         if let gain, let error, let messages, let effective {
-            learning.foreseen = ForeseenGain(
+            learning.offPolicy = OffPolicyGain(
                 gain: gain, error: error, messages: messages, effectiveMessages: effective)
         }
         return learning
@@ -36,9 +37,9 @@ enum LearningTable {
             "displays": learning.displays, "opens": learning.opens, "trained_at": learning.trainedAt,
             "labels": learning.labels, "failures": learning.failures, "own_model": learning.hasOwnModel,
             "drifted": learning.hasDrifted, "held_until": learning.heldUntil,
-            "objections": learning.objections.joined(separator: " "), "foreseen_gain": learning.foreseen?.gain,
-            "foreseen_error": learning.foreseen?.error, "foreseen_messages": learning.foreseen?.messages,
-            "foreseen_effective": learning.foreseen?.effectiveMessages,
+            "objections": learning.objections.joined(separator: " "), "foreseen_gain": learning.offPolicy?.gain,
+            "foreseen_error": learning.offPolicy?.error, "foreseen_messages": learning.offPolicy?.messages,
+            "foreseen_effective": learning.offPolicy?.effectiveMessages,
         ]
         return """
             INSERT INTO learning \(row: ["app": app, "campaign_id": learning.campaign], changing)
@@ -134,7 +135,7 @@ extension StoreSession {
 
     func labels(
         app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp
-    ) throws -> (labels: [MomentLabel], next: ContextCursor?) {
+    ) throws -> ContextPage<MomentLabel> {
         let statement = LearningTable.labels(app, after: cursor, limit: limit, now: now)
         var last: ContextCursor?
         let labels = try connection.all(statement) { row in
@@ -145,12 +146,12 @@ extension StoreSession {
                 campaign: campaign ?? "", snapshot: try row.next(), exploration: exploration, shownAt: cursor.at,
                 isOpened: try row.next())
         }
-        return (labels, labels.count == limit ? last : nil)
+        return ContextPage(items: labels, next: labels.count == limit ? last : nil)
     }
 
     func journeys(
         app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp
-    ) throws -> (journeys: [MomentJourney], next: ContextCursor?) {
+    ) throws -> ContextPage<MomentJourney> {
         let statement = LearningTable.journeys(app, after: cursor, limit: limit, now: now)
         var last: ContextCursor?
         let journeys = try connection.all(statement) { row in
@@ -160,7 +161,7 @@ extension StoreSession {
                 campaign: campaign ?? "", trace: try row.next(), windowMinutes: try row.next(),
                 isShownByPhone: try row.next(), isOpened: try row.next())
         }
-        return (journeys, journeys.count == limit ? last : nil)
+        return ContextPage(items: journeys, next: journeys.count == limit ? last : nil)
     }
 
     func openCounters(app: AppKey, limit: Int) throws -> [[Int]] {

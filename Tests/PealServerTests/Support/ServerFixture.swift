@@ -52,6 +52,9 @@ final class ServerFixture: Sendable {
             "PEAL_HTTP_PORT": "0", "PEAL_ADMIN_TOKEN": Self.adminToken,
             "PEAL_PROVIDERS_APNS_PRODUCTION_URL": try #require(settings["apns_url"]?.stringValue),
             "PEAL_PROVIDERS_APNS_SANDBOX_URL": try #require(settings["apns_sandbox_url"]?.stringValue),
+            "PEAL_PROVIDERS_FCM_URL": try #require(settings["fcm_url"]?.stringValue),
+            "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": try #require(
+                settings["fcm_url"]?.stringValue?.split(separator: "/").last.map(String.init)),
             "PEAL_PROVIDERS_CA_FILE": try #require(settings["ca_file"]?.stringValue),
         ].merging(store) { $1 }.merging(environment) { $1 }
     }
@@ -77,6 +80,13 @@ final class ServerFixture: Sendable {
         _ = try await server.call(
             "PUT", "\(path)/credentials/apns/production", try await credential(), expect: 200)
         return path
+    }
+
+    /// Gives an app the simulator's service account for FCM.
+    func addServiceAccount(_ server: RunningServer, app: String) async throws {
+        let file = try #require(settings["fcm"]?["service_account_file"]?.stringValue)
+        let account = try JSONParser.parse(try String(contentsOfFile: file, encoding: .utf8))
+        _ = try await server.call("PUT", "\(app)/credentials/fcm", ["service_account": account], expect: 200)
     }
 
     /// The request body that stores the simulator's APNs key.

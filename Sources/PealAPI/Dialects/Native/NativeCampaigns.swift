@@ -113,6 +113,7 @@ enum NativeExperiment {
         members["delays"] = delays(report)
         members["guardrails"] = .array(report.guardrails.map(json))
         members["contexts"] = .array(contexts(report.contexts))
+        members["model_check"] = report.modelCheck.map(NativeModelCheck.json)
         return .object(members)
     }
 
@@ -197,6 +198,7 @@ enum NativeExperiment {
                 .required("sample_ratio", sampleRatio), .required("looks", .list(look(interval))),
                 .required("devices", devices), .required("delays", .list(delay)),
                 .required("guardrails", .list(guardrail)), .required("contexts", .list(context)),
+                .optional("model_check", NativeModelCheck.schema),
             ]))
     }()
 
@@ -267,16 +269,16 @@ struct NativeModel: Sendable {
             ("displays", .integer(learning.displays)), ("opens", .integer(learning.opens)),
             ("examined_at", learning.trainedAt.map { .string($0.description) }),
             ("objections", .array(learning.objections.map(JSON.string))),
-            ("foreseen", learning.foreseen.map(Self.json)), ("drifted", .bool(learning.hasDrifted)),
+            ("off_policy", learning.offPolicy.map(Self.json)), ("drifted", .bool(learning.hasDrifted)),
             ("held_until", learning.heldUntil.map { .string($0.description) }),
         ])
     }
 
-    private static func json(_ foreseen: ForeseenGain) -> JSON {
+    private static func json(_ offPolicy: OffPolicyGain) -> JSON {
         func share(_ millionths: Int64) -> JSON { .number(String(Double(millionths) / 1e6)) }
         return [
-            "gain": share(foreseen.gain), "standard_error": share(foreseen.error),
-            "messages": .integer(foreseen.messages), "effective_messages": .integer(foreseen.effectiveMessages),
+            "gain": share(offPolicy.gain), "standard_error": share(offPolicy.error),
+            "messages": .integer(offPolicy.messages), "effective_messages": .integer(offPolicy.effectiveMessages),
         ]
     }
 
@@ -284,8 +286,8 @@ struct NativeModel: Sendable {
         Entry("version", .integer(1...Int64.max)) { $0 = $1 }
     }
 
-    private static let foreseen = Schema.component(
-        "NativeForeseenGain",
+    private static let offPolicy = Schema.component(
+        "NativeOffPolicyGain",
         .object([
             .required("gain", .number), .required("standard_error", .number), .required("messages", .count),
             .required("effective_messages", .count),
@@ -297,6 +299,6 @@ struct NativeModel: Sendable {
             .optional("version", .count), .optional("trained_at", .time), .optional("expires_at", .time),
             .optional("parent", .text), .optional("labels", .count), .required("displays", .count),
             .required("opens", .count), .optional("examined_at", .time), .required("objections", .list(.text)),
-            .optional("foreseen", foreseen), .required("drifted", .flag), .optional("held_until", .time),
+            .optional("off_policy", offPolicy), .required("drifted", .flag), .optional("held_until", .time),
         ]))
 }

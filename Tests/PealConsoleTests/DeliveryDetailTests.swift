@@ -1,0 +1,19 @@
+@testable import PealConsole
+import PealCore
+import Testing
+
+@Suite("The details of deliveries") struct DeliveryDetailTests {
+    @Test(
+        "are translated, but not what people named",
+        arguments: [
+            ("by topic news", "über das Thema news"), ("by all", "über alle"),
+            ("by topic by all", "über das Thema by all"),
+            ("attempt 2 over apns production, rendered in de", "Versuch 2 über apns production, verfasst in de"),
+            ("scheduled; not handed to a network yet", "geplant; noch an kein Netz übergeben"),
+            ("until 2026-11-24T02:31:04Z", "bis 2026-11-24T02:31:04Z"), ("BadDeviceToken", "BadDeviceToken"), ("", ""),
+        ])
+    func translated(_ english: String, _ german: String) {
+        #expect(Texts(.german).translated(detail: english) == german)
+        #expect(Texts(.english).translated(detail: english) == english)
+    }
+}
