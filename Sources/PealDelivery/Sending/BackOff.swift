@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// Problems that keep a route from being used, the mildest first. The devices concerned were not tried: the attempt does
-/// not count.
+/// Problems that keep a route from being used, the mildest first. The devices concerned were not tried: the attempt
+/// does not count.
 enum RouteProblem: Sendable, Hashable {
     case unsent
     case reconnect
