@@ -58,8 +58,7 @@ public actor Peal {
     ///   - user: the person's id in your app.
     ///   - proof: the statement of your backend that this person signed in; see the device API's `user_proof`.
     /// - Throws: `PealError.refused` if the server does not accept the proof. Without a connection, or before the
-    /// device
-    ///   has a token, it succeeds, and the server learns of it later.
+    ///   device has a token, it succeeds, and the server learns of it later.
     public func signIn(user: String, proof: String? = nil) async throws {
         try await setUser(user, proof)
     }
