@@ -117,13 +117,13 @@ enum ExperimentTable {
     }
 
     /// The active devices of the experiment's users by arm, class and whether they allow notifications; NULL for those
-    /// without the SDK.
+    /// without the SDK. `CROSS JOIN` makes SQLite begin with the experiment's users instead of all devices of the app.
     static func devices(_ campaign: String, app: AppKey) -> SQL {
         """
         SELECT e.arm, i.class, i.capabilities & \(Installation.Capabilities.alerts.rawValue), COUNT(*)
-        FROM experiment_arm e JOIN device d ON d.app = e.app AND d.user_id = e.user_id
-            LEFT JOIN installation i ON i.app = d.app AND i.seq = d.seq
-        WHERE e.app = \(app) AND e.campaign_id = \(campaign) AND d.state = \(code: DeviceTable.State.active)
+        FROM experiment_arm e CROSS JOIN device d LEFT JOIN installation i ON i.app = d.app AND i.seq = d.seq
+        WHERE e.app = \(app) AND e.campaign_id = \(campaign) AND d.app = e.app AND d.user_id = e.user_id
+            AND d.state = \(code: DeviceTable.State.active)
         GROUP BY 1, 2, 3
         """
     }
@@ -132,8 +132,9 @@ enum ExperimentTable {
     static func removedDevices(_ campaign: String, app: AppKey, since start: Timestamp) -> SQL {
         """
         SELECT e.arm, COUNT(*)
-        FROM experiment_arm e JOIN device d ON d.app = e.app AND d.user_id = e.user_id
-        WHERE e.app = \(app) AND e.campaign_id = \(campaign) AND d.state = \(code: DeviceTable.State.retired)
+        FROM experiment_arm e CROSS JOIN device u CROSS JOIN device d
+        WHERE e.app = \(app) AND e.campaign_id = \(campaign) AND u.app = e.app AND u.user_id = e.user_id
+            AND u.state = \(code: DeviceTable.State.retired) AND d.app = u.app AND d.seq = u.seq
             AND d.retired_at >= \(start) AND d.retired_reason <> \(DeviceTable.addressMoved)
         GROUP BY e.arm
         """

@@ -42,11 +42,12 @@ enum ModelTable {
 
     static func matching(_ campaign: String, _ app: AppKey) -> SQL { "app = \(app) AND campaign_id = \(campaign)" }
 
-    /// The campaigns of a user's open messages.
+    /// The campaigns of a user's open messages, once for each message. Every deadline is positive: the condition makes SQLite begin with the
+    /// user's moments instead of the app's campaigns.
     static func openCampaigns(of userID: String, app: AppKey) -> SQL {
         """
-        SELECT DISTINCT g.campaign_id FROM moment m JOIN message g ON g.app = m.app AND g.message = m.message
-        WHERE m.app = \(app) AND m.user_id = \(userID) AND m.state = \(code: Moment.State.open)
+        SELECT g.campaign_id FROM moment m JOIN message g ON g.app = m.app AND g.message = m.message
+        WHERE m.app = \(app) AND m.user_id = \(userID) AND m.state = \(code: Moment.State.open) AND m.deadline > 0
             AND g.campaign_id IS NOT NULL
         """
     }
@@ -119,12 +120,12 @@ extension StoreSession {
         guard try connection.value("SELECT 1 FROM moment_model WHERE app = \(app) LIMIT 1", Int64.self) != nil else {
             return []
         }
-        let campaigns: [String] =
-            try userID.map {
-                try connection.values(ModelTable.openCampaigns(of: $0, app: app))
-            } ?? []
+        let ofMessages = try userID.map {
+            try connection.values(ModelTable.openCampaigns(of: $0, app: app), String.self)
+        }
+        let campaigns = Set((ofMessages ?? []).map(ExactText.init)).sorted().map(\.text)
         var models: [ModelRelease] = []
-        for campaign in [""] + campaigns.sorted() where models.count < Limits.modelsPerSyncMax {
+        for campaign in [""] + campaigns where models.count < Limits.modelsPerSyncMax {
             guard let newest = try modelRelease(app: app, campaign: campaign, version: nil),
                 newest.draft.version > held[campaign] ?? 0, newest.draft.expiresAt > now
             else { continue }
