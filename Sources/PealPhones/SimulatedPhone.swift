@@ -40,6 +40,8 @@ struct SimulatedPhone: Sendable {
         var surroundings = PealSurroundings(
             exchange: order.http, board: screen, sensors: WorldSensors(person: person, world: world))
         surroundings.clock = order.clock
+        // What a phone does later is then done before the world goes on.
+        surroundings.start = { await $0() }
         surroundings.utcOffsetSeconds = { 0 }
         surroundings.verify = { publicKey, payload, signature in
             guard let bytes = Data(base64Encoded: publicKey),

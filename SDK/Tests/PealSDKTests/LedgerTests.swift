@@ -50,6 +50,21 @@ import Testing
         #expect(Set(try SharedFile(url: url, initial: { [Int]() }).read()).count == 100)
     }
 
+    @Test("is decoded again only after another process has written it")
+    func decoding() throws {
+        let url = folder().appendingPathComponent("value.json")
+        defer { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
+        let (app, other) = (SharedFile(url: url) { CountedValue() }, SharedFile(url: url) { CountedValue() })
+        try app.update { $0.number = 1 }
+        for _ in 0..<5 { #expect(try app.read().number == 1) }
+        try app.update { $0.number += 1 }
+        #expect(CountedValue.decodings.now == 0)
+        try other.update { $0.number += 1 }
+        #expect(CountedValue.decodings.now == 1)
+        for _ in 0..<5 { #expect(try app.read().number == 3) }
+        #expect(CountedValue.decodings.now == 2)
+    }
+
     @Test("is not taken for empty when it cannot be read")
     func unreadable() throws {
         let url = folder().appendingPathComponent("ledger.json")
@@ -70,7 +85,7 @@ import Testing
         ledger.register(
             RegistrationAnswer(
                 device: "d", deviceToken: "t", app: "a", userID: "u", now: WireTime(milliseconds: Self.now)),
-            as: registration, sentAt: Self.now)
+            as: registration, sentAt: ClockReading(wall: Self.now, uptime: 0))
         #expect(ledger.alert("m", mayWait: false, eventIDs: ("3", "4"), now: Self.now) == .silence)
     }
 
@@ -166,5 +181,24 @@ import Testing
         "writes base64 as RFC 4648 says", arguments: [[], [1], [1, 2], [1, 2, 3], [255, 254, 253, 252]] as [[UInt8]])
     func base64(bytes: [UInt8]) {
         #expect(Base64.encode(bytes) == Data(bytes).base64EncodedString())
+    }
+}
+
+/// Counts how often it is decoded.
+private struct CountedValue: Codable, Sendable, Equatable {
+    static let decodings = Locked(0)
+
+    var number = 0
+
+    init() {}
+
+    init(from decoder: any Decoder) throws {
+        number = try decoder.singleValueContainer().decode(Int.self)
+        Self.decodings.with { $0 += 1 }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(number)
     }
 }
