@@ -9,8 +9,8 @@ package import Foundation
 #endif
 
 /// A value that app and notification service extension share. Every change is one transaction: it is either durable as
-/// a whole or did not happen, and no two run at once. Conformers: `SharedFile` on phones; a state in memory that dies
-/// on demand in tests.
+/// a whole or did not happen, and no two run at once. Conformers: `SharedFile` on phones, `SharedMemory` in simulations;
+/// a state in memory that dies on demand in tests.
 package protocol SharedState<Value>: Sendable {
     associatedtype Value: Sendable
 

@@ -82,6 +82,9 @@ public struct PealSurroundings: Sendable {
     public var verify: @Sendable (_ publicKey: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool
     /// Starts an upload that the app does not wait for. A simulation may wait for it instead.
     public var start: @Sendable (_ upload: @escaping @Sendable () async -> Void) async -> Void
+    /// Whether the ledger is in files, as it must be on a device, whose processes end at any time. A simulation of
+    /// thousands of devices may keep it in memory.
+    public var keepsFiles = true
 
     /// An environment with these parts; the others are the system's.
     public init(exchange: any HTTPExchange, board: any NotificationBoard, sensors: any Sensors = NoSensors()) {
@@ -110,9 +113,14 @@ public struct PealSurroundings: Sendable {
 
     func parts(_ configuration: PealConfiguration) -> EngineParts {
         let folder = configuration.folder ?? DeviceFolder.url(group: configuration.group)
+        let ledger: any SharedState<Ledger> =
+            keepsFiles
+            ? SharedFile(url: DeviceFolder.ledger(in: folder), initial: { Ledger() }) : SharedMemory(Ledger())
+        let models: any SharedState<[String: ModelShelf]> =
+            keepsFiles
+            ? SharedFile(url: folder.appendingPathComponent("models.json"), initial: { [:] }) : SharedMemory([:])
         return EngineParts(
-            state: SharedFile(url: DeviceFolder.ledger(in: folder), initial: { Ledger() }),
-            models: SharedFile(url: folder.appendingPathComponent("models.json"), initial: { [:] }),
+            state: ledger, models: models,
             api: HTTPDeviceAPI(server: configuration.server, key: configuration.key, exchange: exchange), board: board,
             sensors: sensors, clock: clock, policy: ModelPolicy(),
             images: ImageFolder(folder: folder.appendingPathComponent("images"), exchange: exchange), makeID: makeID,
