@@ -4,10 +4,11 @@
 usage: Scripts/phones.py [--build debug] [--kills N] [--store postgres://…] [options of peal-sim phones]
 
 Starts the simulated push networks and `peal serve`, both with the clock of Tests/Clients/moved_clock.c, creates an app,
-and lets the phones live. With --kills N the server is killed with SIGKILL N times, at random instants of the whole run, and started
-again each time. At the end `peal-lab campaign` predicts the lift of the same world, and the experiment as the server reports
-it (`GET /peal/v1/apps/{app}/campaigns/phones`) is shown beside the prediction. Exits with 1 if an invariant does not
-hold, or if the prediction is not in the report's interval although both arms have at least 30 opens.
+and lets the phones live. With --kills N the server is killed with SIGKILL N times, at random instants of the whole run,
+and started again each time. The state of the invariants is printed after each simulated day. At the end `peal-lab
+campaign` predicts the lift of the same world, and the experiment as the server reports it (`GET
+/peal/v1/apps/{app}/campaigns/phones`) is shown beside the prediction. Exits with 1 if an invariant does not hold, or if
+the prediction is not in the report's interval although both arms have at least 30 opens.
 """
 import argparse
 import json
