@@ -194,7 +194,8 @@ struct DeletionTests {
         try await fixture.pruneAll()
         #expect(try await PruningTests.count("moment", app: app, fixture.test) == 1, "the later one")
         #expect(try await PruningTests.count("device", app: app, fixture.test) == 1)
-        #expect(try await PruningTests.count("open_hour", app: app, fixture.test) == 1)
+        #expect(
+            try await PruningTests.count("open_hour", app: app, fixture.test) == 3, "two of all users, and a later one")
         #expect(try await PruningTests.count("remainder", app: app, fixture.test) == 0)
     }
 
