@@ -61,6 +61,8 @@ package struct Ledger: Sendable, Hashable, Codable {
     /// Wake-ups to acknowledge.
     package private(set) var wakes: [Int] = []
     package private(set) var lastWake: Int?
+    /// The device whose wake-ups are counted.
+    private var countedDevice: String?
     package var wakeRate: WakeRate?
     package var rules: DisplayRules?
     /// Topics to subscribe to (true) and to unsubscribe from.
@@ -310,6 +312,10 @@ package struct Ledger: Sendable, Hashable, Codable {
         identity = Identity(
             device: answer.device, deviceToken: answer.deviceToken, app: answer.app, modelKeys: answer.modelKeys ?? [])
         (registered, user) = (sent, answer.userID)
+        if countedDevice != answer.device {
+            // The server deleted the former one, and counts from the beginning.
+            (countedDevice, lastWake, wakes) = (answer.device, nil, [])
+        }
         clock.learn(answer.now, sentAt: reading)
         pause = Pause()
         for key in entries.keys {
@@ -350,6 +356,8 @@ package struct Ledger: Sendable, Hashable, Codable {
     /// - Parameter now: as the server has just stated it. By a clock that is days ahead, the device would forget what
     ///   it has shown.
     package mutating func prune(now: Int64) {
+        // What was shown while the clock was ahead must not keep other messages back until then.
+        for key in entries.keys { entries[key]?.limit(to: now) }
         entries = entries.filter { _, entry in
             let end = entry.message?.fallbackAt.milliseconds ?? entry.since
             return max(end, entry.since) > now - Self.memory

@@ -9,8 +9,8 @@ package import Foundation
 #endif
 
 /// A value that app and notification service extension share. Every change is one transaction: it is either durable as
-/// a whole or did not happen, and no two run at once. Conformers: `SharedFile` on phones, `SharedMemory` in simulations;
-/// a state in memory that dies on demand in tests.
+/// a whole or did not happen, and no two run at once. Conformers: `SharedFile` on phones, `SharedMemory` in
+/// simulations, and in tests one that dies on demand.
 package protocol SharedState<Value>: Sendable {
     associatedtype Value: Sendable
 
@@ -39,16 +39,20 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
     private let url: URL
     private let initial: @Sendable () -> Value
     private let after: @Sendable (Step) throws -> Void
+    private let isRenewable: Bool
     private let decoded = DecodedFile<Value>()
 
     /// - Parameters:
     ///   - url: the file; its folder is created.
     ///   - initial: the value before the first change.
+    ///   - isRenewable: whether the server has the value too, so that a file that cannot be decoded, such as one of
+    ///     another version, counts as none.
     ///   - after: called after each step.
     package init(
-        url: URL, initial: @escaping @Sendable () -> Value, after: @escaping @Sendable (Step) throws -> Void = { _ in }
+        url: URL, initial: @escaping @Sendable () -> Value, isRenewable: Bool = false,
+        after: @escaping @Sendable (Step) throws -> Void = { _ in }
     ) {
-        (self.url, self.initial, self.after) = (url, initial, after)
+        (self.url, self.initial, self.isRenewable, self.after) = (url, initial, isRenewable, after)
     }
 
     /// Reads without the lock: a rename is atomic, so a reader sees the old or the new file.
@@ -91,7 +95,8 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
         }
         if let value = decoded.value(of: bytes) { return value }
         guard let value = try? JSONDecoder().decode(Value.self, from: Data(bytes)) else {
-            throw SharedFileError.unreadable
+            guard isRenewable else { throw SharedFileError.unreadable }
+            return nil
         }
         decoded.keep(value, of: bytes)
         return value

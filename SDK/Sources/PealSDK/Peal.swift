@@ -65,20 +65,27 @@ public actor Peal {
     /// - Parameters:
     ///   - user: the person's id in your app.
     ///   - proof: the statement of your backend that this person signed in; see the device API's `user_proof`.
-    /// - Throws: `PealError.refused` if the server does not accept the proof. Without a connection, or before the
-    ///   device has a token, it succeeds, and the server learns of it later.
+    /// - Throws: `PealError.refused` if the server does not accept the proof, `PealError.notStored`. Without a
+    ///   connection, or before the device has a token, it succeeds, and the server learns of it later.
     public func signIn(user: String, proof: String? = nil) async throws {
         try await setUser(user, proof)
     }
 
     /// Separates the person from this device. Messages to the person are no longer shown.
+    /// - Throws: `PealError.notStored`.
     public func signOut() async throws { try await setUser(nil, nil) }
 
     private func setUser(_ user: String?, _ proof: String?) async throws {
-        try parts.state.update { ledger in
-            ledger.state(on: configuration.platform) { ($0.userID, $0.userProof) = (user, proof) }
+        let report: WakeReport
+        do {
+            try parts.state.update { ledger in
+                ledger.state(on: configuration.platform) { ($0.userID, $0.userProof) = (user, proof) }
+            }
+            report = try await engine.wake(isForeground: true, syncs: true)
+        } catch {
+            throw PealError.notStored
         }
-        if let failure = try await engine.wake(isForeground: true, syncs: true).failure { try refuse(failure) }
+        if let failure = report.failure { try refuse(failure) }
     }
 
     private func refuse(_ failure: APIFailure) throws {
@@ -247,6 +254,8 @@ public actor Peal {
 public enum PealError: Error, Sendable, Hashable {
     /// The server refused, and would refuse again.
     case refused(code: String, message: String?, field: String?)
+    /// The phone's files cannot be written, as before the first unlock after a restart. Call again later.
+    case notStored
 }
 
 /// The result of a wake, for the system's completion handler.

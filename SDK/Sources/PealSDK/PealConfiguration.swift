@@ -52,8 +52,8 @@ public struct DeviceDescription: Sendable, Hashable {
         appVersion = Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String
     }
 
-    /// The description after a change of the system's settings: where this one says what the system said before, it says
-    /// what the system says now.
+    /// The description after a change of the system's settings: where this one says what the system said before, the
+    /// new one says what the system says now.
     func updated(from before: Self, to now: Self) -> Self {
         var updated = self
         if locale == before.locale { updated.locale = now.locale }
@@ -118,7 +118,8 @@ public struct PealSurroundings: Sendable {
             ? SharedFile(url: DeviceFolder.ledger(in: folder), initial: { Ledger() }) : SharedMemory(Ledger())
         let models: any SharedState<[String: ModelShelf]> =
             keepsFiles
-            ? SharedFile(url: folder.appendingPathComponent("models.json"), initial: { [:] }) : SharedMemory([:])
+            ? SharedFile(url: folder.appendingPathComponent("models.json"), initial: { [:] }, isRenewable: true)
+            : SharedMemory([:])
         return EngineParts(
             state: ledger, models: models,
             api: HTTPDeviceAPI(server: configuration.server, key: configuration.key, exchange: exchange), board: board,

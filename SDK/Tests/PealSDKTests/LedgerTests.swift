@@ -76,6 +76,42 @@ import Testing
         #expect(try Data(contentsOf: url) == Data("{\"format\"".utf8))
     }
 
+    @Test("that the server has too counts as none when it cannot be read", arguments: ["", "{\"app\":", "[1]"])
+    func renewable(content: String) throws {
+        let url = folder().appendingPathComponent("models.json")
+        defer { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
+        let file = SharedFile(url: url, initial: { ["a": 1] }, isRenewable: true)
+        try file.update { $0["b"] = 2 }
+        try Data(content.utf8).write(to: url)
+        #expect(try file.read() == ["a": 1])
+        try file.update { $0["c"] = 3 }
+        #expect(try file.read() == ["a": 1, "c": 3])
+    }
+
+    @Test("counts the wake-ups of a new device from the beginning")
+    func newDevice() {
+        var ledger = Ledger()
+        for (device, number) in [("d1", 84), ("d1", 85), ("d2", 1)] {
+            ledger.dropIdentity()
+            ledger.register(
+                RegistrationAnswer(
+                    device: device, deviceToken: "t", app: "a", userID: "u", now: WireTime(milliseconds: Self.now)),
+                as: Registration(platform: "ios", address: .text("00")),
+                sentAt: ClockReading(wall: Self.now, uptime: 0))
+            ledger.note(wake: number, prior: 0.5, now: Self.now)
+        }
+        #expect(ledger.wakes == [1] && ledger.lastWake == 1)
+    }
+
+    @Test("keeps messages apart although one was shown while the clock was ahead")
+    func shownInTheFuture() {
+        var ledger = Ledger()
+        #expect(ledger.alert("m", mayWait: false, eventIDs: ("1", "2"), now: Self.now + 40 * 86_400_000) == .show)
+        ledger.prune(now: Self.now)
+        #expect(ledger.shownTimes == [Self.now])
+        #expect(ledger["m"]?.stage == .shown)
+    }
+
     @Test("does not forget what was displayed before the answer to a registration was lost")
     func lostRegistration() {
         var ledger = Ledger()

@@ -1,4 +1,5 @@
 import Foundation
+import PealMoments
 import PealWire
 import Testing
 
@@ -116,6 +117,41 @@ extension MomentEngineTests {
         (before.timeZone, now.timeZone, own.timeZone) = ("Europe/Vienna", "America/New_York", "UTC")
         #expect(own.updated(from: before, to: now).timeZone == "UTC")
         #expect(before.updated(from: before, to: now).timeZone == "America/New_York")
+    }
+
+    @Test("says that a sign-in could not be stored")
+    func lockedPhone() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data().write(to: file)
+        var configuration = PealConfiguration(server: URL(string: "https://push.example.com")!, key: "key")
+        // No folder can be made where a file is.
+        configuration.folder = file
+        let peal = Peal(configuration, surroundings: PealSurroundings(exchange: exchange(), board: board))
+        await #expect(throws: PealError.notStored) { try await peal.signIn(user: "ann") }
+        await #expect(throws: PealError.notStored) { try await peal.signOut() }
+        #expect(await peal.didReceive(push(1)) == .failed)
+        #expect(await peal.receiveAlert(Push(["peal": ["message": uuid(8)]])), "what cannot be decided is shown")
+    }
+
+    @Test("keeps rules of any size", arguments: [Int.min, -1, 0, Int.max])
+    func absurdRules(number: Int) {
+        var rules = DisplayRules()
+        (rules.spacingSeconds, rules.wakeIntervalSeconds) = (number, number)
+        rules.frequencyCap = DisplayRules.Cap(messages: number, hours: number)
+        rules.quietHours = DisplayRules.QuietTime(from: "\(number):00", to: "nan:00")
+        let given = ModelPolicy.rules(rules)
+        #expect((0...90 * Self.day).contains(given.spacing) && given.quietHours == nil)
+        #expect((0...90 * Self.day).contains(given.cap?.period ?? -1))
+        let now: Int64 = 1_769_310_000_000
+        let message = OpenMessage(
+            id: uuid(1), rev: 1, start: WireTime(milliseconds: now - 1000),
+            fallbackAt: WireTime(milliseconds: now + 7 * Self.day), content: MessageContent())
+        let entry = LedgerEntry(id: uuid(1), owner: "", stage: .held, message: message, since: now)
+        _ = ModelPolicy().choose(
+            MomentWake(
+                held: [entry], signals: .init(), now: now, shown: [], openCounts: [], wakeRate: nil, rules: rules,
+                shelf: .init(app: "a"), utcOffsetSeconds: 0, isForeground: false))
     }
 
     @Test("presents what it displays itself, and a push only once")
