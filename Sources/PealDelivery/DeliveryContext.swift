@@ -88,11 +88,11 @@ final class DeliveryContext: Sendable {
 struct DeliveryReads: Store {
     let store: any Store
 
-    /// - Parameter lane: Ignored: every read of the engine is in the lane `delivery`.
+    /// - Parameter lane: `brief`, or else ignored: the engine reads in the lane `delivery`.
     func read<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
     ) async throws -> R {
-        try await store.read(.delivery, body)
+        try await store.read(lane == .brief ? .brief : .delivery, body)
     }
 
     func write<R: Sendable>(

@@ -27,7 +27,8 @@ package final class DeliveryService: DeliveryEngine, Service {
 
     package var owner: String { context.owner }
     package var leaseOffer: LeaseOffer? {
-        options.isPaused ? nil : LeaseOffer(owner: context.owner, interruptions: context.messages.interruptions)
+        guard !options.isPaused, context.direct.hasRoom else { return nil }
+        return LeaseOffer(owner: context.owner, interruptions: context.messages.interruptions)
     }
     package var metrics: DeliveryMetrics { context.metrics }
     /// Whether the services are running.

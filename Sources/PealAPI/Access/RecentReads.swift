@@ -27,7 +27,7 @@ final class RecentReads<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         if let entry = entries.withLock({ $0[key] }), entry.version == version, entry.until > uptime {
             return entry.value
         }
-        guard let value = try await store.read(read) else { return nil }
+        guard let value = try await store.read(.brief, read) else { return nil }
         entries.withLock { entries in
             if entries.count >= Limits.recentReadsMax { entries.removeAll() }
             entries[key] = Entry(value: value, until: uptime + .seconds(1), version: version)

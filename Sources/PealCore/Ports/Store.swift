@@ -47,6 +47,9 @@ extension Store {
 
 /// The purpose of a read. Each lane has connections that no other lane can use.
 package enum ReadLane: CaseIterable, Sendable {
+    /// A few rows by their keys. An embedded database reads them on the calling thread, because changing threads would
+    /// take longer than the read.
+    case brief
     /// Sending.
     case delivery
     /// Requests that read a bounded number of rows.
