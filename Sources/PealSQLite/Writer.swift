@@ -61,7 +61,7 @@ final class Writer: Sendable {
             for item in batch { item.fail(SQLiteFailure.unavailable) }
             return
         }
-        let connection = connection ?? SQLiteConnection(database)
+        let connection = connection ?? SQLiteConnection(database, CommitWork())
         self.connection = connection
         commit(batch, connection)
         if batch.contains(where: { $0.lane == .rest }) { Self.giveBackPages(connection) }
@@ -115,9 +115,11 @@ final class Writer: Sendable {
         do {
             try connection.execute("BEGIN IMMEDIATE", [])
             let outcomes = try body()
+            try connection.commitWork?.run()
             try connection.execute("COMMIT", [])
             return outcomes
         } catch {
+            connection.commitWork?.discard()
             if connection.isInTransaction { _ = try? connection.execute("ROLLBACK", []) }
             throw error
         }
@@ -147,9 +149,11 @@ final class Writer: Sendable {
         try connection.execute("SAVEPOINT item", [])
         do {
             let wake = try item.run(connection)
+            try connection.commitWork?.run()
             try connection.execute("RELEASE item", [])
             return .success(wake)
         } catch {
+            connection.commitWork?.discard()
             if let failure = SQLiteFailure.of(error), failure.concernsDatabase { throw failure }
             try connection.execute("ROLLBACK TO item", [])
             try connection.execute("RELEASE item", [])
