@@ -152,6 +152,8 @@ package enum Limits {
 
     // Deletion
     package static let deletedAppWatchSeconds: Int64 = 60
+    /// How long after its erasure a user is searched for messages that were in progress: longer than a claim.
+    package static let erasedUserWatchSeconds: Int64 = 3600
     package static let expiredTopicLifeSeconds: Int64 = 24 * 3600
     package static let pruneRowsMin = 50
     package static let pruneRowsMax = 1000

@@ -255,19 +255,17 @@ extension StoreSession {
     private static let erasedAtOnce = 200
 
     func deleteUser(app: AppKey, userID: String, now: Timestamp) throws -> (devices: Int, isComplete: Bool) {
+        // Counters have no time, so that later pieces could not tell them from new ones.
+        try connection.execute("DELETE FROM open_hour WHERE app = \(app) AND user_id = \(userID)")
         let moments = try eraseMoments(app: app, userID: userID, before: nil, limit: Self.erasedAtOnce, now: now)
         let devices = try eraseDevices(of: userID, app: app, before: nil, limit: Self.erasedAtOnce, now: now)
         let isComplete = moments.isComplete && devices < Self.erasedAtOnce
-        if !isComplete, try !isErasing(userID, app: app) { try leave(.user, app: app, name: userID, now: now) }
+        let dueAt = isComplete ? now + .seconds(Limits.erasedUserWatchSeconds) : now
+        // An erasure that is already under way is replaced: it spares what the user has begun since.
+        try connection.execute(
+            "DELETE FROM remainder WHERE kind = \(Remainder.Kind.user) AND app = \(app) AND name = \(userID)")
+        try leave(.user, app: app, name: userID, now: now, dueAt: dueAt)
         return (devices, isComplete)
-    }
-
-    private func isErasing(_ userID: String, app: AppKey) throws -> Bool {
-        try connection.value(
-            """
-            SELECT number FROM remainder
-            WHERE kind = \(Remainder.Kind.user) AND app = \(app) AND name = \(userID) LIMIT 1
-            """, Int64.self) != nil
     }
 
     /// Continues an erasure that its request did not complete. Whatever the user has begun since then stays.
