@@ -314,7 +314,8 @@ struct DeviceQuotaTests {
             let first = try await batch([2, 2, 3, 0, 1])
             #expect(first["results.2.status"] == "created")
             for index in [3, 4] {
-                #expect(first["results.\(index).error.field"]?.stringValue == "devices[\(index)].topics", "\(first.text)")
+                #expect(
+                    first["results.\(index).error.field"]?.stringValue == "devices[\(index)].topics", "\(first.text)")
             }
             // Those that stay do not count, but those that end do.
             let same = try await batch([2, 2, 3, 2, 1])

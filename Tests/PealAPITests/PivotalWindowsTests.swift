@@ -112,7 +112,8 @@ struct PivotalWindowsTests {
     @Test(
         "without its options that Windows cannot use, each with a warning",
         arguments: [
-            #"{"tag":"seventeen-letters"}"#, #"{"tag":"a b"}"#, #"{"tag":"ä"}"#, #"{"tag":"a\r\nX-B: c"}"#, #"{"tag":{}}"#,
+            #"{"tag":"seventeen-letters"}"#, #"{"tag":"a b"}"#, #"{"tag":"ä"}"#, #"{"tag":"a\r\nX-B: c"}"#,
+            #"{"tag":{}}"#,
             #"{"ttl":-1}"#, #"{"ttl":"soon"}"#, #"{"cachePolicy":"maybe"}"#, #"{"duration":"forever"}"#,
             #"{"launch":[]}"#, #"{"audioSrc":{}}"#, #"{"audioLoop":"often"}"#, #"{"audioSilent":2}"#,
         ])
@@ -125,7 +126,8 @@ struct PivotalWindowsTests {
                 body: #"{"message":{"body":"b","custom":\#(custom)},"target":{"platform":"all"}}"#,
                 authorization: fixture.basic("app-1", "application-key-1"))
             let name = try #require(try JSONParser.parse(options).objectValue?.names.first)
-            #expect(reply.header("Warning")?.contains("windows8.options.\(name) is not usable") == true, "\(reply.text)")
+            #expect(
+                reply.header("Warning")?.contains("windows8.options.\(name) is not usable") == true, "\(reply.text)")
             let id = try #require(MessageID(reply["receipt_id"]?.stringValue ?? ""), "\(reply.text)")
             let content = try #require(await fixture.draft(id)?.content.platforms[.windows])
             #expect(content.fields.names.sorted() == ["template", "type"] && content.options == PlatformOptions())

@@ -30,7 +30,9 @@ struct JSONLimitTests {
 
     @Test(
         "the same name in several objects, and names that only look alike, are not given twice",
-        arguments: [#"{"a":{"a":1},"b":{"a":1}}"#, #"[{"a":1},{"a":1}]"#, "{\"\u{E9}\":1,\"e\u{301}\":2}", #"{"a":1,"A":2}"#])
+        arguments: [
+            #"{"a":{"a":1},"b":{"a":1}}"#, #"[{"a":1},{"a":1}]"#, "{\"\u{E9}\":1,\"e\u{301}\":2}", #"{"a":1,"A":2}"#,
+        ])
     func distinct(text: String) {
         #expect(throws: Never.self) { try JSONParser.parse(Array(text.utf8), refusesRepeated: true) }
     }
