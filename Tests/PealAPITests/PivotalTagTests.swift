@@ -1,4 +1,5 @@
 import HTTPTypes
+import PealAPI
 import PealCore
 import PealTesting
 import Testing
