@@ -19,6 +19,8 @@ package struct APIServices: Sendable {
     package let logger: Logger
     /// Shared by all routes, so that a key that is revoked through one of them is not accepted by another.
     let keyRing: KeyRing
+    /// The apps for which messages were sent lately.
+    let sendingApps: RecentReads<AppName, SendingApp>
     let failures: AuthenticationFailures
     let quotas: RequestQuotas
     let registrations: RegistrationQuota
@@ -68,6 +70,7 @@ package struct APIServices: Sendable {
             perKey: options.requestsPerKeyPerSecond, perApp: options.requestsPerAppPerSecond, time: time)
         registrations = RegistrationQuota(perMinute: Limits.registrationsPerMinute, time: time)
         keyRing = KeyRing(store: store, hasher: hasher, time: time)
+        sendingApps = RecentReads(store: store, time: time)
         receiptGatherer = ReceiptGatherer(store: store)
         experiments = ExperimentReports(store: store, time: time)
     }
@@ -201,17 +204,4 @@ package protocol Operations: Sendable {
 
 extension Operations {
     package func details() async -> JSON.Members { .init() }
-}
-
-/// What the store knows about an app that decides how its messages are checked and rendered.
-struct SendingFacts: Sendable {
-    /// The app's credentials without their secrets.
-    let credentials: [CredentialRecord]
-    /// Whether payloads name their message for Peal's SDK: true if the app has a key for it.
-    let namesMessages: Bool
-
-    init(_ app: App, _ store: any StoreReading) throws {
-        credentials = try store.credentialRecords(app: app.key)
-        namesMessages = try store.hasKey(app: app.key, dialect: .device)
-    }
 }
