@@ -7,11 +7,12 @@ import secrets
 import subprocess
 import sys
 import time
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "Clients"))
 
-from peal_server import Peal  # noqa: E402
+from peal_server import OPENER, Peal  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
 SIMULATOR = os.environ.get("PEAL_SIM", str(ROOT / ".build" / "debug" / "peal-sim"))
@@ -69,6 +70,12 @@ class ConsoleFixture:
                 "alias": f"Phone {number}", "locale": "en", "topics": ["news"] if number < subscribed else [],
             })["id"])
         return app, found
+
+    def fault(self, device, fault):
+        """Makes the simulated network answer a device in that way."""
+        request = urllib.request.Request(
+            f"{self.simulator['control_url']}/faults/devices/{device}", json.dumps(fault).encode(), method="PUT")
+        OPENER.open(request, timeout=30).close()
 
     def key(self, app, *scopes):
         return self.peal.post(f"/apps/{app}/keys", {"dialect": "native", "scopes": list(scopes)})["token"]

@@ -2,6 +2,7 @@
 
 const form = document.getElementById("compose");
 const aside = document.getElementById("check");
+const said = document.getElementById("said");
 let timer = null;
 let running = null;
 
@@ -19,6 +20,9 @@ async function check() {
       const open = aside.querySelector("details[open]") !== null;
       aside.innerHTML = await answer.text();
       if (open) for (const details of aside.querySelectorAll("details")) details.open = true;
+      // Screen readers hear the count and what is wrong, not the previews.
+      const parts = [...aside.querySelectorAll(".count, .notice, .error")].map((part) => part.textContent.trim());
+      if (said.textContent !== parts.join(". ")) said.textContent = parts.join(". ");
     }
   } catch (error) {
     if (error.name !== "AbortError") throw error;

@@ -81,9 +81,9 @@ enum ComposePages {
             <div class="actions end">\(HTML.when(stars > 0, "<button name=\"step\" value=\"test\">\(texts(.sendTest, texts.devices(stars)))</button>"))\
             <button class="primary" name="step" value="review">\(texts[.review])</button></div>
             </div>
-            <aside id="check" aria-label="\(texts[.preview])" aria-live="polite">\
+            <aside id="check" aria-label="\(texts[.preview])">\
             \(await aside(visit, form))</aside>
-            </form>
+            </form><p class="hidden" id="said" role="status"></p>
             """
         return page
     }

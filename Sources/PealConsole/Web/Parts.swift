@@ -190,7 +190,8 @@ struct Field: Sendable {
         switch kind {
         case .text: "<input type=\"text\" \(shared) value=\"\(value)\">"
         case .area(let rows): "<textarea rows=\"\(rows)\" \(shared)>\n\(value)</textarea>"
-        case .secret: "<input type=\"password\" \(shared) value=\"\(value)\">"
+        // A secret is not sent back to the browser.
+        case .secret: "<input type=\"password\" \(shared)>"
         case .check: .empty
         case .choice(let options):
             """
