@@ -88,7 +88,7 @@ class Courses:
     def add_android_phones(self):
         """From a few, people have removed the app: FCM says so when the next message is sent."""
         devices = [{
-            "platform": "android", "address": f"demo:android-{number}", "user_id": f"person-{number:03d}",
+            "platform": "android", "address": f"demo:android-{number}", "user_id": f"guest-{number:02d}",
             "locale": "en-GB", "topics": ["offers"], "model": "Pixel 9", "app_version": "3.2"}
             for number in range(1, ANDROID_PHONES + 1)]
         self.post("/devices:batch", {"devices": devices})

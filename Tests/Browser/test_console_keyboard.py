@@ -57,7 +57,8 @@ def walk(page):
     for _ in range(TABS_MAX):
         page.keyboard.press("Tab")
         stop = page.evaluate(FOCUSED)
-        if stop is None:
+        # Without its own controls, the browser goes on at the beginning.
+        if stop is None or stops and stop["name"] == stops[0]["name"] == "Skip to content":
             return stops
         stops.append(stop)
     raise AssertionError(f"the focus never leaves the page; the last stops: {[stop['name'] for stop in stops[-6:]]}")

@@ -43,7 +43,8 @@ import Testing
             #expect(page.text.contains("action=\"/console/sign-out-everywhere\""))
             let form = ["csrf": try #require(page.formSecret)]
             #expect(try await fixture.post("/console/sign-out-everywhere", form, cookie: one).status == 303)
-            #expect(try await fixture.get(fixture.page(""), cookie: two).location?.hasPrefix("/console/sign-in") == true)
+            #expect(
+                try await fixture.get(fixture.page(""), cookie: two).location?.hasPrefix("/console/sign-in") == true)
         }
     }
 }
@@ -115,7 +116,8 @@ import Testing
             var form = ["csrf": secret, "name": "newsletter", "scopes": "manage", "days": "soon"]
             let refused = try await fixture.post(fixture.page("keys"), form, cookie: cookie)
             #expect(refused.text.contains("value=\"newsletter\"") && refused.text.contains("value=\"soon\""))
-            #expect(refused.text.contains("value=\"manage\" checked") && !refused.text.contains("value=\"send\" checked"))
+            #expect(
+                refused.text.contains("value=\"manage\" checked") && !refused.text.contains("value=\"send\" checked"))
             form["days"] = "30"
             let made = try await fixture.post(fixture.page("keys"), form, cookie: cookie)
             #expect(made.text.contains("id=\"secret\"") && !made.text.contains("value=\"newsletter\""))
@@ -133,7 +135,7 @@ extension ConsoleFixture {
             """
         let forms: [(String, [String: String])] = [
             ("import", ["devices": device]),
-            ("segments", ["name": "readers", "condition": "{\"topic\":\"news\"}", "step": "save"]),
+            ("segments", ["name": "readers", "where": "{\"topic\":\"news\"}", "step": "save"]),
             (
                 "webhooks",
                 [

@@ -8,6 +8,7 @@ const said = document.getElementById("said");
 const rates = [];
 const ratesMax = 120;
 let last = null;
+let announced = null;
 
 const language = document.documentElement.lang;
 const number = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
@@ -72,8 +73,8 @@ function show(html) {
 /** Tells screen readers about another state; the numbers between would be too many. */
 function announce() {
   const state = live.querySelector("[data-state]");
-  if (said.dataset.state === state.dataset.state) return;
-  said.dataset.state = state.dataset.state;
+  if (announced === state.dataset.state) return;
+  announced = state.dataset.state;
   said.textContent = `${state.textContent}: ${live.querySelector(".figure").textContent}`;
 }
 
@@ -91,6 +92,6 @@ if (live?.dataset.events) {
     }
   });
   addEventListener("pagehide", () => events.close());
-  said.dataset.state = live.querySelector("[data-state]").dataset.state;
+  announced = live.querySelector("[data-state]").dataset.state;
   measure();
 }
