@@ -7,6 +7,7 @@ import secrets
 import subprocess
 import sys
 import time
+import urllib.parse
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -33,6 +34,8 @@ class ConsoleFixture:
         self.peal = Peal(folder / "peal", {
             "PEAL_PROVIDERS_APNS_PRODUCTION_URL": self.simulator["apns_url"],
             "PEAL_PROVIDERS_APNS_SANDBOX_URL": self.simulator["apns_sandbox_url"],
+            "PEAL_PROVIDERS_FCM_URL": self.simulator["fcm_url"],
+            "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": urllib.parse.urlsplit(self.simulator["fcm"]["token_url"]).netloc,
             "PEAL_PROVIDERS_CA_FILE": self.simulator["ca_file"],
             **(environment or {}),
         })

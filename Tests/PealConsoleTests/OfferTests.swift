@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("of a key keeps what was typed, and an accepted one begins anew")
+    @Test("of a key keeps what was typed, and an accepted one is emptied")
     func key() async throws {
         try await ConsoleFixture.open { fixture in
             let cookie = try await fixture.signIn()

@@ -2,9 +2,19 @@
 
 const form = document.getElementById("compose");
 const aside = document.getElementById("check");
-const said = document.getElementById("said");
 let timer = null;
 let running = null;
+
+/** The count stays in its place, so that screen readers hear it when it changes, and do not hear the previews. */
+function show(html) {
+  const fragment = document.createRange().createContextualFragment(html);
+  const [shown, count] = [aside.querySelector(".count"), fragment.querySelector(".count")];
+  if (!shown || !count) return aside.replaceChildren(fragment);
+  if (shown.textContent !== count.textContent) shown.textContent = count.textContent;
+  count.remove();
+  while (shown.nextSibling) shown.nextSibling.remove();
+  shown.after(fragment);
+}
 
 async function check() {
   running?.abort();
@@ -18,11 +28,8 @@ async function check() {
     });
     if (answer.ok) {
       const open = aside.querySelector("details[open]") !== null;
-      aside.innerHTML = await answer.text();
+      show(await answer.text());
       if (open) for (const details of aside.querySelectorAll("details")) details.open = true;
-      // Screen readers hear the count and what is wrong, not the previews.
-      const parts = [...aside.querySelectorAll(".count, .notice, .error")].map((part) => part.textContent.trim());
-      if (said.textContent !== parts.join(". ")) said.textContent = parts.join(". ");
     }
   } catch (error) {
     if (error.name !== "AbortError") throw error;

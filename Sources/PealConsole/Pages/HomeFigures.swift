@@ -71,7 +71,8 @@ struct HomeFigures: Sendable {
         guard !line.routes.isEmpty else { return "<span class=\"none\">–</span>" }
         return HTML.each(line.routes) { route in
             let tone = AppPage.tone(route.state)
-            return "<span class=\"badge \(tone)\" title=\"\(visit.texts.way(route.state))\">\(visit.texts.route(route))</span> "
+            return
+                "<span class=\"badge \(tone)\" title=\"\(visit.texts.way(route.state))\">\(visit.texts.route(route))</span> "
         }
     }
 }

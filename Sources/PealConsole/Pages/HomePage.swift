@@ -35,7 +35,7 @@ enum HomePage {
         page.body = """
             \(Attention.list(visit, attention(visit, apps, stopped, ending) + figures.attention))
             \(figures.traffic.html(visit, title: visit.texts[.sentPerHourInAll]))
-            <section><h2>\(texts[.apps])</h2>\(figures.table(visit, apps).html)
+            <section>\(figures.table(visit, apps).html)
             \(HTML.when(apps.count > HomeFigures.appsMax, "<p class=\"hint\">\(texts(.figuresOfFirst, texts.number(HomeFigures.appsMax)))</p>"))</section>
             \(AppProblems.reasons(visit, figures.outcomes, hint: texts(.failedByReasonHintDay, texts.number(HomeFigures.messagesMax))))
             """

@@ -53,7 +53,7 @@ enum KeyPages {
 
     private static func form(_ visit: PageCall, _ error: PealError?) -> HTML {
         let texts = visit.texts
-        // A form that was accepted begins anew.
+        // An accepted form is emptied.
         let given = error == nil ? Form() : visit.form
         let chosen = error == nil ? APIKey.Scope.usual.map(\.rawValue) : given.all("scopes")
         let name = Field(

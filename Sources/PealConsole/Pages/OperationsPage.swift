@@ -32,7 +32,10 @@ enum OperationsPage {
         var settings = ListTable(
             caption: texts[.configuration], columns: [texts[.key], texts[.value], texts[.origin]])
         settings.rows = operations.configurationLines().map { line in
-            ["<code>\(breakable(line.key))</code>", "<code class=\"long\">\(line.value)</code>", "\(texts.origin(line.origin))"]
+            [
+                "<code>\(breakable(line.key))</code>", "<code class=\"long\">\(line.value)</code>",
+                "\(texts.origin(line.origin))",
+            ]
         }
         page.body = """
             \(facts.html)

@@ -29,6 +29,7 @@ extension Word {
         "Das ist nicht die JSON-Datei eines Dienstkontos. Die Firebase-Konsole bietet sie unter "
             + "Projekteinstellungen, Dienstkonten, Neuen privaten Schlüssel generieren an.")
     static let nothingNeedsAttention = Word("Nothing needs attention.", "Nichts braucht Aufmerksamkeit.")
+    static let partsOfList = Word("Parts of the list", "Teile der Liste")
     static let sentPerHourInAll = Word(
         "Sent per hour in all apps, last 24 hours", "Gesendet je Stunde in allen Apps, letzte 24 Stunden")
     static let serviceAccountFile = Word("Service account file (JSON)", "Datei des Dienstkontos (JSON)")

@@ -41,7 +41,7 @@ extension PageCall {
         guard next != nil || !isFirst else { return .empty }
         let rest = query.with("after", next ?? "").encoded
         return """
-            <nav class="pager" aria-label="\(texts[.pages])">
+            <nav class="pager" aria-label="\(texts[.partsOfList])">
             \(HTML.when(!isFirst, "<a class=\"button\" href=\"\(path)\">\(texts[.firstPage])</a>"))
             \(HTML.when(next != nil, "<a class=\"button\" href=\"\(path)?\(rest)\" rel=\"next\">\(texts[.nextPage])</a>"))
             </nav>
