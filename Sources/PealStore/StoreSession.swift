@@ -4,8 +4,8 @@ internal import Synchronization
 /// The store's verbs inside one transaction. Each file in `Tables` has the verbs of its tables, `Planning` those that
 /// cut a message into slices and read them. A session must not outlive its transaction.
 struct StoreSession: StoreWriting {
-    /// What all sessions share.
-    struct Context: Sendable {
+    /// What all sessions share. A class, because sessions are copied often.
+    final class Context: Sendable {
         /// It may load what the database adds to it.
         let key: CurrentKey
         var masterKey: MasterKey { key.value }
@@ -13,6 +13,13 @@ struct StoreSession: StoreWriting {
         let dialect: SQLDialect
         /// Compose what is sent to each webhook.
         let composers: ReportComposers
+
+        init(key: CurrentKey, retention: StoreRetention, dialect: SQLDialect, composers: ReportComposers) {
+            self.key = key
+            self.retention = retention
+            self.dialect = dialect
+            self.composers = composers
+        }
     }
 
     /// The master key with what the database adds to it.
