@@ -31,10 +31,10 @@ struct DoctorProgramTests {
 
     private func doctor(_ environment: [String: String]) async throws -> (code: Int32, report: JSON) {
         let printed = Printed()
-        let dependencies = Surroundings(
+        let surroundings = Surroundings(
             environment: environment, print: { text in printed.text.withLock { $0 += text } }, warn: { _ in },
             read: { _ in nil })
-        let code = await PealProgram.run(["doctor", "--offline", "--json"], in: dependencies)
+        let code = await PealProgram.run(["doctor", "--offline", "--json"], in: surroundings)
         return (code, try JSONParser.parse(printed.text.withLock { $0 }))
     }
 

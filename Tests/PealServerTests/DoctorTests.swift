@@ -119,7 +119,7 @@ struct DoctorTests {
     }
 
     @Test("finds unusable files and a wrong clock")
-    func dependencies() async throws {
+    func surroundings() async throws {
         let settings = [
             "PEAL_PROVIDERS_CA_FILE": "/nowhere/ca.pem", "PEAL_HTTP_TLS_CERTIFICATE": "/nowhere/c.pem",
             "PEAL_HTTP_TLS_KEY": "/nowhere/k.pem",
