@@ -15,7 +15,7 @@ import time
 import urllib.parse
 
 from demo_programs import Programs, Problem
-from demo_history import History
+from demo_console import Courses, Receiver, Visit
 from demo_api import Devtodev, Native, Pivotal, Richie, request
 from demo_phones import show_phones
 
@@ -227,32 +227,22 @@ class Demonstration:
             print(f"  PROBLEM: {problem}")
 
 
-def furnish(stage, demonstration, database):
-    """Leaves something to look at in the console."""
-    native, app = demonstration.native, demonstration.app
-    stage.say("inventing a history for the console: an experiment of two weeks with 300 users")
-    History(native, app, database).write()
-    native.put(f"/apps/{app}/templates/weekly", {"request": {
-        "audience": {"topics": ["courses"]}, "campaign_id": "weekly",
-        "content": {"title": {"en": "This week", "de": "Diese Woche"}, "body": {
-            "en": "Three new courses.", "de": "Drei neue Kurse."}}}})
-    native.put(f"/apps/{app}/segments/german", {"where": {"and": [{"locale": "de"}, {"app_version": {"gte": "3.0"}}]}})
-    tomorrow = time.strftime("%Y-%m-%dT09:00:00Z", time.gmtime(time.time() + 86_400))
-    native.post(f"/apps/{app}/messages", {
-        "audience": {"topics": ["courses"]}, "content": {"title": "Good morning", "body": "A new course for today"},
-        "schedule": {"at": tomorrow, "in": "recipient_time_zone"}})
+def sign_in_link(native):
+    return native.post("/sign-in-links", {})["path"]
 
 
-def invite(demonstration, admin_token):
+def show_console(stage, native):
+    """Opens every page that the console links to, signed in by a link."""
+    count, size, took = Visit(native.server_url, sign_in_link(native)).everywhere()
+    stage.say(f"the console has {count} pages, the largest of {size // 1000} kB, the slowest after {took:.0f} ms")
+
+
+def invite(demonstration, courses, admin_token):
     """Prints how to continue by hand."""
     server, app = demonstration.native.server_url, demonstration.app
-    # Slow enough to be watched.
-    slow = demonstration.native.post(f"/apps/{app}/messages", {
-        "audience": {"where": {"not": {"topic": "offers"}}}, "campaign_id": "weekly",
-        "content": {"title": "Being sent now", "body": "One a second: change the rate on this page"},
-        "options": {"rate_per_second": 1}})["id"]
-    link = demonstration.native.post("/sign-in-links", {})["path"]
-    page = urllib.parse.quote(f"/console/apps/{app}/", safe="")
+    slow = courses.send_slowly()
+    link = sign_in_link(demonstration.native)
+    page = urllib.parse.quote(f"/console/apps/{courses.app}/", safe="")
     account = ":".join(demonstration.pivotal.account)
     device = next(iter(demonstration.devices.values()))
     push = json.dumps({"message": {"body": "Hello again"}, "target": {"topics": [TOPIC]}})
@@ -262,8 +252,8 @@ Serving at {server}   (stop with Ctrl-C)
 The console, to see all of it in a browser. This link signs in once, within five minutes:
   {server}{link}&next={page}
 Later: {server}/console/   (key: {admin_token})
-  a message while it is sent:  {server}/console/apps/{app}/messages/{slow}
-  an experiment:               {server}/console/apps/{app}/campaigns/daily-reminder
+  a message while it is sent:  {server}/console/apps/{courses.app}/messages/{slow}
+  an experiment:               {server}/console/apps/{courses.app}/campaigns/daily-reminder
 
 Push through the native API:
   curl -s {server}/peal/v1/apps/{app}/messages \\
@@ -290,16 +280,20 @@ def main():
         simulator = programs.start_simulator()
         stage.say("starting peal on a new SQLite database")
         admin_token = secrets.token_hex(24)
-        server_url = programs.start_server(simulator, admin_token)
+        receiver = Receiver()
+        server_url = programs.start_server(simulator, admin_token, {"PEAL_WEBHOOKS_ALLOWED_HOSTS": "127.0.0.1"})
         demonstration = Demonstration(stage, server_url, admin_token, simulator)
         demonstration.run()
         if not show_phones(stage, ROOT, pathlib.Path(folder)):
             demonstration.problems.append("the phones showed what they must not")
-        furnish(stage, demonstration, pathlib.Path(folder) / "peal.db")
+        stage.say("inventing a history for the console: an app with an experiment of two weeks and 300 users")
+        courses = Courses(demonstration.native, simulator, pathlib.Path(folder) / "peal.db")
+        courses.furnish(receiver.url)
+        show_console(stage, demonstration.native)
+        invite(demonstration, courses, admin_token)
         if os.environ.get("DEMO_EXIT") == "1":
             stage.say("done" if not demonstration.problems else "failed")
             return 1 if demonstration.problems else 0
-        invite(demonstration, admin_token)
         programs.wait()
         return 1 if demonstration.problems else 0
 

@@ -213,6 +213,5 @@ class History:
             connection.execute(
                 """INSERT OR REPLACE INTO statistics
                     (app, span, at, accepted, rejected, retired, expired, suppressed, received, opened)
-                VALUES (?, 3600, ?, ?, ?, ?, 0, 0, ?, ?)""",
-                (app, at, accepted, self.random.randint(0, 6), self.random.randint(0, 3), int(accepted * 0.9),
-                 int(accepted * 0.12)))
+                VALUES (?, 3600, ?, ?, 0, 0, 0, 0, ?, ?)""",
+                (app, at, accepted, int(accepted * 0.9), int(accepted * 0.12)))

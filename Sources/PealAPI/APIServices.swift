@@ -57,7 +57,8 @@ package struct APIServices: Sendable {
         self.http = http
         refusals = Refusals(time: time)
         deviceQuota = DeviceQuota(
-            devicesPerApp: options.devicesPerAppMax, topicsPerDevice: options.topicsPerDeviceMax, time: time)
+            devicesPerApp: options.devicesPerAppMax, topicsPerDevice: options.topicsPerDeviceMax,
+            topicChangesPerBatch: options.topicChangesPerBatchMax, time: time)
         usage = KeyUsage(time: time)
         hosts = HostRules(addressRules, webhookRules)
         self.options = options
@@ -139,6 +140,7 @@ package struct APIOptions: Sendable {
     package var hasAdminListener = false
     package var devicesPerAppMax = Limits.devicesPerAppMax
     package var topicsPerDeviceMax = Limits.topicsPerDeviceMax
+    package var topicChangesPerBatchMax = Limits.topicChangesPerBatchMax
     /// How long a traditional ContextPush message can still be cancelled.
     package var contextPushHoldSeconds: Int64
     /// The longest delivery window that ContextPush accepts.

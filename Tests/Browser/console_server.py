@@ -7,11 +7,13 @@ import secrets
 import subprocess
 import sys
 import time
+import urllib.parse
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "Clients"))
 
-from peal_server import Peal  # noqa: E402
+from peal_server import OPENER, Peal  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
 SIMULATOR = os.environ.get("PEAL_SIM", str(ROOT / ".build" / "debug" / "peal-sim"))
@@ -32,6 +34,8 @@ class ConsoleFixture:
         self.peal = Peal(folder / "peal", {
             "PEAL_PROVIDERS_APNS_PRODUCTION_URL": self.simulator["apns_url"],
             "PEAL_PROVIDERS_APNS_SANDBOX_URL": self.simulator["apns_sandbox_url"],
+            "PEAL_PROVIDERS_FCM_URL": self.simulator["fcm_url"],
+            "PEAL_PROVIDERS_FCM_TOKEN_ALLOWED_HOSTS": urllib.parse.urlsplit(self.simulator["fcm"]["token_url"]).netloc,
             "PEAL_PROVIDERS_CA_FILE": self.simulator["ca_file"],
             **(environment or {}),
         })
@@ -69,6 +73,12 @@ class ConsoleFixture:
                 "alias": f"Phone {number}", "locale": "en", "topics": ["news"] if number < subscribed else [],
             })["id"])
         return app, found
+
+    def fault(self, device, fault):
+        """Makes the simulated network answer a device in that way."""
+        request = urllib.request.Request(
+            f"{self.simulator['control_url']}/faults/devices/{device}", json.dumps(fault).encode(), method="PUT")
+        OPENER.open(request, timeout=30).close()
 
     def key(self, app, *scopes):
         return self.peal.post(f"/apps/{app}/keys", {"dialect": "native", "scopes": list(scopes)})["token"]

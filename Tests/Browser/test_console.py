@@ -161,14 +161,14 @@ def test_a_credential_is_dropped_in_and_verified(admin, fixture):
     page.get_by_role("button", name="Create app").click()
     page.wait_for_url("**/credentials?done=app-made")
     section = page.locator("#apns")
-    section.locator("summary").click()
+    section.locator("summary").first.click()
     form = section.locator("form").first
     for name in ("key_id", "team_id", "bundle_id"):
         form.locator(f"[name={name}]").fill(fixture.credential[name])
     form.locator("[name=private_key]").fill("not a key")
     form.get_by_role("button", name="Save").click()
     expect(page.get_by_role("alert")).to_contain_text("PEM")
-    form = page.locator("#apns form.kind").first
+    form = page.locator("#apns form").first
     form.locator("[name=private_key]").fill(fixture.credential["private_key"])
     form.get_by_role("button", name="Save").click()
     page.wait_for_url("**/credentials?done=saved*")

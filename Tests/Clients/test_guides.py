@@ -296,6 +296,37 @@ def test_production(tmp_path):
     assert (tmp_path / "data" / "peal.db").exists(), outputs[1]
 
 
+def test_the_backup_of_operations(tmp_path):
+    """The commands of the page: a copy while the server runs, and a restored server that sends nothing."""
+    (tmp_path / "data").mkdir()
+    config, port = tmp_path / "peal.yaml", free_port()
+    config.write_text(f"store: {{url: 'sqlite:{tmp_path}/data/peal.db'}}\nhttp: {{port: {port}}}\n")
+    backup, restore = [block.text for block in examples("docs/operations.md") if " --config /etc/peal" in block.text]
+    path = f"{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}"
+    variables = {
+        "PATH": path, "PEAL_ADMIN_TOKEN": secrets.token_hex(24), "PEAL_SERVER_URL": f"http://127.0.0.1:{port}"}
+
+    def sh(text):
+        for old, new in {"/backup/": f"{tmp_path}/backup-", "2026-11-22": "$(date +%F)", "/etc/peal/peal.yaml": config}.items():
+            text = text.replace(old, str(new))
+        # Until the server that the commands start is ready.
+        ready = "for i in $(seq 300); do peal status > status.txt && break; sleep 0.1; done; cat status.txt\n"
+        text = re.sub(r"^(peal serve .*)$", rf"\1 2> serve.log &\n{ready}", text, flags=re.MULTILINE)
+        script = f"set -eu\ntrap 'jobs=$(jobs -p); [ -z \"$jobs\" ] || kill $jobs; wait' EXIT\n{text}"
+        done = subprocess.run(
+            ["bash", "-c", script], env={**os.environ, **variables}, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    sh(f"peal serve --config /etc/peal/peal.yaml\npeal app create --name Kept\n{backup}")
+    (tmp_path / "former").mkdir()
+    for file in (tmp_path / "data").glob("peal.db*"):
+        if file.name != "peal.db.key":
+            file.rename(tmp_path / "former" / file.name)
+    shown = sh(f"{restore}\npeal app list")
+    assert "paused" in shown and "Kept" in shown
+
+
 def test_operating(fixture):
     # `peal doctor` has the server's configuration, as on the server's machine.
     store = f"sqlite:{fixture.peal.directory / 'peal.db'}"

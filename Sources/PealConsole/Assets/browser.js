@@ -7,6 +7,7 @@ const bytes = (text) =>
   Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
 
 async function subscribe() {
+  if (!window.isSecureContext) throw new Error("insecure");
   if (!("serviceWorker" in navigator) || !("PushManager" in window)) throw new Error("unsupported");
   if ((await Notification.requestPermission()) !== "granted") throw new Error("denied");
   const registration = await navigator.serviceWorker.register(section.dataset.worker, { scope: "/console/" });
@@ -28,7 +29,7 @@ form?.addEventListener("submit", async (event) => {
     form.time_zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
     form.requestSubmit();
   } catch (reason) {
-    error.textContent = `${section.dataset.refused} (${reason.message})`;
+    error.textContent = section.dataset[reason.message] ?? `${section.dataset.refused} (${reason.message})`;
     error.hidden = false;
   }
 });

@@ -5,6 +5,17 @@ const aside = document.getElementById("check");
 let timer = null;
 let running = null;
 
+/** The count stays in its place, so that screen readers hear it when it changes, and do not hear the previews. */
+function show(html) {
+  const fragment = document.createRange().createContextualFragment(html);
+  const [shown, count] = [aside.querySelector(".count"), fragment.querySelector(".count")];
+  if (!shown || !count) return aside.replaceChildren(fragment);
+  if (shown.textContent !== count.textContent) shown.textContent = count.textContent;
+  count.remove();
+  while (shown.nextSibling) shown.nextSibling.remove();
+  shown.after(fragment);
+}
+
 async function check() {
   running?.abort();
   running = new AbortController();
@@ -17,7 +28,7 @@ async function check() {
     });
     if (answer.ok) {
       const open = aside.querySelector("details[open]") !== null;
-      aside.innerHTML = await answer.text();
+      show(await answer.text());
       if (open) for (const details of aside.querySelectorAll("details")) details.open = true;
     }
   } catch (error) {

@@ -71,6 +71,20 @@ async function read(file) {
   }
 }
 
+/** Writes a file's text into a field. Apple names the files of its keys after their ids. */
+async function take(file, field) {
+  field.value = await read(file);
+  const id = field.form?.elements.key_id;
+  const name = /^AuthKey_([A-Z0-9]{10})\.p8$/.exec(file.name);
+  if (id && !id.value && name) id.value = name[1];
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+// A refused form begins at what is wrong, also if it is in a closed part.
+const wrong = document.querySelector("[aria-invalid]");
+for (let part = wrong?.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+wrong?.focus();
+
 for (const field of document.querySelectorAll("[data-drop]")) {
   for (const kind of ["dragover", "dragleave", "drop"]) {
     field.addEventListener(kind, (event) => {
@@ -80,13 +94,13 @@ for (const field of document.querySelectorAll("[data-drop]")) {
   }
   field.addEventListener("drop", async (event) => {
     const [file] = event.dataTransfer.files;
-    if (file) field.value = await read(file);
+    if (file) await take(file, field);
   });
   const picker = document.createElement("input");
   picker.type = "file";
   picker.setAttribute("aria-label", field.labels[0]?.textContent ?? field.name);
   picker.addEventListener("change", async () => {
-    if (picker.files[0]) field.value = await read(picker.files[0]);
+    if (picker.files[0]) await take(picker.files[0], field);
   });
   field.after(picker);
 }

@@ -4,9 +4,11 @@ import { localizeTimes } from "./console.js";
 
 const live = document.getElementById("live");
 const pace = document.getElementById("pace");
+const said = document.getElementById("said");
 const rates = [];
 const ratesMax = 120;
 let last = null;
+let announced = null;
 
 const language = document.documentElement.lang;
 const number = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
@@ -51,10 +53,29 @@ function draw() {
   pace.hidden = false;
 }
 
+/** What finds the focused element again after its part of the page was replaced. */
+function place(element) {
+  const link = element.getAttribute("href");
+  if (link) return `a[href="${CSS.escape(link)}"]`;
+  const label = element.getAttribute("aria-label");
+  return label ? `[aria-label="${CSS.escape(label)}"]` : null;
+}
+
 function show(html) {
+  const focused = live.contains(document.activeElement) ? place(document.activeElement) : null;
   live.innerHTML = html;
+  if (focused) live.querySelector(focused)?.focus({ preventScroll: true });
   localizeTimes(live);
   measure();
+  announce();
+}
+
+/** Tells screen readers about another state; the numbers between would be too many. */
+function announce() {
+  const state = live.querySelector("[data-state]");
+  if (announced === state.dataset.state) return;
+  announced = state.dataset.state;
+  said.textContent = `${state.textContent}: ${live.querySelector(".figure").textContent}`;
 }
 
 if (live?.dataset.events) {
@@ -64,8 +85,13 @@ if (live?.dataset.events) {
     events.close();
     show(event.data);
     // The available actions have changed.
-    for (const part of document.querySelectorAll(".top form, #rate")) part.remove();
+    for (const part of document.querySelectorAll(".top form, #rate")) {
+      const hadFocus = part.contains(document.activeElement);
+      part.remove();
+      if (hadFocus) document.getElementById("main").focus({ preventScroll: true });
+    }
   });
   addEventListener("pagehide", () => events.close());
+  announced = live.querySelector("[data-state]").dataset.state;
   measure();
 }

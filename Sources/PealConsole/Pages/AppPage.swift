@@ -22,9 +22,10 @@ enum AppPage {
         }
         let items = try await visit.services.routes.list(app: app.key, now: visit.now)
         let messages = try await MessagePages.summaries(visit, MessageFilter(), before: nil, limit: 6)
+        let isNew = records.isEmpty || messages.isEmpty
         page.body = """
-            \(Attention.list(visit, try await AppProblems.attention(visit, app, records, items)))
-            \(HTML.when(records.isEmpty || messages.isEmpty, steps(visit, records, hasDevice, hasSent: !messages.isEmpty)))
+            \(Attention.list(visit, try await AppProblems.attention(visit, app, records, items), isQuiet: isNew))
+            \(HTML.when(isNew, steps(visit, records, hasDevice, hasSent: !messages.isEmpty)))
             \(try await traffic(visit, app))
             \(try await AppProblems.reasons(visit, app, from: visit.now - .seconds(hoursShown * 3600)))
             <section id="routes"><h2>\(texts[.ways])</h2>\(ways(visit, items))</section>
@@ -37,30 +38,16 @@ enum AppPage {
 
     private static let hoursShown: Int64 = 48
 
-    /// What was sent recently, by hour. The store keeps these sums, so nothing is counted here.
     private static func traffic(_ visit: PageCall, _ app: App) async throws -> HTML {
-        let texts = visit.texts
-        let from = Statistics.Step.hour.start(of: visit.now - .seconds((hoursShown - 1) * 3600))
+        let from = Traffic.start(hours: hoursShown, now: visit.now)
         let counted = try await visit.services.store.read(.heavy) { store in
             try store.statistics(app: app.key, from: from, to: visit.now + .seconds(1))
         }
-        let series = Statistics.series(counted, from: from, to: visit.now + .seconds(1), by: .hour)
-        let sum = series.reduce(into: Statistics(at: from)) { $0.add($1) }
-        guard !sum.isZero else { return .empty }
-        let failed = sum.rejected + sum.retired + sum.expired + sum.suppressed
-        let chart = ColumnChart(
-            title: texts[.sentPerHour],
-            columns: series.map {
-                .init(at: $0.at, accepted: $0.accepted, failed: $0.rejected + $0.retired + $0.expired + $0.suppressed)
-            })
-        let figures: [(Word, Int)] = [
-            (.accepted, sum.accepted), (.notAccepted, failed), (.received, sum.received), (.opened, sum.opened),
-        ]
-        return """
-            <section class="card"><h2>\(texts[.sentPerHour])</h2><dl class="figures">\(HTML.each(figures) { word, count in
-                "<div><dt>\(texts[word])</dt><dd>\(texts.number(count))</dd></div>"
-            })</dl>\(chart.html(visit))</section>
-            """
+        return Traffic(counted, hours: hoursShown, now: visit.now).html(visit, title: visit.texts[.sentPerHour])
+    }
+
+    static func tone(_ state: RouteVerbs.Item.State) -> String {
+        state == .open ? "good" : state == .stopped ? "bad" : "warn"
     }
 
     private static func ways(_ visit: PageCall, _ items: [RouteVerbs.Item]) -> HTML {
@@ -70,10 +57,9 @@ enum AppPage {
             caption: texts[.ways],
             columns: [texts[.network], texts[.state], texts[.pending], texts[.oldest]], numbers: [2])
         for item in items {
-            let tone = item.state == .open ? "good" : item.state == .stopped ? "bad" : "warn"
             table.rows.append([
                 "\(texts.route(item))",
-                "\(visit.badge(texts.way(item.state), tone)) \(HTML.with(item.reason) { "<code>\($0)</code>" })",
+                "\(visit.badge(texts.way(item.state), tone(item.state))) \(HTML.with(item.reason) { "<code>\($0)</code>" })",
                 visit.number(item.load.pending), visit.time(item.load.oldestAt),
             ])
         }

@@ -8,10 +8,12 @@ enum AppProblems {
     private static let webhooksMax = 100
 
     /// Credentials that were refused or end soon, routes that do not send, and webhooks that are disabled.
+    /// - Parameter name: The app's, on a page with several.
     static func attention(
-        _ visit: PageCall, _ app: App, _ records: [CredentialRecord], _ routes: [RouteVerbs.Item]
+        _ visit: PageCall, _ app: App, _ records: [CredentialRecord], _ routes: [RouteVerbs.Item], name: String? = nil
     ) async throws -> [HTML] {
         let texts = visit.texts
+        let (base, label) = ("/console/apps/\(app.id)/", name.map { "\($0) · " } ?? "")
         let refused = records.filter { record in
             if case .stopped = record.health { return true }
             return record.warning(at: visit.now) != nil
@@ -20,31 +22,42 @@ enum AppProblems {
         let webhooks = try await visit.services.store.read {
             try $0.webhooks(app: app.key, after: nil, limit: webhooksMax)
         }.filter { $0.disabledAt != nil }
-        return refused.map { Attention.item(visit, $0, app: nil, id: app.id) }
+        return refused.map { Attention.item(visit, $0, app: name, id: app.id) }
             + closed.map { route in
                 """
-                <li><a href="#routes">\(texts.route(route))</a>: \(texts.way(route.state)). \
+                <li><a href="\(base)#routes">\(label)\(texts.route(route))</a>: \(texts.way(route.state)). \
                 \(texts(.waitSince, texts.devices(route.load.pending))) \(visit.time(route.load.oldestAt))</li>
                 """
             }
             + webhooks.map { webhook in
-                let name: HTML =
-                    visit.may(.manage)
-                    ? "<a href=\"\(visit.link("webhooks", webhook.name))\">\(webhook.name)</a>" : "\(webhook.name)"
-                return "<li>\(name): \(texts[.webhookIsDisabled]) \(visit.time(webhook.disabledAt))</li>"
+                let path = "\(base)webhooks/\(URLPath.encode(webhook.name))"
+                let title: HTML =
+                    visit.may(.manage) ? "<a href=\"\(path)\">\(label)\(webhook.name)</a>" : "\(webhook.name)"
+                return "<li>\(title): \(texts[.webhookIsDisabled]) \(visit.time(webhook.disabledAt))</li>"
             }
     }
 
     /// The reasons of the latest messages' devices, the most frequent first.
     static func reasons(_ visit: PageCall, _ app: App, from: Timestamp) async throws -> HTML {
-        let texts = visit.texts
+        let total = try await visit.services.store.read(.heavy) { store in
+            try outcomes(of: app, from: from, limit: messagesMax, in: store)
+        }
+        return reasons(visit, total, hint: visit.texts(.failedByReasonHint, visit.texts.number(messagesMax)))
+    }
+
+    /// What became of the devices of an app's latest messages.
+    static func outcomes(
+        of app: App, from: Timestamp, limit: Int, in store: any StoreReading
+    ) throws -> OutcomeCounts {
         var filter = MessageFilter()
         filter.from = from
-        let total = try await visit.services.store.read(.heavy) { [filter] store in
-            try store.messages(app: app.key, filter, before: nil, limit: messagesMax).reduce(into: OutcomeCounts()) {
-                if let report = try store.report(app: app.key, id: $1.id) { $0.add(report.total) }
-            }
+        return try store.messages(app: app.key, filter, before: nil, limit: limit).reduce(into: OutcomeCounts()) {
+            if let report = try store.report(app: app.key, id: $1.id) { $0.add(report.total) }
         }
+    }
+
+    static func reasons(_ visit: PageCall, _ total: OutcomeCounts, hint: String) -> HTML {
+        let texts = visit.texts
         guard !total.reasons.isEmpty else { return .empty }
         var table = ListTable(
             caption: texts[.failedByReason], columns: [texts[.reason], texts[.devices]], numbers: [1])
@@ -53,7 +66,7 @@ enum AppProblems {
         }
         return """
             <section id="reasons"><h2>\(texts[.failedByReason])</h2>\(table.html)\
-            <p class="hint">\(texts(.failedByReasonHint, texts.number(messagesMax)))</p></section>
+            <p class="hint">\(hint)</p></section>
             """
     }
 }

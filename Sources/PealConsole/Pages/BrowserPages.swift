@@ -24,7 +24,9 @@ enum BrowserPages {
         let texts = visit.texts
         return """
             <section class="card narrow" id="browser" data-key="\(key)" \
-            data-worker="\(ConsoleAssets.path("worker.js"))" data-refused="\(texts[.browserRefused])"><h2>\(texts[.thisBrowser])</h2>
+            data-worker="\(ConsoleAssets.path("worker.js"))" data-refused="\(texts[.browserRefused])" \
+            data-denied="\(texts[.browserDenied])" data-insecure="\(texts[.browserInsecure])" \
+            data-unsupported="\(texts[.browserUnsupported])"><h2>\(texts[.thisBrowser])</h2>
             <p class="hint">\(texts[.thisBrowserText])</p>
             <form method="post" action="\(visit.link("browser"))">\(visit.formStart)\
             <input type="hidden" name="subscription"><input type="hidden" name="time_zone">\

@@ -81,7 +81,7 @@ enum ComposePages {
             <div class="actions end">\(HTML.when(stars > 0, "<button name=\"step\" value=\"test\">\(texts(.sendTest, texts.devices(stars)))</button>"))\
             <button class="primary" name="step" value="review">\(texts[.review])</button></div>
             </div>
-            <aside id="check" aria-label="\(texts[.preview])" aria-live="polite">\
+            <aside id="check" aria-label="\(texts[.preview])">\
             \(await aside(visit, form))</aside>
             </form>
             """
@@ -99,7 +99,7 @@ enum ComposePages {
         do {
             let count = try await ComposeCheck.count(visit, try form.audience(), form.environment, isExact: false)
             let counted: HTML =
-                "<p class=\"count\" data-count>\(count.map { texts.devices($0) } ?? texts[.nobodyYet])</p>"
+                "<p class=\"count\" data-count role=\"status\">\(count.map { texts.devices($0) } ?? texts[.nobodyYet])</p>"
             guard form.hasContent else { return counted + "<p class=\"hint\">\(texts[.previewHint])</p>" }
             do {
                 return counted + (try await ComposeCheck.previews(visit, try draft(visit, form.withAnybody())))

@@ -87,29 +87,40 @@ enum CredentialPages {
             """
     }
 
-    /// The members that the network's own form declares.
+    /// A form for each kind that the network declares. All but the usual one, which comes first, are closed.
     private static func form(_ visit: PageCall, _ network: Network, _ outcome: Outcome?) -> HTML {
+        HTML.each(network.credentials.kinds.enumerated()) { index, kind in
+            let error = visit.form["kind"] == kind.name ? outcome?.error : nil
+            let title = kind.name.replacing("_", with: " ")
+            let form = form(visit, network, kind, outcome?.environment, error)
+            return index == 0
+                ? "<div class=\"kind\"><h3>\(title)</h3>\(form)</div>"
+                : "<details class=\"kind\"\(if: error != nil, " open")><summary>\(title)</summary>\(form)</details>"
+        }
+    }
+
+    private static func form(
+        _ visit: PageCall, _ network: Network, _ kind: CredentialForm.Kind, _ chosen: Environment?, _ error: PealError?
+    ) -> HTML {
         let texts = visit.texts
         let environments = network.environments
-        return HTML.each(network.credentials.kinds) { kind in
-            let scope = "\(network.name.rawValue)-\(kind.name)-"
-            let isShown = outcome?.error != nil && visit.form["kind"] == kind.name
-            return """
-                <form method="post" class="kind" action="\(visit.link("credentials", network.name.rawValue, environments[0].rawValue))" \
-                data-environments>\(visit.formStart)<input type="hidden" name="kind" value="\(kind.name)">
-                <h3>\(kind.name.replacing("_", with: " "))</h3>
-                \(HTML.when(environments.count > 1, Field(
-                    name: "environment", label: texts[.environment],
-                    kind: .choice(environments.map { ($0.rawValue, $0.rawValue) }),
-                    value: outcome?.environment.rawValue ?? environments[0].rawValue, scope: scope).html))
-                \(HTML.each(kind.members) { member in
-                    field(
-                        visit, member, scope, value: isShown ? visit.form.raw(member.name) : "",
-                        isShown ? outcome?.error : nil)
-                })
-                <button class="primary">\(texts[.save])</button></form>
-                """
-        }
+        let scope = "\(network.name.rawValue)-\(kind.name)-"
+        let choice = Field(
+            name: "environment", label: texts[.environment],
+            kind: .choice(environments.map { ($0.rawValue, $0.rawValue) }),
+            value: chosen?.rawValue ?? environments[0].rawValue, scope: scope)
+        let fields: HTML =
+            network.credentials.object == nil
+            ? HTML.each(kind.members) { member in
+                field(visit, member, scope, value: error == nil ? "" : visit.form.raw(member.name), error)
+            } : CredentialFile.field(visit, scope, error)
+        return """
+            <form method="post" action="\(visit.link("credentials", network.name.rawValue, environments[0].rawValue))">\
+            \(visit.formStart)<input type="hidden" name="kind" value="\(kind.name)">
+            \(HTML.when(environments.count > 1, choice.html))
+            \(fields)
+            <button class="primary">\(texts[.save])</button></form>
+            """
     }
 
     private static func field(
@@ -123,12 +134,13 @@ enum CredentialPages {
         switch member.value {
         case .text, .word, .contact: field.value = value
         case .constant(let text): field.value = value.isEmpty ? text : value
-        // Secrets are not sent back.
         case .secret: field.kind = .secret
         case .lines, .pem, .archive:
             field.kind = .area(rows: 3)
             field.hint = texts[.dropFile]
             field.more = " spellcheck=\"false\" autocomplete=\"off\" class=\"code\" data-drop"
+            // Everything else in such a field is a private key.
+            if member.name == "certificate" { field.value = value }
         }
         return field.html
     }
@@ -159,8 +171,9 @@ enum CredentialPages {
     private static func credential(_ visit: PageCall, _ form: CredentialForm) throws(PealError) -> Credential {
         guard let kind = form.kinds.first(where: { $0.name == visit.form["kind"] }) else { throw .missing("kind") }
         var texts: [String: String] = [:]
+        let file = form.object == nil ? nil : try CredentialFile(visit.form.raw(CredentialFile.name), visit.texts)
         for member in kind.members {
-            let text = visit.form.raw(member.name).trimmed
+            let text = (file.map { $0[member.name] } ?? visit.form.raw(member.name)).trimmed
             if text.isEmpty {
                 guard !member.isRequired else { throw .missing(member.name) }
                 continue

@@ -245,7 +245,7 @@ struct ExperimentSections {
                         texts.number(Int(gain.messages)), texts.number(Int(gain.effectiveMessages))))
             }
             if learning.hasDrifted { facts.add(texts[.drift], visit.badge(texts[.drifted], "warn")) }
-            facts.add(texts[.objections], text: learning.objections.joined(separator: ", "))
+            facts.add(texts[.objections], text: learning.objections.map(texts.objection).joined(separator: ", "))
             if let until = learning.heldUntil { facts.add(texts[.heldUntil], visit.time(until)) }
         }
         if let chance = report.comparison?.chanceOfGain {
@@ -374,6 +374,18 @@ extension Texts {
         case .noSession: self[.noSession]
         case .appRemoved: self[.appRemoved]
         case .notificationsOff: self[.notificationsOff]
+        }
+    }
+
+    /// One of the API's names of objections, in words; a name of a newer server as it is.
+    func objection(_ name: String) -> String {
+        switch name {
+        case "too_few_labels": self[.tooFewLabels]
+        case "not_better": self[.notBetter]
+        case "calibration": self[.badCalibration]
+        case "weights": self[.badWeights]
+        case "value": self[.lessValue]
+        default: name
         }
     }
 

@@ -31,14 +31,13 @@ enum HomePage {
             return page.answer()
         }
         page.actions = newAppLink(visit)
+        let figures = try await HomeFigures.read(visit, apps)
         page.body = """
-            \(attention(visit, apps, stopped, ending))
-            <ul class="tiles">\(HTML.each(apps) { app in
-                """
-                <li><a class="tile" href="/console/apps/\(app.id.description)/"><strong>\(app.name)</strong>\
-                <span>\(app.bundleID ?? app.id.description)</span></a></li>
-                """
-            })</ul>
+            \(Attention.list(visit, attention(visit, apps, stopped, ending) + figures.attention))
+            \(figures.traffic.html(visit, title: visit.texts[.sentPerHourInAll]))
+            <section>\(figures.table(visit, apps).html)
+            \(HTML.when(apps.count > HomeFigures.appsMax, "<p class=\"hint\">\(texts(.figuresOfFirst, texts.number(HomeFigures.appsMax)))</p>"))</section>
+            \(AppProblems.reasons(visit, figures.outcomes, hint: texts(.failedByReasonHintDay, texts.number(HomeFigures.messagesMax))))
             """
         return page.answer()
     }
@@ -51,14 +50,12 @@ enum HomePage {
     private static func attention(
         _ visit: PageCall, _ apps: [App], _ stopped: [(app: AppID, record: CredentialRecord)],
         _ ending: [(app: AppID, record: CredentialRecord)]
-    ) -> HTML {
+    ) -> [HTML] {
         let names = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.name) })
-        let items =
-            stopped.map { app, record in Attention.item(visit, record, app: names[app] ?? "\(app)", id: app) }
+        return stopped.map { app, record in Attention.item(visit, record, app: names[app] ?? "\(app)", id: app) }
             + ending.filter { $0.record.warning(at: visit.now) != nil }.map { app, record in
                 Attention.item(visit, record, app: names[app] ?? "\(app)", id: app)
             }
-        return Attention.list(visit, items)
     }
 
     private static func page(_ visit: PageCall, error: PealError?) -> Page {
@@ -117,8 +114,12 @@ enum Attention {
         return "<li><a href=\"\(link)\">\(label)</a>: \(record.warning(at: visit.now) ?? "")</li>"
     }
 
-    static func list(_ visit: PageCall, _ items: [HTML]) -> HTML {
-        guard !items.isEmpty else { return .empty }
+    /// - Parameter isQuiet: Says nothing if nothing needs attention.
+    static func list(_ visit: PageCall, _ items: [HTML], isQuiet: Bool = false) -> HTML {
+        guard !items.isEmpty else {
+            return HTML.when(
+                !isQuiet, "<p class=\"hint\"><i class=\"dot good\"></i>\(visit.texts[.nothingNeedsAttention])</p>")
+        }
         return """
             <section class="notice warn"><h2>\(visit.texts[.needsAttention])</h2><ul>\(items)</ul></section>
             """

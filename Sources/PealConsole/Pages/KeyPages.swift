@@ -53,12 +53,14 @@ enum KeyPages {
 
     private static func form(_ visit: PageCall, _ error: PealError?) -> HTML {
         let texts = visit.texts
-        let chosen = visit.form.pairs.isEmpty ? APIKey.Scope.usual.map(\.rawValue) : visit.form.all("scopes")
+        // An accepted form is emptied.
+        let given = error == nil ? Form() : visit.form
+        let chosen = error == nil ? APIKey.Scope.usual.map(\.rawValue) : given.all("scopes")
         let name = Field(
-            name: "name", label: texts[.name], value: visit.form["name"] ?? "", hint: texts[.keyNameHint],
+            name: "name", label: texts[.name], value: given["name"] ?? "", hint: texts[.keyNameHint],
             error: error?.field == "name" ? error?.message : nil, more: " maxlength=\"255\"")
         let days = Field(
-            name: "days", label: texts[.validDays], value: visit.form["days"] ?? "", hint: texts[.validDaysHint],
+            name: "days", label: texts[.validDays], value: given["days"] ?? "", hint: texts[.validDaysHint],
             error: error?.field == "days" ? error?.message : nil, more: " inputmode=\"numeric\"")
         return """
             <section class="card narrow"><h2>\(texts[.newKey])</h2>
@@ -99,7 +101,7 @@ enum KeyPages {
             }
             let secret = (try? JSONParser.parse(reply.body))?["secret"]?.stringValue
             return try await page(visit, secret: secret).answer()
-        } catch let error as PealError where error.field != nil {
+        } catch let error as PealError where error.code.httpStatus < 500 {
             return try await page(visit, error: error).answer(error.code.httpStatus)
         }
     }

@@ -114,6 +114,7 @@ enum MessagePages {
             <div id="live" class="stack"\(if: isLive, " data-events=\"\(visit.link("messages", id.description, "events"))\"")>
             \(MessageLive.fragment(visit, report, samples: try await MessageLive.samples(visit, report)))
             </div>
+            \(HTML.when(isLive, "<p class=\"hidden\" id=\"said\" role=\"status\"></p>"))
             \(HTML.when(isLive, MessageLive.pace(visit)))
             \(rate(visit, report.message, draft, error))
             <div class="columns">
@@ -151,7 +152,7 @@ enum MessagePages {
         let texts = visit.texts
         var facts = FactList()
         facts.add(texts[.title], texts.shown(draft.content.title))
-        facts.add(texts[.subtitle], texts.shown(draft.content.subtitle))
+        if draft.content.subtitle != nil { facts.add(texts[.subtitle], texts.shown(draft.content.subtitle)) }
         facts.add(texts[.body], texts.shown(draft.content.body))
         facts.add(texts[.image], text: draft.content.imageURL)
         if !draft.content.data.isEmpty {
@@ -291,16 +292,8 @@ private struct CalendarEntry: Sendable {
 }
 
 extension Content {
-    /// The text that identifies the message to readers.
-    var shownTitle: String {
-        for text in [title, body, subtitle] {
-            guard let text else { continue }
-            if case .plain(let plain) = text, !plain.isEmpty { return plain }
-            let first = text.text(for: defaultLocale, fallback: locales.sorted().first)
-            if let first, !first.isEmpty { return first }
-        }
-        return ""
-    }
+    /// The text that identifies the message to readers; empty without any text.
+    var shownTitle: String { headline ?? "" }
 }
 
 extension Texts {

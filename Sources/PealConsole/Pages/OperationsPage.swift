@@ -32,7 +32,10 @@ enum OperationsPage {
         var settings = ListTable(
             caption: texts[.configuration], columns: [texts[.key], texts[.value], texts[.origin]])
         settings.rows = operations.configurationLines().map { line in
-            ["<code>\(line.key)</code>", "<code class=\"long\">\(line.value)</code>", "\(texts.origin(line.origin))"]
+            [
+                "<code>\(breakable(line.key))</code>", "<code class=\"long\">\(line.value)</code>",
+                "\(texts.origin(line.origin))",
+            ]
         }
         page.body = """
             \(facts.html)
@@ -44,6 +47,11 @@ enum OperationsPage {
             \(HTML.when(!settings.rows.isEmpty, "<section><h2>\(texts[.configuration])</h2>\(settings.html)</section>"))
             """
         return page.answer()
+    }
+
+    /// Narrow windows break a key after its dots.
+    private static func breakable(_ key: String) -> HTML {
+        HTML.each(key.split(separator: ".").enumerated()) { "\(if: $0 > 0, ".<wbr>")\(String($1))" }
     }
 
     private static func megabytes(_ bytes: Int64, _ texts: Texts) -> String {

@@ -59,7 +59,8 @@ enum WebhookPages {
             <form method="post" action="\(visit.link("webhooks"))">\(visit.formStart)
             \(field("name", .name, required: true))\(field("url", .url, required: true))
             \(field("kind", .kind, .choice(kinds)))\(field("type", .authentication, .choice(types.map { ($0, $0) })))
-            \(field("username", .userOrHeader, hint: .userOrHeaderHint))\(field("value", .secret, .secret, required: true))
+            \(field("username", .userOrHeader, hint: .userOrHeaderHint))\
+            \(field("value", .secret, .secret, hint: .webhookSecretHint, required: true))
             <button class="primary">\(texts[.save])</button></form></section>
             """
     }
@@ -76,7 +77,7 @@ enum WebhookPages {
                 authentication: try authentication(visit.form))
             _ = try await visit.services.webhooks.put(draft, visit.verb)
             return ConsoleAnswer(redirect: visit.link("webhooks") + "?done=saved")
-        } catch let error as PealError where error.field != nil || error.code == .conflict {
+        } catch let error as PealError where error.code.httpStatus < 500 {
             return try await list(visit, error: error).answer(error.code.httpStatus)
         }
     }

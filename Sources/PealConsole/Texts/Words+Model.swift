@@ -74,4 +74,12 @@ extension Word {
             + "left: against it.",
         "Die größten Gewichte, in Log-Odds einer Öffnung je Standardabweichung. Nach rechts: für den Moment, nach links: "
             + "dagegen.")
+
+    static let tooFewLabels = Word("too few displays with a known outcome", "zu wenige Anzeigen mit bekanntem Ausgang")
+    static let notBetter = Word(
+        "it predicts no better than the shared model", "es sagt nicht besser vorher als das gemeinsame Modell")
+    static let badCalibration = Word(
+        "its probabilities are too steep or too flat", "seine Wahrscheinlichkeiten sind zu steil oder zu flach")
+    static let badWeights = Word("a weight is too large", "ein Gewicht ist zu groß")
+    static let lessValue = Word("fewer opens are expected of it", "von ihm sind weniger Öffnungen zu erwarten")
 }

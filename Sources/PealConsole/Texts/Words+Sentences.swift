@@ -207,8 +207,10 @@ extension Word {
     static let searchHint = Word("A device ID, an address or a user.", "Eine Geräte-ID, eine Adresse oder eine Person.")
     static let segmentNamed = Word("segment {}", "Segment {}")
     static let segmentsHint = Word(
-        "Separate several segments with commas. Devices in any of them get the message.",
-        "Mehrere Segmente mit Kommas trennen. Geräte in einem davon erhalten die Nachricht.")
+        "Separate several segments with commas. They select devices in any of them; together with topics, users or "
+            + "devices, only those among these.",
+        "Mehrere Segmente mit Kommas trennen. Sie wählen Geräte in einem davon aus; zusammen mit Themen, Personen oder "
+            + "Geräten nur solche unter diesen.")
     static let segmentsLead = Word(
         "A segment selects devices by their properties and topics. Its members are determined when a message is sent.",
         "Ein Segment wählt Geräte nach Eigenschaften und Themen aus. Wer dazugehört, entscheidet sich beim Senden.")

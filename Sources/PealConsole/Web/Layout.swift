@@ -134,8 +134,16 @@ private struct Navigation {
             <div class="side-foot">
             <form method="post" action="/console/sign-out"><input type="hidden" name="csrf" value="\(visit.formSecret)">\
             <button class="quiet">\(texts[.signOut])</button></form>
+            \(HTML.when(!visit.isAdmin, everywhere))
             </div>
             """
+    }
+
+    /// Admins find it on the page of operations.
+    private var everywhere: HTML {
+        visit.button(
+            visit.texts[.signOutEverywhere], to: "/console/sign-out-everywhere", "quiet",
+            confirm: visit.texts[.signOutEverywhereConfirm])
     }
 
     private func group(_ title: Word?, _ items: [Item]) -> HTML {

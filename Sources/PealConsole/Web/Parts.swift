@@ -41,7 +41,7 @@ extension PageCall {
         guard next != nil || !isFirst else { return .empty }
         let rest = query.with("after", next ?? "").encoded
         return """
-            <nav class="pager" aria-label="\(texts[.pages])">
+            <nav class="pager" aria-label="\(texts[.partsOfList])">
             \(HTML.when(!isFirst, "<a class=\"button\" href=\"\(path)\">\(texts[.firstPage])</a>"))
             \(HTML.when(next != nil, "<a class=\"button\" href=\"\(path)?\(rest)\" rel=\"next\">\(texts[.nextPage])</a>"))
             </nav>
@@ -190,7 +190,8 @@ struct Field: Sendable {
         switch kind {
         case .text: "<input type=\"text\" \(shared) value=\"\(value)\">"
         case .area(let rows): "<textarea rows=\"\(rows)\" \(shared)>\n\(value)</textarea>"
-        case .secret: "<input type=\"password\" \(shared) value=\"\(value)\">"
+        // A secret is not sent back to the browser.
+        case .secret: "<input type=\"password\" \(shared)>"
         case .check: .empty
         case .choice(let options):
             """

@@ -43,6 +43,17 @@ extension JSON {
             }
         }
 
+        /// Sets the member.
+        /// - Returns: whether it is new.
+        package mutating func insert(_ name: String, _ value: JSON) -> Bool {
+            guard let position = position(of: name) else {
+                append(name, value)
+                return true
+            }
+            values[position] = value
+            return false
+        }
+
         private func position(of name: String) -> Int? {
             index.map { $0[ExactText(name)] } ?? names.firstIndex { ExactText($0) == ExactText(name) }
         }

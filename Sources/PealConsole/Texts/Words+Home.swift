@@ -1,0 +1,42 @@
+/// The home page, first steps and sessions.
+extension Word {
+    static let acceptedInDay = Word("Accepted, 24 h", "Zugestellt, 24 h")
+    static let app = Word("App", "App")
+    static let browserDenied = Word(
+        "This browser refuses notifications. Allow notifications for this address in its settings, and try again.",
+        "Dieser Browser verweigert Mitteilungen. Sie lassen sich in seinen Einstellungen für diese Adresse erlauben.")
+    static let browserInsecure = Word(
+        "Browsers allow Web Push only over HTTPS, and on localhost. Open the console there.",
+        "Browser erlauben Web Push nur über HTTPS und auf localhost. Die Konsole dort öffnen.")
+    static let browserUnsupported = Word(
+        "This browser has no Web Push. Use a current Firefox, Chrome, Edge or Safari, and no private window.",
+        "Dieser Browser kann kein Web Push. Ein aktueller Firefox, Chrome, Edge oder Safari kann es, außerhalb "
+            + "privater Fenster.")
+    static let failedByReasonHintDay = Word(
+        "Of each app's latest {} messages of the last 24 hours.",
+        "Der letzten {} Nachrichten jeder App in den letzten 24 Stunden.")
+    static let figuresOfFirst = Word(
+        "Figures are of the first {} apps; each app's overview has its own.",
+        "Die Zahlen sind von den ersten {} Apps; die Übersicht jeder App hat ihre eigenen.")
+    static let googleServices = Word(
+        "This is google-services.json, which belongs into your app. Peal needs the key of a service account: in the "
+            + "Firebase console, Project settings, Service accounts, Generate new private key.",
+        "Das ist google-services.json, die in die App gehört. Peal braucht den Schlüssel eines Dienstkontos: in der "
+            + "Firebase-Konsole unter Projekteinstellungen, Dienstkonten, Neuen privaten Schlüssel generieren.")
+    static let notServiceAccount = Word(
+        "This is not the JSON file of a service account. The Firebase console offers it under Project settings, "
+            + "Service accounts, Generate new private key.",
+        "Das ist nicht die JSON-Datei eines Dienstkontos. Die Firebase-Konsole bietet sie unter "
+            + "Projekteinstellungen, Dienstkonten, Neuen privaten Schlüssel generieren an.")
+    static let nothingNeedsAttention = Word("Nothing needs attention.", "Nichts braucht Aufmerksamkeit.")
+    static let partsOfList = Word("Parts of the list", "Teile der Liste")
+    static let sentPerHourInAll = Word(
+        "Sent per hour in all apps, last 24 hours", "Gesendet je Stunde in allen Apps, letzte 24 Stunden")
+    static let serviceAccountFile = Word("Service account file (JSON)", "Datei des Dienstkontos (JSON)")
+    static let signOutEverywhereConfirm = Word(
+        "End every session of this key, also in other browsers?",
+        "Alle Sitzungen dieses Schlüssels beenden, auch in anderen Browsern?")
+    static let webhookSecretHint = Word(
+        "For signature: 24 to 64 bytes in base64, such as from openssl rand -base64 32.",
+        "Für signature: 24 bis 64 Bytes in Base64, etwa von openssl rand -base64 32.")
+}

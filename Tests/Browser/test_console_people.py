@@ -1,0 +1,301 @@
+"""The console as people use it who have never seen Peal: the first steps, mistakes and what a page says about them, and
+what support does for one user."""
+
+import json
+import re
+import secrets
+import uuid
+
+import pytest
+from conftest import AUTH, P256DH, SUBSCRIPTION
+from playwright.sync_api import expect
+
+
+def drop(page, field, name, text):
+    """Drops a file on a field."""
+    transfer = page.evaluate_handle(
+        """([name, text]) => {
+          const transfer = new DataTransfer();
+          transfer.items.add(new File([text], name));
+          return transfer;
+        }""", [name, text])
+    field.dispatch_event("drop", {"dataTransfer": transfer})
+
+
+def test_the_first_steps_lead_from_nothing_to_the_first_push(visit, fixture):
+    visitor = visit().sign_in()
+    page = visitor.page
+    script = SUBSCRIPTION
+    for name, value in {"ENDPOINT": f"http://127.0.0.1:9/{uuid.uuid4()}", "P256DH": P256DH, "AUTH": AUTH}.items():
+        script = script.replace(name, json.dumps(value))
+    visitor.context.grant_permissions(["notifications"], origin=fixture.peal.url)
+    visitor.context.add_init_script(script)
+    # The app.
+    visitor.open("new-app")
+    page.get_by_label("Name").fill("Bakery")
+    page.get_by_label("Bundle ID").fill("com example")
+    page.get_by_role("button", name="Create app").click()
+    expect(page.locator("#bundle_id-error")).to_have_text("bundle_id may contain only letters, digits and . _ : -")
+    expect(page.get_by_label("Name")).to_have_value("Bakery")
+    page.get_by_label("Bundle ID").fill(fixture.simulator["apns"]["bundle_id"])
+    page.get_by_role("button", name="Create app").click()
+    page.wait_for_url("**/credentials?done=app-made")
+    app = re.search(r"/apps/([^/]+)/", page.url)[1]
+    # The .p8 file, whose name has the key's id.
+    apns = page.locator("#apns")
+    apns.get_by_text("Add a credential").click()
+    form = apns.locator("form").first
+    drop(page, form.get_by_label("private key").first, "AuthKey_ABC123DEFG.p8", fixture.credential["private_key"])
+    expect(form.get_by_label("key id")).to_have_value("ABC123DEFG")
+    expect(form.get_by_label("private key").first).to_have_value(fixture.credential["private_key"])
+    form.get_by_label("key id").fill(fixture.credential["key_id"])
+    form.get_by_label("team id").fill("WRONGTEAM1")
+    form.get_by_label("bundle id").fill(fixture.credential["bundle_id"])
+    form.get_by_role("button", name="Save").click()
+    apns.get_by_role("button", name="Verify").click()
+    expect(apns.get_by_text("The network refused the credential.")).to_be_visible()
+    expect(apns.get_by_text("InvalidProviderToken").first).to_be_visible()
+    visitor.shoot("credential-refused")
+    apns.get_by_text("Replace").click()
+    form = apns.locator("form").filter(has=page.get_by_label("team id"))
+    for name in ("key_id", "team_id", "bundle_id", "private_key"):
+        form.locator(f"[name={name}]").fill(fixture.credential[name])
+    form.get_by_role("button", name="Save").click()
+    apns.get_by_role("button", name="Verify").click()
+    expect(apns.get_by_text("The network accepted the credential.")).to_be_visible()
+    # The key for browsers, and this browser.
+    web = page.locator("#webpush")
+    web.get_by_text("Add a credential").click()
+    web.get_by_label("subject").fill("push@example.com")
+    web.get_by_role("button", name="Save").first.click()
+    expect(web.get_by_role("alert")).to_contain_text("subject must begin with mailto: or https:")
+    web.get_by_label("subject").fill("mailto:push@example.com")
+    web.get_by_role("button", name="Save").first.click()
+    visitor.open(f"apps/{app}/")
+    steps = page.locator(".steps li")
+    expect(steps.filter(has_text="Done")).to_have_count(3)
+    visitor.shoot("first-steps")
+    visitor.open(f"apps/{app}/devices")
+    page.evaluate("Notification.requestPermission = async () => 'denied'")
+    page.get_by_role("button", name="Register this browser").click()
+    expect(page.locator("#browser").get_by_role("alert")).to_contain_text("Allow notifications for this address")
+    page.reload()
+    page.get_by_role("button", name="Register this browser").click()
+    page.wait_for_url("**/devices/*?done=saved")
+    # The first push. The push service of this browser is not there, and the page says so.
+    visitor.open(f"apps/{app}/compose")
+    page.get_by_label("Everyone").check()
+    page.get_by_label("Title", exact=True).fill("The bread is ready")
+    expect(page.get_by_text("1 device", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Review").click()
+    page.get_by_role("button", name="Send", exact=True).click()
+    page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
+    visitor.open(f"apps/{app}/")
+    expect(page.get_by_text("First steps")).to_have_count(0)
+
+
+def test_a_service_account_is_dropped_in_and_the_wrong_file_is_named(admin, fixture):
+    app, _ = fixture.app("Droid", devices=0)
+    account = open(fixture.simulator["fcm"]["service_account_file"]).read()
+    page = admin.page
+    admin.open(f"apps/{app}/credentials")
+    fcm = page.locator("#fcm")
+    fcm.get_by_text("Add a credential").click()
+    field = fcm.get_by_label("Service account file (JSON)").first
+    for name, text, answer in [
+        ("google-services.json", json.dumps({"project_info": {"project_id": "x"}}), "belongs into your app"),
+        ("photo.png", "no file of ours", "not the JSON file of a service account"),
+    ]:
+        drop(page, field, name, text)
+        fcm.get_by_role("button", name="Save").click()
+        expect(fcm.get_by_role("alert")).to_contain_text(answer)
+        expect(fcm.get_by_label("Service account file (JSON)").first).to_be_focused()
+    admin.shoot("service-account-refused")
+    fcm.get_by_label("Service account file (JSON)").nth(1).set_input_files(fixture.simulator["fcm"]["service_account_file"])
+    expect(field).to_have_value(account)
+    fcm.get_by_role("button", name="Save").click()
+    expect(fcm.get_by_text(json.loads(account)["project_id"]).first).to_be_visible()
+    fcm.get_by_role("button", name="Verify").click()
+    expect(fcm.get_by_text("The network accepted the credential.")).to_be_visible()
+
+
+def test_a_refused_webhook_keeps_what_was_typed_except_the_secret(admin, fixture):
+    app, _ = fixture.app("Typed", devices=0)
+    page = admin.page
+    admin.open(f"apps/{app}/webhooks")
+    admin.shoot("webhooks-empty")
+    page.get_by_label("Name", exact=True).fill("crm")
+    page.get_by_label("URL").fill("http://elsewhere.example.com/hook")
+    page.get_by_label("Authentication").select_option("basic")
+    page.get_by_label("User name or header").fill("peal")
+    page.get_by_label("Secret").fill("typed-once")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_label("Name", exact=True)).to_have_value("crm")
+    expect(page.get_by_label("URL")).to_have_value("http://elsewhere.example.com/hook")
+    expect(page.get_by_label("Authentication")).to_have_value("basic")
+    expect(page.get_by_label("User name or header")).to_have_value("peal")
+    expect(page.get_by_label("Secret")).to_have_value("")
+    assert "typed-once" not in page.content()
+    admin.shoot("webhook-refused")
+    page.get_by_label("URL").fill("http://127.0.0.1:9/hook")
+    page.get_by_label("Secret").fill("typed-twice")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="crm").click()
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("No webhooks yet")).to_be_visible()
+
+
+def test_a_user_is_found_explained_and_erased(admin, fixture):
+    app, _ = fixture.app("Support")
+    message = fixture.peal.post(f"/apps/{app}/messages", {
+        "audience": {"topics": ["news"]}, "content": {"title": "Offer"}})["id"]
+    fixture.finished(app, message)
+    page = admin.page
+    admin.open(f"apps/{app}/devices")
+    page.get_by_label("Search").fill("user-4")
+    page.get_by_role("button", name="Show").click()
+    page.get_by_role("link", name="user-4").click()
+    expect(page.get_by_text("None of the latest messages was for it.")).to_be_visible()
+    # Why did this person not get it?
+    admin.open(f"apps/{app}/messages/{message}")
+    page.get_by_label("Device, user or address").fill("user-4")
+    page.locator("#explain").get_by_role("button", name="Show").click()
+    expect(page.locator("#explain .events")).to_contain_text("Not matched")
+    admin.open(f"apps/{app}/users/user-0")
+    expect(page.get_by_role("listitem").filter(has_text="Offer").first).to_contain_text("by topic news")
+    questions = []
+    page.on("dialog", lambda dialog: (questions.append(dialog.message), dialog.accept()))
+    page.get_by_role("button", name="Erase user").click()
+    page.wait_for_url("**/devices?done=erased")
+    assert questions
+    assert [d["user_id"] for d in fixture.peal.get(f"/apps/{app}/devices")["items"]].count("user-0") == 0
+    assert page.goto(fixture.url + f"apps/{app}/users/user-0").status == 404
+    admin.open(f"apps/{app}/audit?action=user.erase")
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def test_reasons_lead_to_devices_and_their_timelines(admin, fixture):
+    app, devices = fixture.app("Reasons in samples", devices=4, subscribed=4)
+    gone = fixture.peal.get(f"/apps/{app}/devices/{devices[0]}")["address"]
+    fixture.fault(gone, {"status": 410, "reason": "Unregistered", "times": 5})
+    message = fixture.peal.post(f"/apps/{app}/messages", {
+        "audience": {"topics": ["news"]}, "content": {"title": "Gone"}, "campaign_id": "plain"})["id"]
+    fixture.finished(app, message)
+    page = admin.page
+    admin.open(f"apps/{app}/messages/{message}")
+    row = page.get_by_role("region", name="Reasons").get_by_role("row").filter(has_text="Unregistered")
+    admin.shoot("message-reasons")
+    row.get_by_role("link", name=devices[0][:8]).click()
+    expect(page.get_by_text("Retired").first).to_be_visible()
+    expect(page.locator(".events").first).to_contain_text("Unregistered")
+    admin.open(f"apps/{app}/campaigns/plain")
+    funnel = page.locator("table.funnel")
+    expect(funnel.get_by_role("row").filter(has_text="Accepted")).to_contain_text("75.0 %")
+    expect(page.get_by_role("region", name="Reasons")).to_contain_text("Unregistered")
+
+
+def test_home_shows_every_app_and_what_needs_attention(admin, fixture, cheese):
+    page = admin.page
+    app, _ = cheese
+    fixture.finished(app, fixture.peal.post(f"/apps/{app}/messages", {
+        "audience": {"topics": ["news"]}, "content": {"title": "For the figures"}})["id"])
+    admin.open("")
+    expect(page.get_by_role("img", name=re.compile("Sent per hour in all apps"))).to_be_visible()
+    row = page.get_by_role("row").filter(has=page.get_by_role("link", name="Cheese", exact=True))
+    expect(row).to_contain_text("APNs production")
+    assert int(row.get_by_role("cell").nth(1).inner_text().replace(",", "")) >= 3
+    for column in ("Accepted, 24 h", "Not accepted", "Routes", "Pending", "Oldest waiting"):
+        expect(page.get_by_role("columnheader", name=column).first).to_be_attached()
+    admin.shoot("home-figures")
+    broken, _ = fixture.app("Broken key", devices=1, subscribed=1)
+    fixture.peal.put(f"/apps/{broken}/credentials/apns/production", {**fixture.credential, "team_id": "WRONGTEAM1"})
+    fixture.peal.post(f"/apps/{broken}/credentials/apns/production/verify")
+    admin.open("")
+    expect(page.locator(".notice.warn")).to_contain_text("Broken key · APNs production")
+    admin.open(f"apps/{broken}/")
+    expect(page.locator(".notice.warn")).to_contain_text("Needs attention")
+    admin.shoot("attention")
+
+
+def test_all_that_compose_offers_arrives_in_the_message(admin, fixture):
+    app, _ = fixture.app("Everything")
+    fixture.peal.put(f"/apps/{app}/segments/readers", {"where": {"topic": "news"}})
+    page = admin.page
+    admin.open(f"apps/{app}/compose")
+    page.get_by_text("Users, devices, exclusions, platforms").click()
+    page.get_by_label("Segments").fill("readers")
+    page.get_by_label("Topics", exact=True).fill("news")
+    page.get_by_label("Users", exact=True).fill("user-0\nuser-4")
+    page.get_by_label("Exclude subscribers of").fill("quiet")
+    page.get_by_label("iOS", exact=True).check()
+    page.get_by_label("Title", exact=True).fill("Hello")
+    page.get_by_label("Text", exact=True).fill("World")
+    page.get_by_text("Translations", exact=True).click()
+    page.get_by_label("Language of the texts above").fill("en")
+    translation = page.get_by_role("group", name="Translation 1")
+    translation.get_by_label("Locale").fill("de")
+    translation.get_by_label("Translated title").fill("Hallo")
+    translation.get_by_label("Translated text").fill("Welt")
+    page.get_by_text("Subtitle, image, data, badge, sound, group").click()
+    page.get_by_label("Subtitle").fill("Again")
+    page.get_by_label("Image").fill("https://example.com/cheese.jpg")
+    page.get_by_label("Data (JSON)").fill('{"order": 7}')
+    expect(page.locator("#check pre").first).to_contain_text('"order":7')
+    # Segments narrow what topics and users select.
+    expect(page.locator("#check").get_by_role("status")).to_have_text("3 devices")
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_text("3 devices")).to_be_visible()
+    admin.shoot("review-everything")
+    page.get_by_role("button", name="Send", exact=True).click()
+    page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
+    message = fixture.finished(app, page.url.rsplit("/", 1)[1])
+    assert message["counts"]["accepted"] == 3
+    content = message["request"]["content"]
+    assert content["title"] == {"en": "Hello", "de": "Hallo"} and content["body"] == {"en": "World", "de": "Welt"}
+    assert (content["subtitle"], content["image_url"], content["data"]) == (
+        "Again", "https://example.com/cheese.jpg", {"order": 7})
+    admin.shoot("message-everything")
+
+
+def test_a_text_that_is_too_long_is_named_while_it_is_typed(admin, fixture):
+    app, _ = fixture.app("Long")
+    page = admin.page
+    admin.open(f"apps/{app}/compose?topics=news&title=Hello")
+    page.get_by_label("Text", exact=True).fill("y" * 5000)
+    expect(page.locator("#check .error, #check .notice").first).to_contain_text("body")
+    expect(page.locator("#check .error, #check .notice").first).to_contain_text("4096")
+    admin.shoot("compose-too-long")
+
+
+def test_lists_have_more_pages_than_one(admin, fixture):
+    app, _ = fixture.app("Pages", devices=0)
+    fixture.peal.post(f"/apps/{app}/devices:batch", {"devices": [
+        {"platform": "ios", "address": secrets.token_hex(32), "topics": [f"topic-{n:02}"]} for n in range(60)]})
+    page = admin.page
+    for path in ("devices", "topics"):
+        admin.open(f"apps/{app}/{path}")
+        first = page.locator("tbody tr").first.inner_text()
+        page.get_by_role("link", name="Next page").click()
+        expect(page.locator("tbody tr").first).not_to_have_text(first)
+        page.get_by_role("link", name="Next page").click()
+        expect(page.locator("tbody tr")).to_have_count(10)
+        assert page.get_by_role("link", name="Next page").count() == 0
+        page.get_by_role("link", name="First page").click()
+        expect(page.locator("tbody tr").first).to_contain_text(first.split()[0])
+    admin.check()
+
+
+@pytest.mark.parametrize("scopes", [["send"], ["read"], ["devices"], ["manage"], ["read", "send"]], ids="-".join)
+def test_nothing_is_offered_that_the_key_may_not_do(visit, fixture, cheese, scopes):
+    app, _ = cheese
+    visitor = visit().sign_in(fixture.key(app, *scopes))
+    page = visitor.page
+    links = [link.get_attribute("href") for link in page.locator("header .side-wide nav a").all()]
+    assert links
+    for link in links:
+        answer = page.goto(fixture.peal.url + link)
+        assert answer.status == 200, link
+        visitor.check()
+    expect(page.get_by_role("button", name="Sign out everywhere")).to_be_visible()

@@ -1,0 +1,170 @@
+import HTTPTypes
+import PealConsole
+import PealCore
+import PealTesting
+import Testing
+
+@Suite("What a page offers") struct OfferTests {
+    /// Follows every link from the app's page, and then submits every form once, with nothing but its secret.
+    @Test(
+        "is allowed to the key that signed in",
+        arguments: APIKey.Scope.allCases.map { [$0] } + [[.send, .read], [.read, .devices], [.read, .manage]])
+    func offers(scopes: [APIKey.Scope]) async throws {
+        try await ConsoleFixture.open { fixture in
+            try await fixture.furnish()
+            let cookie = try await fixture.signIn(Set(scopes))
+            var (open, seen, actions) = ([fixture.page("")], Set<String>(), [String: String]())
+            while let path = open.popLast() {
+                guard seen.insert(path).inserted else { continue }
+                let page = try await fixture.get(path, cookie: cookie)
+                #expect(page.status == 200 || page.status == 303, "\(path): \(page.status)")
+                guard let secret = page.formSecret else { continue }
+                for link in page.matches(of: /href="([^"]+)"/) where link.hasPrefix("/console/") {
+                    if !link.contains("/assets/"), !link.contains("#") { open.append(link) }
+                }
+                for action in page.matches(of: /action="([^"]+)"/) { actions[action] = secret }
+            }
+            #expect(seen.count >= (scopes.contains(.read) ? 12 : 2))
+            // These end the session.
+            for (action, secret) in actions.sorted(by: { $0.key < $1.key })
+            where !action.hasSuffix("/sign-out") && !action.hasSuffix("-everywhere") && !action.hasSuffix("/revoke") {
+                let reply = try await fixture.post(action, ["csrf": secret], cookie: cookie)
+                #expect(reply.status != 403 && reply.status < 500, "\(action): \(reply.status)")
+            }
+        }
+    }
+
+    @Test("includes signing out everywhere, for keys too")
+    func everywhere() async throws {
+        try await ConsoleFixture.open { fixture in
+            let key = try await fixture.key([.read]).secret
+            let (one, two) = (try await fixture.signIn(key), try await fixture.signIn(key))
+            let page = try await fixture.get(fixture.page(""), cookie: one)
+            #expect(page.text.contains("action=\"/console/sign-out-everywhere\""))
+            let form = ["csrf": try #require(page.formSecret)]
+            #expect(try await fixture.post("/console/sign-out-everywhere", form, cookie: one).status == 303)
+            #expect(
+                try await fixture.get(fixture.page(""), cookie: two).location?.hasPrefix("/console/sign-in") == true)
+        }
+    }
+}
+
+@Suite("A refused form") struct RefusedFormTests {
+    @Test("of a webhook keeps what was typed, except the secret")
+    func webhook() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            let secret = try #require(try await fixture.get(fixture.page("webhooks"), cookie: cookie).formSecret)
+            let form = [
+                "csrf": secret, "name": "crm", "url": "ftp://crm.example.com", "kind": "events", "type": "basic",
+                "username": "peal", "value": "the-secret-itself",
+            ]
+            let reply = try await fixture.post(fixture.page("webhooks"), form, cookie: cookie)
+            #expect(reply.status == 400)
+            for kept in ["value=\"crm\"", "value=\"ftp://crm.example.com\"", "value=\"peal\""] {
+                #expect(reply.text.contains(kept), "\(kept)")
+            }
+            #expect(reply.text.contains("<option value=\"basic\" selected>"))
+            #expect(reply.text.contains("id=\"url-error\"") && !reply.text.contains("the-secret-itself"))
+        }
+    }
+
+    @Test("of a credential keeps what was typed, except the private key")
+    func credential() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            let page = fixture.page("credentials")
+            let secret = try #require(try await fixture.get(page, cookie: cookie).formSecret)
+            let form = [
+                "csrf": secret, "kind": "certificate", "environment": "sandbox", "bundle_id": "com.example.cheese",
+                "certificate": "-----BEGIN CERTIFICATE-----\nnot one", "private_key": "the-key-itself",
+            ]
+            let reply = try await fixture.post("\(page)/apns/production", form, cookie: cookie)
+            #expect(reply.status == 400)
+            #expect(reply.text.contains("value=\"com.example.cheese\"") && reply.text.contains("not one"))
+            #expect(reply.text.contains("<option value=\"sandbox\" selected>"))
+            #expect(reply.text.contains("id=\"apns-certificate-private_key-error\""))
+            #expect(!reply.text.contains("the-key-itself"))
+        }
+    }
+
+    @Test(
+        "of a service account says which file it wants",
+        arguments: [
+            ("", "file is required"), ("nonsense", "This is not the JSON file of a service account."),
+            ("{\"type\":\"service_account\"}", "This is not the JSON file of a service account."),
+            ("{\"project_info\":{},\"client\":[]}", "This is google-services.json"),
+            ("{\"private_key\":\"-----BEGIN PRIVATE KEY-----\",\"project_id\":\"p\"}", "client_email is required"),
+        ])
+    func serviceAccount(file: String, answer: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            let page = fixture.page("credentials")
+            let secret = try #require(try await fixture.get(page, cookie: cookie).formSecret)
+            let form = ["csrf": secret, "kind": "service_account", "file": file]
+            let reply = try await fixture.post("\(page)/fcm/production", form, cookie: cookie)
+            #expect(reply.status == 400 && reply.text.contains(answer), "\(reply.text.suffix(3000))")
+            #expect(!reply.text.contains("BEGIN PRIVATE KEY"))
+        }
+    }
+
+    @Test("of a key keeps what was typed, and an accepted one is emptied")
+    func key() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            let secret = try #require(try await fixture.get(fixture.page("keys"), cookie: cookie).formSecret)
+            var form = ["csrf": secret, "name": "newsletter", "scopes": "manage", "days": "soon"]
+            let refused = try await fixture.post(fixture.page("keys"), form, cookie: cookie)
+            #expect(refused.text.contains("value=\"newsletter\"") && refused.text.contains("value=\"soon\""))
+            #expect(
+                refused.text.contains("value=\"manage\" checked") && !refused.text.contains("value=\"send\" checked"))
+            form["days"] = "30"
+            let made = try await fixture.post(fixture.page("keys"), form, cookie: cookie)
+            #expect(made.text.contains("id=\"secret\"") && !made.text.contains("value=\"newsletter\""))
+        }
+    }
+}
+
+extension ConsoleFixture {
+    /// Something on every page of the app: made in the console, as the admin.
+    fileprivate func furnish() async throws {
+        let cookie = try await signIn()
+        let secret = try #require(try await get(page("keys"), cookie: cookie).formSecret)
+        let device = """
+            {"platform":"ios","address":"\(String(repeating: "ab", count: 32))","user_id":"ann","topics":["news"]}
+            """
+        let forms: [(String, [String: String])] = [
+            ("import", ["devices": device]),
+            ("segments", ["name": "readers", "where": "{\"topic\":\"news\"}", "step": "save"]),
+            (
+                "webhooks",
+                [
+                    "name": "crm", "url": "https://crm.example.com/", "kind": "events", "type": "bearer",
+                    "value": "a-token-of-some-length",
+                ]
+            ),
+            ("keys", ["name": "newsletter", "scopes": "send"]),
+            ("compose", ["step": "save_template", "save_name": "weekly", "title": "Week"]),
+        ]
+        let message = MessageID("00000000-0000-4000-8000-0000000000e1")!
+        var (content, audience) = (Content(), Audience())
+        content.title = .plain("Later")
+        audience.topics = ["news"]
+        let draft = MessageDraft(
+            id: message, app: app.key, dialect: "native", campaignID: "daily", audience: audience, content: content,
+            startAt: clock.now + .seconds(60), createdAt: clock.now, expiresAt: clock.now + .seconds(600))
+        try await store.write(.control) { try $0.insertMessage(draft) }
+        for (path, form) in forms {
+            let reply = try await post(
+                page(path), form.merging(["csrf": secret]) { first, _ in first }, cookie: cookie)
+            try #require(reply.status < 400, "\(path): \(reply.text)")
+        }
+    }
+}
+
+extension ConsoleFixture.Page {
+    /// What the first group of a pattern matched, as browsers read attributes.
+    fileprivate func matches(of pattern: Regex<(Substring, Substring)>) -> [String] {
+        text.matches(of: pattern).map { String($0.output.1).replacing("&amp;", with: "&") }
+    }
+}
