@@ -125,7 +125,7 @@ package struct PhonesCommand: AsyncParsableCommand {
         let run = PhonesRun(
             plan, author: author, clock: moved, inbox: SimulatedInbox(http: http, control: control),
             order: { _ in
-                PhoneOrder(
+                PhoneSettings(
                     server: address, key: deviceKey, secret: secret, folder: folder, isOnDisk: isOnDisk, clock: moved,
                     http: http)
             },
@@ -149,7 +149,7 @@ package struct PhonesCommand: AsyncParsableCommand {
         (plan.count, plan.seed, plan.campaign, plan.android) = (count, seed, campaign, android)
         (plan.daily.days, plan.daily.windowHours) = (days, windowHours)
         (plan.daily.stride, plan.daily.cancelled) = (stepMinutes / 10, cancelled)
-        (plan.settle, plan.tellsStory) = (.milliseconds(settleMilliseconds), story)
+        (plan.settle, plan.printsStory) = (.milliseconds(settleMilliseconds), story)
         return plan
     }
 

@@ -75,14 +75,14 @@ struct PhonesReport: Codable, Sendable {
     /// Whether every invariant held.
     var holds: Bool { shownTwice == 0 && shownAfterCancel == 0 && unattempted == 0 && wakesPerHourMax <= 2 }
 
-    mutating func count(_ mail: PhoneMail, on platform: PhonePlatform) {
-        wakes += mail.wakes.count
-        wakesLost += mail.wakesLost
-        wakesPerHourMax = max(wakesPerHourMax, mail.wakesPerHourMax)
+    mutating func count(_ received: ReceivedPushes, on platform: PhonePlatform) {
+        wakes += received.wakes.count
+        wakesLost += received.wakesLost
+        wakesPerHourMax = max(wakesPerHourMax, received.wakesPerHourMax)
         var share = platforms[platform.rawValue] ?? Share()
         share.phones += 1
-        share.wakes += mail.wakes.count
-        share.wakesLost += mail.wakesLost
+        share.wakes += received.wakes.count
+        share.wakesLost += received.wakesLost
         platforms[platform.rawValue] = share
     }
 
@@ -109,7 +109,7 @@ struct PhonesReport: Codable, Sendable {
 
     /// Adds the experiment, and what the world knows about the arm of chosen moments.
     mutating func compare(
-        _ messages: [PlannedMessage], _ answer: PhonesJSON, _ world: Inhabited, _ phones: [SimulatedPhone]
+        _ messages: [PlannedMessage], _ answer: PhonesJSON, _ world: PhonesWorld, _ phones: [SimulatedPhone]
     ) {
         var experiment = Experiment()
         experiment.verdict = answer["verdict"].text ?? "none"

@@ -19,7 +19,7 @@ struct PhonesPlan: Sendable {
     /// Phones that do something at the same time.
     var width = 24
     /// Reports every display as it happens.
-    var tellsStory = false
+    var printsStory = false
 
     func platform(_ person: Int) -> PhonePlatform {
         var random = WorldRandom(seed: seed, stream: 7_000_000 + person)
@@ -28,7 +28,7 @@ struct PhonesPlan: Sendable {
 }
 
 /// What a phone got from the push networks.
-struct PhoneMail: Sendable {
+struct ReceivedPushes: Sendable {
     /// When its wake-ups were delivered, in milliseconds since 1970, lost ones included.
     var wakes: [Int64] = []
     var wakesLost = 0
@@ -80,31 +80,31 @@ actor PhonesRun {
     private let plan: PhonesPlan
     private let author: AuthorAPI
     private let clock: WorldClock
-    private let world: Inhabited
+    private let world: PhonesWorld
     private let phones: [SimulatedPhone]
     private let inbox: SimulatedInbox
     private(set) var messages: [PlannedMessage]
     /// Milliseconds since 1970 of slot 0 of the first day: a Monday.
     private let monday: Int64
     private let persons: [String: Int]
-    private var mail: [PhoneMail]
+    private var received: [ReceivedPushes]
     private var story: PhonesStory?
     private let say: @Sendable (String) -> Void
     private let watch: PhonesWatch
 
     init(
         _ plan: PhonesPlan, author: AuthorAPI, clock: WorldClock, inbox: SimulatedInbox,
-        order: @Sendable (PhonesPlan) -> PhoneOrder, say: @escaping @Sendable (String) -> Void,
+        order: @Sendable (PhonesPlan) -> PhoneSettings, say: @escaping @Sendable (String) -> Void,
         watch: PhonesWatch = PhonesWatch()
     ) {
         (self.plan, self.author, self.clock, self.inbox, self.say) = (plan, author, clock, inbox, say)
         self.watch = watch
-        let world = Inhabited(seed: plan.seed, people: plan.count)
+        let world = PhonesWorld(seed: plan.seed, people: plan.count)
         let made = order(plan)
         let phones = (0..<plan.count).map { SimulatedPhone($0, plan.platform($0), in: world, made) }
         (self.phones, self.world) = (phones, world)
         persons = Dictionary(uniqueKeysWithValues: phones.map { ($0.address, $0.person) })
-        mail = [PhoneMail](repeating: PhoneMail(), count: plan.count)
+        received = [ReceivedPushes](repeating: ReceivedPushes(), count: plan.count)
         messages = world.campaign.messages(plan.daily).map(PlannedMessage.init)
         let week: Int64 = 7 * 86_400_000
         // 5 January 1970 was a Monday. What registration takes remains until then.
@@ -112,7 +112,7 @@ actor PhonesRun {
         let monday1970: Int64 = 4 * 86_400_000
         let earliest = clock.wall + minutes * 60_000 - monday1970
         monday = monday1970 + (earliest + week - 1) / week * week
-        story = plan.tellsStory ? PhonesStory(world: world) : nil
+        story = plan.printsStory ? PhonesStory(world: world) : nil
     }
 
     // MARK: The course of a run
@@ -120,7 +120,7 @@ actor PhonesRun {
     /// Lives all days and reports.
     func run() async throws -> PhonesReport {
         let began = ContinuousClock.now
-        try await grow()
+        try await learnHabits()
         try await register()
         for day in Self.firstDay..<Self.firstDay + plan.daily.days {
             try await live(day)
@@ -142,11 +142,11 @@ actor PhonesRun {
     /// messages are reached again, so an attempt is expected only of those whose windows ended before the day began.
     private func report(before slot: Int) -> PhonesReport {
         var report = PhonesReport(plan)
-        for phone in phones { report.count(mail[phone.person], on: phone.platform) }
+        for phone in phones { report.count(received[phone.person], on: phone.platform) }
         for message in messages where message.start < slot {
             let phone = phones[message.person]
             let appearance = message.id.flatMap { phone.screen.appearances[$0] }
-            let wasPushed = message.id.map(mail[message.person].alerts.contains) ?? false
+            let wasPushed = message.id.map(received[message.person].alerts.contains) ?? false
             let end = message.start + plan.daily.windowHours * 6
             report.count(
                 message, appearance, wasPushed: wasPushed, isOver: end + PocketDay.slotsPerDay <= slot,
@@ -156,7 +156,7 @@ actor PhonesRun {
     }
 
     /// People use the app for a week before its first message, which teaches their phones their habits.
-    private func grow() async throws {
+    private func learnHabits() async throws {
         for slot in stride(from: 0, to: Self.firstDay * PocketDay.slotsPerDay, by: 6) {
             clock.pretend(instant(slot))
             await openApps(slot)
@@ -280,15 +280,15 @@ actor PhonesRun {
         for item in items {
             guard let person = persons[item.device] else { continue }
             if item.isWake {
-                mail[person].wakes.append(item.at)
+                received[person].wakes.append(item.at)
                 var random = WorldRandom(
-                    seed: plan.seed, stream: 6_000_000 + person * 4096 + mail[person].wakes.count)
+                    seed: plan.seed, stream: 6_000_000 + person * 4096 + received[person].wakes.count)
                 guard random.hits(plan.arrival) else {
-                    mail[person].wakesLost += 1
+                    received[person].wakesLost += 1
                     continue
                 }
             } else if let id = Push(item.payload.members).message {
-                mail[person].alerts.insert(id)
+                received[person].alerts.insert(id)
             }
             arrived[person, default: []].append(item)
         }

@@ -12,10 +12,10 @@ struct PhonesStory {
         "Quin", "Rex", "Sam", "Tea",
     ]
 
-    let world: Inhabited
+    let world: PhonesWorld
     private var reported: Set<String> = []
 
-    init(world: Inhabited) { self.world = world }
+    init(world: PhonesWorld) { self.world = world }
 
     mutating func report(_ phones: [SimulatedPhone], _ messages: [PlannedMessage], _ say: (String) -> Void) {
         for message in messages {

@@ -21,11 +21,11 @@ struct SimulatedPhone: Sendable {
     let address: String
     let peal: Peal
     let screen: Screen
-    private let world: Inhabited
+    private let world: PhonesWorld
     private let proof: String
 
     /// - Parameter secret: signs who the person is.
-    init(_ person: Int, _ platform: PhonePlatform, in world: Inhabited, _ order: PhoneOrder) {
+    init(_ person: Int, _ platform: PhonePlatform, in world: PhonesWorld, _ order: PhoneSettings) {
         (self.person, self.platform) = (person, platform)
         self.world = world
         user = "p\(person)"
@@ -37,20 +37,20 @@ struct SimulatedPhone: Sendable {
         configuration.platform = platform.rawValue
         if platform == .android { configuration.environment = nil }
         configuration.description.timeZone = "UTC"
-        var surroundings = PealSurroundings(
-            exchange: order.http, board: screen, sensors: WorldSensors(person: person, world: world))
-        surroundings.clock = order.clock
+        var dependencies = PealDependencies(
+            exchange: order.http, presenter: screen, sensors: WorldSensors(person: person, world: world))
+        dependencies.clock = order.clock
         // What a phone does later is then done before the world goes on.
-        surroundings.start = { await $0() }
-        surroundings.keepsFiles = order.keepsFiles(person)
-        surroundings.utcOffsetSeconds = { 0 }
-        surroundings.verify = { publicKey, payload, signature in
+        dependencies.start = { await $0() }
+        dependencies.keepsFiles = order.keepsFiles(person)
+        dependencies.utcOffsetSeconds = { 0 }
+        dependencies.verify = { publicKey, payload, signature in
             guard let bytes = Data(base64Encoded: publicKey),
                 let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)
             else { return false }
             return key.isValidSignature(signature, for: payload)
         }
-        peal = Peal(configuration, surroundings: surroundings)
+        peal = Peal(configuration, dependencies: dependencies)
     }
 
     /// APNs' device tokens have 64 digits; FCM's registration tokens are opaque.
@@ -114,7 +114,7 @@ struct SimulatedPhone: Sendable {
 }
 
 /// The settings of new phones.
-struct PhoneOrder: Sendable {
+struct PhoneSettings: Sendable {
     let server: URL
     /// The app's device key.
     let key: String
@@ -130,7 +130,7 @@ struct PhoneOrder: Sendable {
 }
 
 /// PocketDay with a campaign, at one time.
-struct Inhabited: Sendable {
+struct PhonesWorld: Sendable {
     let campaign: DailyCampaign
     let now = WorldNow()
 
@@ -148,7 +148,7 @@ struct Inhabited: Sendable {
 /// What a phone senses in PocketDay.
 private struct WorldSensors: Sensors {
     let person: Int
-    let world: Inhabited
+    let world: PhonesWorld
 
     func read() async -> Signals {
         let slot = world.now.slot
@@ -157,7 +157,7 @@ private struct WorldSensors: Sensors {
 }
 
 /// The notification centre, with everything that ever alerted.
-final class Screen: NotificationBoard {
+final class Screen: NotificationPresenter {
     /// What became of one message on this phone.
     struct Appearance: Sendable {
         /// How often it alerted the person.

@@ -6,7 +6,7 @@ import PealWire
 import Synchronization
 import Testing
 
-import struct PealMoments.ModelShelf
+import struct PealMoments.InstalledModels
 import struct PealMoments.Signals
 
 @testable import PealDevice
@@ -20,7 +20,7 @@ struct ModelServingTests {
     private static let rounds = 12
 
     /// Everything that a phone finds around it.
-    private final class Surroundings: Sensors, NotificationBoard {
+    private final class Surroundings: Sensors, NotificationPresenter {
         private let isCharging = Mutex(false)
         private let displayed = Mutex<[String]>([])
 
@@ -55,7 +55,7 @@ struct ModelServingTests {
 
     private struct Phone: Sendable {
         let peal: Peal
-        let models: any SharedState<[String: ModelShelf]>
+        let models: any SharedState<[String: InstalledModels]>
         let around = Surroundings()
         let policy = Policy()
 
@@ -63,16 +63,16 @@ struct ModelServingTests {
             var configuration = PealConfiguration(
                 server: try #require(URL(string: server.address)), key: key, group: "group.test")
             configuration.folder = folder.appendingPathComponent("phone-\(number)")
-            var surroundings = PealSurroundings(exchange: URLSessionExchange(), board: around, sensors: around)
-            surroundings.clock = clock
-            surroundings.start = { await $0() }
-            surroundings.verify = { publicKey, payload, signature in
+            var dependencies = PealDependencies(exchange: URLSessionExchange(), presenter: around, sensors: around)
+            dependencies.clock = clock
+            dependencies.start = { await $0() }
+            dependencies.verify = { publicKey, payload, signature in
                 guard let bytes = Data(base64Encoded: publicKey),
                     let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)
                 else { return false }
                 return key.isValidSignature(signature, for: payload)
             }
-            var parts = surroundings.parts(configuration)
+            var parts = dependencies.parts(configuration)
             parts.policy = policy
             models = parts.models
             peal = Peal(configuration, engine: MomentEngine(parts))

@@ -14,7 +14,7 @@ struct PhoneTests {
     private static let address = String(repeating: "0", count: 62) + "0a"
 
     /// What the person sees.
-    private final class Screen: NotificationBoard {
+    private final class Screen: NotificationPresenter {
         private struct State {
             var shown: Set<String> = []
             var alerts: [String: Int] = [:]
@@ -76,7 +76,7 @@ struct PhoneTests {
             var configuration = PealConfiguration(
                 server: try #require(URL(string: server.address)), key: key, group: "group.test")
             configuration.folder = folder.appendingPathComponent(name)
-            var parts = PealSurroundings(exchange: network, board: screen).parts(configuration)
+            var parts = PealDependencies(exchange: network, presenter: screen).parts(configuration)
             parts.policy = mood
             peal = Peal(configuration, engine: MomentEngine(parts))
             await peal.setDeviceToken(Data([UInt8](repeating: 0, count: 31) + [10]))

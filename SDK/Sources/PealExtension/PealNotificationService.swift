@@ -32,8 +32,8 @@
                     in: request.content.userInfo, identifier: request.identifier),
                 let server = (try? state.read())?.server.flatMap(URL.init(string:))
             else { return super.didReceive(request, withContentHandler: handler) }
-            let desk = AlertDesk(
-                state: state, board: DeliveredNotifications(),
+            let receiver = AlertReceiver(
+                state: state, presenter: DeliveredNotifications(),
                 // The person waits for the notification meanwhile; the app sends later what could not be sent.
                 api: HTTPDeviceAPI(server: server, key: "", exchange: URLSessionExchange(timeoutSeconds: 4)),
                 clock: SystemClock(),
@@ -42,9 +42,9 @@
             let handover = AlertHandover(service: self, request: request, handler: handler)
             // The system calls this method without awaiting it, and ends the process when the handler was called.
             receipt = Task {
-                let verdict = (try? await desk.receive(id)) ?? .show
+                let verdict = (try? await receiver.receive(id)) ?? .show
                 // The receipt goes out first: after the handover the system may end the process.
-                try? await desk.flush()
+                try? await receiver.flush()
                 handover.present(verdict)
             }
         }
@@ -88,7 +88,7 @@
     }
 
     /// What the extension asks the notification centre.
-    private struct DeliveredNotifications: NotificationBoard {
+    private struct DeliveredNotifications: NotificationPresenter {
         func contains(_ id: String) async -> Bool {
             await UNUserNotificationCenter.current().deliveredNotifications().contains { $0.request.identifier == id }
         }

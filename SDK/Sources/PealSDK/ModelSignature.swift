@@ -7,7 +7,7 @@ internal import Foundation
 /// Checks who signed a model file.
 enum ModelSignature {
     /// Whether an Ed25519 signature of bytes was made with this public key. Without Apple's CryptoKit nothing is
-    /// accepted, and the built-in model stays in use: elsewhere, `PealSurroundings.verify` takes another
+    /// accepted, and the built-in model stays in use: elsewhere, `PealDependencies.verify` takes another
     /// implementation, such as swift-crypto's.
     /// - Parameter publicKey: 32 bytes in base64.
     @Sendable static func verify(_ publicKey: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool {

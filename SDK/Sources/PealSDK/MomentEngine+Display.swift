@@ -21,7 +21,7 @@ extension MomentEngine {
     /// removed since; so if it is not there, it appears without alerting.
     func concludeDisplays() async throws {
         for entry in try parts.state.read().entries(in: .intent) where entry.intent?.run != parts.run {
-            if await parts.board.contains(entry.id) {
+            if await parts.presenter.contains(entry.id) {
                 try confirm(entry.id)
             } else if let claim = entry.claim, let message = entry.message,
                 let grant = try await self.claim(entry.id, claim)
@@ -62,7 +62,7 @@ extension MomentEngine {
     private func display(
         _ message: OpenMessage, claimID: String, before deadline: Int64, isSilent: Bool
     ) async throws -> Bool {
-        let permission = await parts.board.permission()
+        let permission = await parts.presenter.permission()
         let image = parts.images.file(for: message.id)
         guard parts.clock.uptime < deadline else { return false }
         let isOurs = try parts.state.update { ledger in
@@ -77,7 +77,7 @@ extension MomentEngine {
             return false
         }
         do {
-            try await parts.board.add(
+            try await parts.presenter.add(
                 LocalNotification(id: message.id, content: message.content, image: image, isSilent: isSilent))
         } catch {
             try parts.state.update { $0.displayFailed(message.id, run: parts.run, now: Self.now($0, parts)) }

@@ -107,13 +107,13 @@ extension MomentEngine {
         var request = SyncRequest(device: identity.device)
         request.have.msgs = Dictionary(
             ledger.entries(in: .held).prefix(256).map { ($0.id, $0.message?.rev ?? 0) }, uniquingKeysWith: max)
-        let shelf = try parts.models.read()[identity.app] ?? ModelShelf(app: identity.app)
-        request.have.models = shelf.versions
+        let models = try parts.models.read()[identity.app] ?? InstalledModels(app: identity.app)
+        request.have.models = models.versions
         request.wakes = ledger.wakes.isEmpty ? nil : ledger.wakes
         let events = Array(ledger.outbox.prefix(Reporter.eventsPerRequestMax))
         request.events = events.isEmpty ? nil : events
         var capabilities = ledger.wanted?.capabilities ?? Capabilities()
-        let permission = await parts.board.permission()
+        let permission = await parts.presenter.permission()
         (capabilities.alerts, capabilities.scheduledSummary) = (permission.allowsAlerts, permission.isSummarized)
         request.capabilities = capabilities
         request.cursor = cursor
@@ -139,15 +139,15 @@ extension MomentEngine {
         guard !files.isEmpty else { return }
         let keys = Dictionary(identity.modelKeys.map { ($0.kid, $0.publicKey) }, uniquingKeysWith: { $1 })
         let now = try now
-        try parts.models.update { shelves in
-            var shelf = shelves[identity.app] ?? ModelShelf(app: identity.app)
+        try parts.models.update { modelsByApp in
+            var models = modelsByApp[identity.app] ?? InstalledModels(app: identity.app)
             for file in files {
                 guard let bytes = try? JSONEncoder().encode(file) else { continue }
-                _ = try? shelf.install([UInt8](bytes), now: now) { keyID, payload, signature in
+                _ = try? models.install([UInt8](bytes), now: now) { keyID, payload, signature in
                     keys[keyID].map { parts.verify($0, payload, signature) } ?? false
                 }
             }
-            shelves[identity.app] = shelf
+            modelsByApp[identity.app] = models
         }
     }
 }

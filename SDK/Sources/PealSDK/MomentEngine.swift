@@ -5,13 +5,13 @@ internal import PealWire
 /// The parts that the engine works with.
 struct EngineParts: Sendable {
     var state: any SharedState<Ledger>
-    var models: any SharedState<[String: ModelShelf]>
+    var models: any SharedState<[String: InstalledModels]>
     var api: any DeviceAPI
-    var board: any NotificationBoard
+    var presenter: any NotificationPresenter
     var sensors: any Sensors
     var clock: any PhoneClock
     var policy: any MomentPolicy
-    var images: any ImageShelf
+    var images: any ImageStore
     /// A new UUID, in lower case.
     var makeID: @Sendable () -> String
     /// The phone's current offset from UTC, in seconds.
@@ -150,7 +150,7 @@ actor MomentEngine {
         let wake = MomentWake(
             held: held, signals: seen, now: now, shown: ledger.shownTimes, openCounts: ledger.openCounts,
             wakeRate: ledger.wakeRate, rules: ledger.rules,
-            shelf: try parts.models.read()[app] ?? ModelShelf(app: app),
+            models: try parts.models.read()[app] ?? InstalledModels(app: app),
             utcOffsetSeconds: parts.utcOffsetSeconds(), isForeground: false)
         let choice = held.isEmpty ? MomentChoice() : parts.policy.choose(wake)
         try parts.state.update { ledger in

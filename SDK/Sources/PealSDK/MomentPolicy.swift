@@ -19,7 +19,7 @@ struct MomentWake: Sendable {
     let openCounts: [Int]
     let wakeRate: WakeRate?
     let rules: DisplayRules?
-    let shelf: ModelShelf
+    let models: InstalledModels
     let utcOffsetSeconds: Int
     let isForeground: Bool
 }
@@ -42,7 +42,7 @@ struct ModelPolicy: MomentPolicy {
     private static let periodMax: Int64 = 90 * 86_400_000
 
     func choose(_ wake: MomentWake) -> MomentChoice {
-        let global = wake.shelf.model(for: "", now: wake.now)
+        let global = wake.models.model(for: "", now: wake.now)
         let person = Person(
             openCounts: wake.openCounts, template: global.template, audienceOpens: global.audienceOpens)
         let chooser = MomentChooser(
@@ -67,7 +67,7 @@ struct ModelPolicy: MomentPolicy {
     private static func heldMessage(_ entry: LedgerEntry, _ wake: MomentWake) -> HeldMessage? {
         guard let message = entry.message else { return nil }
         var held = HeldMessage(
-            id: message.id, model: wake.shelf.model(for: message.campaign ?? "", now: wake.now),
+            id: message.id, model: wake.models.model(for: message.campaign ?? "", now: wake.now),
             start: message.start.milliseconds, end: message.fallbackAt.milliseconds,
             mode: message.explore.flatMap(ExplorationMode.init(rawValue:)) ?? .greedy,
             draw: ExplorationDraw(messageID: message.id, salt: message.salt ?? ""), wakes: entry.looks)

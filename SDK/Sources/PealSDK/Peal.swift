@@ -16,12 +16,12 @@ public actor Peal {
 
     /// Peal for this app.
     public init(_ configuration: PealConfiguration) {
-        self.init(configuration, surroundings: PealSurroundings(configuration))
+        self.init(configuration, dependencies: PealDependencies(configuration))
     }
 
     /// Peal in an environment that is not a phone, such as a simulation.
-    public init(_ configuration: PealConfiguration, surroundings: PealSurroundings) {
-        self.init(configuration, engine: MomentEngine(surroundings.parts(configuration)))
+    public init(_ configuration: PealConfiguration, dependencies: PealDependencies) {
+        self.init(configuration, engine: MomentEngine(dependencies.parts(configuration)))
     }
 
     /// Peal with an engine that a test assembled.
@@ -213,7 +213,7 @@ public actor Peal {
     public func registerCategories(
         _ own: [NotificationCategory] = [], languages: [String] = Locale.preferredLanguages
     ) async {
-        await parts.board.register(
+        await parts.presenter.register(
             [.plain] + NotificationCategory.templates(languages: languages) + own)
     }
 
@@ -231,11 +231,11 @@ public actor Peal {
     /// - Returns: false for a message that has already alerted the person. What cannot be decided is shown.
     public func receiveAlert(_ push: Push) async -> Bool {
         guard let id = push.message else { return true }
-        let desk = AlertDesk(
-            state: parts.state, board: parts.board, api: parts.api, clock: parts.clock, makeID: parts.makeID,
+        let receiver = AlertReceiver(
+            state: parts.state, presenter: parts.presenter, api: parts.api, clock: parts.clock, makeID: parts.makeID,
             pause: { try? await Task.sleep(nanoseconds: UInt64($0) * 1_000_000) })
-        let verdict = (try? await desk.receive(id)) ?? .show
-        try? await desk.flush()
+        let verdict = (try? await receiver.receive(id)) ?? .show
+        try? await receiver.flush()
         return verdict != .silence
     }
 

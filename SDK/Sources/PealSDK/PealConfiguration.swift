@@ -69,9 +69,9 @@ public struct DeviceDescription: Sendable, Hashable {
 }
 
 /// The environment that Peal runs in: a phone, or a simulation of one.
-public struct PealSurroundings: Sendable {
+public struct PealDependencies: Sendable {
     public var exchange: any HTTPExchange
-    public var board: any NotificationBoard
+    public var presenter: any NotificationPresenter
     public var sensors: any Sensors
     public var clock: any PhoneClock
     /// A new UUID, in lower case.
@@ -87,8 +87,8 @@ public struct PealSurroundings: Sendable {
     public var keepsFiles = true
 
     /// An environment with these parts; the others are the system's.
-    public init(exchange: any HTTPExchange, board: any NotificationBoard, sensors: any Sensors = NoSensors()) {
-        (self.exchange, self.board, self.sensors) = (exchange, board, sensors)
+    public init(exchange: any HTTPExchange, presenter: any NotificationPresenter, sensors: any Sensors = NoSensors()) {
+        (self.exchange, self.presenter, self.sensors) = (exchange, presenter, sensors)
         clock = SystemClock()
         makeID = { UUID().uuidString.lowercased() }
         utcOffsetSeconds = { TimeZone.current.secondsFromGMT() }
@@ -99,16 +99,16 @@ public struct PealSurroundings: Sendable {
     /// This device.
     init(_ configuration: PealConfiguration) {
         #if canImport(UserNotifications) && !os(tvOS)
-            let board: any NotificationBoard = UserNotificationBoard()
+            let presenter: any NotificationPresenter = UserNotificationPresenter()
         #else
-            let board: any NotificationBoard = NoBoard()
+            let presenter: any NotificationPresenter = NoPresenter()
         #endif
         #if os(iOS)
             let sensors: any Sensors = PhoneSensors()
         #else
             let sensors: any Sensors = NoSensors()
         #endif
-        self.init(exchange: URLSessionExchange(), board: board, sensors: sensors)
+        self.init(exchange: URLSessionExchange(), presenter: presenter, sensors: sensors)
     }
 
     func parts(_ configuration: PealConfiguration) -> EngineParts {
@@ -116,13 +116,14 @@ public struct PealSurroundings: Sendable {
         let ledger: any SharedState<Ledger> =
             keepsFiles
             ? SharedFile(url: DeviceFolder.ledger(in: folder), initial: { Ledger() }) : SharedMemory(Ledger())
-        let models: any SharedState<[String: ModelShelf]> =
+        let models: any SharedState<[String: InstalledModels]> =
             keepsFiles
             ? SharedFile(url: folder.appendingPathComponent("models.json"), initial: { [:] }, isRenewable: true)
             : SharedMemory([:])
         return EngineParts(
             state: ledger, models: models,
-            api: HTTPDeviceAPI(server: configuration.server, key: configuration.key, exchange: exchange), board: board,
+            api: HTTPDeviceAPI(server: configuration.server, key: configuration.key, exchange: exchange),
+            presenter: presenter,
             sensors: sensors, clock: clock, policy: ModelPolicy(),
             images: ImageFolder(folder: folder.appendingPathComponent("images"), exchange: exchange), makeID: makeID,
             utcOffsetSeconds: utcOffsetSeconds, verify: verify, start: start, run: makeID())
@@ -130,7 +131,7 @@ public struct PealSurroundings: Sendable {
 }
 
 /// A device that shows no notifications.
-private struct NoBoard: NotificationBoard {
+private struct NoPresenter: NotificationPresenter {
     func add(_ notification: LocalNotification) async throws {}
     func contains(_ id: String) async -> Bool { false }
     func remove(_ ids: [String]) async {}

@@ -118,18 +118,18 @@ struct MomentModelTests {
 
     @Test("is refused by a phone for a stated reason")
     func refusals() throws {
-        var shelf = ModelShelf(app: Self.app)
+        var models = InstalledModels(app: Self.app)
         func install(_ bytes: [UInt8], now: Int64 = 1_500_000) throws {
-            try shelf.install(bytes, now: now, verify: Self.verifies)
+            try models.install(bytes, now: now, verify: Self.verifies)
         }
         let good = try Self.signed(Self.model())
         #expect(throws: ModelRefusal.badSignature) {
-            try shelf.install(good, now: 0) { _, _, _ in false }
+            try models.install(good, now: 0) { _, _, _ in false }
         }
         #expect(throws: ModelRefusal.unreadable) { try install([1, 2, 3]) }
         #expect(throws: ModelRefusal.tooLarge(5000)) { try install([UInt8](repeating: 0x20, count: 5000)) }
         #expect(throws: ModelRefusal.expired) { try install(good, now: 2_000_000) }
-        var other = ModelShelf(app: "com.example.other")
+        var other = InstalledModels(app: "com.example.other")
         #expect(throws: ModelRefusal.otherApp(Self.app)) {
             try other.install(good, now: 0, verify: Self.verifies)
         }
@@ -144,16 +144,16 @@ struct MomentModelTests {
     }
 
     @Test("falls back from campaign to app to built-in")
-    func shelf() throws {
-        var shelf = ModelShelf(app: Self.app)
-        #expect(shelf.model(for: "daily", now: 0).version == 0)
-        try shelf.install(Self.signed(Self.model(version: 9, campaign: nil)), now: 0, verify: Self.verifies)
-        #expect(shelf.model(for: "daily", now: 0).version == 9)
-        try shelf.install(Self.signed(Self.model(expires: 10)), now: 0, verify: Self.verifies)
-        #expect(shelf.model(for: "daily", now: 0).version == 3)
-        #expect(shelf.model(for: "daily", now: 10).version == 9)
-        #expect(shelf.version(of: "daily") == 3)
-        #expect(shelf.version(of: nil) == 9)
+    func models() throws {
+        var models = InstalledModels(app: Self.app)
+        #expect(models.model(for: "daily", now: 0).version == 0)
+        try models.install(Self.signed(Self.model(version: 9, campaign: nil)), now: 0, verify: Self.verifies)
+        #expect(models.model(for: "daily", now: 0).version == 9)
+        try models.install(Self.signed(Self.model(expires: 10)), now: 0, verify: Self.verifies)
+        #expect(models.model(for: "daily", now: 0).version == 3)
+        #expect(models.model(for: "daily", now: 10).version == 9)
+        #expect(models.version(of: "daily") == 3)
+        #expect(models.version(of: nil) == 9)
     }
 
     @Test("is rolled back as a new version")
@@ -162,10 +162,10 @@ struct MomentModelTests {
         let again = old.reissued(version: 4, trainedAt: 5, expires: 9_000_000)
         #expect(again.weights == old.weights)
         #expect(again.parent == "daily@2")
-        var shelf = ModelShelf(app: Self.app)
-        try shelf.install(Self.signed(Self.model(version: 3)), now: 0, verify: Self.verifies)
-        try shelf.install(Self.signed(again), now: 0, verify: Self.verifies)
-        #expect(shelf.version(of: "daily") == 4)
+        var models = InstalledModels(app: Self.app)
+        try models.install(Self.signed(Self.model(version: 3)), now: 0, verify: Self.verifies)
+        try models.install(Self.signed(again), now: 0, verify: Self.verifies)
+        #expect(models.version(of: "daily") == 4)
     }
 
     @Test("begins with plain beliefs")

@@ -205,8 +205,8 @@ final class World: @unchecked Sendable {
         tally.lostCalls = lostCalls.now
         for id in ids {
             tally.messages += 1
-            let alerts = phones.reduce(0) { $0 + ($1.board.state.now.alerts[id] ?? 0) }
-            let silent = phones.reduce(0) { $0 + ($1.board.state.now.silent[id] ?? 0) }
+            let alerts = phones.reduce(0) { $0 + ($1.presenter.state.now.alerts[id] ?? 0) }
+            let silent = phones.reduce(0) { $0 + ($1.presenter.state.now.silent[id] ?? 0) }
             tally.silent += silent > 0 ? 1 : 0
             if alerts > 1 { tally.doubleAlerts.append(seed) }
             if cancelled.contains(id) {
@@ -257,7 +257,7 @@ final class World: @unchecked Sendable {
         let id: String
         let hasLedger: Bool
         let clock: MovedClock
-        let board = SimulatedBoard()
+        let presenter = SimulatedPresenter()
         var pushes: [String] = []
         var deaths = 0
         var shownRevisions: [String: [Int]] = [:]
@@ -294,7 +294,7 @@ final class World: @unchecked Sendable {
                 EngineParts(
                     state: MemoryState(ledger, process: process) { world.happens(0.02) },
                     models: MemoryState([:]), api: API(phone: self, process: process),
-                    board: Board(phone: self, process: process), sensors: SimulatedSensors(), clock: clock,
+                    presenter: Board(phone: self, process: process), sensors: SimulatedSensors(), clock: clock,
                     policy: DicePolicy(dice: world.dice), images: NoImages(), makeID: { world.newID() },
                     utcOffsetSeconds: { 3600 }, verify: { _, _, _ in false }, start: { await $0() }, run: world.newID())
             )
@@ -311,20 +311,20 @@ final class World: @unchecked Sendable {
             let message = pushes.remove(at: world.roll(pushes.count))
             var isSilent = false
             if hasLedger {
-                let desk = AlertDesk(
-                    state: MemoryState(ledger, process: Process()) { false }, board: board,
+                let receiver = AlertReceiver(
+                    state: MemoryState(ledger, process: Process()) { false }, presenter: presenter,
                     api: API(phone: self, process: Process()), clock: clock, makeID: { self.world.newID() },
                     pause: { self.world.advance(Int64($0)) })
-                isSilent = (try? await desk.receive(message)) == .silence
-                if world.roll(2) == 0 { try? await desk.flush() }
+                isSilent = (try? await receiver.receive(message)) == .silence
+                if world.roll(2) == 0 { try? await receiver.flush() }
             }
-            board.present(LocalNotification(id: message, content: MessageContent(), isSilent: isSilent))
+            presenter.present(LocalNotification(id: message, content: MessageContent(), isSilent: isSilent))
         }
 
         /// The person opens, dismisses or clears a notification. The system starts the app for the first two.
         func personActs(_ act: Int, _ message: String) async {
-            guard board.state.now.displayed[message] != nil else { return }
-            await board.remove([message])
+            guard presenter.state.now.displayed[message] != nil else { return }
+            await presenter.remove([message])
             guard act < 2 else { return }
             if process.isDead { await restart() }
             let state = MemoryState(ledger, process: process) { self.world.happens(0.02) }
@@ -336,21 +336,21 @@ final class World: @unchecked Sendable {
         }
 
         /// The notification centre as the app's process sees it: it may die right after a display.
-        private struct Board: NotificationBoard {
+        private struct Board: NotificationPresenter {
             let phone: Phone
             let process: Process
 
             func add(_ notification: LocalNotification) async throws {
                 guard !process.isDead else { throw Died() }
                 if phone.world.happens(0.05) { await phone.receiveAlert() }
-                if phone.world.happens(0.02) { throw SimulatedBoard.Refused() }
-                try await phone.board.add(notification)
+                if phone.world.happens(0.02) { throw SimulatedPresenter.Refused() }
+                try await phone.presenter.add(notification)
                 phone.shownRevisions[notification.id, default: []].append(Int(notification.content.body ?? "") ?? 0)
                 if phone.world.happens(0.05) { process.die() }
             }
 
-            func contains(_ id: String) async -> Bool { await phone.board.contains(id) }
-            func remove(_ ids: [String]) async { await phone.board.remove(ids) }
+            func contains(_ id: String) async -> Bool { await phone.presenter.contains(id) }
+            func remove(_ ids: [String]) async { await phone.presenter.remove(ids) }
             func permission() async -> NotificationPermission { NotificationPermission(allowsAlerts: true) }
             func register(_ categories: [NotificationCategory]) async {}
         }

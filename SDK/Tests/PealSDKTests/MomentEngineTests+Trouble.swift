@@ -44,7 +44,7 @@ extension MomentEngineTests {
         let patient = self.peal(exchange, run: "r2")
         #expect(await patient.didReceive(push(3, sync: true)) == .newData)
         #expect(exchange.bodies("sync").last?.contains(#""wakes":["#) == true, "what was not confirmed is repeated")
-        #expect(board.state.now.alerts == [uuid(7): 1])
+        #expect(presenter.state.now.alerts == [uuid(7): 1])
     }
 
     @Test("keeps the server's time when somebody sets the clock back", arguments: [-1, -40])
@@ -80,7 +80,7 @@ extension MomentEngineTests {
         isBusy.with { $0 = false }
         clock.setWall(clock.wall - 3 * Self.day)
         _ = await peal.didReceive(push(1, sync: true))
-        #expect(board.state.now.alerts == [uuid(7): 1])
+        #expect(presenter.state.now.alerts == [uuid(7): 1])
     }
 
     @Test("a pause that a server states in nonsense is an hour at most", arguments: [Int.max, -5, 4000])
@@ -127,7 +127,7 @@ extension MomentEngineTests {
         var configuration = PealConfiguration(server: URL(string: "https://push.example.com")!, key: "key")
         // No folder can be made where a file is.
         configuration.folder = file
-        let peal = Peal(configuration, surroundings: PealSurroundings(exchange: exchange(), board: board))
+        let peal = Peal(configuration, dependencies: PealDependencies(exchange: exchange(), presenter: presenter))
         await #expect(throws: PealError.notStored) { try await peal.signIn(user: "ann") }
         await #expect(throws: PealError.notStored) { try await peal.signOut() }
         #expect(await peal.didReceive(push(1)) == .failed)
@@ -151,7 +151,7 @@ extension MomentEngineTests {
         _ = ModelPolicy().choose(
             MomentWake(
                 held: [entry], signals: .init(), now: now, shown: [], openCounts: [], wakeRate: nil, rules: rules,
-                shelf: .init(app: "a"), utcOffsetSeconds: 0, isForeground: false))
+                models: .init(app: "a"), utcOffsetSeconds: 0, isForeground: false))
     }
 
     @Test("presents what it displays itself, and a push only once")

@@ -42,7 +42,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         + #"{"title":"T","body":"B","category":"dtd_like.open","data":{"offer":15,"_u":"https://e.com"}}}"#
 
     let clock = MovedClock(wall: 1_769_000_000_000)
-    let board = SimulatedBoard()
+    let presenter = SimulatedPresenter()
     let ledger = Locked(Ledger())
 
     static func ok(_ body: String, _ status: Int = 200) -> HTTPResponse {
@@ -79,7 +79,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         let engine = MomentEngine(
             EngineParts(
                 state: MemoryState(ledger, process: Process()) { false }, models: MemoryState([:]),
-                api: HTTPDeviceAPI(server: configuration.server, key: "key", exchange: exchange), board: board,
+                api: HTTPDeviceAPI(server: configuration.server, key: "key", exchange: exchange), presenter: presenter,
                 sensors: SimulatedSensors(), clock: clock, policy: policy, images: NoImages(),
                 makeID: {
                     uuid(
@@ -110,7 +110,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         let body = try #require(JSONSerialization.jsonObject(with: requests[0].body ?? Data()) as? [String: Any])
         #expect(body["address"] as? String == "00abff")
         #expect(body["environment"] as? String == "sandbox")
-        let shown = try #require(board.state.now.displayed[uuid(7)])
+        let shown = try #require(presenter.state.now.displayed[uuid(7)])
         #expect(shown.content.title == "T" && !shown.isSilent)
         #expect(shown.content.data?["offer"] == .integer(15))
         #expect(exchange.bodies("events")[0].contains(#""type":"shown""#))
@@ -192,14 +192,14 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         }
         let peal = peal(exchange)
         await peal.setDeviceToken(Data([1]))
-        #expect(board.state.now.displayed.isEmpty)
+        #expect(presenter.state.now.displayed.isEmpty)
         isDown.with { $0 = false }
         #expect(await peal.didReceive(push(1)) == .newData)
         let claims = try exchange.bodies("claim").map {
             try JSONDecoder().decode(ClaimRequest.self, from: Data($0.utf8))
         }
         #expect(claims.count == 2 && Set(claims).count == 1)
-        #expect(board.state.now.alerts == [uuid(7): 1])
+        #expect(presenter.state.now.alerts == [uuid(7): 1])
     }
 
     @Test(
@@ -219,7 +219,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         }
         let peal = peal(exchange)
         await peal.setDeviceToken(Data([1]))
-        #expect(board.state.now.displayed.isEmpty)
+        #expect(presenter.state.now.displayed.isEmpty)
         #expect(ledger.now[uuid(7)]?.stage == (kind == "late" ? .asked : .gone))
     }
 
@@ -233,22 +233,22 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
             _ = ledger.grant(uuid(7), claimID: uuid(1), run: "r", now: 0)
         }
         let note = LocalNotification(id: uuid(7), content: MessageContent())
-        if wasDisplayed { board.present(note) }
+        if wasDisplayed { presenter.present(note) }
         _ = await peal(exchange, run: "r2").didReceive(push(1))
         #expect(ledger.now[uuid(7)]?.stage == .shown)
-        #expect(board.state.now.alerts[uuid(7), default: 0] == (wasDisplayed ? 1 : 0))
-        #expect(board.state.now.silent[uuid(7), default: 0] == (wasDisplayed ? 0 : 1))
+        #expect(presenter.state.now.alerts[uuid(7), default: 0] == (wasDisplayed ? 1 : 0))
+        #expect(presenter.state.now.silent[uuid(7), default: 0] == (wasDisplayed ? 0 : 1))
         #expect(exchange.bodies("events").last?.contains("shown") == true)
     }
 
     @Test("keeps the claim when the notification centre fails, and says so when the person allows no notifications")
     func boardFails() async {
         let exchange = exchange()
-        board.state.with { $0.failures = 1 }
+        presenter.state.with { $0.failures = 1 }
         let peal = peal(exchange)
         await peal.setDeviceToken(Data([1]))
         #expect(ledger.now[uuid(7)]?.stage == .asked)
-        board.state.with { $0.permission.allowsAlerts = false }
+        presenter.state.with { $0.permission.allowsAlerts = false }
         _ = await peal.didReceive(push(1))
         #expect(ledger.now[uuid(7)]?.stage == .gone)
         #expect(exchange.bodies("events").last?.contains(#""reason":"no_permission""#) == true)
@@ -305,7 +305,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         let good = self.peal(exchange)
         _ = await good.didReceive(push(1))
         isDown.with { $0 = false }
-        #expect(board.state.now.displayed.isEmpty)
+        #expect(presenter.state.now.displayed.isEmpty)
         #expect(exchange.calls.last == "POST register")
     }
 
@@ -341,7 +341,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         clock.advance(121_000)
         isBusy.with { $0 = false }
         _ = await peal.didReceive(push(2, sync: true))
-        #expect(board.state.now.alerts == [uuid(7): 1])
+        #expect(presenter.state.now.alerts == [uuid(7): 1])
     }
 
     @Test("does not let one bad event block the others")
@@ -373,7 +373,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         "registers devtodev's templates in the phone's language", arguments: [("de-AT", "Gefällt mir"), ("xx", "Like")])
     func categories(language: String, like: String) async {
         await peal(exchange()).registerCategories(languages: [language])
-        let categories = board.state.now.categories
+        let categories = presenter.state.now.categories
         #expect(categories.count == 22)
         let button = categories.first { $0.id == "dtd_like.open_share.open" }?.buttons.first
         #expect(button == NotificationCategory.Button(id: "like", title: like, opensApp: true))
@@ -392,7 +392,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
                 MomentWake(
                     held: [entry], signals: Signals(), now: now, shown: shown, openCounts: [], wakeRate: nil,
                     rules: rules,
-                    shelf: ModelShelf(app: "com.x"), utcOffsetSeconds: 0, isForeground: false))
+                    models: InstalledModels(app: "com.x"), utcOffsetSeconds: 0, isForeground: false))
         }
         #expect(choose(DisplayRules()).traces.count == 1)
         #expect(choose(DisplayRules()).show == choose(DisplayRules()).show)

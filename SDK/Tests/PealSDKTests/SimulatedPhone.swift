@@ -109,7 +109,7 @@ struct MemoryState<Value: Sendable>: SharedState {
 }
 
 /// A notification centre that remembers what the person saw.
-final class SimulatedBoard: NotificationBoard, @unchecked Sendable {
+final class SimulatedPresenter: NotificationPresenter, @unchecked Sendable {
     // Sendable because all state is behind the lock.
     struct State {
         var displayed: [String: LocalNotification] = [:]
@@ -157,7 +157,7 @@ struct SimulatedSensors: Sensors {
     func read() async -> Signals { signals }
 }
 
-struct NoImages: ImageShelf {
+struct NoImages: ImageStore {
     func fetch(_ url: String, for message: String) async {}
     func file(for message: String) -> URL? { nil }
     func remove(_ message: String) {}

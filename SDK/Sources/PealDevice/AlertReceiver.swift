@@ -2,13 +2,13 @@ internal import PealWire
 
 /// Receives alert pushes in the notification service extension: decides how each is presented, so that no message
 /// alerts twice, and reports the receipt.
-package struct AlertDesk: Sendable {
+package struct AlertReceiver: Sendable {
     /// How long the extension waits for an app that is currently displaying the message.
     package static let patienceMilliseconds = 5000
     private static let lookMilliseconds = 250
 
     private let state: any SharedState<Ledger>
-    private let board: any NotificationBoard
+    private let presenter: any NotificationPresenter
     private let api: (any DeviceAPI)?
     private let clock: any PhoneClock
     private let makeID: @Sendable () -> String
@@ -18,10 +18,11 @@ package struct AlertDesk: Sendable {
     ///   - api: nil if the server cannot be reached; the app then reports later.
     ///   - pause: waits for the given number of milliseconds.
     package init(
-        state: any SharedState<Ledger>, board: any NotificationBoard, api: (any DeviceAPI)?, clock: any PhoneClock,
+        state: any SharedState<Ledger>, presenter: any NotificationPresenter, api: (any DeviceAPI)?,
+        clock: any PhoneClock,
         makeID: @escaping @Sendable () -> String, pause: @escaping @Sendable (Int) async -> Void
     ) {
-        (self.state, self.board, self.api, self.clock) = (state, board, api, clock)
+        (self.state, self.presenter, self.api, self.clock) = (state, presenter, api, clock)
         (self.makeID, self.pause) = (makeID, pause)
     }
 
@@ -30,7 +31,7 @@ package struct AlertDesk: Sendable {
     package func receive(_ id: String) async throws -> AlertVerdict {
         var waited = 0
         while true {
-            let isDisplayed = await board.contains(id)
+            let isDisplayed = await presenter.contains(id)
             let verdict = try state.update { ledger -> AlertVerdict in
                 let now = ledger.clock.now(clock.reading).milliseconds
                 return ledger.alert(

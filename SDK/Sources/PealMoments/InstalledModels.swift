@@ -1,13 +1,13 @@
 /// The models installed on a phone: at most one for each campaign and one for all campaigns of the app. Models are
 /// verified when they are installed.
-public struct ModelShelf: Sendable, Hashable, Codable {
+public struct InstalledModels: Sendable, Hashable, Codable {
     /// The app whose models are accepted.
     public let app: String
     private var models: [String: MomentModel] = [:]
     /// The key of the model for all campaigns; no campaign has an empty name.
     private static let globalKey = ""
 
-    /// An empty shelf. Until a model is installed, every campaign uses the built-in model.
+    /// An empty models. Until a model is installed, every campaign uses the built-in model.
     public init(app: String) { self.app = app }
 
     /// Installs a model file. If it is refused, the installed model stays.

@@ -2,7 +2,7 @@ public import Foundation
 public import PealWire
 
 /// Where notifications are displayed. Conformers: Apple's notification centre; a simulated one in tests.
-public protocol NotificationBoard: Sendable {
+public protocol NotificationPresenter: Sendable {
     /// Displays a notification now. One with the same id is replaced.
     func add(_ notification: LocalNotification) async throws
     /// Whether a notification with this id is displayed, or about to be.

@@ -5,7 +5,7 @@
     public import UserNotifications
 
     /// Apple's notification centre (UserNotifications, `UNUserNotificationCenter`).
-    public struct UserNotificationBoard: NotificationBoard {
+    public struct UserNotificationPresenter: NotificationPresenter {
         /// The app's notification centre.
         public init() {}
 

@@ -3,7 +3,7 @@ internal import PealDevice
 
 /// Images of held messages, fetched when the message arrives, so that showing it needs no network. Conformers:
 /// `ImageFolder`; none in tests.
-protocol ImageShelf: Sendable {
+protocol ImageStore: Sendable {
     /// Fetches an image. A failure only means that the notification has none.
     func fetch(_ url: String, for message: String) async
     func file(for message: String) -> URL?
@@ -11,7 +11,7 @@ protocol ImageShelf: Sendable {
 }
 
 /// Images in a folder.
-struct ImageFolder: ImageShelf {
+struct ImageFolder: ImageStore {
     /// iOS takes images of at most 10 MB (UNNotificationAttachment, "Supported File Types").
     static let bytesMax = 10_000_000
     private static let life: TimeInterval = 9 * 86_400
