@@ -57,9 +57,11 @@ struct ClientOptions: ParsableArguments {
         return file
     }
 
+    func hasKey() throws(CommandFailure) -> Bool { try ownKey() ?? value("PEAL_ADMIN_TOKEN") != nil }
+
     /// A client with the key, if there is one.
     func anyClient() throws(CommandFailure) -> APIClient {
-        guard try ownKey() ?? value("PEAL_ADMIN_TOKEN") != nil else {
+        guard try hasKey() else {
             return APIClient(base: try base("http://127.0.0.1:8080"), apiKey: "", caFile: try trustedFile())
         }
         return try client()

@@ -17,6 +17,9 @@ struct StatusCommand: AsyncParsableCommand {
             throw CommandFailure.refused("the server answered \(status) to /readyz: is it Peal?")
         }
         Surroundings.current.print(options.json ? document.text : Self.text(document))
+        if document["version"] == nil, try options.hasKey() {
+            Surroundings.current.warn("the key is not an admin's, so only the subsystems are shown")
+        }
         guard status == 200 else { throw CommandFailure.refused("the server is not ready") }
     }
 

@@ -519,6 +519,17 @@ import Testing
         #expect(terminal.output == "")
     }
 
+    @Test(
+        "say that a key is not an admin's if the status has no details",
+        arguments: [("\"version\":\"1\",", "key", ""), ("", "key", "the key is not an admin's"), ("", "", "")])
+    func status(details: String, key: String, warning: String) async throws {
+        let (code, terminal, _) = try await run(
+            ["status"], body: #"{\#(details)"status":"ok","subsystems":{"store":"ok"}}"#,
+            environment: ["PEAL_API_KEY": key])
+        #expect(code == 0 && terminal.output.contains("ready"))
+        #expect(warning == "" ? terminal.errors == "" : terminal.errors.contains(warning), "\(terminal.errors)")
+    }
+
     @Test("say when to try again")
     func retryAfter() async throws {
         let (code, terminal, _) = try await run(
