@@ -243,6 +243,12 @@ def test_all_that_compose_offers_arrives_in_the_message(admin, fixture):
     page.get_by_label("Image").fill("https://example.com/cheese.jpg")
     page.get_by_label("Data (JSON)").fill('{"order": 7}')
     expect(page.locator("#check pre").first).to_contain_text('"order":7')
+    # The author's language comes first, then each translation, each with its image.
+    previews = page.locator("#check > .preview")
+    expect(previews).to_have_count(2)
+    expect(previews.nth(0)).to_contain_text("Hello")
+    expect(previews.nth(1)).to_contain_text("Welt")
+    expect(previews.nth(1).locator(".image")).to_have_text("Image: cheese.jpg")
     # Segments narrow what topics and users select.
     expect(page.locator("#check").get_by_role("status")).to_have_text("3 devices")
     page.get_by_role("button", name="Review").click()
