@@ -5,9 +5,12 @@ import json
 import re
 import secrets
 import uuid
+from types import SimpleNamespace
 
 import pytest
 from conftest import AUTH, P256DH, SUBSCRIPTION
+from console_visitor import Visitor
+from peal_server import Peal
 from playwright.sync_api import expect
 
 
@@ -20,6 +23,27 @@ def drop(page, field, name, text):
           return transfer;
         }""", [name, text])
     field.dispatch_event("drop", {"dataTransfer": transfer})
+
+
+def test_guessing_a_key_is_stopped_with_a_page_that_says_so(chromium, tmp_path):
+    peal = Peal(tmp_path / "peal", {"PEAL_LIMITS_AUTHENTICATION_FAILURES_PER_MINUTE": 3})
+    visitor = Visitor(chromium, SimpleNamespace(peal=peal, url=peal.url + "/console/"))
+    try:
+        page = visitor.page
+        page.goto(peal.url + "/console/")
+        for _ in range(3):
+            page.get_by_label("Key").fill("not the key")
+            page.get_by_role("button", name="Sign in").click()
+            expect(page.get_by_text("This key is not valid.")).to_be_visible()
+        page.get_by_label("Key").fill("not the key")
+        with page.expect_response("**/console/sign-in") as answer:
+            page.get_by_role("button", name="Sign in").click()
+        assert answer.value.status == 429 and int(answer.value.headers["retry-after"]) > 0
+        expect(page.get_by_text("Too many failed attempts.", exact=False)).to_be_visible()
+        visitor.check()
+    finally:
+        visitor.close()
+        peal.stop()
 
 
 def test_the_first_steps_lead_from_nothing_to_the_first_push(visit, fixture):
