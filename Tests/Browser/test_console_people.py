@@ -79,6 +79,7 @@ def test_the_first_steps_lead_from_nothing_to_the_first_push(visit, fixture):
     apns.get_by_role("button", name="Verify").click()
     expect(apns.get_by_text("The network refused the credential.")).to_be_visible()
     expect(apns.get_by_text("InvalidProviderToken").first).to_be_visible()
+    expect(apns.get_by_role("status")).to_contain_text("Key id, team id and key do not belong together")
     visitor.shoot("credential-refused")
     apns.get_by_text("Replace").click()
     form = apns.locator("form").filter(has=page.get_by_label("team id"))
