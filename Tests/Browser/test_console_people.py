@@ -148,7 +148,6 @@ def test_a_refused_webhook_keeps_what_was_typed_except_the_secret(admin, fixture
     app, _ = fixture.app("Typed", devices=0)
     page = admin.page
     admin.open(f"apps/{app}/webhooks")
-    admin.shoot("webhooks-empty")
     page.get_by_label("Name", exact=True).fill("crm")
     page.get_by_label("URL").fill("http://elsewhere.example.com/hook")
     page.get_by_label("Authentication").select_option("basic")
@@ -241,7 +240,7 @@ def test_home_shows_every_app_and_what_needs_attention(admin, fixture, cheese):
     expect(page.locator(".notice.warn")).to_contain_text("Broken key · APNs production")
     admin.open(f"apps/{broken}/")
     expect(page.locator(".notice.warn")).to_contain_text("Needs attention")
-    admin.shoot("attention")
+    admin.check()
 
 
 def test_all_that_compose_offers_arrives_in_the_message(admin, fixture):
@@ -287,7 +286,7 @@ def test_all_that_compose_offers_arrives_in_the_message(admin, fixture):
     assert content["title"] == {"en": "Hello", "de": "Hallo"} and content["body"] == {"en": "World", "de": "Welt"}
     assert (content["subtitle"], content["image_url"], content["data"]) == (
         "Again", "https://example.com/cheese.jpg", {"order": 7})
-    admin.shoot("message-everything")
+    admin.check()
 
 
 def test_a_text_that_is_too_long_is_named_while_it_is_typed(admin, fixture):
