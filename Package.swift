@@ -17,6 +17,7 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
@@ -57,6 +58,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(
             url: "https://github.com/apple/swift-configuration", from: "1.4.0",
             traits: ["YAML", "CommandLineArguments"]),
@@ -126,14 +128,14 @@ let package = Package(
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
         .target(
-            name: "PealSQLite", dependencies: ["CSQLite", "PealCore", "PealStore", grdb, grdbSQLite],
+            name: "PealSQLite", dependencies: ["CSQLite", "PealCore", "PealStore", deque, grdb, grdbSQLite],
             swiftSettings: settings),
         .systemLibrary(
             name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(
             name: "PealPostgres", dependencies: ["CPostgreSQL", "PealCore", "PealStore"], swiftSettings: settings),
         .target(
-            name: "PealDelivery", dependencies: ["PealCore", logging, serviceLifecycle],
+            name: "PealDelivery", dependencies: ["PealCore", deque, logging, serviceLifecycle],
             swiftSettings: settings),
         .target(
             name: "PealLearning", dependencies: ["PealCore", logging, pealMoments, pealMomentTraining],

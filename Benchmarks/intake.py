@@ -3,7 +3,8 @@
 
 `peal-lab bench load` sends the requests over keep-alive connections, pinned to one core; the server is pinned to another.
 Each round first measures a bare Hummingbird route that decodes the same JSON (`peal-lab bench route`) and then Peal.
-Compare only figures of one run. Prints a line per row, and the figures as JSON on the last line.
+Compare only figures of one run. Prints a line per row, and the figures as JSON on the last line. The rates and CPU times
+of pushes include their delivery: a round ends when the last of them has reached peal-sim.
 
   push         POST /v1/push (Pivotal) to one device: accepted, durable, sent to peal-sim
   native       the same through the native API
@@ -17,11 +18,17 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import time
+import urllib.request
 
 from fanout import ADMIN, ROOT, Setup, call, cpu_seconds, pinned, run, wait_for
 
 ROWS = ["push", "native", "contextpush", "register", "batch"]
+# Rows whose requests send a notification at once.
+SENT = ["push", "native"]
 TEXT = "x" * 60
+# Seconds.
+DELIVERY_TIMEOUT = 120
 
 
 class IntakeSetup(Setup):
@@ -52,12 +59,14 @@ class IntakeSetup(Setup):
     def port(self):
         return int(self.base.split(":")[2].split("/")[0])
 
-    def load(self, port, process, request, count):
-        """Returns requests a second, CPU µs of `process` per request, and p99 in milliseconds."""
+    def load(self, port, process, request, count, is_sent=False):
+        """Returns requests a second, CPU µs of `process` per request, p99 in milliseconds, and how many milliseconds
+        after the last answer everything had been delivered, if requests send something."""
         path = self.folder / "request.json"
         path.write_text(json.dumps(request))
         lab = str(pathlib.Path(self.options.binaries) / "peal-lab")
         self.numbers += count
+        received = self.received() if is_sent else 0
         before = cpu_seconds(process.pid)
         result = subprocess.run(
             pinned(0, [lab, "bench", "load", "--port", str(port), "--request", str(path), "--count", str(count),
@@ -66,7 +75,19 @@ class IntakeSetup(Setup):
         if result.returncode:
             sys.exit(f"{request['path']}: {result.stdout} {result.stderr}")
         figures = json.loads(result.stdout)
-        return figures["per_second"], (cpu_seconds(process.pid) - before) / count * 1e6, figures["p99_ms"]
+        answered = time.monotonic()
+        while is_sent and self.received() < received + count:
+            if time.monotonic() > answered + DELIVERY_TIMEOUT:
+                sys.exit(f"{self.received() - received} of {count} messages were delivered")
+            time.sleep(0.01)
+        late = time.monotonic() - answered
+        used = (cpu_seconds(process.pid) - before) / count * 1e6
+        return count / (count / figures["per_second"] + late), used, figures["p99_ms"], late * 1000
+
+    def received(self):
+        """How many notifications have reached peal-sim."""
+        with urllib.request.urlopen(f"{self.sim['control_url']}/inbox/summary", timeout=30) as answer:
+            return json.load(answer)["received"]
 
     def request(self, row):
         admin = {"Authorization": f"Bearer {ADMIN}", "Content-Type": "application/json"}
@@ -118,14 +139,17 @@ def measure(setup, options):
         rounds["bare"].append(setup.load(setup.bare_port, setup.bare, setup.request("bare"), options.count * 4))
         for row in options.rows:
             if row == "batch":
-                rounds[row].append((0, setup.batch(max(1000, options.count // 1000 * 1000)), 0))
+                rounds[row].append((0, setup.batch(max(1000, options.count // 1000 * 1000)), 0, 0))
             else:
-                rounds[row].append(setup.load(setup.port, setup.peal, setup.request(row), options.count))
+                rounds[row].append(
+                    setup.load(setup.port, setup.peal, setup.request(row), options.count, row in SENT))
     result = {"connections": options.connections, "count": options.count, "rounds": options.rounds}
     bare = statistics.median(figures[0] for figures in rounds["bare"])
     for row, figures in rounds.items():
-        rate, cpu, p99 = (statistics.median(column) for column in zip(*figures))
+        rate, cpu, p99, late = (statistics.median(column) for column in zip(*figures))
         result[f"{row}_cpu_us"] = round(cpu, 1)
+        if row in SENT:
+            result[f"{row}_delivered_after_ms"] = round(late)
         if rate:
             result |= {f"{row}_per_second": round(rate), f"{row}_p99_ms": round(p99, 2)}
         if rate and row != "bare":

@@ -4,10 +4,11 @@
 usage: Scripts/phones.py [--build debug] [--kills N] [--store postgres://…] [options of peal-sim phones]
 
 Starts the simulated push networks and `peal serve`, both with the clock of Tests/Clients/moved_clock.c, creates an app,
-and lets the phones live. With --kills N the server is killed with SIGKILL about N times, at random, and started again
-each time. At the end `peal-lab campaign` predicts the lift of the same world, and the experiment as the server reports
-it (`GET /peal/v1/apps/{app}/campaigns/phones`) is shown beside the prediction. Exits with 1 if an invariant does not
-hold, or if the prediction is not in the report's interval although both arms have at least 30 opens.
+and lets the phones live. With --kills N the server is killed with SIGKILL N times, at random instants of the whole run,
+and started again each time. The state of the invariants is printed after each simulated day. At the end `peal-lab
+campaign` predicts the lift of the same world, and the experiment as the server reports it (`GET
+/peal/v1/apps/{app}/campaigns/phones`) is shown beside the prediction. Exits with 1 if an invariant does not hold, or if
+the prediction is not in the report's interval although both arms have at least 30 opens.
 """
 import argparse
 import json
@@ -26,20 +27,32 @@ from lab_prediction import judge, predict
 from moved_clock import MovedClock, prepare
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Seconds between two kills; the first one lets phones register.
-KILL_PAUSES = (5, 25)
+# Seconds from the step of the run in which a kill is due to the kill: it should not always hit the step's beginning.
+KILL_DELAY = 1.5
 
 
 class Reaper(threading.Thread):
-    """Kills the server at random times and starts it again on the same port."""
+    """Kills the server at random instants of the run, and starts it again on the same port."""
 
-    def __init__(self, programs, start, count):
+    def __init__(self, programs, start, count, progress):
         super().__init__(daemon=True)
-        self.programs, self.start_server, self.count = programs, start, count
+        self.programs, self.start_server, self.progress = programs, start, progress
+        self.shares = sorted(random.random() for _ in range(count))
         self.done, self.stopped, self.failure = 0, threading.Event(), None
 
+    def share(self):
+        """Which share of the run is done; 0 before it begins."""
+        try:
+            return float(self.progress.read_text())
+        except (OSError, ValueError):
+            return 0
+
     def run(self):
-        while self.done < self.count and not self.stopped.wait(random.uniform(*KILL_PAUSES)):
+        for share in self.shares:
+            while self.share() < share and not self.stopped.wait(0.1):
+                pass
+            if self.stopped.wait(random.uniform(0, KILL_DELAY)):
+                break
             server = self.programs.running.pop()[0]
             server.send_signal(signal.SIGKILL)
             server.wait()
@@ -75,16 +88,14 @@ def main():
             (folder / "port").unlink(missing_ok=True)
             programs.start_server(simulator, admin_token, more | {"PEAL_HTTP_PORT": server_url.rsplit(":", 1)[1]})
 
-        reaper = Reaper(programs, start_again, arguments.kills)
+        progress = folder / "progress"
+        reaper = Reaper(programs, start_again, arguments.kills, progress)
         reaper.start()
-        # Ledgers are made durable at every change; in memory that costs nothing.
-        memory = pathlib.Path("/dev/shm")
-        with tempfile.TemporaryDirectory(prefix="peal-phones-", dir=memory if memory.is_dir() else None) as ledgers:
-            started = time.monotonic()
-            code = subprocess.run([
-                str(programs.binaries / "peal-sim"), "phones", "--server", server_url, "--app", app,
-                "--key", admin_token, "--simulator", str(folder / "simulator"), "--clock", str(clock.file),
-                "--directory", ledgers, "--report", str(folder / "report.json"), *rest]).returncode
+        started = time.monotonic()
+        code = subprocess.run([
+            str(programs.binaries / "peal-sim"), "phones", "--server", server_url, "--app", app,
+            "--key", admin_token, "--simulator", str(folder / "simulator"), "--clock", str(clock.file),
+            "--report", str(folder / "report.json"), "--progress", str(progress), *rest]).returncode
         reaper.stopped.set()
         reaper.join()
         if reaper.failure:

@@ -20,6 +20,7 @@
    * @property {string} device
    * @property {string} device_token
    * @property {number} ahead Milliseconds that the server's clock is ahead.
+   * @property {boolean} [isStale] Whether the server does not have the browser's present address yet.
    */
 
   // Storage ----------------------------------------------------------------------------------------------------------
@@ -147,6 +148,21 @@
   }
 
   /**
+   * Registers the known browser again. A proof that has expired meanwhile costs the user, not the device.
+   * @param {Device} known
+   * @returns {Promise<Device>}
+   */
+  async function registerAgain(known) {
+    try {
+      return await register(known.server, known.key, known.registration);
+    } catch (error) {
+      if (!(error instanceof Failure) || error.field !== "user_proof") throw error;
+      const { user_id, user_proof, ...anonymous } = known.registration;
+      return register(known.server, known.key, anonymous);
+    }
+  }
+
+  /**
    * A call with the device's token. A token that has ended is replaced, once.
    * @param {string} method
    * @param {string} path
@@ -159,7 +175,7 @@
       return await call(known.server, known.device_token, method, path, body);
     } catch (error) {
       if (!(error instanceof Failure) || error.status !== 401) throw error;
-      const renewed = await register(known.server, known.key, known.registration);
+      const renewed = await registerAgain(known);
       return call(renewed.server, renewed.device_token, method, path, body);
     }
   }
@@ -182,21 +198,37 @@
   }
 
   async function flush() {
+    await renewIfStale().catch(syncLater);
+    let size = EVENTS_MAX;
     for (;;) {
       const all = await transaction((_, events) => events.getAll());
       if (all.length === 0) return;
-      const batch = all.sort((one, other) => one.queued - other.queued).slice(0, EVENTS_MAX);
+      const batch = all.sort((one, other) => one.queued - other.queued).slice(0, size);
       try {
         await authorized("POST", "events", batch.map(({ queued, ...event }) => event));
       } catch (error) {
         const isFinal = error instanceof Failure && [400, 413].includes(error.status);
-        // A full queue loses its oldest events rather than growing forever.
-        const lost = isFinal ? batch : all.slice(0, Math.max(0, all.length - QUEUE_MAX));
-        await forget(lost);
-        if (!isFinal) return;
+        if (!isFinal) {
+          // A full queue loses its oldest events rather than growing forever.
+          await forget(all.slice(0, Math.max(0, all.length - QUEUE_MAX)));
+          syncLater();
+          return;
+        }
+        if (batch.length > 1) {
+          // One of them is at fault: only that one is lost.
+          size = 1;
+          continue;
+        }
       }
       await forget(batch);
     }
+  }
+
+  /** Asks the browser to start the worker when there is a network again; few browsers do that (Background Sync). */
+  function syncLater() {
+    const { sync } = /** @type {any} */ (worker.registration);
+    // Not awaited: a browser may ask the person first.
+    void sync?.register("peal").catch(() => {});
   }
 
   /** @param {{event_id: string}[]} batch */
@@ -235,19 +267,55 @@
   async function show(given) {
     const message = messageID(given);
     const isRepeated = message ? await wasSeen(message).catch(() => false) : false;
-    if (given.title !== undefined || given.body !== undefined) {
-      const { title, body, icon, image, badge, actions, tag, requireInteraction, data } = given;
-      const silent = isRepeated || given.silent === true;
-      await worker.registration.showNotification(String(title ?? ""), /** @type {NotificationOptions} */ ({
-        body, icon, image, badge, actions, requireInteraction, silent, tag: tag ?? message,
-        data: { peal: message, url: given.url ?? data?.url, data, actions },
-      }));
-    }
+    const hasText = given.title !== undefined || given.body !== undefined;
+    const isShown = hasText && (await present(given, message, isRepeated));
     if (!message) return;
-    await report(
-      isRepeated
-        ? [{ message, type: "suppressed", reason: "duplicate" }]
-        : [{ message, type: "received" }, ...(given.title ?? given.body) !== undefined ? [{ message, type: "shown" }] : []]);
+    if (isRepeated) return report([{ message, type: "suppressed", reason: "duplicate" }]);
+    const outcome = isShown ? { message, type: "shown" } : { message, type: "suppressed", reason: "no_permission" };
+    await report([{ message, type: "received" }, ...(hasText ? [outcome] : [])]);
+  }
+
+  /**
+   * Shows a notification. If the browser refuses what the author wrote, such as actions that are no list, title and body
+   * are shown alone.
+   * @param {Record<string, any>} given
+   * @param {string | undefined} message
+   * @param {boolean} isRepeated
+   * @returns {Promise<boolean>} Whether it was shown: not if the person took the permission back.
+   */
+  async function present(given, message, isRepeated) {
+    const { body, icon, image, badge, actions, requireInteraction, data } = given;
+    const title = String(given.title ?? "");
+    const always = {
+      silent: isRepeated || given.silent === true, tag: String(given.tag ?? message ?? ""),
+      data: { peal: message, url: given.url ?? data?.url, data, actions: Array.isArray(actions) ? actions : [] },
+    };
+    const options = /** @type {NotificationOptions} */ ({ ...always, body, icon, image, badge, actions, requireInteraction });
+    const plain = body === undefined ? always : { ...always, body: String(body) };
+    try {
+      await worker.registration.showNotification(title, options);
+    } catch {
+      try {
+        await worker.registration.showNotification(title, plain);
+      } catch {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * The page that an author names, or the site's first one.
+   * @param {unknown} address
+   * @returns {URL}
+   */
+  function target(address) {
+    const { origin } = worker.location;
+    try {
+      return new URL(String(address ?? "/"), origin);
+    } catch {
+      return new URL(origin);
+    }
   }
 
   /**
@@ -256,8 +324,8 @@
    * @param {string} button
    */
   async function open(data, button) {
-    const action = (data?.actions ?? []).find((/** @type {any} */ one) => one.action === button);
-    const url = new URL(action?.url ?? data?.url ?? "/", worker.location.origin);
+    const action = (data?.actions ?? []).find((/** @type {any} */ one) => one?.action === button);
+    const url = target(action?.url ?? data?.url);
     const windows = await worker.clients.matchAll({ type: "window", includeUncontrolled: true });
     const known = windows.find((client) => client.url === url.href) ?? (data?.url || action?.url ? undefined : windows[0]);
     for (const client of windows) {
@@ -286,12 +354,30 @@
     if (message) event.waitUntil(report([{ message, type: "dismissed" }]));
   });
 
-  worker.addEventListener("pushsubscriptionchange", (event) => event.waitUntil(renew()));
+  // The browser replaced or ended the subscription. No push will start the worker until the server has the new one, so
+  // what cannot be done now is noted and tried again whenever the worker runs.
+  worker.addEventListener(
+    "pushsubscriptionchange", (/** @type {any} */ event) => event.waitUntil(markStale().then(flush)));
 
-  /** The browser replaced the subscription: the server gets the new one. */
-  async function renew() {
+  worker.addEventListener("sync", (/** @type {any} */ event) => {
+    if (event.tag === "peal") event.waitUntil(flush());
+  });
+
+  async function markStale() {
     const known = await device();
-    if (!known) return;
+    if (known) await setDevice({ ...known, isStale: true });
+  }
+
+  async function renewIfStale() {
+    const known = await device();
+    if (known?.isStale) await renew(known);
+  }
+
+  /**
+   * Subscribes again and gives the server the new address.
+   * @param {Device} known
+   */
+  async function renew(known) {
     const key = known.registration.address.application_server_key;
     const bytes = Uint8Array.from(
       atob(key.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
@@ -300,7 +386,7 @@
       (await worker.registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes }));
     const { endpoint, keys } = subscription.toJSON();
     const address = { endpoint, keys, application_server_key: key };
-    await register(known.server, known.key, { ...known.registration, address });
+    await registerAgain({ ...known, registration: { ...known.registration, address } });
   }
 
   // Commands of the page ---------------------------------------------------------------------------------------------
@@ -309,7 +395,8 @@
   const commands = {
     async register({ server, key, registration }) {
       const registered = await register(server, key, registration);
-      await flush();
+      // The page waits for the device only.
+      void flush();
       return { device: registered.device };
     },
     async topic({ topic, isSubscribed }) {
@@ -347,4 +434,5 @@
 
   worker.addEventListener("install", () => void worker.skipWaiting());
   worker.addEventListener("activate", (event) => event.waitUntil(worker.clients.claim()));
+  void flush();
 })();

@@ -96,7 +96,8 @@ export async function connect(options) {
     opened: (content, message) => command(registration, "opened", { content, message }),
     disconnect: async () => {
       await command(registration, "disconnect", {});
-      await subscription.unsubscribe();
+      // The browser may have replaced the first one since.
+      await (await registration.pushManager.getSubscription())?.unsubscribe();
     },
   };
 }
@@ -173,10 +174,7 @@ async function subscribed(registration, key) {
   }
 }
 
-/**
- * @param {string} text Base64url.
- * @returns {Uint8Array<ArrayBuffer>}
- */
+/** @param {string} text Base64url. */
 function decode(text) {
   return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
 }

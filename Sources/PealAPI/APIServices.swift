@@ -19,6 +19,8 @@ package struct APIServices: Sendable {
     package let logger: Logger
     /// Shared by all routes, so that a key that is revoked through one of them is not accepted by another.
     let keyRing: KeyRing
+    /// The apps for which messages were sent lately.
+    let sendingApps: RecentReads<AppName, SendingApp>
     let failures: AuthenticationFailures
     let quotas: RequestQuotas
     let registrations: RegistrationQuota
@@ -55,7 +57,8 @@ package struct APIServices: Sendable {
         self.http = http
         refusals = Refusals(time: time)
         deviceQuota = DeviceQuota(
-            devicesPerApp: options.devicesPerAppMax, topicsPerDevice: options.topicsPerDeviceMax, time: time)
+            devicesPerApp: options.devicesPerAppMax, topicsPerDevice: options.topicsPerDeviceMax,
+            topicChangesPerBatch: options.topicChangesPerBatchMax, time: time)
         usage = KeyUsage(time: time)
         hosts = HostRules(addressRules, webhookRules)
         self.options = options
@@ -67,6 +70,7 @@ package struct APIServices: Sendable {
             perKey: options.requestsPerKeyPerSecond, perApp: options.requestsPerAppPerSecond, time: time)
         registrations = RegistrationQuota(perMinute: Limits.registrationsPerMinute, time: time)
         keyRing = KeyRing(store: store, hasher: hasher, time: time)
+        sendingApps = RecentReads(store: store, time: time)
         receiptGatherer = ReceiptGatherer(store: store)
         experiments = ExperimentReports(store: store, time: time)
     }
@@ -136,6 +140,7 @@ package struct APIOptions: Sendable {
     package var hasAdminListener = false
     package var devicesPerAppMax = Limits.devicesPerAppMax
     package var topicsPerDeviceMax = Limits.topicsPerDeviceMax
+    package var topicChangesPerBatchMax = Limits.topicChangesPerBatchMax
     /// How long a traditional ContextPush message can still be cancelled.
     package var contextPushHoldSeconds: Int64
     /// The longest delivery window that ContextPush accepts.
@@ -199,17 +204,4 @@ package protocol Operations: Sendable {
 
 extension Operations {
     package func details() async -> JSON.Members { .init() }
-}
-
-/// What the store knows about an app that decides how its messages are checked and rendered.
-struct SendingFacts: Sendable {
-    /// The app's credentials without their secrets.
-    let credentials: [CredentialRecord]
-    /// Whether payloads name their message for Peal's SDK: true if the app has a key for it.
-    let namesMessages: Bool
-
-    init(_ app: App, _ store: any StoreReading) throws {
-        credentials = try store.credentialRecords(app: app.key)
-        namesMessages = try store.hasKey(app: app.key, dialect: .device)
-    }
 }

@@ -13,11 +13,15 @@ struct BackupCommand: AsyncParsableCommand {
     @Option(help: "The folder to write to. It is created if necessary, and must not contain a backup.")
     var to: String
 
+    @Flag(help: "Only check whether it is possible, and change nothing.")
+    var dryRun = false
+
     @OptionGroup var options: ServerOptions
 
     func run() async throws {
         let configuration = try await options.load()
-        Surroundings.current.print(try await CommandFailure.naming { try await backUpStore(configuration, to: to) })
+        Surroundings.current.print(
+            try await CommandFailure.naming { try await backUpStore(configuration, to: to, isDry: dryRun) })
     }
 }
 
@@ -33,11 +37,14 @@ struct RestoreCommand: AsyncParsableCommand {
     @Option(help: "The folder with the backup.")
     var from: String
 
+    @Flag(help: "Only check whether it is possible, and change nothing.")
+    var dryRun = false
+
     @OptionGroup var options: ServerOptions
 
     func run() async throws {
         let configuration = try await options.load()
         Surroundings.current.print(
-            try await CommandFailure.naming { try await restoreStore(configuration, from: from) })
+            try await CommandFailure.naming { try await restoreStore(configuration, from: from, isDry: dryRun) })
     }
 }

@@ -84,7 +84,8 @@ struct ClientOptions: ParsableArguments {
 
     private func firstLine(_ path: String) throws(CommandFailure) -> String {
         let text = String(decoding: try BodyOptions.bytes(path), as: UTF8.self)
-        return text.split(whereSeparator: \.isNewline).first.map { String($0) } ?? ""
+        guard let line = text.split(whereSeparator: \.isNewline).first else { throw .usage("\(path) has no key") }
+        return String(line)
     }
 
     /// Prints a document in the chosen format.

@@ -1,11 +1,13 @@
 internal import AsyncHTTPClient
 internal import Foundation
+internal import NIOHTTP1
 internal import PealCore
 
 /// Explains why a server cannot be reached, because the libraries' errors are written for programmers.
 enum ConnectionFailureText {
     static func text(_ error: any Error) -> String {
         if let error = error as? HTTPClientError, let text = text(of: error) { return text }
+        if error is HTTPParserError { return "it does not speak HTTP; does it expect https?" }
         let raw = "\(error)"
         return known.first { raw.range(of: $0.part, options: .caseInsensitive) != nil }?.text ?? raw
     }

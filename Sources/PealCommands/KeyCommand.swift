@@ -27,13 +27,16 @@ struct KeyRotateMasterCommand: AsyncParsableCommand {
     @Flag(help: "Only make both keys valid, so that the servers can be restarted before the key is replaced.")
     var prepare = false
 
+    @Flag(help: "Only check whether it is possible, and change nothing.")
+    var dryRun = false
+
     @OptionGroup var options: ServerOptions
 
     func run() async throws {
         let configuration = try await options.load()
         Surroundings.current.print(
             try await CommandFailure.naming {
-                try await rotateMasterKey(configuration, to: toFile, prepares: prepare)
+                try await rotateMasterKey(configuration, to: toFile, prepares: prepare, isDry: dryRun)
             })
     }
 }

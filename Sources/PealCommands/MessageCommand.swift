@@ -66,7 +66,11 @@ struct MessageTestCommand: AsyncParsableCommand {
 struct MessageUpdateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "update", abstract: "Change a message that is still scheduled.",
-        discussion: "Each part that is given (audience, content, options, schedule) replaces the message's part.")
+        discussion: """
+              peal message update ID --title 'Hello again' --ttl 600
+            Options for content and delivery replace single members of the message. The audience, the schedule, and each \
+            part in --file replace that part as a whole.
+            """)
 
     @OptionGroup var name: MessageResource.Name
     @OptionGroup var draft: DraftOptions
@@ -76,17 +80,67 @@ struct MessageUpdateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let sender = MessageSender(client: try options.client(), app: try app.id(), options: options)
-        let (path, change) = (try app.path(name.segments), try draft.document())
-        guard change != .empty else {
+        let (path, given) = (try app.path(name.segments), try draft.document())
+        guard let parts = given.objectValue, !parts.isEmpty else {
             throw CommandFailure.usage("nothing to change; give at least one option, such as --title")
         }
-        if let audience = change["audience"], !options.dryRun {
+        let isPartial = draft.body.file == nil && (parts["content"] ?? parts["options"]) != nil
+        let audience = options.dryRun ? nil : parts["audience"]
+        var change = parts
+        if isPartial || audience != nil {
             var whole = try await sender.client.send(.get, path)["request"]?.objectValue ?? .init()
-            whole["audience"] = audience
-            for name in ["schedule", "method", "test"] { whole[name] = nil }
-            try await confirmation.confirm(.object(whole), sender)
+            if isPartial { change = MessageChange(whole).change(parts) }
+            if let audience {
+                whole["audience"] = audience
+                for name in ["schedule", "method", "test"] { whole[name] = nil }
+                try await confirmation.confirm(.object(whole), sender)
+            }
         }
-        options.show(try await sender.client.send(.patch, path, body: change))
+        options.show(try await sender.client.send(.patch, path, body: .object(change)))
+    }
+}
+
+/// What options change in a message. The server replaces whole parts, so the members that stay must be sent again.
+struct MessageChange {
+    private let present: JSON.Members
+
+    init(_ present: JSON.Members) { self.present = present }
+
+    /// - Parameter given: the parts with only the members that the options name.
+    func change(_ given: JSON.Members) -> JSON.Members {
+        var change = given
+        if let content = given["content"]?.objectValue { change["content"] = .object(self.content(content)) }
+        if let options = given["options"]?.objectValue { change["options"] = .object(self.options(options)) }
+        return change
+    }
+
+    private func content(_ given: JSON.Members) -> JSON.Members {
+        var content = present["content"]?.objectValue ?? .init()
+        for (name, value) in given.pairs {
+            guard ["title", "subtitle", "body"].contains(name), let texts = value.objectValue else {
+                content[name] = value
+                continue
+            }
+            // Texts for locales are added to those that are there; a plain text is that of the default locale.
+            var all = content[name]?.objectValue ?? .init()
+            if let plain = content[name]?.stringValue {
+                let locale = given["default_locale"] ?? content["default_locale"]
+                all[locale?.stringValue ?? "en"] = .string(plain)
+            }
+            for (locale, text) in texts.pairs { all[locale] = text }
+            content[name] = .object(all)
+        }
+        return content
+    }
+
+    private func options(_ given: JSON.Members) -> JSON.Members {
+        var options = present["options"]?.objectValue ?? .init()
+        let ends = ["ttl_seconds", "expires_at"]
+        if ends.contains(where: { given[$0] != nil }) {
+            for end in ends { options[end] = nil }
+        }
+        for (name, value) in given.pairs { options[name] = value }
+        return options
     }
 }
 

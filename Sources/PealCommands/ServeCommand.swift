@@ -67,11 +67,15 @@ struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate", abstract: "Migrate the database to this version's schema.")
 
+    @Flag(help: "Only show what would be done.")
+    var dryRun = false
+
     @OptionGroup var options: ServerOptions
 
     func run() async throws {
         let configuration = try await options.load()
-        Surroundings.current.print(try await CommandFailure.naming { try await migrateStore(configuration) })
+        Surroundings.current.print(
+            try await CommandFailure.naming { try await migrateStore(configuration, isDry: dryRun) })
     }
 }
 

@@ -21,10 +21,13 @@ struct StoreCommand: AsyncParsableCommand {
         @Option(help: "The database to copy to, which is created (SQLite) or migrated (PostgreSQL).")
         var to: String
 
+        @Flag(help: "Only check whether there is a database to copy.")
+        var dryRun = false
+
         func run() async throws {
             let surroundings = Surroundings.current
             try await CommandFailure.naming {
-                try await copyStore(from: from, to: to) { surroundings.print($0) }
+                try await copyStore(from: from, to: to, isDry: dryRun) { surroundings.print($0) }
             }
         }
     }

@@ -215,8 +215,6 @@ package protocol ConsoleOperations: Sendable {
     func configurationLines() -> [ConfigurationLine]
     /// The bytes of the embedded database; nil if the store is elsewhere.
     func storeBytes() -> Int64?
-    /// A key was created or revoked here: the API discards its cached keys.
-    func keysChanged()
     /// A request was answered: counts it.
     /// - Parameter route: The pattern of its path.
     func answered(_ method: HTTPRequest.Method, _ route: String, status: Int, after duration: Duration)

@@ -29,6 +29,9 @@ package enum Limits {
     package static let schedulesListedMax = 1000
 
     // Names and texts
+    /// Longer names of members and parameters are shortened in errors, which name only so many unknown ones.
+    package static let errorNameBytesMax = 255
+    package static let errorNamesMax = 10
     package static let nameCharactersMax = 255
     /// 255 characters of up to four bytes.
     package static let topicBytesMax = 1020
@@ -65,6 +68,8 @@ package enum Limits {
     package static let conditionDaysMax: Int64 = 3650
     package static let segmentsPerAppMax = 1000
     package static let devicesPerBatchMax = 1000
+    /// Each change is several rows, and a batch is one transaction, for which other writers wait.
+    package static let topicChangesPerBatchMax = 50_000
     package static let topicsPerBatchMax = 1024
     package static let topicLifeSecondsMin: Int64 = 60
     package static let topicsPerDeviceMax = 1024
@@ -141,7 +146,8 @@ package enum Limits {
     package static let routeSlicesRead = 10_000
     package static let routesMeasured = 100
     package static let censusMax = 100_000
-    package static let messagesCachedMax = 256
+    package static let messagesCachedMax = 1024
+    package static let recentReadsMax = 2000
     package static let oneAttemptSeconds: Int64 = 900
 
     package static let ratePerSecondMax: Int64 = 1_000_000
@@ -151,6 +157,8 @@ package enum Limits {
 
     // Deletion
     package static let deletedAppWatchSeconds: Int64 = 60
+    /// How long after its erasure a user is searched for messages that were in progress: longer than a claim.
+    package static let erasedUserWatchSeconds: Int64 = 3600
     package static let expiredTopicLifeSeconds: Int64 = 24 * 3600
     package static let pruneRowsMin = 50
     package static let pruneRowsMax = 1000

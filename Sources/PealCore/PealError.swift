@@ -70,10 +70,18 @@ extension PealError {
     package static func missing(_ field: String) -> PealError {
         PealError(.missingField, "\(field) is required", field: field)
     }
-    /// - Parameter near: the name that the caller probably meant.
-    package static func unknown(_ field: String, near: String? = nil) -> PealError {
-        PealError(
-            .unknownField, "\(field) is unknown" + (near.map { "; did you mean \($0)?" } ?? ""), field: field)
+    /// - Parameters:
+    ///   - near: the name that the caller probably meant.
+    ///   - others: further unknown fields; the message names the first ones.
+    package static func unknown(_ field: String, near: String? = nil, others: [String] = []) -> PealError {
+        let named = others.prefix(Limits.errorNamesMax).joined(separator: ", ")
+        let meant = near.map { "; did you mean \($0)?" } ?? ""
+        let rest = others.isEmpty ? "" : "\(near == nil ? ";" : "") also unknown: \(named)"
+        return PealError(.unknownField, "\(field) is unknown\(meant)\(rest)", field: field)
+    }
+    /// A caller's name for a member as errors repeat it: an answer must not grow with it.
+    package static func shown(_ name: String) -> String {
+        name.utf8.count > Limits.errorNameBytesMax ? name.prefix(Limits.errorNameBytesMax / 4) + "…" : name
     }
     package static func unsupported(_ field: String, _ message: String? = nil) -> PealError {
         PealError(.notSupported, message ?? "\(field) is not supported yet", field: field)

@@ -11,6 +11,8 @@ final class DeliveryContext: Sendable {
     let traces: (any TraceSink)?
     /// The name under which this process leases slices.
     let owner: String
+    /// Whether no other process works on the store.
+    let isOnlyProcess: Bool
 
     let metrics = DeliveryMetrics()
     let routes = RouteBoard()
@@ -45,6 +47,7 @@ final class DeliveryContext: Sendable {
         self.randomness = randomness
         self.logger = logger
         traces = options.traces
+        isOnlyProcess = options.isOnlyProcess
         owner = "peal-" + Hex.encode(randomness.bytes(8))
         gate = options.gate ?? AppGate(store: store, time: time)
         health = StoreHealth(time: time)
@@ -85,11 +88,11 @@ final class DeliveryContext: Sendable {
 struct DeliveryReads: Store {
     let store: any Store
 
-    /// - Parameter lane: Ignored: every read of the engine is in the lane `delivery`.
+    /// - Parameter lane: `brief`, or else ignored: the engine reads in the lane `delivery`.
     func read<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
     ) async throws -> R {
-        try await store.read(.delivery, body)
+        try await store.read(lane == .brief ? .brief : .delivery, body)
     }
 
     func write<R: Sendable>(
@@ -97,4 +100,6 @@ struct DeliveryReads: Store {
     ) async throws -> R {
         try await store.write(lane, body)
     }
+
+    var setupVersion: Int { store.setupVersion }
 }

@@ -27,7 +27,8 @@ package final class DeliveryService: DeliveryEngine, Service {
 
     package var owner: String { context.owner }
     package var leaseOffer: LeaseOffer? {
-        options.isPaused ? nil : LeaseOffer(owner: context.owner, interruptions: context.messages.interruptions)
+        guard !options.isPaused, context.direct.hasRoom else { return nil }
+        return LeaseOffer(owner: context.owner, interruptions: context.messages.interruptions)
     }
     package var metrics: DeliveryMetrics { context.metrics }
     /// Whether the services are running.
@@ -54,9 +55,9 @@ package final class DeliveryService: DeliveryEngine, Service {
 
     private func serve() async {
         guard !options.isPaused else { return await stayPaused() }
-        let rescuer = Rescuer(context, isOnlyProcess: options.isOnlyProcess)
+        let rescuer = Rescuer(context)
         await rescuer.start()
-        await RouteKeeper(context: context, isOnlyProcess: options.isOnlyProcess).start()
+        await RouteKeeper(context: context).start()
         // Before anything is sent, because this server's share of a limit may be smaller than the whole limit.
         if !options.isOnlyProcess { await ServerPresence(context: context).note() }
         running.store(true, ordering: .relaxed)
@@ -86,9 +87,7 @@ package final class DeliveryService: DeliveryEngine, Service {
             await withDiscardingTaskGroup { inner in
                 inner.addTask { await Scheduler(context: self.context, pollInterval: poll).run() }
                 inner.addTask { await rescuer.run() }
-                inner.addTask {
-                    await RouteKeeper(context: self.context, isOnlyProcess: self.options.isOnlyProcess).run()
-                }
+                inner.addTask { await RouteKeeper(context: self.context).run() }
                 inner.addTask { await Pruner(self.context).run() }
                 inner.addTask { await CredentialWatch(self.context).run() }
                 inner.addTask { await Waker(self.context).run() }

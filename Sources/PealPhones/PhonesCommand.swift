@@ -36,7 +36,11 @@ package struct PhonesCommand: AsyncParsableCommand {
     @Option(help: "File with the offset of the clock that server and simulator watch.")
     var clock: String
 
-    @Option(help: "Directory for the phones' files; memory is faster. Default: a temporary one.")
+    @Option(
+        help: """
+            Directory for the ledgers of all phones. Without it, most phones keep theirs in memory, and every fiftieth \
+            in a temporary file.
+            """)
     var directory: String?
 
     @Option(help: "Seed of everything that happens in the world.")
@@ -66,8 +70,11 @@ package struct PhonesCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Option(help: "File for the report as JSON, besides what is printed.")
+    @Option(help: "File for the report as JSON, besides what is printed. It is written after every simulated day.")
     var report: String?
+
+    @Option(help: "File that always contains which share of the run is done, from 0 to 1.")
+    var progress: String?
 
     package init() {}
 
@@ -89,7 +96,7 @@ package struct PhonesCommand: AsyncParsableCommand {
             let report = try await live(http)
             await http.close()
             print(json ? report.json : report.table)
-            if let file = self.report { try report.json.write(toFile: file, atomically: true, encoding: .utf8) }
+            try Self.keep(report, in: self.report)
             guard report.holds else { throw ExitCode(1) }
         } catch let failure as PhonesFailure {
             await http.close()
@@ -114,14 +121,27 @@ package struct PhonesCommand: AsyncParsableCommand {
         let folder = directory.map { URL(fileURLWithPath: $0) } ?? temporary
         defer { if directory == nil { try? FileManager.default.removeItem(at: temporary) } }
         let moved = try WorldClock(path: clock)
-        let isQuiet = json
+        let (isQuiet, isOnDisk, file, progress) = (json, directory != nil, report, progress)
         let run = PhonesRun(
             plan, author: author, clock: moved, inbox: SimulatedInbox(http: http, control: control),
             order: { _ in
-                PhoneOrder(server: address, key: deviceKey, secret: secret, folder: folder, clock: moved, http: http)
+                PhoneOrder(
+                    server: address, key: deviceKey, secret: secret, folder: folder, isOnDisk: isOnDisk, clock: moved,
+                    http: http)
             },
-            say: { if !isQuiet { print($0); fflush(nil) } })
+            say: { if !isQuiet { print($0); fflush(nil) } },
+            watch: PhonesWatch(
+                dayEnded: { try Self.keep($0, in: file) },
+                moved: { share in
+                    guard let progress else { return }
+                    try "\(share)".write(toFile: progress, atomically: true, encoding: .utf8)
+                }))
         return try await run.run()
+    }
+
+    private static func keep(_ report: PhonesReport, in file: String?) throws {
+        guard let file else { return }
+        try report.json.write(toFile: file, atomically: true, encoding: .utf8)
     }
 
     private var plan: PhonesPlan {

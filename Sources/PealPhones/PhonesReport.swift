@@ -31,6 +31,8 @@ struct PhonesReport: Codable, Sendable {
     var shownAfterCancel = 0
     /// Messages that were not cancelled and that neither appeared nor were pushed.
     var unattempted = 0
+    /// Messages that need no attempt yet, because their window is open or ended today.
+    var waiting = 0
     var experiment: Experiment?
     /// Mean true probability of an open in the context-aware arm when its messages are shown at once, and as they were
     /// shown.
@@ -84,9 +86,12 @@ struct PhonesReport: Codable, Sendable {
         platforms[platform.rawValue] = share
     }
 
-    /// - Parameter wasPushed: whether an alert for it reached the phone.
+    /// - Parameters:
+    ///   - wasPushed: whether an alert for it reached the phone.
+    ///   - isOver: whether it must have been attempted by now.
     mutating func count(
-        _ message: PlannedMessage, _ appearance: Screen.Appearance?, wasPushed: Bool, on platform: PhonePlatform
+        _ message: PlannedMessage, _ appearance: Screen.Appearance?, wasPushed: Bool, isOver: Bool = true,
+        on platform: PhonePlatform
     ) {
         let alerts = appearance?.alerts ?? 0
         let (byPush, byPhone) = (alerts > 0 && appearance?.byPush == true, alerts > 0 && appearance?.byPush != true)
@@ -99,7 +104,7 @@ struct PhonesReport: Codable, Sendable {
         platforms[platform.rawValue]?.shownByPhone += byPhone ? 1 : 0
         if alerts > 1 { shownTwice += 1 }
         if message.isCancelled, alerts > message.alertsAtCancellation { shownAfterCancel += 1 }
-        if !message.isCancelled, alerts == 0, !wasPushed { unattempted += 1 }
+        if !message.isCancelled, alerts == 0, !wasPushed { if isOver { unattempted += 1 } else { waiting += 1 } }
     }
 
     /// Adds the experiment, and what the world knows about the arm of chosen moments.
@@ -134,6 +139,13 @@ struct PhonesReport: Codable, Sendable {
         encoder.keyEncodingStrategy = .convertToSnakeCase
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+
+    /// The state of the invariants as one line.
+    var invariants: String {
+        "\(messages) messages, \(shownByPhone) shown by the phone, \(shownByPush) pushed, \(cancelled) cancelled, "
+            + "\(waiting) waiting; shown twice \(shownTwice), after a cancellation \(shownAfterCancel), not attempted "
+            + "\(unattempted), at most \(wakesPerHourMax) wake-ups an hour and phone; \(Int(seconds)) s"
     }
 
     var table: String {

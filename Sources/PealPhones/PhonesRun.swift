@@ -61,11 +61,19 @@ struct PlannedMessage: Sendable {
     }
 }
 
+/// Learns how a run goes on.
+struct PhonesWatch: Sendable {
+    /// A simulated day is over: what has happened so far.
+    var dayEnded: @Sendable (PhonesReport) throws -> Void = { _ in }
+    /// The clock moved: which share of the run is done.
+    var moved: @Sendable (Double) throws -> Void = { _ in }
+}
+
 /// Days in the lives of simulated phones, in front of a real server.
 actor PhonesRun {
     private static let firstDay = DailyCampaign.firstDay
-    /// Registrations in a simulated minute; the server allows 60 from one address, and each phone needs two.
-    private static let registrationsPerMinute = 24
+    /// Registrations in a simulated minute; the server allows 60 from one address.
+    private static let registrationsPerMinute = 50
     /// Simulated minutes for the registrations that a killed server did not answer.
     private static let registrationSlack = 110
 
@@ -82,12 +90,15 @@ actor PhonesRun {
     private var mail: [PhoneMail]
     private var story: PhonesStory?
     private let say: @Sendable (String) -> Void
+    private let watch: PhonesWatch
 
     init(
         _ plan: PhonesPlan, author: AuthorAPI, clock: WorldClock, inbox: SimulatedInbox,
-        order: @Sendable (PhonesPlan) -> PhoneOrder, say: @escaping @Sendable (String) -> Void
+        order: @Sendable (PhonesPlan) -> PhoneOrder, say: @escaping @Sendable (String) -> Void,
+        watch: PhonesWatch = PhonesWatch()
     ) {
         (self.plan, self.author, self.clock, self.inbox, self.say) = (plan, author, clock, inbox, say)
+        self.watch = watch
         let world = Inhabited(seed: plan.seed, people: plan.count)
         let made = order(plan)
         let phones = (0..<plan.count).map { SimulatedPhone($0, plan.platform($0), in: world, made) }
@@ -111,20 +122,36 @@ actor PhonesRun {
         let began = ContinuousClock.now
         try await grow()
         try await register()
-        for day in Self.firstDay..<Self.firstDay + plan.daily.days { try await live(day) }
+        for day in Self.firstDay..<Self.firstDay + plan.daily.days {
+            try await live(day)
+            var report = report(before: (day + 1) * PocketDay.slotsPerDay)
+            report.seconds = (ContinuousClock.now - began) / .seconds(1)
+            say("day \(day - Self.firstDay + 1): \(report.invariants)")
+            try watch.dayEnded(report)
+        }
         try await finish()
         let experiment = try await author.insist("GET", "/campaigns/\(plan.campaign)")["experiment"]
-        var report = PhonesReport(plan)
+        var report = report(before: .max)
         report.seconds = (ContinuousClock.now - began) / .seconds(1)
+        try await assignArms(experiment)
+        report.compare(messages, experiment, world, phones)
+        return report
+    }
+
+    /// What has happened to the messages that started before a slot. A day ends long before the phones of its last
+    /// messages are reached again, so an attempt is expected only of those whose windows ended before the day began.
+    private func report(before slot: Int) -> PhonesReport {
+        var report = PhonesReport(plan)
         for phone in phones { report.count(mail[phone.person], on: phone.platform) }
-        for message in messages {
+        for message in messages where message.start < slot {
             let phone = phones[message.person]
             let appearance = message.id.flatMap { phone.screen.appearances[$0] }
             let wasPushed = message.id.map(mail[message.person].alerts.contains) ?? false
-            report.count(message, appearance, wasPushed: wasPushed, on: phone.platform)
+            let end = message.start + plan.daily.windowHours * 6
+            report.count(
+                message, appearance, wasPushed: wasPushed, isOver: end + PocketDay.slotsPerDay <= slot,
+                on: phone.platform)
         }
-        try await assignArms(experiment)
-        report.compare(messages, experiment, world, phones)
         return report
     }
 
@@ -139,12 +166,11 @@ actor PhonesRun {
 
     /// Phones register until the server knows all of them: while it was being killed, they postponed it.
     private func register() async throws {
-        let minutes = Int64(plan.count / Self.registrationsPerMinute + Self.registrationSlack)
-        var instant = monday - minutes * 60_000
+        var instant = registrationStart
         var waiting = phones[...]
         while !waiting.isEmpty {
             guard instant < monday else { throw PhonesFailure("\(waiting.count) phones could not register") }
-            try clock.move(to: instant)
+            try move(to: instant)
             let group = Array(waiting.prefix(Self.registrationsPerMinute))
             waiting = waiting.dropFirst(Self.registrationsPerMinute)
             let author = author
@@ -164,7 +190,7 @@ actor PhonesRun {
         let first = day * PocketDay.slotsPerDay
         let evening = first + 22 * 6 + plan.daily.stride
         for slot in stride(from: first, to: first + PocketDay.slotsPerDay, by: plan.daily.stride) {
-            try clock.move(to: instant(slot) + 15_000)
+            try move(to: instant(slot) + 15_000)
             world.now.slot = slot
             // At night nothing waits; people still open the app.
             guard slot >= first + 48, slot <= evening else {
@@ -175,19 +201,27 @@ actor PhonesRun {
             await openApps(slot)
             try await deliver(try await inbox.settle(plan.settle))
         }
-        let shown = phones.reduce(0) { $0 + $1.screen.appearances.count }
-        say("day \(day - Self.firstDay + 1): \(shown) messages have been shown")
     }
 
     /// Every phone comes online once more, and the last messages mature.
     private func finish() async throws {
         let end = instant((Self.firstDay + plan.daily.days) * PocketDay.slotsPerDay)
         for hour in [1, 2, 26, 27] as [Int64] {
-            try clock.move(to: end + hour * 3_600_000)
+            try move(to: end + hour * 3_600_000)
             try await deliver(try await inbox.settle(max(plan.settle, PhonesPlan().settle)))
             guard hour == 2 else { continue }
             try await each(phones) { await $0.openApp() }
         }
+    }
+
+    private func move(to instant: Int64) throws {
+        try clock.move(to: instant)
+        let end = self.instant((Self.firstDay + plan.daily.days) * PocketDay.slotsPerDay) + 27 * 3_600_000
+        try watch.moved(Double(instant - registrationStart) / Double(end - registrationStart))
+    }
+
+    private var registrationStart: Int64 {
+        monday - Int64(plan.count / Self.registrationsPerMinute + Self.registrationSlack) * 60_000
     }
 
     private func instant(_ slot: Int) -> Int64 {

@@ -40,6 +40,9 @@ struct SimulatedPhone: Sendable {
         var surroundings = PealSurroundings(
             exchange: order.http, board: screen, sensors: WorldSensors(person: person, world: world))
         surroundings.clock = order.clock
+        // What a phone does later is then done before the world goes on.
+        surroundings.start = { await $0() }
+        surroundings.keepsFiles = order.keepsFiles(person)
         surroundings.utcOffsetSeconds = { 0 }
         surroundings.verify = { publicKey, payload, signature in
             guard let bytes = Data(base64Encoded: publicKey),
@@ -73,8 +76,9 @@ struct SimulatedPhone: Sendable {
     /// it later.
     func register() async throws {
         await peal.setContextSharing(true)
-        await peal.setAddress(address)
+        // Before the phone has an address, this needs no request.
         try await peal.signIn(user: user, proof: proof)
+        await peal.setAddress(address)
     }
 
     /// The person opened the app.
@@ -116,8 +120,13 @@ struct PhoneOrder: Sendable {
     let key: String
     let secret: [UInt8]
     let folder: URL
+    /// Whether all phones keep their ledgers in files. Otherwise every fiftieth does, and the others in memory, which
+    /// costs a third.
+    let isOnDisk: Bool
     let clock: WorldClock
     let http: PhonesHTTP
+
+    func keepsFiles(_ person: Int) -> Bool { isOnDisk || person.isMultiple(of: 50) }
 }
 
 /// PocketDay with a campaign, at one time.

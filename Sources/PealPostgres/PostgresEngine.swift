@@ -71,7 +71,7 @@ package final class PostgresEngine: SQLEngine {
     ) async throws -> R {
         let workers =
             switch lane {
-            case .delivery: deliveryReaders
+            case .brief, .delivery: deliveryReaders
             case .request: requestReaders
             case .heavy: heavyReaders
             }

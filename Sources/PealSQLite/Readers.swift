@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import Foundation
 internal import GRDB
 internal import PealCore
@@ -8,30 +9,21 @@ internal import Synchronization
 final class Readers: Sendable {
     private struct Lane {
         var free: [Reader]
-        var waiters: [CheckedContinuation<Reader, Never>] = []
-        /// Waiters before this index were woken.
-        var first = 0
+        var waiters: Deque<CheckedContinuation<Reader, Never>> = []
 
         /// The waiter that gets the reader; if there is none, the reader is free.
         mutating func next(_ reader: Reader) -> CheckedContinuation<Reader, Never>? {
-            guard first < waiters.count else {
-                free.append(reader)
-                (waiters, first) = ([], 0)
-                return nil
-            }
-            let waiter = waiters[first]
-            first += 1
-            if first > 1024 {
-                waiters.removeFirst(first)
-                first = 0
-            }
-            return waiter
+            if let waiter = waiters.popFirst() { return waiter }
+            free.append(reader)
+            return nil
         }
     }
 
-    /// A heavy read keeps a processor busy until it ends, so these use at most half of the processors.
+    /// Brief reads occupy a thread each, and there are about as many threads as processors. A heavy read keeps a processor
+    /// busy until it ends, so these use at most half of the processors.
     static func count(_ lane: ReadLane, processors: Int = ProcessInfo.processInfo.activeProcessorCount) -> Int {
         switch lane {
+        case .brief: processors + 1
         case .delivery: 4
         case .request: 4
         case .heavy: min(4, max(1, processors / 2))
@@ -64,7 +56,7 @@ final class Readers: Sendable {
     ) async throws -> R {
         let reader = await enter(lane)
         defer { leave(lane, reader) }
-        return try await reader.read(body)
+        return lane == .brief ? try reader.readHere(body) : try await reader.read(body)
     }
 
     /// Finishes running reads and closes the connections. Later reads fail.
@@ -74,7 +66,8 @@ final class Readers: Sendable {
 
     /// Waits for a reader of the lane. `leave` must follow.
     private func enter(_ lane: ReadLane) async -> Reader {
-        await withCheckedContinuation { continuation in
+        if let free = lanes.withLock({ $0[lane]?.free.popLast() }) { return free }
+        return await withCheckedContinuation { continuation in
             let free = lanes.withLock { lanes -> Reader? in
                 if let free = lanes[lane]?.free.popLast() { return free }
                 lanes[lane]?.waiters.append(continuation)
@@ -105,6 +98,15 @@ private final class Reader: Sendable {
                 continuation.resume(
                     with: Result { try snapshot(access.get(), body) }.mapError(SQLiteFailure.refusal))
             }
+        }
+    }
+
+    /// Runs `body` on the calling thread.
+    func readHere<R>(_ body: (any SQLConnection) throws -> R) throws -> R {
+        do {
+            return try queue.unsafeRead { try snapshot($0, body) }
+        } catch {
+            throw SQLiteFailure.refusal(error)
         }
     }
 

@@ -15,8 +15,13 @@ final class SQLiteConnection: SQLConnection {
 
     private let database: Database
     private var prepared: [String: Prepared] = [:]
+    /// nil for a connection that only reads.
+    let commitWork: CommitWork?
 
-    init(_ database: Database) { self.database = database }
+    init(_ database: Database, _ commitWork: CommitWork? = nil) {
+        self.database = database
+        self.commitWork = commitWork
+    }
 
     func query(_ sql: String, _ parameters: [SQLValue], _ row: (any SQLRow) throws -> Void) throws {
         try run(sql, CollectionOfOne(parameters), row)

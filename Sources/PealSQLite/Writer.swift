@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import GRDB
 internal import GRDBSQLite
 internal import PealCore
@@ -60,7 +61,7 @@ final class Writer: Sendable {
             for item in batch { item.fail(SQLiteFailure.unavailable) }
             return
         }
-        let connection = connection ?? SQLiteConnection(database)
+        let connection = connection ?? SQLiteConnection(database, CommitWork())
         self.connection = connection
         commit(batch, connection)
         if batch.contains(where: { $0.lane == .rest }) { Self.giveBackPages(connection) }
@@ -114,9 +115,11 @@ final class Writer: Sendable {
         do {
             try connection.execute("BEGIN IMMEDIATE", [])
             let outcomes = try body()
+            try connection.commitWork?.run()
             try connection.execute("COMMIT", [])
             return outcomes
         } catch {
+            connection.commitWork?.discard()
             if connection.isInTransaction { _ = try? connection.execute("ROLLBACK", []) }
             throw error
         }
@@ -146,9 +149,11 @@ final class Writer: Sendable {
         try connection.execute("SAVEPOINT item", [])
         do {
             let wake = try item.run(connection)
+            try connection.commitWork?.run()
             try connection.execute("RELEASE item", [])
             return .success(wake)
         } catch {
+            connection.commitWork?.discard()
             if let failure = SQLiteFailure.of(error), failure.concernsDatabase { throw failure }
             try connection.execute("ROLLBACK TO item", [])
             try connection.execute("RELEASE item", [])
@@ -159,29 +164,8 @@ final class Writer: Sendable {
 
 /// The writes that wait, by lane. Each lane has its own limit, so that none can fill the queue for another.
 final class WriteQueue: Sendable {
-    private struct Lane {
-        private var items: [WriteItem] = []
-        private var first = 0
-
-        var count: Int { items.count - first }
-
-        mutating func append(_ item: WriteItem) { items.append(item) }
-
-        mutating func take(_ limit: Int) -> ArraySlice<WriteItem> {
-            let taken = items[first..<min(items.count, first + limit)]
-            first = taken.endIndex
-            if first == items.count {
-                (items, first) = ([], 0)
-            } else if first > 4096 {
-                items.removeFirst(first)
-                first = 0
-            }
-            return taken
-        }
-    }
-
     private struct State {
-        var lanes: [Lane] = WriteLane.allCases.map { _ in Lane() }
+        var lanes: [Deque<WriteItem>] = WriteLane.allCases.map { _ in [] }
         var isDraining = false
         var isClosed = false
     }
@@ -209,7 +193,9 @@ final class WriteQueue: Sendable {
             var batch: [WriteItem] = []
             for lane in WriteLane.allCases {
                 let room = min(Self.countMax(lane), Limits.writerItemsPerCommitMax - batch.count)
-                batch.append(contentsOf: state.lanes[lane.rawValue].take(room))
+                let taken = state.lanes[lane.rawValue].prefix(room)
+                batch += taken
+                state.lanes[lane.rawValue].removeFirst(taken.count)
             }
             if batch.isEmpty { state.isDraining = false }
             return batch

@@ -27,9 +27,12 @@ private enum BackupFolder {
 }
 
 /// Writes a consistent copy of the database to a folder, even while a server uses the database. Files get mode 0600.
+/// - Parameter isDry: only checks whether it is possible.
 /// - Returns: lines to print.
 /// - Throws: `ConfigurationFailure` for a store that has its own backup tools; otherwise why there is no backup.
-package func backUpStore(_ configuration: ServerConfiguration, to folder: String) async throws -> String {
+package func backUpStore(
+    _ configuration: ServerConfiguration, to folder: String, isDry: Bool
+) async throws -> String {
     PrivateFiles.fromNowOn()
     guard case .sqlite(let path) = configuration.store else {
         throw ConfigurationFailure(.storeURL, "back up PostgreSQL with its own tools: see docs/operations.md")
@@ -41,6 +44,7 @@ package func backUpStore(_ configuration: ServerConfiguration, to folder: String
     guard !FileManager.default.fileExists(atPath: database) else {
         throw StoreStartFailure("\(folder) already has a backup")
     }
+    if isDry { return "Would back up \(path) to \(database)." }
     try FileManager.default.createDirectory(
         atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     let unfinished = database + ".unfinished"
@@ -63,9 +67,12 @@ package func backUpStore(_ configuration: ServerConfiguration, to folder: String
 }
 
 /// Puts the database of a backup where the configuration says that the store is.
+/// - Parameter isDry: only checks whether it is possible.
 /// - Returns: lines to print.
 /// - Throws: `StoreStartFailure` when a store already exists, or the backup is damaged.
-package func restoreStore(_ configuration: ServerConfiguration, from folder: String) async throws -> String {
+package func restoreStore(
+    _ configuration: ServerConfiguration, from folder: String, isDry: Bool
+) async throws -> String {
     PrivateFiles.fromNowOn()
     guard case .sqlite(let path) = configuration.store else {
         throw ConfigurationFailure(.storeURL, "restore PostgreSQL with its own tools: see docs/operations.md")
@@ -81,13 +88,17 @@ package func restoreStore(_ configuration: ServerConfiguration, from folder: Str
     guard let data = FileManager.default.contents(atPath: file),
         let description = try? JSONParser.parse(Array(data)), let expected = description["sha256"]?.stringValue
     else { throw StoreStartFailure("\(file) is missing or damaged") }
+    let damaged = StoreStartFailure("\(database) is damaged: its SHA-256 does not match \(BackupFolder.description)")
+    let at = description["at"]?.stringValue ?? "unknown time"
+    if isDry {
+        guard try BackupFolder.digest(database).sha256 == expected else { throw damaged }
+        return "Would restore the backup of \(at) to \(path).\n\(masterKeyNote(configuration, path))"
+    }
     let unfinished = path + ".restoring"
     try? FileManager.default.removeItem(atPath: unfinished)
     try FileManager.default.copyItem(atPath: database, toPath: unfinished)
     do {
-        guard try BackupFolder.digest(unfinished).sha256 == expected else {
-            throw StoreStartFailure("\(database) is damaged: its SHA-256 does not match \(BackupFolder.description)")
-        }
+        guard try BackupFolder.digest(unfinished).sha256 == expected else { throw damaged }
         try SQLiteBackup.check(unfinished)
         let copy = try FileHandle(forUpdating: URL(fileURLWithPath: unfinished))
         try copy.synchronize()
@@ -99,7 +110,7 @@ package func restoreStore(_ configuration: ServerConfiguration, from folder: Str
     }
     PrivateFiles.closeToOthers([path])
     return """
-        Restored the backup of \(description["at"]?.stringValue ?? "unknown time") to \(path).
+        Restored the backup of \(at) to \(path).
         \(masterKeyNote(configuration, path))
         Start the server with peal serve --paused to look around before anything is sent.
         """

@@ -7,18 +7,22 @@ internal import PealStore
 ///   - file: contains the next key, and is created if it does not exist. nil for one next to the present key's file,
 ///     which it finally replaces.
 ///   - prepares: only makes both keys valid, so that servers can be restarted before the replacement is finished.
+///   - isDry: only checks whether it is possible.
 /// - Returns: lines to print.
 /// - Throws: `ConfigurationFailure` when the present key is not in a file and `file` is nil.
 package func rotateMasterKey(
-    _ configuration: ServerConfiguration, to file: String?, prepares: Bool
+    _ configuration: ServerConfiguration, to file: String?, prepares: Bool, isDry: Bool
 ) async throws -> String {
     PrivateFiles.fromNowOn()
+    // A missing key would be created beside a missing database.
+    if isDry { try Storage.checkExists(configuration.store) }
     let configured = try Storage.checkedKey(configuration)
     let engine = try Storage.engine(configuration.store, preparesStatements: configuration.preparesStatements)
     defer { try? engine.close() }
     let rotation = MasterKeyRotation(engine, configured: configured)
     if try await rotation.isUnderWay() {
         guard !prepares else { return prepared }
+        if isDry { return "Would finish the replacement of the master key by the configured one." }
         let count = try await rotation.seal(next: configured)
         try await rotation.end(next: configured)
         return "The master key was replaced by the configured one: \(count) secrets sealed."
@@ -28,6 +32,11 @@ package func rotateMasterKey(
         throw ConfigurationFailure(.masterKey, "name a file for the next key with --to-file")
     }
     let isThere = FileManager.default.fileExists(atPath: nextFile)
+    if isDry {
+        let key = "\(isThere ? "the" : "a new") key in \(nextFile)"
+        return prepares
+            ? "Would make both keys valid: the present one and \(key)." : "Would replace the master key by \(key)."
+    }
     let next = isThere ? try MasterKey.load(nextFile) : try MasterKey.create(nextFile)
     if prepares {
         try await rotation.prepare(next: next)

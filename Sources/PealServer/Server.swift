@@ -284,9 +284,20 @@ package func runServer(
 }
 
 /// Migrates the database to this program's schema. Returns a line to print.
-package func migrateStore(_ configuration: ServerConfiguration) async throws -> String {
+package func migrateStore(_ configuration: ServerConfiguration, isDry: Bool) async throws -> String {
     PrivateFiles.fromNowOn()
+    let newest = SQLStore.newestSchemaVersion
+    if isDry, case .sqlite(let path) = configuration.store, !FileManager.default.fileExists(atPath: path) {
+        return "Would create \(path) with schema version \(newest)."
+    }
     let storage = try Storage.open(configuration)
+    if isDry {
+        let version = (try? await storage.store.schemaVersion()) ?? 0
+        try storage.close()
+        return version == newest
+            ? "The database is at schema version \(version): nothing to do."
+            : "Would migrate the database from schema version \(version) to \(newest)."
+    }
     try await storage.migrate(configuration)
     let version = try await storage.store.schemaVersion()
     try storage.close()
@@ -294,18 +305,19 @@ package func migrateStore(_ configuration: ServerConfiguration) async throws -> 
 }
 
 /// Copies a store from one database to another, and compares them.
-/// - Parameter print: receives a line for each table.
+/// - Parameters:
+///   - isDry: only checks whether there is a database to copy.
+///   - print: receives a line for each table.
 /// - Throws: `ConfigurationFailure` for a URL that names no database; otherwise why the copy is not complete.
 package func copyStore(
-    from: String, to: String, print: @escaping @Sendable (String) -> Void
+    from: String, to: String, isDry: Bool, print: @escaping @Sendable (String) -> Void
 ) async throws {
     let (source, target) = (try StoreLocation(from), try StoreLocation(to))
     guard source != target else { throw ConfigurationFailure(.storeURL, "source and target are the same database") }
-    if case .sqlite(let path) = source, !FileManager.default.fileExists(atPath: path) {
-        throw ConfigurationFailure(.storeURL, "there is no database at \(path)")
-    }
+    try Storage.checkExists(source)
     let original = try Storage.engine(source)
     defer { try? original.close() }
+    guard !isDry else { return print("Would copy \(source) to \(target).") }
     let copy = try Storage.engine(target)
     defer { try? copy.close() }
     try await StoreCopy(from: original, to: copy).run { result in

@@ -63,8 +63,6 @@ struct ServerConsoleOperations: ConsoleOperations {
         return sizes.isEmpty ? nil : sizes.reduce(0, +)
     }
 
-    func keysChanged() { api.forgetKeys() }
-
     func answered(_ method: HTTPRequest.Method, _ route: String, status: Int, after duration: Duration) {
         api.http.count(.init(method: method.label, route: route, status: status), after: duration)
     }

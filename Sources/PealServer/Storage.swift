@@ -70,6 +70,13 @@ struct Storage {
 
     func close() throws { try store.close() }
 
+    /// - Throws: `ConfigurationFailure` when the file of an SQLite database does not exist.
+    static func checkExists(_ location: StoreLocation) throws {
+        if case .sqlite(let path) = location, !FileManager.default.fileExists(atPath: path) {
+            throw ConfigurationFailure(.storeURL, "there is no database at \(path)")
+        }
+    }
+
     /// Reports a path that is not a database before its key is needed.
     private static func checkFile(_ path: String) throws {
         var isFolder: ObjCBool = false

@@ -66,18 +66,24 @@ package struct ObjectShape<Root: Sendable>: Sendable {
         _ json: JSON, into root: inout Root, _ reading: inout Reading, isChange: Bool
     ) throws(PealError) {
         guard case .object(let members) = json else { throw reading.wrongType(json, "an object") }
+        // First, because a required member that seems to be missing may be misspelled.
+        if extra == nil, reading.policy.refusesUnknown { try refuseUnknown(members, reading) }
         let given = Given(members: members, policy: reading.policy, isChange: isChange)
         try store(given, &reading, &root)
         if let extra {
             var rest = members
             for name in taken { rest[name] = nil }
             extra(&root, rest)
-        } else if reading.policy.refusesUnknown {
-            for name in members.names where !names.contains(name) {
-                throw .unknown(reading.path(name), near: Spelling.nearest(to: name, names))
-            }
         }
         for rule in rules where !isChange || rule.isForChanges { try rule.check(root, given, reading) }
+    }
+
+    private func refuseUnknown(_ members: JSON.Members, _ reading: borrowing Reading) throws(PealError) {
+        let unknown = members.names.filter { !names.contains($0) }
+        guard let first = unknown.first else { return }
+        throw .unknown(
+            reading.path(first), near: Spelling.nearest(to: first, names),
+            others: unknown.dropFirst().map { reading.path($0) })
     }
 
     func store(_ given: Given, _ reading: inout Reading, _ root: inout Root) throws(PealError) {

@@ -169,12 +169,15 @@ package struct Reading: ~Copyable {
     /// The current path, such as `audience.addresses[3].platform`; `body` at the top.
     package var path: String { steps.isEmpty ? "body" : written }
 
-    package func path(_ member: String) -> String { steps.isEmpty ? member : "\(written).\(member)" }
+    package func path(_ member: String) -> String {
+        let name = PealError.shown(member)
+        return steps.isEmpty ? name : "\(written).\(name)"
+    }
 
     private var written: String {
         steps.reduce(into: "") { path, step in
             switch step {
-            case .member(let name): path += path.isEmpty ? name : ".\(name)"
+            case .member(let name): path += (path.isEmpty ? "" : ".") + PealError.shown(name)
             case .element(let index): path += "[\(index)]"
             }
         }

@@ -1,10 +1,12 @@
 package import PealCore
+internal import Synchronization
 
 /// The durable store: translates the core's verbs into SQL, and leaves transactions, durability and ordering to an
 /// engine.
 package final class SQLStore: Store {
     private let engine: any SQLEngine
     private let context: StoreSession.Context
+    private let setupChanges = Atomic(0)
 
     /// - Parameters:
     ///   - retention: how long finished and retired data is kept.
@@ -28,8 +30,23 @@ package final class SQLStore: Store {
     package func write<R: Sendable>(
         _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
     ) async throws -> R {
-        try await engine.write(lane) { [context] in try body(StoreSession($0, context)) }
+        do {
+            let (result, changesSetup) = try await engine.write(lane) { [context] connection in
+                let session = StoreSession(connection, context)
+                return (try body(session), session.memo.changesSetup)
+            }
+            if changesSetup { noteSetupChange() }
+            return result
+        } catch {
+            // It may have been committed although its answer was lost.
+            noteSetupChange()
+            throw error
+        }
     }
+
+    package var setupVersion: Int { setupChanges.load(ordering: .acquiring) }
+
+    private func noteSetupChange() { setupChanges.add(1, ordering: .releasing) }
 
     /// Entries chained in one transaction.
     private static let chainedAtOnce = 500

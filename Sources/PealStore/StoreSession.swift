@@ -36,6 +36,8 @@ struct StoreSession: StoreWriting {
         var deviceKeys: [AppKey: (unused: Range<DeviceKey>, taken: Int64)] = [:]
         /// Whether an app has an installation.
         var installs: [AppKey: Bool] = [:]
+        /// Whether an app, a credential, a key or an admin was changed.
+        var changesSetup = false
         /// Phases of campaigns.
         var phases: [PhaseKey: CampaignPhase] = [:]
     }

@@ -82,6 +82,8 @@ class DeviceAPI:
         self.events = {}
         self.registrations = []
         self.is_down = False
+        # Events about this content are refused, and so is a proof of this user.
+        self.refused, self.expired_user = None, "mallory"
         self.server = Server(self.handle)
         self.url = self.server.url
         self.key = KEY
@@ -140,14 +142,17 @@ class DeviceAPI:
             change(topic)
             return 204, None
         if (method, path) == ("POST", "events"):
-            for event in json.loads(body):
+            events = json.loads(body)
+            if self.refused and any(event.get("content") == self.refused for event in events):
+                return 400, {"error": {"code": "invalid_field", "message": "no", "field": "content"}}
+            for event in events:
                 self.events.setdefault(event["event_id"], {**event, "device": device})
             return 202, {"now": now()}
         return 404, {"error": {"code": "not_found", "message": path}}
 
     def register(self, given):
         assert given["platform"] == "web" and given["address"]["application_server_key"] == VAPID_KEY
-        if given.get("user_id") == "mallory":
+        if given.get("user_id") == self.expired_user:
             return 403, {"error": {"code": "forbidden", "message": "wrong proof", "field": "user_proof"}}
         self.registrations.append(given)
         endpoint, present = given["address"]["endpoint"], given.get("device_token")

@@ -3,6 +3,8 @@
 import base64
 import hashlib
 import re
+import shutil
+import subprocess
 
 import pytest
 from device_server import ROOT, WEB
@@ -21,6 +23,14 @@ def test_the_versions_agree():
     swift = (ROOT / "SDK" / "Sources" / "PealSDK" / "Peal.swift").read_text()
     assert re.search(r'version = "([\d.]+)"', swift)[1] == version
     assert f"peal-{version}.js" in DOCUMENT and f"peal-worker-{version}.js" in DOCUMENT
+
+
+@pytest.mark.skipif(shutil.which("tsc") is None, reason="TypeScript is not installed")
+@pytest.mark.parametrize("name,library", [("peal.js", "dom"), ("peal-worker.js", "webworker")])
+def test_the_types_are_right(name, library):
+    options = ["--noEmit", "--allowJs", "--checkJs", "--strict", "--target", "es2022", "--lib", f"es2022,{library}"]
+    ended = subprocess.run(["tsc", *options, str(WEB / name)], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout
 
 
 def test_the_worker_has_no_imports_or_exports():

@@ -120,6 +120,67 @@ def test_pushes_of_every_api_are_recognized(browser, api, message, member):
     wait_until(lambda: api.receipts(message) == ["received", "shown"])
 
 
+@pytest.mark.parametrize("odd", [{"actions": "x"}, {"actions": [5]}, {"image": {}, "icon": 7}, {"data": {"url": "http://"}}])
+def test_a_push_with_odd_members_is_shown(browser, api, message, odd):
+    browser.connect(api.url, api.key)
+    browser.push({"title": "Hello", "body": "World", "peal": {"message": message}, **odd})
+    assert shown(browser)[0]["body"] == "World"
+    wait_until(lambda: api.receipts(message) == ["received", "shown"])
+    browser.act("notificationclick")
+    wait_until(lambda: "opened" in api.receipts(message))
+
+
+def test_a_push_after_the_permission_ended_is_not_reported_as_shown(browser, api, message):
+    browser.connect(api.url, api.key)
+    browser.worker.evaluate(
+        "() => { ServiceWorkerRegistration.prototype.showNotification = () => Promise.reject(TypeError()); }")
+    browser.push({"title": "Hello", "peal": {"message": message}})
+    wait_until(lambda: api.receipts(message) == ["received", "suppressed"])
+    assert api.event(message, "suppressed")["reason"] == "no_permission"
+
+
+def test_an_event_that_is_refused_costs_no_other(browser, api, message):
+    browser.connect(api.url, api.key)
+    api.is_down = True
+    for content in ["bad", "good"]:
+        browser.page.evaluate("([content, message]) => connection.opened(content, message)", [content, message])
+    api.is_down, api.refused = False, "bad"
+    browser.page.evaluate("(message) => connection.opened('better', message)", message)
+    wait_until(lambda: api.receipts(message) == ["content_opened"] * 2)
+
+
+def test_a_new_subscription_reaches_a_server_that_was_down(browser, api, message):
+    browser.connect(api.url, api.key)
+    endpoint = "http://127.0.0.1:9/push/new"
+    api.is_down = True
+    browser.worker.evaluate(
+        """(endpoint) => {
+          PushManager.prototype.getSubscription = async () => null;
+          PushManager.prototype.subscribe = async () => (
+            {toJSON: () => ({endpoint, keys: {p256dh: "p", auth: "a"}})});
+          self.dispatchEvent(new ExtendableEvent("pushsubscriptionchange"));
+        }""", endpoint)
+    browser.push({"title": "Hello", "peal": {"message": message}})
+    shown(browser)
+    assert len(api.registrations) == 1
+    api.is_down = False
+    browser.page.evaluate("connection.opened('article-7')")
+    wait_until(lambda: len(api.registrations) == 2)
+    assert api.registrations[1]["address"]["endpoint"] == endpoint
+    assert api.registrations[1]["device_token"].startswith("pdt_")
+    browser.page.evaluate("connection.opened('article-8')")
+    assert len(api.registrations) == 2, "once is enough"
+
+
+def test_an_expired_proof_costs_the_user_and_not_the_device(browser, api, message):
+    browser.connect(api.url, api.key, user_id="ann", user_proof="a.b.c")
+    api.end_tokens()
+    api.expired_user = "ann"
+    browser.push({"title": "Hello", "peal": {"message": message}})
+    wait_until(lambda: api.receipts(message) == ["received", "shown"])
+    assert "user_id" not in api.registrations[-1]
+
+
 def test_content_opens_are_reported(browser, api, message):
     browser.connect(api.url, api.key)
     browser.page.evaluate("(message) => connection.opened('article-7', message)", message)

@@ -18,6 +18,7 @@ import attack_credentials
 import attack_operators
 import attack_protocols
 import attack_rights
+import attack_streams
 from attack_target import Report, Target, call
 from certificates import write_certificate
 
@@ -49,32 +50,45 @@ def run(directory, seconds, start, simulator, quick=False):
         Target(start(directory / "small", few, DESCRIPTORS)),
         Target(start(directory / "small-secure", {**few, **tls}, DESCRIPTORS), tls=True),
     ]
+    report.begin("Connections by the hundred that say nothing, to a server that may open 300 files")
     at_once([(attack_connections.silent_connections, target, seconds, report) for target in small])
     for target in small:
         status, _ = call(target, "GET", "/peal/v1/apps")
         report.note(status == 200, f"afterwards the API answers: {status}")
+    report.begin("Clients that are slow or stop in the middle, with and without TLS")
     plain = Target(start(directory / "plain", environment, None))
     secure = Target(start(directory / "secure", {**environment, **tls}, None), tls=True)
     at_once([
         *((attack_connections.slow_clients, target, deadlines, report) for target in (plain, secure)),
         (attack_protocols.closed_windows, secure, deadlines, report),
     ])
+    report.begin("Floods of HTTP/2 frames")
     attack_protocols.floods(secure, report, seconds=2 if quick else 8)
+    report.begin("HTTP/1 requests that are ambiguous, without measure, or whose answers nobody reads")
     attack_protocols.odd_requests(plain, report)
     attack_protocols.unread_answers(plain, report)
+    attack_streams.odd_addresses(plain, report)
+    report.begin("Streams and batches as large as a caller with a key may ask for")
+    attack_streams.held_streams(plain, report)
+    attack_streams.large_batches(plain, report)
+    report.begin("Bodies that are expensive to read, before and after the caller is known")
     attack_bodies.strangers_bodies(plain, report)
     attack_bodies.bombs(plain, report)
     attack_bodies.odd_documents(plain, report)
+    report.begin("Credentials that are expensive to examine")
     attack_credentials.archives(plain, report)
     attack_credentials.locked_keys(plain, report)
+    report.begin("Ids of other apps, keys without rights, files, addresses that the server should not visit, guesses")
     attack_rights.taken_ids(plain, report)
     attack_rights.keys(plain, report)
     attack_rights.aims(plain, report)
     attack_rights.guesses(plain, report)
+    report.begin("Quotas, listeners, the audit log and the master key")
     attack_operators.quotas(Target(start(directory / "quotas", attack_operators.QUOTAS, None)), report)
     attack_operators.listeners(directory, start, report)
     attack_operators.changed_rows(Target(start(directory / "audit", few, None)), report)
     attack_operators.replaced_key(directory, start, simulator, report)
+    report.begin("At the end")
     for target in (*small, plain, secure):
         report.note(target.peal.is_running, f"{target.peal.directory.name}: the process lives")
     return report

@@ -21,6 +21,9 @@ class Report:
         # How many seconds an answer may take.
         self.patience = patience
 
+    def begin(self, title):
+        print(f"\n{title}", flush=True)
+
     def note(self, holds, text):
         print(f"{'held  ' if holds else 'FAILED'}  {text}", flush=True)
         if not holds:

@@ -5,6 +5,15 @@ import socket
 import urllib.parse
 
 import pytest
+from peal_server import Peal
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """One server for tests that do not harm it."""
+    peal = Peal(tmp_path_factory.mktemp("peal"))
+    yield peal
+    peal.stop()
 
 
 def connect(peal):
@@ -67,3 +76,41 @@ def test_pipelined_requests_are_answered_in_order(serve):
         )
         assert [answer(file)[0].split(" ")[1] for _ in range(3)] == ["200", "404", "200"]
         assert file.read() == b""
+
+
+HOSTS = {
+    "none": "",
+    "two": "Host: a\r\nHost: a\r\n",
+    "two, spelled differently": "HOST: a\r\nhost: b\r\n",
+    "a blank": "Host: a b\r\n",
+    "a path": "Host: a/b\r\n",
+    "a user": "Host: a@b\r\n",
+    "a port of letters": "Host: a:b\r\n",
+    "two ports": "Host: a:1:2\r\n",
+    "an open bracket": "Host: [::1\r\n",
+    "text after a bracket": "Host: [::1]a\r\n",
+    "half an escape": "Host: a%2\r\n",
+    "not ASCII": "Host: \u00fc.example\r\n",
+}
+
+
+@pytest.mark.parametrize("host", HOSTS.values(), ids=HOSTS.keys())
+def test_a_request_without_exactly_one_valid_host_is_refused(server, host):
+    with connect(server) as connection, connection.makefile("rb") as file:
+        valid = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+        connection.sendall(f"{valid}GET /healthz HTTP/1.1\r\n{host}\r\n{valid}".encode())
+        assert [answer(file)[0].split(" ")[1] for _ in range(2)] == ["200", "400"]
+        assert file.read() == b""
+
+
+@pytest.mark.parametrize("host", ["", "x", "x:80", "x:", "127.0.0.1:8080", "[::1]", "[fe80::1]:80", "a_b.c", "a%41"])
+def test_any_valid_host_is_served(server, host):
+    with connect(server) as connection, connection.makefile("rb") as file:
+        connection.sendall(f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        assert "200" in answer(file)[0]
+
+
+def test_http_1_0_needs_no_host(server):
+    with connect(server) as connection, connection.makefile("rb") as file:
+        connection.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+        assert "200" in answer(file)[0]

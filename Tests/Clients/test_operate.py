@@ -1,5 +1,6 @@
 """Running a server: backups, pauses, reloads, the listener for admins, the master key, and what the log must not show."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -7,6 +8,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import ssl
 import stat
 import subprocess
@@ -115,6 +117,46 @@ def test_a_backup_under_load_is_restored_paused_and_goes_on(sending, tmp_path):
     server.wait(app, accepted)
     for message in known:
         server.wait(app, message)
+
+
+def test_a_dry_run_of_what_concerns_the_store_changes_nothing(serve, tmp_path):
+    server = serve()
+    server.app()
+    server.stop()
+    backup, new, copy = tmp_path / "backup", tmp_path / "new.db", tmp_path / "copy.db"
+
+    def files():
+        """Their contents. The header of a database also changes when it is only read."""
+        here = sorted(path for path in tmp_path.rglob("*") if path.suffix not in {".db-wal", ".db-shm"})
+        return {path: rows(path) if path.suffix == ".db" else path.is_file() and path.read_bytes() for path in here}
+
+    def rows(path):
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            return list(database.iterdump())
+
+    def dry(expected, *arguments, environment=None):
+        before = files()
+        code, out, error = peal(*arguments, "--dry-run", server=server, environment=environment)
+        assert code == 0 and expected in out, out + error
+        assert files() == before
+
+    dry("Would back up", "backup", "--to", backup)
+    assert peal("backup", "--to", backup, server=server)[0] == 0
+    dry("nothing to do", "migrate")
+    dry("Would replace the master key by a new key", "key", "rotate-master")
+    dry("Would make both keys valid", "key", "rotate-master", "--prepare")
+    dry("Would copy", "store", "copy", "--from", f"sqlite:{server.directory / 'peal.db'}", "--to", f"sqlite:{copy}")
+    elsewhere = {"PEAL_STORE_URL": f"sqlite:{new}"}
+    dry("Would restore the backup of", "restore", "--from", backup, environment=elsewhere)
+    dry("Would create", "migrate", environment=elsewhere)
+    # What would fail fails.
+    assert peal("backup", "--to", backup, "--dry-run", server=server)[0] == 1
+    assert peal("restore", "--from", backup, "--dry-run", server=server)[0] == 1
+    assert peal("key", "rotate-master", "--dry-run", server=server, environment=elsewhere)[0] == 2
+    with (backup / "peal.db").open("ab") as file:
+        file.write(b"x")
+    assert peal("restore", "--from", backup, "--dry-run", server=server, environment=elsewhere)[0] == 1
+    assert not new.exists()
 
 
 def certificate_of(server):

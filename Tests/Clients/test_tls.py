@@ -76,3 +76,11 @@ def test_an_old_http2_connection_is_asked_to_leave(secure):
             piece = connection.recv(4096)
             assert piece, received
             received += piece
+
+
+@pytest.mark.parametrize("host", ["", "Host: a\r\nHost: b\r\n", "Host: a b\r\n"])
+def test_a_request_without_exactly_one_valid_host_is_refused(secure, host):
+    with connect(secure) as connection, connection.makefile("rb") as file:
+        connection.sendall(f"GET /healthz HTTP/1.1\r\n{host}\r\n".encode())
+        answer = file.read()
+        assert answer.startswith(b"HTTP/1.1 400") and answer.count(b"HTTP/1.1") == 1

@@ -301,6 +301,30 @@ struct DeviceQuotaTests {
         }
     }
 
+    @Test("a batch changes no more subscriptions than allowed; its further devices are refused by name")
+    func batchTopics() async throws {
+        var options = APIOptions()
+        options.topicChangesPerBatchMax = 5
+        try await Fixture.open(options: options) { fixture in
+            let batch = { (topics: [Int]) in
+                let devices = topics.enumerated().map { Self.device($0 + 1, topics: $1) }
+                return try await fixture.admin(.post, "…/devices:batch", ["devices": .array(devices)])
+            }
+            // The third device begins below the limit, so that a device alone is never refused.
+            let first = try await batch([2, 2, 3, 0, 1])
+            #expect(first["results.2.status"] == "created")
+            for index in [3, 4] {
+                #expect(
+                    first["results.\(index).error.field"]?.stringValue == "devices[\(index)].topics", "\(first.text)")
+            }
+            // Those that stay do not count, but those that end do.
+            let same = try await batch([2, 2, 3, 2, 1])
+            #expect((0..<5).allSatisfy { same["results.\($0).id"] != nil }, "\(same.text)")
+            let none = try await batch([0, 0, 0, 0, 0])
+            #expect(none["results.2.id"] != nil && none["results.3.error.field"] == "devices[3].topics", "\(none.text)")
+        }
+    }
+
     @Test("a device has no more topics than configured")
     func topics() async throws {
         var options = APIOptions()

@@ -121,6 +121,47 @@ struct DeviceMomentTests {
         }
     }
 
+    @Test("a claim is not repeated to a device that has another user by now")
+    func claimOfFormerUser() async throws {
+        try await DeviceFixture.open { server in
+            let phone = try await server.phone()
+            let message = try await server.schedule()
+            #expect(try await server.claim(phone, message).status == 200)
+            let taken = try await server.phone(1, user: "eve", [("device_token", .string(phone.token))])
+            #expect(taken.device == phone.device)
+            #expect(try await server.claim(taken, message)["reason"] == "closed")
+            #expect(try await server.sync(taken, have: [message: 1])["revoked"] == [.string(message)])
+            // What the former user did is still reported.
+            _ = try await server.call(.post, "events", [server.event(1, "shown", message)], as: taken.token)
+            #expect(try await server.state(message) == .shown)
+        }
+    }
+
+    @Test("events of a device whose clock is off by days count, and none is older than its message")
+    func wrongClock() async throws {
+        try await DeviceFixture.open { server in
+            let phone = try await server.phone()
+            let message = try await server.schedule()
+            _ = try await server.claim(phone, message)
+            server.fixture.clock.advance(by: .seconds(60))
+            for (number, type, days) in [(1, "shown", -400), (2, "opened", 400)] as [(Int, String, Int64)] {
+                let at = (server.fixture.clock.now + .seconds(days * 86_400)).description
+                let event: JSON = [
+                    "event_id": .string(DeviceFixture.id(number)), "type": .string(type), "message": .string(message),
+                    "at": .string(at),
+                ]
+                let reply = try await server.call(.post, "events", [event], as: phone.token)
+                #expect(reply.status == 202 && reply["refused"] == nil, "\(reply.text)")
+            }
+            #expect(try await server.state(message) == .opened)
+            let trail = try await server.fixture.admin(.get, "…/messages/\(message)/deliveries?device=\(phone.device)")
+            let times = trail["items"]?.arrayValue?.compactMap { $0["at"]?.stringValue } ?? []
+            #expect(times.contains { $0.hasPrefix("2026-11-21T00:00:00") }, "\(trail.text)")
+            #expect(times.contains { $0.hasPrefix("2026-11-21T00:01:00") }, "\(trail.text)")
+            #expect(times.allSatisfy { $0.hasPrefix("2026-11-21T00:0") }, "\(trail.text)")
+        }
+    }
+
     @Test("a cancelled message, one that is sent and one whose window is over are refused with their reasons")
     func refusals() async throws {
         try await DeviceFixture.open { server in
@@ -168,10 +209,7 @@ struct DeviceMomentTests {
             let events: [JSON] = [
                 server.event(1, "received", mine), server.event(2, "received", other),
                 server.event(3, "flown", mine), server.event(4, "received", nil), 5, ["type": "received"],
-                [
-                    "event_id": .string(DeviceFixture.id(6)), "type": "received", "message": .string(mine),
-                    "at": .string(old),
-                ],
+                ["event_id": .string(DeviceFixture.id(6)), "type": "app_opened", "at": .string(old)],
                 server.event(7, "shown", mine, [("snapshot", .string(String(repeating: "A", count: 60)))]),
                 server.event(8, "content_opened", nil, [("content", "guid-1")]),
                 server.event(9, "app_opened", nil, [("hour", 7)]), server.event(10, "app_opened", nil, [("hour", 24)]),

@@ -131,6 +131,8 @@ struct DevtodevPushTests {
         Refusal(ios: #"{"payload":{"text":["a"]}}"#, 1007), Refusal(ios: #"{"payload":{"text":"a\u0007"}}"#, 1007),
         Refusal(ios: #"{"payload":{"text":"a","badge":"many"}}"#, 1007),
         Refusal(ios: #"{"payload":{"text":"a","badge":-1}}"#, 1007),
+        Refusal(DevtodevFixture.body(#""android":{"payload":{"text":"a","badge":-1}}"#), 400, 1007),
+        Refusal(DevtodevFixture.body(#""android":{"payload":{"text":"a","badge":"+1"}}"#), 400, 1007),
         Refusal(ios: #"{"payload":{"text":"a","data":"d"}}"#, 1007),
         Refusal(ios: #"{"payload":{"text":"a","attachment":{"type":"image","url":"http://d/p"}}}"#, 1007),
         Refusal(ios: #"{"payload":{"text":"a","attachment":{"type":"pdf","url":"https://d/p"}}}"#, 1007),

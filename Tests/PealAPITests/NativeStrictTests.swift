@@ -40,6 +40,62 @@ struct NativeStrictTests {
     }
 
     @Test(
+        "refuses a member that is given twice, at any level",
+        arguments: [
+            (#"{"audience":{"users":["ann"]},"content":{"title":"x"},"audience":{"all":true}}"#, "audience"),
+            (#"{"audience":{"users":["ann"],"users":["bob"]},"content":{"title":"x"}}"#, "audience.users"),
+            (#"{\#(sent),"options":{"ttl_seconds":5,"ttl_\u0073econds":6}}"#, "options.ttl_seconds"),
+            (#"{"audience":{"all":true},"content":{"title":"x","data":{"a":[{"b":1,"b":2}]}}}"#, "content.data.a[0].b"),
+        ])
+    func repeated(body: String, field: String) async throws {
+        try await Fixture.open { fixture in
+            for path in ["…/messages", "…/messages:validate"] {
+                let reply = try await fixture.adminText(.post, path, body)
+                #expect(reply.status == 400 && reply.code == "invalid_field" && reply.field == field, "\(reply.text)")
+                #expect(reply["error.message"]?.stringValue?.contains("given more than once") == true)
+            }
+            #expect(try await fixture.census()["messages"] == 0)
+        }
+    }
+
+    @Test(
+        "names what is unknown, before it asks for what is missing",
+        arguments: [
+            (#"{"audiense":{"all":true},"content":{"title":"x"}}"#, "audiense", "did you mean audience?"),
+            (#"{\#(sent),"foo":1,"schedul":{},"bar":2}"#, "foo", "; also unknown: schedul, bar"),
+            (#"{\#(sent),"schedul":{},"foo":1}"#, "schedul", "did you mean schedule? also unknown: foo"),
+        ])
+    func unknownFirst(body: String, field: String, end: String) async throws {
+        try await Fixture.open { fixture in
+            let reply = try await fixture.adminText(.post, "…/messages", body)
+            #expect(reply.code == "unknown_field" && reply.field == field, "\(reply.text)")
+            #expect(reply["error.message"]?.stringValue?.hasSuffix(end) == true, "\(reply.text)")
+        }
+    }
+
+    @Test("does not repeat a long name in full", arguments: [#""LONG":1"#, #""a":1,"LONG":1,"LONG":2"#])
+    func longName(members: String) async throws {
+        try await Fixture.open { fixture in
+            let long = String(repeating: "x", count: 100_000)
+            let reply = try await fixture.adminText(
+                .post, "…/messages", "{\(members.replacing("LONG", with: long))}")
+            #expect(reply.status == 400 && reply.text.utf8.count < 2000)
+        }
+    }
+
+    @Test("refuses an empty list of platforms, which could mean nobody as well as everybody")
+    func noPlatforms() async throws {
+        try await Fixture.open { fixture in
+            let audience: JSON = ["all": true, "platforms": []]
+            let reply = try await fixture.admin(
+                .post, "…/messages", ["audience": audience, "content": ["title": "x"]])
+            #expect(reply.status == 400 && reply.field == "audience.platforms", "\(reply.text)")
+            let count = try await fixture.admin(.post, "…/audience:count", ["audience": audience])
+            #expect(count.status == 400 && count.field == "audience.platforms", "\(count.text)")
+        }
+    }
+
+    @Test(
         "refuses unknown members everywhere else too",
         arguments: [
             (.post, "/peal/v1/apps", #"{"name":"x","bundle":"y"}"#, "bundle"),
@@ -76,7 +132,7 @@ struct NativeStrictTests {
             ("…/messages?stat=sent", "unknown_field", "stat"),
             ("…/devices?user=u", "unknown_field", "user"),
             ("/peal/v1/apps?limi=1", "unknown_field", "limi"),
-            ("…/topics/a?x", "unknown_field", "x"),
+            ("…/topics/a?x", "unknown_field", "x"), ("…/topics/a?=x", "unknown_field", ""),
             ("…/messages?state=sent&state=failed", "invalid_field", "state"),
         ])
     func query(path: String, code: String, field: String) async throws {

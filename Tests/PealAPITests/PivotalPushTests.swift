@@ -76,10 +76,18 @@ struct PivotalPushTests {
     }
 
     @Test(
-        "without a body has content only for the platforms that it names",
+        "without a body has content only for the platforms for which it says something",
         arguments: [
             (#"{"custom":{"ios":{"alert":"a"}}}"#, [Platform.ios]), (#"{"custom":{"android":{"a":1}}}"#, [.android]),
-            (#"{"custom":{"ios":{},"windows8":{"type":"badge","value":1},"android":null}}"#, [.ios, .windows]),
+            (
+                #"{"custom":{"ios":{"badge":0},"windows8":{"type":"badge","value":1},"android":null}}"#,
+                [.ios, .windows]
+            ),
+            (#"{"custom":{"ios":{"extra":{"a":1}}}}"#, [.ios]),
+            (#"{"custom":{"ios":{"content-available":true}}}"#, [.ios]),
+            (#"{"custom":{"ios":{},"android":{"a":1},"windows8":{},"windowsPhone":{"template":null}}}"#, [.android]),
+            (#"{"custom":{"ios":{"alert":{"title":""},"sound":null,"extra":{},"content-available":false}}}"#, []),
+            (#"{"custom":{"android":{}}}"#, []), (#"{"custom":{"ios":{"alert":""}}}"#, []),
             (#"{"body":"b","custom":{"ios":{"alert":"a"}}}"#, nil),
         ] as [(String, [Platform]?)])
     func absent(message: String, named: [Platform]?) async throws {

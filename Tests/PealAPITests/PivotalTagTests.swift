@@ -1,4 +1,5 @@
 import HTTPTypes
+import PealAPI
 import PealCore
 import PealTesting
 import Testing
@@ -12,8 +13,10 @@ struct PivotalTagTests {
     private static func address(_ number: Int) -> String { String(repeating: "A\(number)", count: 32) }
 
     /// Three phones of two kinds: 1 and 2 in `news`, 2 of a sandbox, 3 an Android one.
-    private static func open(_ body: @escaping @Sendable (Fixture, _ call: Caller) async throws -> Void) async throws {
-        try await Fixture.open { fixture in
+    private static func open(
+        options: APIOptions = APIOptions(), _ body: @escaping @Sendable (Fixture, _ call: Caller) async throws -> Void
+    ) async throws {
+        try await Fixture.open(options: options) { fixture in
             _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
             _ = try await fixture.key(
                 "pivotal-platform",
@@ -152,6 +155,20 @@ struct PivotalTagTests {
             #expect(bad.json.arrayValue?.count == 1)
             #expect(try await call(.get, "/v1/tags/count/x", nil).text == "0")
             #expect(try await call(.get, "/v1/tags", nil)["tags"]?.arrayValue?.contains("x") == false)
+        }
+    }
+
+    @Test("refuse a batch with too many tags, and name the devices after them")
+    func largeBatch() async throws {
+        var options = APIOptions()
+        options.topicChangesPerBatchMax = 3
+        try await Self.open(options: options) { _, call in
+            let item = { (number: Int) in #"{"device_uuid":"\#(Self.uuid(number))","tags":["a","b"]}"# }
+            let reply = try await call(.post, "/v1/tags/batch", "[\(item(1)),\(item(2)),\(item(3))]")
+            #expect(reply.status == 400 && reply.json.arrayValue?.count == 1, "\(reply.text)")
+            #expect(reply["0.device_uuid"]?.stringValue == Self.uuid(3))
+            #expect(try await call(.get, "/v1/tags/count/a", nil).text == "0")
+            #expect(try await call(.post, "/v1/tags/batch", "[\(item(1)),\(item(2))]").status == 200)
         }
     }
 

@@ -81,7 +81,7 @@ struct PivotalWindowsTests {
             .windows(
                 #"{"type":"badge","template_fields":{"badgeField1":"alert"}}"#, #"{"type":"badge","value":"alert"}"#),
             .windows(#"{"type":"Badge","value":"3"}"#, #"{"type":"badge","value":"3"}"#),
-            .windows("{}", #"{"type":"toast","template":"ToastText01"}"#),
+            Case(#"{"body":"b","custom":{"windows8":{}}}"#, .windows, #"{"type":"toast","template":"ToastText01"}"#),
             .windows(#"{"template_name":"TileWideText03","template_fields":{}}"#, #"{"template":"TileWideText03"}"#),
             .phone(
                 #"{"template_fields":{"subtitle":"text","parameter":"text"},"template":"toast"}"#,
@@ -106,6 +106,31 @@ struct PivotalWindowsTests {
             let fields = draft.content.platforms[test.platform].map { $0.fields }
             let expected = try test.fields.map { try JSONParser.parse($0) }
             #expect(Self.sorted(fields.map(JSON.object)) == Self.sorted(expected))
+        }
+    }
+
+    @Test(
+        "without its options that Windows cannot use, each with a warning",
+        arguments: [
+            #"{"tag":"seventeen-letters"}"#, #"{"tag":"a b"}"#, #"{"tag":"ä"}"#, #"{"tag":"a\r\nX-B: c"}"#,
+            #"{"tag":{}}"#,
+            #"{"ttl":-1}"#, #"{"ttl":"soon"}"#, #"{"cachePolicy":"maybe"}"#, #"{"duration":"forever"}"#,
+            #"{"launch":[]}"#, #"{"audioSrc":{}}"#, #"{"audioLoop":"often"}"#, #"{"audioSilent":2}"#,
+        ])
+    func unusable(options: String) async throws {
+        try await Fixture.open { fixture in
+            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            let custom = #"{"windows8":{"type":"toast","template_name":"ToastText01","options":\#(options)}}"#
+            let reply = try await fixture.call(
+                .post, "/v1/push",
+                body: #"{"message":{"body":"b","custom":\#(custom)},"target":{"platform":"all"}}"#,
+                authorization: fixture.basic("app-1", "application-key-1"))
+            let name = try #require(try JSONParser.parse(options).objectValue?.names.first)
+            #expect(
+                reply.header("Warning")?.contains("windows8.options.\(name) is not usable") == true, "\(reply.text)")
+            let id = try #require(MessageID(reply["receipt_id"]?.stringValue ?? ""), "\(reply.text)")
+            let content = try #require(await fixture.draft(id)?.content.platforms[.windows])
+            #expect(content.fields.names.sorted() == ["template", "type"] && content.options == PlatformOptions())
         }
     }
 

@@ -41,6 +41,8 @@ struct RichieContentTests {
             Form(
                 #"{"aps":{"alert":"b","content-available":0}}"#,
                 #"{"aps":{"alert":"b","content-available":0,"task_id":"ID"}}"#),
+            Form(#"{"aps":{"alert":"b","badge":" 3 "}}"#, #"{"aps":{"alert":"b","badge":3,"task_id":"ID"}}"#),
+            Form(#"{"aps":{"alert":"b","badge":""}}"#, #"{"aps":{"alert":"b","task_id":"ID"}}"#),
             Form(#"{"aps":{"alert":"b","content-available":null}}"#, #"{"aps":{"alert":"b","task_id":"ID"}}"#),
             Form(#"{"aps":{"alert":"b","task_id":"mine"}}"#, #"{"aps":{"alert":"b","task_id":"ID"}}"#),
         ])

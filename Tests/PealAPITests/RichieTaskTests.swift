@@ -45,6 +45,8 @@ struct RichieTaskTests {
                 payloads: #"{"ios":{"aps":{"alert":"b","content-available":"yes"}}}"#,
                 "payloads.ios.aps.content-available"),
             Refused(payloads: #"{"ios":{"aps":{"alert":"b","issue-page":"ten"}}}"#, "payloads.ios.aps.issue-page"),
+            Refused(payloads: #"{"ios":{"aps":{"alert":"b","badge":"+1"}}}"#, "payloads.ios.aps.badge"),
+            Refused(payloads: #"{"ios":{"aps":{"alert":"b","badge":-1}}}"#, "payloads.ios.aps.badge"),
             Refused(payloads: #"{"android":{"body":"b"}}"#, "payloads.android.data"),
             Refused(payloads: #"{"android":{"data":{"title":"t"}}}"#, "payloads.android.data.body"),
             Refused(payloads: #"{"android":{"data":{"body":"\u0007"}}}"#, "payloads.android.data.body"),

@@ -144,10 +144,6 @@ import Testing
                     + #""schedule":{"at":"2030-07-01T16:00:00Z"}}"#
             ),
             (
-                ["message", "update", "m", "--title", "New"], "PATCH", "apps/APP/messages/m",
-                #"{"content":{"title":"New"}}"#
-            ),
-            (
                 ["message", "list", "--from", "2030-01-01T00:00:00Z", "--text", "ä"], "GET",
                 "apps/APP/messages?from=2030-01-01T00%3A00%3A00Z&text=%C3%A4&limit=200", ""
             ),
@@ -318,6 +314,39 @@ import Testing
         #expect(list.code == 0 && list.seen.count == 1)
     }
 
+    @Test(
+        "change only what options name in a message",
+        arguments: [
+            (["--title", "New"], #"{"content":{"title":"New","body":{"en":"B","de":"C"},"data":{"a":1}}}"#),
+            (
+                ["--title-in", "de=Neu"],
+                #"{"content":{"title":{"en":"T","de":"Neu"},"body":{"en":"B","de":"C"},"data":{"a":1}}}"#
+            ),
+            (
+                ["--body-in", "de=D", "--data", #"{"b":2}"#],
+                #"{"content":{"title":"T","body":{"en":"B","de":"D"},"data":{"b":2}}}"#
+            ),
+            (["--priority", "low"], #"{"options":{"ttl_seconds":600,"collapse_key":"k","priority":"low"}}"#),
+            (
+                ["--expires-at", "2030-01-01T00:00:00Z"],
+                #"{"options":{"collapse_key":"k","expires_at":"2030-01-01T00:00:00Z"}}"#
+            ),
+            (["--at", "2030-01-01T00:00:00Z"], #"{"schedule":{"at":"2030-01-01T00:00:00Z"}}"#),
+            (["--file", "f"], #"{"content":{"title":"F"}}"#),
+        ])
+    func update(arguments: [String], body: String) async throws {
+        let present = #"""
+            {"request":{"audience":{"topics":["news"]},"content":{"title":"T","body":{"en":"B","de":"C"},"data":{"a":1}},
+            "options":{"ttl_seconds":600,"collapse_key":"k"},"schedule":{"at":"2029-01-01T00:00:00Z"}}}
+            """#
+        let (code, terminal, seen) = try await run(
+            ["message", "update", "m"] + arguments, body: present, files: ["f": #"{"content":{"title":"F"}}"#])
+        #expect(code == 0, "\(terminal.errors)")
+        let change = try #require(seen.last)
+        #expect(change.method == "PATCH" && change.uri == "/peal/v1/apps/\(Self.app)/messages/m")
+        #expect(change.body == body)
+    }
+
     @Test("warn when nobody gets a message")
     func nobody() async throws {
         let (code, terminal, _) = try await run(
@@ -335,7 +364,7 @@ import Testing
         ])
     func dryRun(arguments: [String]) async throws {
         let (code, terminal, seen) = try await run(arguments + ["--dry-run"])
-        #expect(code == 0 && seen.isEmpty, "\(terminal.errors)")
+        #expect(code == 0 && seen.allSatisfy { $0.method == "GET" }, "\(terminal.errors)")
         let shown = try JSONParser.parse(terminal.output)
         #expect(shown["method"] != nil && shown["url"]?.stringValue?.contains("/peal/v1/apps") == true)
     }

@@ -208,7 +208,6 @@ final class StillOperations: ConsoleOperations {
     func readiness() async -> [(subsystem: String, failure: String?)] { [("store", nil)] }
     func configurationLines() -> [ConfigurationLine] { [] }
     func storeBytes() -> Int64? { nil }
-    func keysChanged() {}
     func answered(_ method: HTTPRequest.Method, _ route: String, status: Int, after duration: Duration) {
         answers.withLock { $0.append("\(method.rawValue) \(route) \(status)") }
     }

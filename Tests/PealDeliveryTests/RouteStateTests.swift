@@ -179,6 +179,8 @@ final class CountingStore: Store {
     var settleWrites: Int { count.load(ordering: .relaxed) }
     func refuseControl(_ refuses: Bool) { isRefusing.store(refuses, ordering: .relaxed) }
 
+    var setupVersion: Int { store.setupVersion }
+
     func read<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
     ) async throws -> R {

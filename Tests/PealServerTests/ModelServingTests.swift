@@ -65,6 +65,7 @@ struct ModelServingTests {
             configuration.folder = folder.appendingPathComponent("phone-\(number)")
             var surroundings = PealSurroundings(exchange: URLSessionExchange(), board: around, sensors: around)
             surroundings.clock = clock
+            surroundings.start = { await $0() }
             surroundings.verify = { publicKey, payload, signature in
                 guard let bytes = Data(base64Encoded: publicKey),
                     let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)

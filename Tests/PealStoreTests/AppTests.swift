@@ -92,6 +92,65 @@ struct AppTests {
         #expect(try await fixture.store.read { try $0.storedKey("pivotal", publicHalf: "public") } == nil)
     }
 
+    /// What changes an app, a credential, a key or an admin.
+    private static let setupChanges: [@Sendable (Fixture, any StoreWriting) throws -> Void] = [
+        { fixture, store in
+            guard var app = try store.app(key: fixture.app) else { return }
+            app.name = "changed"
+            try store.updateApp(app)
+        },
+        { fixture, store in
+            _ = try store.putCredential(
+                CredentialExamination(credential: .mpns(.init(identity: nil)), facts: .init()), app: fixture.app,
+                provider: .mpns,
+                environment: .production, now: fixture.now)
+        },
+        { fixture, store in
+            try store.setHealth(.ok(at: fixture.now), app: fixture.app, provider: .mpns, environment: .production)
+        },
+        { fixture, store in
+            _ = try store.deleteCredential(app: fixture.app, provider: .mpns, environment: .production)
+        },
+        { fixture, store in
+            let key = APIKey(
+                id: KeyID(high: 1, low: 1), app: fixture.app, dialect: "pivotal", publicHalf: "public",
+                scopes: [.send], createdAt: fixture.now)
+            try store.insertKey(StoredKey(key: key, secretHash: [1]))
+        },
+        { fixture, store in _ = try store.deleteKey(KeyID(high: 1, low: 1), app: fixture.app) },
+        { fixture, store in
+            let admin = Admin(id: AdminID(high: 1, low: 1), name: "ann", createdBy: "admin", createdAt: fixture.now)
+            try store.insertAdmin(admin, publicHalf: "public", secretHash: [1])
+        },
+        { _, store in _ = try store.deleteAdmin(AdminID(high: 1, low: 1)) },
+        { fixture, store in _ = try store.deleteApp(fixture.app, now: fixture.now) },
+    ]
+
+    @Test(
+        "every change of an app, a credential, a key or an admin is counted, others are not",
+        arguments: StoreUnderTest.allCases)
+    func setupVersion(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        for (index, change) in Self.setupChanges.enumerated() {
+            let before = fixture.store.setupVersion
+            try await fixture.store.write(.control) { try change(fixture, $0) }
+            #expect(fixture.store.setupVersion > before, "change \(index)")
+        }
+        let before = fixture.store.setupVersion
+        try await fixture.store.write(.control) { try $0.setSetting("a", [1], until: nil) }
+        #expect(fixture.store.setupVersion == before)
+    }
+
+    @Test("a write whose outcome is unknown counts as a change of the setup")
+    func failedWrite() async throws {
+        let fixture = try await Fixture(.sqlite)
+        let before = fixture.store.setupVersion
+        await #expect(throws: PealError.self) {
+            try await fixture.store.write(.control) { _ in throw PealError(.unavailable, "gone") }
+        }
+        #expect(fixture.store.setupVersion > before)
+    }
+
     @Test(
         "a credential is replaced, judged and deleted; its record tells no secret", arguments: StoreUnderTest.allCases)
     func credentials(_ engine: StoreUnderTest) async throws {

@@ -50,6 +50,28 @@ struct AuditStoreTests {
         #expect(forwards[1].hash == AuditChain.hash(after: forwards[0].hash, AuditRow.content(2, forwards[1].entry)))
     }
 
+    @Test("holds together when writes of one commit fail", arguments: StoreUnderTest.allCases)
+    func failingNeighbours(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let (store, now) = (fixture.store, fixture.now)
+        await withTaskGroup(of: Void.self) { group in
+            for number in 1...300 {
+                group.addTask {
+                    try? await store.write(.control) { store in
+                        let entry = AuditEntry(
+                            at: now, actor: Actor("admin"), address: nil, requestID: nil, app: nil,
+                            action: "key.create",
+                            object: "object \(number)", outcome: .ok)
+                        try store.audit(entry)
+                        if number.isMultiple(of: 3) { throw PealError(.conflict, "undone") }
+                    }
+                }
+            }
+        }
+        try await store.chainAudit()
+        #expect(try await AuditVerbs(store: store).verify() == .sound(rows: 200))
+    }
+
     @Test(
         "shows every kind of change",
         arguments: [

@@ -149,6 +149,53 @@ struct DeletionTests {
         #expect(erased.allSatisfy { $0 <= 200 })
         try await fixture.pruneAll()
         #expect(try await fixture.store.read { try $0.deviceCount(app: app, route: nil) } == 1)
+        #expect(try await PruningTests.count("remainder", app: app, fixture.test) == 1, "it is checked once more")
+        fixture.time.advance(by: .seconds(Limits.erasedUserWatchSeconds))
+        try await fixture.pruneAll()
+        #expect(try await PruningTests.count("remainder", app: app, fixture.test) == 0)
+    }
+
+    @Test("nothing is left of an erased user whose message was claimed, and what they begin later stays")
+    func claimedMessage() async throws {
+        let fixture = try await Fixture(.sqlite)
+        try await fixture.register(1, user: "anna")
+        func schedule() async throws -> Moment {
+            var draft = fixture.draft(.users("anna"), lifeSeconds: 90_000)
+            draft.audience.platforms = [.ios]
+            draft.window = DeliveryWindow(
+                until: fixture.now + .seconds(3600), method: .contextAware, holdSeconds: 10, name: nil)
+            let stored = draft
+            return try await fixture.store.write(.intake) { store in
+                try store.insertMessage(stored)
+                return try #require(try store.moments(app: stored.app, message: stored.id).first)
+            }
+        }
+        let (app, now) = (fixture.app, fixture.now)
+        let claimed = try await schedule()
+        try await fixture.store.write(.intake) { store in
+            let claim = MomentClaim(
+                id: ClaimID(high: 1, low: 1), target: .init(device: 1, route: .apnsProduction), rev: 1, hasLedger: true)
+            #expect(try store.apply(.claim(claim), to: claimed, now: now)?.refusal == nil)
+            try store.countOpen(app: app, userID: "anna", hour: 8)
+        }
+        for _ in 0..<2 {
+            _ = try await fixture.store.write(.control) { try $0.deleteUser(app: app, userID: "anna", now: now) }
+        }
+        #expect(try await PruningTests.count("moment", app: app, fixture.test) == 1, "it is not over yet")
+        #expect(try await PruningTests.count("remainder", app: app, fixture.test) == 1)
+        fixture.time.advance(by: .seconds(Limits.claimSeconds))
+        try await fixture.register(2, user: "anna")
+        _ = try await schedule()
+        try await fixture.store.write(.control) { [now = fixture.now] store in
+            _ = try store.fireDueMoments(now: now, limit: 10)
+            try store.countOpen(app: app, userID: "anna", hour: 9)
+        }
+        fixture.time.advance(by: .seconds(Limits.erasedUserWatchSeconds))
+        try await fixture.pruneAll()
+        #expect(try await PruningTests.count("moment", app: app, fixture.test) == 1, "the later one")
+        #expect(try await PruningTests.count("device", app: app, fixture.test) == 1)
+        #expect(
+            try await PruningTests.count("open_hour", app: app, fixture.test) == 3, "two of all users, and a later one")
         #expect(try await PruningTests.count("remainder", app: app, fixture.test) == 0)
     }
 

@@ -12,6 +12,8 @@ struct MigrationTests {
             let words = statement.split(whereSeparator: \.isWhitespace).filter { $0 != "UNIQUE" }
             switch words.prefix(2).joined(separator: " ") {
             case "CREATE TABLE", "CREATE INDEX": try connection.execute("DROP \(words[1]) \(words[2])", [])
+            case "ALTER TABLE" where words[3] == "RENAME":
+                try connection.execute("ALTER TABLE \(words[2]) RENAME COLUMN \(words[7]) TO \(words[5])", [])
             case "ALTER TABLE": try connection.execute("ALTER TABLE \(words[2]) DROP COLUMN \(words[5])", [])
             case "DROP TABLE":
                 let former = Migration.all[0].statements.first { $0.contains("CREATE TABLE \(words[2]) (") }

@@ -52,6 +52,8 @@ struct ReceiptGathererTests {
 
         var count: Int { writes.load(ordering: .relaxed) }
 
+        var setupVersion: Int { store.setupVersion }
+
         func read<R: Sendable>(
             _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
         ) async throws -> R {

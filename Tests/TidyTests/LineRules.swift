@@ -43,6 +43,9 @@ extension LineRule {
             name: "start unstructured tasks only for a stated reason",
             pattern: #"(^|[^\w.])Task(\.detached)?(\([^)]*\))?\s*\{"#,
             exceptions: [
+                "SDK/Sources/PealSDK/BackgroundWork.swift":
+                    "the caller returns to the system, which waits for it before it opens the app",
+                "SDK/Sources/PealSDK/MomentEngine.swift": "a cancellation handler cannot wait for the actor",
                 "Sources/PealDelivery/DeliveryService.swift":
                     "a cancelled caller must not cancel workers that still have answers to settle",
                 "Sources/PealProviders/Requests/RequestPool.swift":

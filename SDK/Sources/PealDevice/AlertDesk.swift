@@ -32,7 +32,7 @@ package struct AlertDesk: Sendable {
         while true {
             let isDisplayed = await board.contains(id)
             let verdict = try state.update { ledger -> AlertVerdict in
-                let now = ledger.clock.now(clock.wall).milliseconds
+                let now = ledger.clock.now(clock.reading).milliseconds
                 return ledger.alert(
                     id, mayWait: !isDisplayed && waited < Self.patienceMilliseconds, eventIDs: (makeID(), makeID()),
                     now: now)

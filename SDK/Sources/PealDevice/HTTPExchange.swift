@@ -38,7 +38,7 @@ public protocol HTTPExchange: Sendable {
 }
 
 /// Sends requests over `URLSession`, without cookies, caches or redirects: a redirect would carry the device's token to
-/// another host.
+/// another host. A request ends when its task is cancelled.
 public struct URLSessionExchange: HTTPExchange {
     private let session: URLSession
     private let bytesMax: Int
@@ -61,16 +61,8 @@ public struct URLSessionExchange: HTTPExchange {
         order.httpMethod = request.method
         order.httpBody = request.body
         for (name, value) in request.headers { order.setValue(value, forHTTPHeaderField: name) }
-        let prepared = order
-        let (data, response) = try await withCheckedThrowingContinuation { continuation in
-            session.dataTask(with: prepared) { data, response, error in
-                if let data, let response = response as? HTTPURLResponse {
-                    continuation.resume(returning: (data, response))
-                } else {
-                    continuation.resume(throwing: error ?? URLError(.badServerResponse))
-                }
-            }.resume()
-        }
+        let (data, answer) = try await session.data(for: order)
+        guard let response = answer as? HTTPURLResponse else { throw URLError(.badServerResponse) }
         guard data.count <= bytesMax else { throw URLError(.dataLengthExceedsMaximum) }
         var headers: [String: String] = [:]
         for (name, value) in response.allHeaderFields {

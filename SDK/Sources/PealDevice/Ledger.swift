@@ -15,11 +15,25 @@ package struct Ledger: Sendable, Hashable, Codable {
 
     /// When to try the server again.
     package struct Pause: Sendable, Hashable, Codable {
-        package var failures = 0
+        private static let longest: Int64 = 3_600_000
+        private static let failuresMax = 11
+
+        private var failures = 0
         /// By the wall clock.
-        package var until: Int64 = 0
+        private var until: Int64 = 0
 
         package init() {}
+
+        /// The server did not accept a call at that time.
+        /// - Parameter seconds: the pause that it asks for; nil for twice the previous one.
+        package mutating func begin(at wall: Int64, seconds: Int?) {
+            failures = min(failures + 1, Self.failuresMax)
+            let delay = Int64(max(seconds ?? 1 << failures, 1)).multipliedReportingOverflow(by: 1000)
+            until = wall + (delay.overflow ? Self.longest : min(delay.partialValue, Self.longest))
+        }
+
+        /// Whether it is too early for a call. An end beyond the longest pause is from a clock that has been set back.
+        package func holds(at wall: Int64) -> Bool { until > wall && until - wall <= Self.longest }
     }
 
     package static let eventsMax = 1000
@@ -47,6 +61,8 @@ package struct Ledger: Sendable, Hashable, Codable {
     /// Wake-ups to acknowledge.
     package private(set) var wakes: [Int] = []
     package private(set) var lastWake: Int?
+    /// The device whose wake-ups are counted.
+    private var countedDevice: String?
     package var wakeRate: WakeRate?
     package var rules: DisplayRules?
     /// Topics to subscribe to (true) and to unsubscribe from.
@@ -290,11 +306,17 @@ package struct Ledger: Sendable, Hashable, Codable {
     // MARK: Registration
 
     /// Stores the server's answer. Messages of another user are no longer shown.
-    package mutating func register(_ answer: RegistrationAnswer, as sent: Registration, sentAt wall: Int64) {
+    package mutating func register(
+        _ answer: RegistrationAnswer, as sent: Registration, sentAt reading: ClockReading
+    ) {
         identity = Identity(
             device: answer.device, deviceToken: answer.deviceToken, app: answer.app, modelKeys: answer.modelKeys ?? [])
         (registered, user) = (sent, answer.userID)
-        clock.learn(answer.now, sentAt: wall)
+        if countedDevice != answer.device {
+            // The server deleted the former one, and counts from the beginning.
+            (countedDevice, lastWake, wakes) = (answer.device, nil, [])
+        }
+        clock.learn(answer.now, sentAt: reading)
         pause = Pause()
         for key in entries.keys {
             guard let entry = entries[key], entry.owner != owner else { continue }
@@ -331,7 +353,11 @@ package struct Ledger: Sendable, Hashable, Codable {
     }
 
     /// Removes what is too old to matter.
+    /// - Parameter now: as the server has just stated it. By a clock that is days ahead, the device would forget what
+    ///   it has shown.
     package mutating func prune(now: Int64) {
+        // What was shown while the clock was ahead must not keep other messages back until then.
+        for key in entries.keys { entries[key]?.limit(to: now) }
         entries = entries.filter { _, entry in
             let end = entry.message?.fallbackAt.milliseconds ?? entry.since
             return max(end, entry.since) > now - Self.memory

@@ -49,6 +49,9 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
         (self.id, self.owner, self.stage, self.message, self.since) = (id, owner, stage, message, since)
     }
 
+    /// No step was taken later than now.
+    mutating func limit(to now: Int64) { since = min(since, now) }
+
     mutating func enter(_ stage: Stage, at now: Int64) {
         self.stage = stage
         since = now

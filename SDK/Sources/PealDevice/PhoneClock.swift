@@ -37,17 +37,45 @@ public struct SystemClock: PhoneClock {
     }
 }
 
-/// The server's clock as the device estimates it: the difference to its own, learned from every response.
+extension PhoneClock {
+    /// What both clocks show.
+    package var reading: ClockReading { ClockReading(wall: wall, uptime: uptime) }
+}
+
+/// What the clocks of the device showed at one instant.
+package struct ClockReading: Sendable, Hashable, Codable {
+    package let wall: Int64
+    package let uptime: Int64
+
+    package init(wall: Int64, uptime: Int64) { (self.wall, self.uptime) = (wall, uptime) }
+}
+
+/// The server's clock as the device estimates it, learned from every response.
+///
+/// Neither clock of the device suffices: if somebody sets the wall clock back by days, receipts would be older than
+/// their messages, and the uptime is zero again when the device starts. But since the last response at least as much
+/// time has passed as the uptime has grown.
 package struct ServerClock: Sendable, Hashable, Codable {
-    /// Milliseconds that the server is ahead of the wall clock.
-    package private(set) var ahead: Int64 = 0
+    /// The server's time in the last response, and what the device's clocks showed when its request was sent.
+    private struct Learned: Sendable, Hashable, Codable {
+        let now: Int64
+        let sent: ClockReading
+    }
+
+    private var learned: Learned?
 
     package init() {}
 
     /// Learns from a response. The time when the request was sent is used, so that the server's time is never
     /// underestimated: deadlines are kept early rather than late.
-    package mutating func learn(_ now: WireTime, sentAt wall: Int64) { ahead = now.milliseconds - wall }
+    package mutating func learn(_ now: WireTime, sentAt sent: ClockReading) {
+        learned = Learned(now: now.milliseconds, sent: sent)
+    }
 
-    /// The server's time when the wall clock shows this.
-    package func now(_ wall: Int64) -> WireTime { WireTime(milliseconds: wall + ahead) }
+    /// The server's time when the device's clocks show this; before the first response, what the wall clock shows.
+    package func now(_ reading: ClockReading) -> WireTime {
+        guard let learned else { return WireTime(milliseconds: reading.wall) }
+        let passed = max(0, reading.wall - learned.sent.wall, reading.uptime - learned.sent.uptime)
+        return WireTime(milliseconds: learned.now + passed)
+    }
 }

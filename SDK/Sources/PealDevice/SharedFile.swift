@@ -9,8 +9,8 @@ package import Foundation
 #endif
 
 /// A value that app and notification service extension share. Every change is one transaction: it is either durable as
-/// a whole or did not happen, and no two run at once. Conformers: `SharedFile` on phones; a state in memory that dies
-/// on demand in tests.
+/// a whole or did not happen, and no two run at once. Conformers: `SharedFile` on phones, `SharedMemory` in
+/// simulations, and in tests one that dies on demand.
 package protocol SharedState<Value>: Sendable {
     associatedtype Value: Sendable
 
@@ -39,25 +39,28 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
     private let url: URL
     private let initial: @Sendable () -> Value
     private let after: @Sendable (Step) throws -> Void
+    private let isRenewable: Bool
+    private let decoded = DecodedFile<Value>()
 
     /// - Parameters:
     ///   - url: the file; its folder is created.
     ///   - initial: the value before the first change.
+    ///   - isRenewable: whether the server has the value too, so that a file that cannot be decoded, such as one of
+    ///     another version, counts as none.
     ///   - after: called after each step.
     package init(
-        url: URL, initial: @escaping @Sendable () -> Value, after: @escaping @Sendable (Step) throws -> Void = { _ in }
+        url: URL, initial: @escaping @Sendable () -> Value, isRenewable: Bool = false,
+        after: @escaping @Sendable (Step) throws -> Void = { _ in }
     ) {
-        (self.url, self.initial, self.after) = (url, initial, after)
+        (self.url, self.initial, self.isRenewable, self.after) = (url, initial, isRenewable, after)
     }
 
     /// Reads without the lock: a rename is atomic, so a reader sees the old or the new file.
     package func read() throws -> Value { try current() ?? initial() }
 
     package func update<Result>(_ change: (inout Value) throws -> Result) throws -> Result {
-        try FileManager.default.createDirectory(
-            at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
         // Each change opens the lock file for itself: locks belong to the open file, so threads exclude each other too.
-        let lock = try Descriptor(path: url.path + ".lock", flags: O_CREAT | O_RDWR)
+        let lock = try lockFile()
         defer { lock.close() }
         while flock(lock.number, LOCK_EX) != 0 {
             guard errno == EINTR else { throw SharedFileError.system(call: "flock", code: errno) }
@@ -70,6 +73,17 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
         return result
     }
 
+    private func lockFile() throws -> Descriptor {
+        let path = url.path + ".lock"
+        do {
+            return try Descriptor(path: path, flags: O_CREAT | O_RDWR)
+        } catch SharedFileError.system("open", ENOENT) {
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            return try Descriptor(path: path, flags: O_CREAT | O_RDWR)
+        }
+    }
+
     private func current() throws -> Value? {
         let bytes: [UInt8]
         do {
@@ -79,9 +93,12 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
         } catch SharedFileError.system("open", ENOENT) {
             return nil
         }
+        if let value = decoded.value(of: bytes) { return value }
         guard let value = try? JSONDecoder().decode(Value.self, from: Data(bytes)) else {
-            throw SharedFileError.unreadable
+            guard isRenewable else { throw SharedFileError.unreadable }
+            return nil
         }
+        decoded.keep(value, of: bytes)
         return value
     }
 
@@ -89,7 +106,8 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
         let temporary = url.path + ".new"
         let file = try Descriptor(path: temporary, flags: O_CREAT | O_TRUNC | O_WRONLY)
         defer { file.close() }
-        try file.writeAll([UInt8](try JSONEncoder().encode(value)))
+        let bytes = [UInt8](try JSONEncoder().encode(value))
+        try file.writeAll(bytes)
         try after(.written)
         guard fsync(file.number) == 0 else { throw SharedFileError.system(call: "fsync", code: errno) }
         #if os(iOS)
@@ -99,12 +117,29 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
         #endif
         try after(.synced)
         guard rename(temporary, url.path) == 0 else { throw SharedFileError.system(call: "rename", code: errno) }
+        decoded.keep(value, of: bytes)
         try after(.renamed)
         let folder = try Descriptor(path: url.deletingLastPathComponent().path, flags: O_RDONLY)
         defer { folder.close() }
         guard fsync(folder.number) == 0 else { throw SharedFileError.system(call: "fsync", code: errno) }
         try after(.folderSynced)
     }
+}
+
+/// The value that was last decoded, with its bytes. To read and compare the bytes costs a small part of decoding them,
+/// and it works whichever process wrote the file.
+///
+/// `@unchecked Sendable`: `last` is accessed only under `lock`. `Mutex` needs iOS 18.
+private final class DecodedFile<Value: Sendable>: @unchecked Sendable {
+    private let lock = NSLock()
+    private var last: (bytes: [UInt8], value: Value)?
+
+    /// nil if these bytes were not decoded last.
+    func value(of bytes: [UInt8]) -> Value? {
+        lock.withLock { last.flatMap { $0.bytes == bytes ? $0.value : nil } }
+    }
+
+    func keep(_ value: Value, of bytes: [UInt8]) { lock.withLock { last = (bytes, value) } }
 }
 
 /// An open file.
@@ -128,7 +163,7 @@ private struct Descriptor {
 
     func readAll() throws(SharedFileError) -> [UInt8] {
         var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
+        var buffer = [UInt8](repeating: 0, count: 8192)
         while true {
             let count = read(number, &buffer, buffer.count)
             if count == 0 { return bytes }

@@ -11,7 +11,7 @@ extension MomentEngine {
                 id, claimID: parts.makeID(), score: choice.score,
                 snapshot: ledger.sharesContext && !choice.snapshot.isEmpty ? Base64.encode(choice.snapshot) : nil,
                 trace: choice.traces[id] ?? [],
-                now: ledger.clock.now(parts.clock.wall).milliseconds)
+                now: ledger.clock.now(parts.clock.reading).milliseconds)
         }
         guard let asked, let grant = try await claim(id, asked.claim) else { return false }
         return try await display(asked.message, claimID: asked.claim.id, before: grant, isSilent: false)
@@ -35,7 +35,7 @@ extension MomentEngine {
     /// - Returns: until when it may be displayed, by the clock that cannot be set; nil if it may not.
     private func claim(_ id: String, _ claim: LedgerEntry.Claim) async throws -> Int64? {
         guard let identity = try parts.state.read().identity else { return nil }
-        let (wall, uptime) = (parts.clock.wall, parts.clock.uptime)
+        let sent = parts.clock.reading
         let answer: ClaimAnswer
         do {
             answer = try await parts.api.claim(
@@ -49,14 +49,14 @@ extension MomentEngine {
             return nil
         }
         try parts.state.update { ledger in
-            ledger.clock.learn(answer.now, sentAt: wall)
+            ledger.clock.learn(answer.now, sentAt: sent)
             guard !answer.granted else { return }
             let now = answer.now.milliseconds
             if answer.reason == .fallback { ledger.awaitAlert(id) }
             ledger.lose(id, claimID: claim.id, now: now)
         }
         guard answer.granted, let showBy = answer.showBy else { return nil }
-        return uptime + (showBy.milliseconds - answer.now.milliseconds)
+        return sent.uptime + (showBy.milliseconds - answer.now.milliseconds)
     }
 
     private func display(
@@ -93,6 +93,6 @@ extension MomentEngine {
     }
 
     private static func now(_ ledger: Ledger, _ parts: EngineParts) -> Int64 {
-        ledger.clock.now(parts.clock.wall).milliseconds
+        ledger.clock.now(parts.clock.reading).milliseconds
     }
 }

@@ -11,17 +11,17 @@ extension MomentEngine {
     /// - Returns: what stopped it; nil if nothing is left to send.
     func register() async throws -> APIFailure? {
         let ledger = try parts.state.read()
-        guard ledger.pause.until <= parts.clock.wall else { return nil }
+        guard !ledger.pause.holds(at: parts.clock.wall) else { return nil }
         if ledger.isLeaving { return try await leave(ledger) }
         guard let wanted = ledger.wanted else { return nil }
         if ledger.needsRegistration {
             var request = wanted
             request.deviceToken = ledger.identity?.deviceToken
             request.topics = ledger.identity == nil ? ledger.topics : nil
-            let wall = parts.clock.wall
+            let sent = parts.clock.reading
             do {
                 let answer = try await parts.api.register(request)
-                try parts.state.update { $0.register(answer, as: wanted, sentAt: wall) }
+                try parts.state.update { $0.register(answer, as: wanted, sentAt: sent) }
             } catch let failure as APIFailure {
                 try note(failure)
                 if case .refused(_, _, _, let field) = failure, field == "user_proof" || field == "user_id" {
@@ -81,7 +81,7 @@ extension MomentEngine {
             let ledger = try parts.state.read()
             guard let identity = ledger.identity else { return .unauthorized }
             let request = try await syncRequest(ledger, identity, cursor)
-            let wall = parts.clock.wall
+            let sent = parts.clock.reading
             let answer: SyncAnswer
             do {
                 answer = try await parts.api.sync(request, as: identity.deviceToken)
@@ -89,7 +89,7 @@ extension MomentEngine {
                 try note(error)
                 return error
             }
-            try take(answer, to: request, sentAt: wall)
+            try take(answer, to: request, sentAt: sent)
             try install(answer.models ?? [], identity)
             for message in answer.messages ?? [] {
                 guard let url = message.content.imageURL else { continue }
@@ -120,10 +120,11 @@ extension MomentEngine {
         return request
     }
 
-    private func take(_ answer: SyncAnswer, to request: SyncRequest, sentAt wall: Int64) throws {
+    private func take(_ answer: SyncAnswer, to request: SyncRequest, sentAt sent: ClockReading) throws {
         try parts.state.update { ledger in
-            ledger.clock.learn(answer.now, sentAt: wall)
+            ledger.clock.learn(answer.now, sentAt: sent)
             ledger.pause = Ledger.Pause()
+            ledger.prune(now: answer.now.milliseconds)
             ledger.acknowledge(events: Set((request.events ?? []).map(\.eventID)), wakes: request.wakes ?? [])
             if let rules = answer.rules { ledger.rules = rules }
             // A user who changed while the request was under way would get another user's messages.

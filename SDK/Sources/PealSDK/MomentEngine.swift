@@ -18,6 +18,12 @@ struct EngineParts: Sendable {
     var utcOffsetSeconds: @Sendable () -> Int
     /// Whether a signature of bytes was made with this public key (Ed25519, base64).
     var verify: @Sendable (_ publicKey: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool
+    /// What the device says about itself now.
+    var describe: @Sendable () -> DeviceDescription = { DeviceDescription() }
+    /// Starts work that the caller does not wait for.
+    var start: @Sendable (_ work: @escaping @Sendable () async -> Void) async -> Void
+    /// How long a wake in the background may take, in seconds.
+    var backgroundSeconds = 25.0
     /// Distinguishes this process from earlier ones.
     var run: String
 }
@@ -36,16 +42,17 @@ struct WakeReport: Sendable, Hashable {
 /// Every step that matters is in the ledger before it takes effect, so the process may end between any two lines: the
 /// next wake continues. An error of the ledger ends the wake, because nothing may be displayed that is not recorded.
 actor MomentEngine {
+    /// The share of wake-ups that are assumed to arrive until the device knows better.
+    private static let wakeRatePrior = 0.6
+
     let parts: EngineParts
-    private var isAwake = false
-    /// Wakes that wait for the present one to end, the first one first.
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private var turns = Turns()
 
     init(_ parts: EngineParts) { self.parts = parts }
 
     /// The server's time.
     var now: Int64 {
-        get throws { try parts.state.read().clock.now(parts.clock.wall).milliseconds }
+        get throws { try parts.state.read().clock.now(parts.clock.reading).milliseconds }
     }
 
     /// Continues everything that waits, and considers whether this is a good moment. One wake runs at a time. Others
@@ -55,18 +62,16 @@ actor MomentEngine {
     ///   - push: the wake-up push; nil for a wake that the system or the person caused.
     ///   - isForeground: whether the person looks at the app; then nothing new is shown.
     ///   - syncs: whether to sync even without a reason.
-    ///   - waits: whether to wait for a wake that is running; otherwise reports are left to it, which it sends last.
     func wake(
-        _ push: WakePush? = nil, isForeground: Bool = false, syncs: Bool = false, waits: Bool = true
+        _ push: WakePush? = nil, isForeground: Bool = false, syncs: Bool = false
     ) async throws -> WakeReport {
-        guard waits || !isAwake else { return WakeReport() }
-        while isAwake { await withCheckedContinuation { waiting.append($0) } }
-        isAwake = true
-        defer { endWake() }
-        try parts.state.update { ledger in
-            let now = ledger.clock.now(parts.clock.wall).milliseconds
-            if let push { ledger.note(wake: push.sequence, prior: 0.6, now: now) }
-            ledger.prune(now: now)
+        guard await turn() else { return WakeReport(failure: .lost) }
+        defer { turns.end() }
+        if let push {
+            try parts.state.update { ledger in
+                let now = ledger.clock.now(parts.clock.reading).milliseconds
+                ledger.note(wake: push.sequence, prior: Self.wakeRatePrior, now: now)
+            }
         }
         var report = WakeReport()
         report.failure = try await register()
@@ -78,7 +83,7 @@ actor MomentEngine {
         }
         try await concludeDisplays()
         report.shown = try await askAgain()
-        if report.shown == nil, !isForeground { report.shown = try await considerMoment() }
+        if report.shown == nil, !isForeground, !Task.isCancelled { report.shown = try await considerMoment() }
         if let failure = try await Reporter(state: parts.state, api: parts.api).flush() {
             try note(failure)
             report.failure = failure
@@ -86,21 +91,33 @@ actor MomentEngine {
         return report
     }
 
-    private func endWake() {
-        isAwake = false
-        if !waiting.isEmpty { waiting.removeFirst().resume() }
+    /// Waits until no other wake is running.
+    /// - Returns: false if the task was cancelled meanwhile.
+    private func turn() async -> Bool {
+        guard !turns.begin() else { return true }
+        let number = turns.nextNumber()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                turns.wait(continuation, number, isCancelled: Task.isCancelled)
+            }
+        } onCancel: {
+            // A cancellation handler cannot wait for the actor.
+            Task { await cancelTurn(number) }
+        }
     }
+
+    private func cancelTurn(_ number: Int) { turns.cancel(number) }
 
     /// Whether the server knows the device and its user.
     func isReady() throws -> Bool {
         let ledger = try parts.state.read()
         return ledger.identity != nil && !ledger.isBetweenUsers && !ledger.isLeaving
-            && ledger.pause.until <= parts.clock.wall
+            && !ledger.pause.holds(at: parts.clock.wall)
     }
 
     private func needsSync(_ push: WakePush?) throws -> Bool {
         let ledger = try parts.state.read()
-        let now = ledger.clock.now(parts.clock.wall).milliseconds
+        let now = ledger.clock.now(parts.clock.reading).milliseconds
         if let oldest = ledger.outbox.first, now - oldest.at.milliseconds > 3_600_000 { return true }
         guard let push else { return false }
         if push.asksForSync { return true }
@@ -119,8 +136,10 @@ actor MomentEngine {
 
     private func considerMoment() async throws -> String? {
         let signals = await parts.sensors.read()
+        // Sensors that were interrupted say nothing about the moment.
+        guard !Task.isCancelled else { return nil }
         let ledger = try parts.state.read()
-        let now = ledger.clock.now(parts.clock.wall).milliseconds
+        let now = ledger.clock.now(parts.clock.reading).milliseconds
         var seen = signals
         seen.wasUnlocked = ledger.wasUnlocked
         let held = ledger.entries(in: .held).filter { entry in
@@ -158,10 +177,7 @@ actor MomentEngine {
         try parts.state.update { ledger in
             switch failure {
             case .unauthorized: ledger.dropIdentity()
-            case .busy(let seconds):
-                ledger.pause.failures = min(ledger.pause.failures + 1, 11)
-                let delay = seconds ?? 1 << ledger.pause.failures
-                ledger.pause.until = parts.clock.wall + Int64(min(max(delay, 1), 3600)) * 1000
+            case .busy(let seconds): ledger.pause.begin(at: parts.clock.wall, seconds: seconds)
             case .lost, .refused: break
             }
         }

@@ -39,6 +39,7 @@ struct MomentChoice: Sendable {
 /// Decides by the model and the stopping rule.
 struct ModelPolicy: MomentPolicy {
     private static let wakeInterval: Int64 = 1_800_000
+    private static let periodMax: Int64 = 90 * 86_400_000
 
     func choose(_ wake: MomentWake) -> MomentChoice {
         let global = wake.shelf.model(for: "", now: wake.now)
@@ -46,7 +47,7 @@ struct ModelPolicy: MomentPolicy {
             openCounts: wake.openCounts, template: global.template, audienceOpens: global.audienceOpens)
         let chooser = MomentChooser(
             person: person, rules: Self.rules(wake.rules), arrival: wake.wakeRate?.chance ?? global.arrival,
-            wakeInterval: wake.rules?.wakeIntervalSeconds.map { Int64($0) * 1000 } ?? Self.wakeInterval,
+            wakeInterval: wake.rules?.wakeIntervalSeconds.map { Self.milliseconds($0, of: 1000) } ?? Self.wakeInterval,
             utcOffsetSeconds: wake.utcOffsetSeconds)
         let messages = wake.held.compactMap { Self.heldMessage($0, wake) }
         let decision = chooser.decide(
@@ -76,13 +77,20 @@ struct ModelPolicy: MomentPolicy {
 
     /// The server's rules; what it leaves out is the SDK's default.
     static func rules(_ rules: DisplayRules?) -> DeliveryRules {
-        let spacing = rules?.spacingSeconds.map { Int64($0) * 1000 } ?? DeliveryRules.spacingDefault
+        let spacing = rules?.spacingSeconds.map { milliseconds($0, of: 1000) } ?? DeliveryRules.spacingDefault
         let quiet = rules?.quietHours.flatMap { quiet -> QuietHours? in
             guard let from = hour(quiet.from), let to = hour(quiet.to) else { return nil }
             return QuietHours(from: from, to: to)
         }
-        let cap = rules?.frequencyCap.map { DeliveryCap(messages: $0.messages, period: Int64($0.hours) * 3_600_000) }
+        let cap = rules?.frequencyCap.map {
+            DeliveryCap(messages: $0.messages, period: milliseconds($0.hours, of: 3_600_000))
+        }
         return DeliveryRules(spacing: spacing, cap: cap, quietHours: quiet)
+    }
+
+    /// A number of units as the server states it, at most ninety days.
+    private static func milliseconds(_ count: Int, of unit: Int64) -> Int64 {
+        Int64(min(max(count, 0), Int(periodMax / unit))) * unit
     }
 
     /// `22:30` is 22.5.

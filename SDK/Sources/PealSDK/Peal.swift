@@ -10,6 +10,8 @@ public import PealWire
 public actor Peal {
     private let engine: MomentEngine
     private let configuration: PealConfiguration
+    /// What the system said about the device when the app configured Peal.
+    private let described: DeviceDescription
     private var parts: EngineParts { engine.parts }
 
     /// Peal for this app.
@@ -19,13 +21,13 @@ public actor Peal {
 
     /// Peal in an environment that is not a phone, such as a simulation.
     public init(_ configuration: PealConfiguration, surroundings: PealSurroundings) {
-        self.configuration = configuration
-        engine = MomentEngine(surroundings.parts(configuration))
+        self.init(configuration, engine: MomentEngine(surroundings.parts(configuration)))
     }
 
     /// Peal with an engine that a test assembled.
     init(_ configuration: PealConfiguration, engine: MomentEngine) {
         (self.configuration, self.engine) = (configuration, engine)
+        described = engine.parts.describe()
     }
 
     // MARK: Who the device is
@@ -43,7 +45,7 @@ public actor Peal {
                 wanted.address = .text(address)
                 wanted.environment = configuration.environment?.rawValue
                 wanted.sdkVersion = Peal.version
-                configuration.description.write(to: &wanted)
+                self.description.write(to: &wanted)
                 wanted.capabilities = Capabilities(
                     nseLedger: configuration.hasExtension, background: configuration.canWake, alerts: nil)
             }
@@ -53,24 +55,37 @@ public actor Peal {
         _ = try? await engine.wake(syncs: true)
     }
 
-    /// States who uses the app, so that messages to this person reach the device.
+    /// The description that the app configured, with the present locale and time zone of the system.
+    private var description: DeviceDescription {
+        configuration.description.updated(from: described, to: parts.describe())
+    }
+
+    /// States who uses the app, so that messages to this person reach the device. Call it at every start with a fresh
+    /// proof: when the server asks for the proof again and it has expired, the device continues without a user.
     /// - Parameters:
     ///   - user: the person's id in your app.
     ///   - proof: the statement of your backend that this person signed in; see the device API's `user_proof`.
-    /// - Throws: `PealError.refused` if the server does not accept the proof. Without a connection, or before the
-    ///   device has a token, it succeeds, and the server learns of it later.
+    /// - Throws: `PealError.refused` if the server does not accept the proof, `PealError.notStored`. Without a
+    ///   connection, or before the device has a token, it succeeds, and the server learns of it later.
     public func signIn(user: String, proof: String? = nil) async throws {
         try await setUser(user, proof)
     }
 
     /// Separates the person from this device. Messages to the person are no longer shown.
+    /// - Throws: `PealError.notStored`.
     public func signOut() async throws { try await setUser(nil, nil) }
 
     private func setUser(_ user: String?, _ proof: String?) async throws {
-        try parts.state.update { ledger in
-            ledger.state(on: configuration.platform) { ($0.userID, $0.userProof) = (user, proof) }
+        let report: WakeReport
+        do {
+            try parts.state.update { ledger in
+                ledger.state(on: configuration.platform) { ($0.userID, $0.userProof) = (user, proof) }
+            }
+            report = try await engine.wake(isForeground: true, syncs: true)
+        } catch {
+            throw PealError.notStored
         }
-        if let failure = try await engine.wake(isForeground: true, syncs: true).failure { try refuse(failure) }
+        if let failure = report.failure { try refuse(failure) }
     }
 
     private func refuse(_ failure: APIFailure) throws {
@@ -118,11 +133,32 @@ public actor Peal {
     /// - Returns: what to report to the system; nil if the push is not a wake-up of Peal.
     public func didReceive(_ push: Push, isForeground: Bool = false) async -> WakeOutcome? {
         guard let wake = push.wake else { return nil }
-        guard let report = try? await engine.wake(wake, isForeground: isForeground) else { return .failed }
+        let engine = engine
+        guard let report = await inTime({ try await engine.wake(wake, isForeground: isForeground) }) else {
+            return .failed
+        }
         return report.failure != nil ? .failed : report.shown != nil || report.hasSynced ? .newData : .noData
     }
 
-    /// Handles the person's response to a notification.
+    /// Runs a wake in the background. The system ends an app that takes longer than 30 s (Apple, "Pushing background
+    /// updates to your App"), so the wake is cancelled before; the next one continues it.
+    /// - Returns: nil if the ledger cannot be used, or if the time is over.
+    private func inTime(_ wake: @escaping @Sendable () async throws -> WakeReport) async -> WakeReport? {
+        let seconds = parts.backgroundSeconds
+        return await withTaskGroup(of: WakeReport?.self) { group in
+            group.addTask { try? await wake() }
+            group.addTask {
+                try? await Task.sleep(nanoseconds: UInt64(seconds * 1_000_000_000))
+                return nil
+            }
+            let first = await group.next()
+            group.cancelAll()
+            return first ?? nil
+        }
+    }
+
+    /// Handles the person's response to a notification. It returns as soon as the response is stored, because the app
+    /// reacts to the tap only then; the upload follows.
     /// - Returns: what the notification asks for; nil for a dismissal, and for a notification that is not Peal's.
     @discardableResult
     public func didRespond(to push: Push, _ response: NotificationResponse) async -> PushAction? {
@@ -132,10 +168,10 @@ public actor Peal {
         change { ledger in
             ledger.respond(
                 id, isDismissal: isDismissal, button: button, eventID: self.parts.makeID(),
-                now: ledger.clock.now(self.parts.clock.wall).milliseconds)
+                now: ledger.clock.now(self.parts.clock.reading).milliseconds)
         }
-        // The app reacts to the tap only after this.
-        _ = try? await engine.wake(isForeground: !isDismissal, waits: false)
+        let engine = engine
+        await parts.start { _ = try? await engine.wake(isForeground: !isDismissal) }
         return isDismissal ? nil : push.action(button: button)
     }
 
@@ -147,7 +183,7 @@ public actor Peal {
         change { ledger in
             var event = DeviceEvent(
                 eventID: self.parts.makeID(), message: push?.message, type: .contentOpened,
-                at: ledger.clock.now(self.parts.clock.wall))
+                at: ledger.clock.now(self.parts.clock.reading))
             event.content = String(content.prefix(255))
             ledger.report(event)
         }
@@ -156,16 +192,19 @@ public actor Peal {
     /// The person opened the app: counts the hour, which teaches this phone its owner's habits, and syncs.
     public func didBecomeActive() async {
         change { ledger in
-            let now = ledger.clock.now(self.parts.clock.wall).milliseconds
+            let now = ledger.clock.now(self.parts.clock.reading).milliseconds
             let time = LocalTime(milliseconds: now, utcOffsetSeconds: self.parts.utcOffsetSeconds())
             ledger.countOpen(hour: Int(time.hour), eventID: self.parts.makeID(), now: now)
+            // The person may have travelled.
+            if ledger.wanted != nil { ledger.state(on: self.configuration.platform, self.description.write) }
         }
         _ = try? await engine.wake(isForeground: true, syncs: true)
     }
 
     /// The app may run for a moment: it went to the background, or the system granted a background refresh.
     public func didGetBackgroundTime() async -> WakeOutcome {
-        guard let report = try? await engine.wake() else { return .failed }
+        let engine = engine
+        guard let report = await inTime({ try await engine.wake() }) else { return .failed }
         return report.failure == nil ? report.shown == nil ? .noData : .newData : .failed
     }
 
@@ -178,10 +217,12 @@ public actor Peal {
             [.plain] + NotificationCategory.templates(languages: languages) + own)
     }
 
-    /// What a notification that arrived while the app is open still needs: whether it may alert. Without an extension
-    /// this is where a second push of a message is recognized.
+    /// Whether a notification that arrived while the app is open may alert: call it in
+    /// `userNotificationCenter(_:willPresent:)`. Without an extension, this is where a second push of a message is
+    /// recognized.
     public func shouldPresent(_ push: Push) -> Bool {
-        guard let id = push.message else { return true }
+        // What this phone displays itself alerts once already.
+        guard let id = push.message, !push.isLocal else { return true }
         return (try? parts.state.read()[id]?.stage.wasShown) != true || configuration.hasExtension
     }
 
@@ -213,6 +254,8 @@ public actor Peal {
 public enum PealError: Error, Sendable, Hashable {
     /// The server refused, and would refuse again.
     case refused(code: String, message: String?, field: String?)
+    /// The phone's files cannot be written, as before the first unlock after a restart. Call again later.
+    case notStored
 }
 
 /// The result of a wake, for the system's completion handler.
@@ -231,13 +274,17 @@ public struct Push: Sendable, Hashable {
     /// The message's id; nil if the notification is not Peal's.
     public let message: String?
     let wake: WakePush?
+    /// Whether the phone displays it itself, without a push.
+    let isLocal: Bool
     private let payload: JSONValue
 
     /// Reads a payload.
     /// - Parameters:
     ///   - userInfo: as the system hands it over.
     ///   - identifier: that of the notification's request.
-    public init(_ userInfo: [AnyHashable: Any], identifier: String? = nil) {
+    ///   - isLocal: whether the notification was displayed by this phone, without a push.
+    public init(_ userInfo: [AnyHashable: Any], identifier: String? = nil, isLocal: Bool = false) {
+        self.isLocal = isLocal
         message = MessageReference.messageID(in: userInfo, identifier: identifier)
         wake = WakePush(userInfo: userInfo)
         payload = JSONValue(userInfo) ?? .null

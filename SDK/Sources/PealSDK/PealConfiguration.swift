@@ -52,6 +52,15 @@ public struct DeviceDescription: Sendable, Hashable {
         appVersion = Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String
     }
 
+    /// The description after a change of the system's settings: where this one says what the system said before, the
+    /// new one says what the system says now.
+    func updated(from before: Self, to now: Self) -> Self {
+        var updated = self
+        if locale == before.locale { updated.locale = now.locale }
+        if timeZone == before.timeZone { updated.timeZone = now.timeZone }
+        return updated
+    }
+
     func write(to registration: inout Registration) {
         (registration.locale, registration.timeZone) = (locale, timeZone)
         (registration.osVersion, registration.appVersion) = (osVersion, appVersion)
@@ -71,6 +80,11 @@ public struct PealSurroundings: Sendable {
     public var utcOffsetSeconds: @Sendable () -> Int
     /// Whether a signature of bytes was made with this public key (Ed25519, base64).
     public var verify: @Sendable (_ publicKey: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool
+    /// Starts an upload that the app does not wait for. A simulation may wait for it instead.
+    public var start: @Sendable (_ upload: @escaping @Sendable () async -> Void) async -> Void
+    /// Whether the ledger is in files, as it must be on a device, whose processes end at any time. A simulation of
+    /// thousands of devices may keep it in memory.
+    public var keepsFiles = true
 
     /// An environment with these parts; the others are the system's.
     public init(exchange: any HTTPExchange, board: any NotificationBoard, sensors: any Sensors = NoSensors()) {
@@ -79,6 +93,7 @@ public struct PealSurroundings: Sendable {
         makeID = { UUID().uuidString.lowercased() }
         utcOffsetSeconds = { TimeZone.current.secondsFromGMT() }
         verify = ModelSignature.verify
+        start = BackgroundWork.start
     }
 
     /// This device.
@@ -98,13 +113,19 @@ public struct PealSurroundings: Sendable {
 
     func parts(_ configuration: PealConfiguration) -> EngineParts {
         let folder = configuration.folder ?? DeviceFolder.url(group: configuration.group)
+        let ledger: any SharedState<Ledger> =
+            keepsFiles
+            ? SharedFile(url: DeviceFolder.ledger(in: folder), initial: { Ledger() }) : SharedMemory(Ledger())
+        let models: any SharedState<[String: ModelShelf]> =
+            keepsFiles
+            ? SharedFile(url: folder.appendingPathComponent("models.json"), initial: { [:] }, isRenewable: true)
+            : SharedMemory([:])
         return EngineParts(
-            state: SharedFile(url: DeviceFolder.ledger(in: folder), initial: { Ledger() }),
-            models: SharedFile(url: folder.appendingPathComponent("models.json"), initial: { [:] }),
+            state: ledger, models: models,
             api: HTTPDeviceAPI(server: configuration.server, key: configuration.key, exchange: exchange), board: board,
             sensors: sensors, clock: clock, policy: ModelPolicy(),
             images: ImageFolder(folder: folder.appendingPathComponent("images"), exchange: exchange), makeID: makeID,
-            utcOffsetSeconds: utcOffsetSeconds, verify: verify, run: makeID())
+            utcOffsetSeconds: utcOffsetSeconds, verify: verify, start: start, run: makeID())
     }
 }
 

@@ -89,8 +89,10 @@
     extension Push {
         /// The payload of a notification.
         public init(_ notification: UNNotification) {
+            let request = notification.request
             self.init(
-                notification.request.content.userInfo, identifier: notification.request.identifier)
+                request.content.userInfo, identifier: request.identifier,
+                isLocal: !(request.trigger is UNPushNotificationTrigger))
         }
     }
 

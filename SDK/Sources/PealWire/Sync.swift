@@ -44,6 +44,33 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
 
     /// A response without changes.
     public init(now: WireTime) { self.now = now }
+
+    /// Messages and models that cannot be read, such as those of a later server, are left out: the others still count.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        now = try container.decode(WireTime.self, forKey: .now)
+        messages = try container.decodeIfPresent(Readable<OpenMessage>.self, forKey: .messages)?.elements
+        revoked = try container.decodeIfPresent([String].self, forKey: .revoked)
+        models = try container.decodeIfPresent(Readable<SignedModel>.self, forKey: .models)?.elements
+        rules = try? container.decodeIfPresent(DisplayRules.self, forKey: .rules)
+        refused = try? container.decodeIfPresent([RefusedEvent].self, forKey: .refused)
+        next = try container.decodeIfPresent(String.self, forKey: .next)
+    }
+}
+
+/// The elements of a list that can be read.
+private struct Readable<Element: Decodable>: Decodable {
+    let elements: [Element]
+
+    init(from decoder: any Decoder) throws {
+        elements = try [Attempt](from: decoder).compactMap(\.element)
+    }
+
+    private struct Attempt: Decodable {
+        let element: Element?
+
+        init(from decoder: any Decoder) { element = try? Element(from: decoder) }
+    }
 }
 
 /// A message whose moment is open.

@@ -50,6 +50,21 @@ import Testing
         #expect(Set(try SharedFile(url: url, initial: { [Int]() }).read()).count == 100)
     }
 
+    @Test("is decoded again only after another process has written it")
+    func decoding() throws {
+        let url = folder().appendingPathComponent("value.json")
+        defer { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
+        let (app, other) = (SharedFile(url: url) { CountedValue() }, SharedFile(url: url) { CountedValue() })
+        try app.update { $0.number = 1 }
+        for _ in 0..<5 { #expect(try app.read().number == 1) }
+        try app.update { $0.number += 1 }
+        #expect(CountedValue.decodings.now == 0)
+        try other.update { $0.number += 1 }
+        #expect(CountedValue.decodings.now == 1)
+        for _ in 0..<5 { #expect(try app.read().number == 3) }
+        #expect(CountedValue.decodings.now == 2)
+    }
+
     @Test("is not taken for empty when it cannot be read")
     func unreadable() throws {
         let url = folder().appendingPathComponent("ledger.json")
@@ -61,6 +76,42 @@ import Testing
         #expect(try Data(contentsOf: url) == Data("{\"format\"".utf8))
     }
 
+    @Test("that the server has too counts as none when it cannot be read", arguments: ["", "{\"app\":", "[1]"])
+    func renewable(content: String) throws {
+        let url = folder().appendingPathComponent("models.json")
+        defer { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
+        let file = SharedFile(url: url, initial: { ["a": 1] }, isRenewable: true)
+        try file.update { $0["b"] = 2 }
+        try Data(content.utf8).write(to: url)
+        #expect(try file.read() == ["a": 1])
+        try file.update { $0["c"] = 3 }
+        #expect(try file.read() == ["a": 1, "c": 3])
+    }
+
+    @Test("counts the wake-ups of a new device from the beginning")
+    func newDevice() {
+        var ledger = Ledger()
+        for (device, number) in [("d1", 84), ("d1", 85), ("d2", 1)] {
+            ledger.dropIdentity()
+            ledger.register(
+                RegistrationAnswer(
+                    device: device, deviceToken: "t", app: "a", userID: "u", now: WireTime(milliseconds: Self.now)),
+                as: Registration(platform: "ios", address: .text("00")),
+                sentAt: ClockReading(wall: Self.now, uptime: 0))
+            ledger.note(wake: number, prior: 0.5, now: Self.now)
+        }
+        #expect(ledger.wakes == [1] && ledger.lastWake == 1)
+    }
+
+    @Test("keeps messages apart although one was shown while the clock was ahead")
+    func shownInTheFuture() {
+        var ledger = Ledger()
+        #expect(ledger.alert("m", mayWait: false, eventIDs: ("1", "2"), now: Self.now + 40 * 86_400_000) == .show)
+        ledger.prune(now: Self.now)
+        #expect(ledger.shownTimes == [Self.now])
+        #expect(ledger["m"]?.stage == .shown)
+    }
+
     @Test("does not forget what was displayed before the answer to a registration was lost")
     func lostRegistration() {
         var ledger = Ledger()
@@ -70,7 +121,7 @@ import Testing
         ledger.register(
             RegistrationAnswer(
                 device: "d", deviceToken: "t", app: "a", userID: "u", now: WireTime(milliseconds: Self.now)),
-            as: registration, sentAt: Self.now)
+            as: registration, sentAt: ClockReading(wall: Self.now, uptime: 0))
         #expect(ledger.alert("m", mayWait: false, eventIDs: ("3", "4"), now: Self.now) == .silence)
     }
 
@@ -166,5 +217,24 @@ import Testing
         "writes base64 as RFC 4648 says", arguments: [[], [1], [1, 2], [1, 2, 3], [255, 254, 253, 252]] as [[UInt8]])
     func base64(bytes: [UInt8]) {
         #expect(Base64.encode(bytes) == Data(bytes).base64EncodedString())
+    }
+}
+
+/// Counts how often it is decoded.
+private struct CountedValue: Codable, Sendable, Equatable {
+    static let decodings = Locked(0)
+
+    var number = 0
+
+    init() {}
+
+    init(from decoder: any Decoder) throws {
+        number = try decoder.singleValueContainer().decode(Int.self)
+        Self.decodings.with { $0 += 1 }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(number)
     }
 }

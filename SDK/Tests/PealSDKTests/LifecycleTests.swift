@@ -296,7 +296,8 @@ final class World: @unchecked Sendable {
                     models: MemoryState([:]), api: API(phone: self, process: process),
                     board: Board(phone: self, process: process), sensors: SimulatedSensors(), clock: clock,
                     policy: DicePolicy(dice: world.dice), images: NoImages(), makeID: { world.newID() },
-                    utcOffsetSeconds: { 3600 }, verify: { _, _, _ in false }, run: world.newID()))
+                    utcOffsetSeconds: { 3600 }, verify: { _, _, _ in false }, start: { await $0() }, run: world.newID())
+            )
         }
 
         func wake(_ push: WakePush?) async {
@@ -330,7 +331,7 @@ final class World: @unchecked Sendable {
             try? state.update {
                 $0.respond(
                     message, isDismissal: act == 1, button: nil, eventID: world.newID(),
-                    now: $0.clock.now(clock.wall).milliseconds)
+                    now: $0.clock.now(clock.reading).milliseconds)
             }
         }
 

@@ -19,6 +19,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         requests.with { $0.append(request) }
         await delay.now(request)
+        try Task.checkCancellation()
         return try answer.now(request)
     }
 
@@ -32,8 +33,8 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
 }
 
 @Suite("The SDK") struct MomentEngineTests {
-    private static let now = "2026-01-25T03:00:00.000Z"
-    private static let registration =
+    static let now = "2026-01-25T03:00:00.000Z"
+    static let registration =
         #"{"device":"d1","device_token":"pdt_1","app":"com.x","user_id":"ann","now":"\#(now)","later":1}"#
     private static let message =
         #"{"id":"\#(uuid(7))","rev":3,"campaign":"daily","start":"2026-01-25T02:00:00Z","#
@@ -44,7 +45,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
     let board = SimulatedBoard()
     let ledger = Locked(Ledger())
 
-    private static func ok(_ body: String, _ status: Int = 200) -> HTTPResponse {
+    static func ok(_ body: String, _ status: Int = 200) -> HTTPResponse {
         HTTPResponse(status, body: Data(body.utf8))
     }
 
@@ -59,17 +60,22 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         }
     }
 
-    private func exchange(
+    func exchange(
         _ special: @escaping @Sendable (HTTPRequest) throws -> HTTPResponse? = { _ in nil }
     ) -> ScriptedExchange {
         ScriptedExchange { try special($0) ?? Self.server($0) }
     }
 
-    private func peal(_ exchange: ScriptedExchange, policy: any MomentPolicy = FixedPolicy(), run: String = "r") -> Peal
-    {
+    func peal(
+        _ exchange: ScriptedExchange, policy: any MomentPolicy = FixedPolicy(), run: String = "r",
+        backgroundSeconds: Double = 25,
+        describe: @escaping @Sendable () -> DeviceDescription = { DeviceDescription() },
+        start: @escaping @Sendable (@escaping @Sendable () async -> Void) async -> Void = { await $0() }
+    ) -> Peal {
         let counter = Locked(0)
-        let configuration = PealConfiguration(
+        var configuration = PealConfiguration(
             server: URL(string: "https://push.example.com/base")!, key: "key", group: "group.x", environment: .sandbox)
+        configuration.description = describe()
         let engine = MomentEngine(
             EngineParts(
                 state: MemoryState(ledger, process: Process()) { false }, models: MemoryState([:]),
@@ -81,11 +87,12 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
                             $0 += 1; return $0
                         } + 100)
                 }, utcOffsetSeconds: { 0 },
-                verify: { _, _, _ in true }, run: run))
+                verify: { _, _, _ in true }, describe: describe, start: start,
+                backgroundSeconds: backgroundSeconds, run: run))
         return Peal(configuration, engine: engine)
     }
 
-    private func push(_ sequence: Int, sync: Bool = false) -> Push {
+    func push(_ sequence: Int, sync: Bool = false) -> Push {
         Push(["aps": ["content-available": 1], "w": sequence, "a": sync ? 1 : 0, "m": [[uuid(7), 3, "daily", 0]]])
     }
 

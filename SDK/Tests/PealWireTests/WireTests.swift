@@ -38,6 +38,14 @@ import Testing
     func tolerance() throws {
         let sync = #"{"now":"2026-01-25T03:00:00Z","later":{"a":[1]},"messages":[]}"#
         #expect(try JSONDecoder().decode(SyncAnswer.self, from: Data(sync.utf8)).messages == [])
+        let open =
+            #"{"id":"a","rev":1,"start":"2026-01-25T03:00:00Z","fallback_at":"2026-01-25T04:00:00Z","content":{}}"#
+        let model = #"{"v":1,"alg":"Ed25519","kid":"m1","payload":"e30=","sig":""}"#
+        let mixed =
+            #"{"now":"2026-01-25T03:00:00Z","messages":[5,\#(open),{"id":"b"},null,{"rev":1e99}],"#
+            + #""models":[{"v":2,"parts":[]},"x",\#(model)],"rules":[],"refused":7}"#
+        let answer = try JSONDecoder().decode(SyncAnswer.self, from: Data(mixed.utf8))
+        #expect(answer.messages?.map(\.id) == ["a"] && answer.models?.map(\.kid) == ["m1"])
         let claim = #"{"granted":false,"reason":"moonphase","now":"2026-01-25T03:00:00Z"}"#
         #expect(try JSONDecoder().decode(ClaimAnswer.self, from: Data(claim.utf8)).reason == .closed)
     }

@@ -19,8 +19,8 @@ struct ClientAddress: Sendable, Hashable {
                 address = IPAddress(hop.filter { !$0.isWhitespace }).map(ClientNetwork.unmapped)
             }
         }
-        network = ClientNetwork.name(of: address)
         text = address.map { "\($0)" } ?? "unknown"
+        network = ClientNetwork.name(of: address, text)
     }
 
     init(text: String, network: String) {
@@ -40,14 +40,28 @@ struct ClientAddress: Sendable, Hashable {
 package enum ClientNetwork {
     /// The address of a peer; nil if it has none.
     package static func address(of peer: SocketAddress?) -> IPAddress? {
-        peer?.ipAddress.flatMap { IPAddress($0) }.map(unmapped)
+        // The offsets of `sin_addr` and `sin6_addr`, after the family, the port and, for IPv6, the flow.
+        switch peer {
+        case .v4: bytes(of: peer, 4..<8).flatMap(IPAddress.init(bytes:))
+        case .v6: bytes(of: peer, 8..<24).flatMap(IPAddress.init(bytes:)).map(unmapped)
+        case .unixDomainSocket, nil: nil
+        }
+    }
+
+    private static func bytes(of peer: SocketAddress?, _ range: Range<Int>) -> [UInt8]? {
+        peer?.withSockAddr { address, size in
+            size < range.upperBound ? nil : Array(UnsafeRawBufferPointer(start: address, count: size)[range])
+        }
     }
 
     package static func name(of address: IPAddress?) -> String {
-        guard let address else { return "unknown" }
-        guard address.bytes.count == 16, let network = IPAddress(bytes: address.bytes.prefix(8) + zeros) else {
-            return "\(address)"
-        }
+        name(of: address, address.map { "\($0)" } ?? "unknown")
+    }
+
+    /// - Parameter text: the whole address.
+    static func name(of address: IPAddress?, _ text: String) -> String {
+        guard let address, address.bytes.count == 16, let network = IPAddress(bytes: address.bytes.prefix(8) + zeros)
+        else { return text }
         return "\(network)/64"
     }
 

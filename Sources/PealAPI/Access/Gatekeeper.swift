@@ -229,7 +229,7 @@ struct Gatekeeper: Sendable {
             return caller
         }
         guard let key = caller.key else { throw authentication.refusal }
-        let caller = try await self.caller(caller, for: scope) { try $0.app(key: key.app) }
+        let caller = try await self.caller(caller, for: scope, app: .key(key.app))
         guard caller.app != nil else { throw authentication.refusal }
         return caller
     }
@@ -239,26 +239,26 @@ struct Gatekeeper: Sendable {
     private func within(_ name: String, _ caller: Caller, for scope: APIKey.Scope) async throws -> Caller {
         let id = AppID(name)
         if let key = caller.key {
-            let caller = try await self.caller(caller, for: scope) { try $0.app(key: key.app) }
+            let caller = try await self.caller(caller, for: scope, app: .key(key.app))
             guard let app = caller.app, app.id == id else {
                 throw PealError(.forbidden, "this key belongs to another app")
             }
             return caller
         }
         guard let id else { throw PealError.notFound("app") }
-        let caller = try await self.caller(caller, for: scope) { try $0.app(id) }
+        let caller = try await self.caller(caller, for: scope, app: .id(id))
         guard caller.app != nil else { throw PealError.notFound("app") }
         return caller
     }
 
-    /// The caller with an app. What sending needs is read with the app, because reads are a large part of a request.
-    private func caller(
-        _ caller: Caller, for scope: APIKey.Scope, app find: @escaping @Sendable (any StoreReading) throws -> App?
-    ) async throws -> Caller {
+    /// The caller with an app; nil as its app if there is none.
+    private func caller(_ caller: Caller, for scope: APIKey.Scope, app name: AppName) async throws -> Caller {
         var caller = caller
-        (caller.app, caller.sendingFacts) = try await services.store.read { store in
-            let app = try find(store)
-            return (app, scope == .send ? try app.map { try SendingFacts($0, store) } : nil)
+        if scope == .send {
+            let found = try await services.sendingApps.value(name) { try SendingApp(name, $0) }
+            (caller.app, caller.sendingFacts) = (found?.app, found?.facts)
+        } else {
+            caller.app = try await services.store.read { try name.app($0) }
         }
         return caller
     }

@@ -39,9 +39,6 @@ extension APIServices {
     /// The rules of native keys, which may sign in to the console.
     package var nativeKeyRules: KeyRules { KeyKind.native.rules }
 
-    /// A key was created or revoked outside the API: discards all cached keys.
-    package func forgetKeys() { keyRing.forget() }
-
     /// The client's address as the audit log shows it.
     package func clientAddress(_ peer: SocketAddress?, _ headers: HTTPFields) -> String {
         ClientAddress(peer, headers, proxies: options.trustedProxies).text

@@ -18,6 +18,8 @@ struct Call: Sendable {
     let jsonValuesMax: Int
     /// The turn to parse a large body; held until it is parsed.
     let parsing: ParsingTurns.Turn?
+    /// Whether a body in which an object has a member twice is refused. Otherwise the last one counts.
+    var refusesRepeatedMembers = false
 
     /// In the server's log and in `X-Request-Id`.
     var requestID: String { visit.requestID }
@@ -87,8 +89,12 @@ struct Call: Sendable {
     private func document(isLenient: Bool = false) throws(PealError) -> JSON {
         defer { parsing?.end() }
         do throws(JSONParser.Failure) {
-            return try JSONParser.parse(body, valuesMax: jsonValuesMax, isLenient: isLenient)
+            return try JSONParser.parse(
+                body, valuesMax: jsonValuesMax, isLenient: isLenient, refusesRepeated: refusesRepeatedMembers)
         } catch {
+            if let name = error.repeated.map(PealError.shown) {
+                throw .invalid(name, "\(name) is given more than once, at line \(error.line), column \(error.column)")
+            }
             guard !error.hasTooManyValues else {
                 throw PealError(.bodyTooLarge, "the body contains more than \(jsonValuesMax) JSON values")
             }

@@ -113,13 +113,16 @@ struct ImportBatch {
     /// The number of the last record in the batch.
     private(set) var last: Int?
     private var byteCount = 0
+    private var topicCount = 0
 
     /// Whether `record` belongs to the next batch. This depends only on the records, so that a resumed import makes the
     /// same batches.
     func isFull(before record: ImportRecord) -> Bool {
         if devices.count >= Limits.devicesPerBatchMax || refusals.count >= Limits.devicesPerBatchMax { return true }
         guard case .device(let device) = record.content, !devices.isEmpty else { return false }
-        return byteCount + device.bytes.count > Limits.importBatchBytesMax
+        // Half of what is allowed, because a device that is known may also lose as many.
+        return topicCount >= Limits.topicChangesPerBatchMax / 2
+            || byteCount + device.bytes.count > Limits.importBatchBytesMax
     }
 
     mutating func add(_ record: ImportRecord) {
@@ -128,6 +131,7 @@ struct ImportBatch {
         case .device(let device):
             devices.append((record.number, device))
             byteCount += device.bytes.count + 1
+            topicCount += device["topics"]?.arrayValue?.count ?? 0
         case .skipped: skipped += 1
         case .bad(let reason): refusals.append(ImportRefusal(number: record.number, reason: reason))
         }

@@ -78,10 +78,8 @@ enum ImportPages {
             return try await page(visit, nil, error: .missing("devices")).answer(400)
         }
         var outcome = Outcome()
-        for start in stride(from: 0, to: lines.count, by: Limits.devicesPerBatchMax) {
-            let batch = lines[start..<min(start + Limits.devicesPerBatchMax, lines.count)]
-            let results = try await register(visit, batch.map(\.text))
-            for (line, result) in zip(batch, results) { outcome.add(result, line: line.number) }
+        for (line, result) in zip(lines, try await register(visit, lines.map(\.text))) {
+            outcome.add(result, line: line.number)
         }
         guard part != nil else { return try await page(visit, outcome).answer() }
         return ConsoleAnswer(text: outcome.json.text, type: "application/json")
@@ -95,16 +93,22 @@ enum ImportPages {
                 try reader.registration(line, newID: visit.services.randomness.identifier())
             }
         }
-        let reply = try await visit.services.devices.register(drafts, app: try visit.app.key, visit.verb) { results in
-            let items = results.map { result -> JSON in
-                switch result {
-                case .success(let result): .string(result.isNew ? "created" : "updated")
-                case .failure(let error): ["message": .string(error.message)]
+        var all: [JSON] = []
+        for batch in visit.services.devices.batches(drafts) {
+            let reply = try await visit.services.devices.register(
+                Array(batch), app: try visit.app.key, visit.verb
+            ) { results in
+                let items = results.map { result -> JSON in
+                    switch result {
+                    case .success(let result): .string(result.isNew ? "created" : "updated")
+                    case .failure(let error): ["message": .string(error.message)]
+                    }
                 }
+                return Reply(status: 200, .array(items))
             }
-            return Reply(status: 200, .array(items))
+            all += (try? JSONParser.parse(reply.body))?.arrayValue ?? []
         }
-        return (try? JSONParser.parse(reply.body))?.arrayValue ?? []
+        return all
     }
 }
 

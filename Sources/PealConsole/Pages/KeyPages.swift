@@ -99,7 +99,6 @@ enum KeyPages {
             let reply = try await visit.services.keys.create(draft, app: try visit.app.key, visit.verb) { made in
                 Reply(status: 201, ["secret": .string(made.secret)])
             }
-            visit.services.operations.keysChanged()
             let secret = (try? JSONParser.parse(reply.body))?["secret"]?.stringValue
             return try await page(visit, secret: secret).answer()
         } catch let error as PealError where error.code.httpStatus < 500 {
@@ -109,7 +108,6 @@ enum KeyPages {
 
     @Sendable private static func revoke(_ visit: PageCall) async throws -> ConsoleAnswer {
         try await visit.services.keys.revoke(try visit.id("id", of: "key"), app: try visit.app.key, visit.verb)
-        visit.services.operations.keysChanged()
         return ConsoleAnswer(redirect: visit.link("keys") + "?done=revoked")
     }
 }

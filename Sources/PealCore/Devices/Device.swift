@@ -150,10 +150,13 @@ package struct DeviceRegistration: Sendable, Hashable {
     package struct Result: Sendable, Hashable {
         package let device: Device
         package let isNew: Bool
+        /// How many subscriptions were added, removed and moved to another route.
+        package let topicChanges: Int
 
-        package init(device: Device, isNew: Bool) {
+        package init(device: Device, isNew: Bool, topicChanges: Int = 0) {
             self.device = device
             self.isNew = isNew
+            self.topicChanges = topicChanges
         }
     }
 }

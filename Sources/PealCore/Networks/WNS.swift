@@ -120,6 +120,11 @@ package struct WNSContent: WindowsContent {
         self[.launch] = launch.map(JSON.string)
     }
 
+    /// Whether WNS accepts the text as a tag or a group.
+    package static func isLabel(_ text: String) -> Bool {
+        (1...Limits.wnsTagCharactersMax).contains(text.utf8.count) && text.utf8.allSatisfy(\.isASCIIAlphanumeric)
+    }
+
     /// The parts of a template whose texts and images are numbered.
     package static func parts(texts: [JSON]?, images: [JSON]?) -> JSON {
         .compact([("text", texts.map(JSON.array)), ("image", images.map(JSON.array))])

@@ -14,6 +14,10 @@ package protocol Store: Sendable {
     /// Assigns numbers and hashes to entries of the audit log that are not chained yet. If several processes share a
     /// store, transactions only add entries, so that none waits for another.
     func chainAudit() async throws
+
+    /// Counts the commits of this process that changed an app, a credential, a key or an admin. What was read when it
+    /// had the same value is still what this process wrote last.
+    var setupVersion: Int { get }
 }
 
 extension Store {
@@ -43,6 +47,9 @@ extension Store {
 
 /// The purpose of a read. Each lane has connections that no other lane can use.
 package enum ReadLane: CaseIterable, Sendable {
+    /// A few rows by their keys. An embedded database reads them on the calling thread, because changing threads would
+    /// take longer than the read.
+    case brief
     /// Sending.
     case delivery
     /// Requests that read a bounded number of rows.

@@ -17,16 +17,8 @@ extension JSON {
         package private(set) var names: [String] = []
         package private(set) var values: [JSON] = []
         /// Built once an object is large; small ones are faster to scan.
-        private var index: [Name: Int]?
+        private var index: [ExactText: Int]?
         private static let scannedCountMax = 12
-
-        /// A name compared by its code points. Swift's strings treat canonically equivalent ones as equal.
-        private struct Name: Hashable {
-            let text: String
-
-            static func == (left: Name, right: Name) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
-            func hash(into hasher: inout Hasher) { for byte in text.utf8 { hasher.combine(byte) } }
-        }
 
         package init() {}
 
@@ -51,15 +43,26 @@ extension JSON {
             }
         }
 
+        /// Sets the member.
+        /// - Returns: whether it is new.
+        package mutating func insert(_ name: String, _ value: JSON) -> Bool {
+            guard let position = position(of: name) else {
+                append(name, value)
+                return true
+            }
+            values[position] = value
+            return false
+        }
+
         private func position(of name: String) -> Int? {
-            index.map { $0[Name(text: name)] } ?? names.firstIndex { Name(text: $0) == Name(text: name) }
+            index.map { $0[ExactText(name)] } ?? names.firstIndex { ExactText($0) == ExactText(name) }
         }
 
         private mutating func append(_ name: String, _ value: JSON) {
             names.append(name)
             values.append(value)
             if index != nil {
-                index?[Name(text: name)] = names.count - 1
+                index?[ExactText(name)] = names.count - 1
             } else if names.count > Self.scannedCountMax {
                 rebuildIndex()
             }
@@ -72,7 +75,7 @@ extension JSON {
         }
 
         private mutating func rebuildIndex() {
-            index = Dictionary(uniqueKeysWithValues: names.enumerated().map { (Name(text: $1), $0) })
+            index = Dictionary(uniqueKeysWithValues: names.enumerated().map { (ExactText($1), $0) })
         }
 
         package static func == (left: Members, right: Members) -> Bool {

@@ -8,6 +8,8 @@ package struct JSONParser {
         package let column: Int
         /// Whether the text may be JSON but holds more values than allowed.
         package var hasTooManyValues = false
+        /// The path of a member that is given twice, if that is the reason; the text may be JSON otherwise.
+        package var repeated: String?
         package var description: String { "\(reason) at line \(line), column \(column)" }
     }
 
@@ -17,14 +19,16 @@ package struct JSONParser {
     private let valuesMax: Int
     private var valuesRead = 0
     private let isLenient: Bool
+    private let refusesRepeated: Bool
 
     private init(
-        _ bytes: UnsafeBufferPointer<UInt8>, depthMax: Int, valuesMax: Int, isLenient: Bool
+        _ bytes: UnsafeBufferPointer<UInt8>, depthMax: Int, valuesMax: Int, isLenient: Bool, refusesRepeated: Bool
     ) {
         self.bytes = bytes
         self.depthMax = depthMax
         self.valuesMax = valuesMax
         self.isLenient = isLenient
+        self.refusesRepeated = refusesRepeated
     }
 
     /// Parses `bytes`; arrays and objects may nest `depthMax` deep.
@@ -33,14 +37,16 @@ package struct JSONParser {
     ///     Unlimited by default, for what the server wrote itself.
     ///   - isLenient: Accepts three things that are not valid JSON: one comma after the last member or element, a
     ///     missing comma between two members or elements, and `//` and `/* */` comments.
+    ///   - refusesRepeated: Refuses an object that has a member twice. Otherwise the last one counts.
     package static func parse(
         _ bytes: some Collection<UInt8>, depthMax: Int = Limits.jsonDepthMax, valuesMax: Int = .max,
-        isLenient: Bool = false
+        isLenient: Bool = false, refusesRepeated: Bool = false
     ) throws(Failure) -> JSON {
         let contiguous = ContiguousArray(bytes)
         let result: Result<JSON, Failure> = contiguous.withUnsafeBufferPointer { buffer in
             var parser = JSONParser(
-                buffer, depthMax: depthMax, valuesMax: valuesMax, isLenient: isLenient)
+                buffer, depthMax: depthMax, valuesMax: valuesMax, isLenient: isLenient,
+                refusesRepeated: refusesRepeated)
             do throws(Failure) {
                 return .success(try parser.document())
             } catch {
@@ -84,6 +90,17 @@ package struct JSONParser {
         }
     }
 
+    /// The value of a member or element, whose name begins the path of a member that is given twice inside it.
+    private mutating func value(depth: Int, in name: @autoclosure () -> String) throws(Failure) -> JSON {
+        do throws(Failure) {
+            return try value(depth: depth)
+        } catch {
+            var failure = error
+            failure.repeated = error.repeated.map { $0.hasPrefix("[") ? name() + $0 : "\(name()).\($0)" }
+            throw failure
+        }
+    }
+
     private mutating func object(depth: Int) throws(Failure) -> JSON {
         guard depth < depthMax else { throw failure("nested deeper than \(depthMax) levels") }
         position += 1
@@ -97,7 +114,11 @@ package struct JSONParser {
             }
             let name = try string()
             guard try skip(UInt8(ascii: ":")) else { throw failure("expected ':' after a member name") }
-            members[name] = try value(depth: depth + 1)
+            guard try members.insert(name, value(depth: depth + 1, in: name)) || !refusesRepeated else {
+                var failure = failure("a member is given twice")
+                failure.repeated = name
+                throw failure
+            }
         } while try continues(in: .object)
         guard try skip(UInt8(ascii: "}")) else { throw failure("expected ',' or '}'") }
         return .object(members)
@@ -111,7 +132,7 @@ package struct JSONParser {
         repeat {
             try skipSpace()
             if endsHere(UInt8(ascii: "]"), isFirst: elements.isEmpty) { break }
-            elements.append(try value(depth: depth + 1))
+            elements.append(try value(depth: depth + 1, in: "[\(elements.count)]"))
         } while try continues(in: .array)
         guard try skip(UInt8(ascii: "]")) else { throw failure("expected ',' or ']'") }
         return .array(elements)

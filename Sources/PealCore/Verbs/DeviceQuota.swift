@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// How many devices an app may have, and how many topics a device. The store counts the devices at most once a minute;
+/// How many devices an app may have, how many topics a device, and how many subscriptions one batch may change. The store counts the devices at most once a minute;
 /// in between, this server counts those that it adds and deletes. So servers that share a database may exceed the limit
 /// a little.
 package final class DeviceQuota: Sendable {
@@ -14,15 +14,17 @@ package final class DeviceQuota: Sendable {
 
     let devicesPerApp: Int
     let topicsPerDevice: Int
+    let topicChangesPerBatch: Int
     private let time: any TimeSource
     private let counts = Mutex<[AppKey: Count]>([:])
 
     package init(
         devicesPerApp: Int = Limits.devicesPerAppMax, topicsPerDevice: Int = Limits.topicsPerDeviceMax,
-        time: any TimeSource
+        topicChangesPerBatch: Int = Limits.topicChangesPerBatchMax, time: any TimeSource
     ) {
         self.devicesPerApp = devicesPerApp
         self.topicsPerDevice = topicsPerDevice
+        self.topicChangesPerBatch = topicChangesPerBatch
         self.time = time
     }
 
@@ -30,6 +32,14 @@ package final class DeviceQuota: Sendable {
     var refusal: PealError {
         PealError(
             .rateLimited, "the app has \(devicesPerApp) devices, which is the limit", retryAfterSeconds: 60)
+    }
+
+    /// The refusal of a device that comes after too many changed subscriptions in its batch.
+    func refusal(ofTopics field: String) -> PealError {
+        .invalid(
+            field,
+            "the devices before it change \(topicChangesPerBatch) subscriptions, the limit of one batch; send it in "
+                + "another batch")
     }
 
     /// Reserves places for new devices before they are registered, because several registrations may run at the same

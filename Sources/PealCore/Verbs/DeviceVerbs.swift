@@ -59,7 +59,7 @@ package struct DeviceVerbs: Sendable {
     package typealias BatchResult = Result<DeviceRegistration.Result, PealError>
 
     /// Registers the valid devices in one transaction and reports the others. The error of an address has a field path
-    /// beginning with `address`.
+    /// beginning with `address`, and that of a device after too many changed topics the field `topics`.
     package func register(
         _ batch: [Result<DeviceRegistration, PealError>], app: AppKey, _ call: VerbCall,
         reply: @escaping @Sendable ([BatchResult]) throws -> Reply
@@ -68,7 +68,7 @@ package struct DeviceVerbs: Sendable {
         var used = 0
         defer { quota.free(reserved - used, of: app) }
         let (reply, made) = try await store.commit(.batch, call, reply: reply) { [self] store in
-            var left = reserved
+            var (left, topicsLeft) = (reserved, quota.topicChangesPerBatch)
             let addresses = batch.compactMap { try? $0.get().address }
             let check = try check(of: addresses, app: app, in: store)
             let results = try batch.map { item -> BatchResult in
@@ -76,12 +76,14 @@ package struct DeviceVerbs: Sendable {
                 do {
                     let given = try item.get()
                     try admit(given, isFull: left <= 0, app: app, in: store)
+                    if topicsLeft <= 0 { throw quota.refusal(ofTopics: "topics") }
                     registration = try checked(given, check, app: app, in: store)
                 } catch let error as PealError where error.code.httpStatus < 500 {
                     return .failure(error)
                 }
                 let result = try store.register(registration, app: app, now: call.now)
                 if result.isNew { left -= 1 }
+                topicsLeft -= result.topicChanges
                 return .success(result)
             }
             let count = results.count { (try? $0.get()) != nil }
@@ -90,6 +92,21 @@ package struct DeviceVerbs: Sendable {
         }
         used = made?.count { (try? $0.get())?.isNew == true } ?? 0
         return reply
+    }
+
+    /// Divides registrations into batches of which no device is refused because of the others, if they are new.
+    package func batches(
+        _ registrations: [Result<DeviceRegistration, PealError>]
+    ) -> [ArraySlice<Result<DeviceRegistration, PealError>>] {
+        var (batches, start, topics) = ([ArraySlice<Result<DeviceRegistration, PealError>>](), 0, 0)
+        for (index, registration) in registrations.enumerated() {
+            if index - start == Limits.devicesPerBatchMax || topics >= quota.topicChangesPerBatch {
+                batches.append(registrations[start..<index])
+                (start, topics) = (index, 0)
+            }
+            topics += (try? registration.get().topics?.count) ?? 0
+        }
+        return batches + (start < registrations.count ? [registrations[start...]] : [])
     }
 
     /// Edits a device. `edit` receives the device, or nil if it is unknown, and returns the registration that replaces
@@ -228,7 +245,12 @@ extension DeviceVerbs {
     ) async throws -> [PealError?] {
         do {
             return try await store.write(.batch) { [self] store in
-                let faults = try drafts.map { try fault(of: $0, app: app, call, in: store) }
+                var topicsLeft = quota.topicChangesPerBatch
+                let faults = try drafts.map { draft -> PealError? in
+                    if topicsLeft <= 0 { return quota.refusal(ofTopics: "tags") }
+                    topicsLeft -= draft.topics.count
+                    return try fault(of: draft, app: app, call, in: store)
+                }
                 guard faults.allSatisfy({ $0 == nil }) else { throw Undone(faults: faults) }
                 return faults
             }

@@ -169,6 +169,8 @@ package struct InstallationVerbs: Sendable {
             guard let moment = try MomentReader(store: store, device: owner, app: app).moment(message) else {
                 throw PealError.notFound("message")
             }
+            // The device had it for a former user. The present one must not see it.
+            guard owner.userID.map(ExactText.init) == ExactText(moment.userID) else { return .refused(.closed) }
             let claim = MomentClaim(
                 id: id, target: .init(device: device, route: owner.address.route), rev: rev,
                 hasLedger: installation.capabilities.contains(.ledger), score: score)
@@ -190,7 +192,9 @@ package struct InstallationVerbs: Sendable {
                 throw PealError(.unauthorized, "the device was deleted")
             }
             let reader = MomentReader(store: store, device: owner, app: app)
-            if let message, try !reader.isVisible(message) { throw PealError.notFound("message") }
+            if let message, try !reader.isVisible(store.message(app: app, id: message)) {
+                throw PealError.notFound("message")
+            }
             return try reader.record(events, in: store, now: now)
         }
     }
@@ -261,9 +265,9 @@ package struct MomentReader {
         return moment
     }
 
-    func isVisible(_ id: MessageID) throws -> Bool {
-        guard let message = try store.message(app: app, id: id) else { return false }
-        return try message.windowUntil == nil || moment(id) != nil
+    func isVisible(_ message: Message?) throws -> Bool {
+        guard let message else { return false }
+        return try message.windowUntil == nil || moment(message.id) != nil
     }
 
     /// What a sync finds, without its events.
@@ -271,7 +275,8 @@ package struct MomentReader {
         var result = SyncResult(device: device)
         for id in sync.held.keys.sorted() where sync.cursor == nil {
             let moment = try moment(id)
-            if moment?.state != .open || moment?.userID != device.userID { result.revoked.append(id) }
+            let isMine = moment.map { ExactText($0.userID) } == device.userID.map(ExactText.init)
+            if moment?.state != .open || !isMine { result.revoked.append(id) }
         }
         guard let user = device.userID else { return result }
         let moments = try store.openMoments(
@@ -303,11 +308,13 @@ package struct MomentReader {
         var refused: [RefusedEvent] = []
         var accepted: [DeviceEvent] = []
         for var event in events {
-            event.at = min(event.at, now)
+            // A device whose clock was set may be wrong by days, but nothing happens to a message before it exists.
+            let message = try event.message.flatMap { try store.message(app: app, id: $0) }
+            event.at = min(max(event.at, message?.createdAt ?? event.at), now)
             let isOld = event.at < now - .seconds(Limits.deviceEventAgeSeconds)
             if isOld {
                 refused.append(.init(id: event.id.description, error: .invalid("at", "the event is too old")))
-            } else if let message = event.message, try !isVisible(message) {
+            } else if event.message != nil, try !isVisible(message) {
                 refused.append(.init(id: event.id.description, error: .notFound("message")))
             } else {
                 accepted.append(event)

@@ -167,11 +167,10 @@ struct RouteKeeper: Sendable {
     private static let gatesPerRead = 500
 
     let context: DeliveryContext
-    let isOnlyProcess: Bool
 
     /// Runs once, before anything is leased.
     func start() async {
-        if isOnlyProcess { try? await context.store.write(.control) { try $0.endProbes() } }
+        if context.isOnlyProcess { try? await context.store.write(.control) { try $0.endProbes() } }
         await read()
     }
 
@@ -180,7 +179,7 @@ struct RouteKeeper: Sendable {
         let sleeper = context.stop.sleeper()
         while await context.stop.pause(sleeper, atMost: Self.interval) {
             await context.saveGates(of: nil, nil)
-            if !isOnlyProcess { await read() }
+            if !context.isOnlyProcess { await read() }
         }
     }
 

@@ -90,6 +90,9 @@ final class MessageCache: Sendable {
         }
     }
 
+    /// Drops a message that has ended.
+    func drop(_ id: MessageID) { state.withLock { $0.works[id] = nil } }
+
     /// Makes a switch for one slice of the message. If the process is stopping, it is stopped from the beginning.
     func addControl(_ id: MessageID) -> SendControl {
         let control = SendControl()

@@ -115,7 +115,7 @@ extension SliceRun {
             guard let deadline = try await deadline() else { return (nil, .lostLease) }
             let (slice, candidates, now, gate) = (slice, candidates, context.time.now, context.gate)
             let needs = try await gate.needs(of: work.job, in: slice.id)
-            let page = try await context.store.read {
+            let page = try await context.store.read(isBulk ? .delivery : .brief) {
                 try $0.page(
                     of: slice, candidates: candidates, after: key, limit: limit, now: now, withPeople: needs.people)
             }

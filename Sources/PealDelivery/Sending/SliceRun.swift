@@ -154,6 +154,7 @@ struct SliceRun: Sendable {
             control.stop()
             return .refused
         }
+        if results.last?.messageState != nil { context.messages.drop(slice.id.message) }
         if next == .keep {
             context.leases.renew(slice.id, term: slice.term, askedAt: askedAt)
         } else {

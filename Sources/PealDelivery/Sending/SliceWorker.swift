@@ -103,7 +103,7 @@ struct SendTerms: Sendable {
 
 extension DeliveryContext {
     /// How old a message's state may be when a slice is opened. Changes by this process are known at once.
-    private static let stateLife: Duration = .seconds(1)
+    private var stateLife: Duration { isOnlyProcess ? .seconds(10) : .seconds(1) }
 
     /// Reads what the slice needs, in one read, unless it is already known.
     /// - Returns: nil when its message is gone.
@@ -112,7 +112,7 @@ extension DeliveryContext {
         let uptime = time.uptime
         let interruptions = messages.interruptions
         let version = key.map { access.version(of: $0) } ?? 0
-        let known = messages.work(slice.id.message, notBefore: uptime - Self.stateLife)
+        let known = messages.work(slice.id.message, notBefore: uptime - stateLife)
         let knownAccess = key.flatMap { access.find($0, now: uptime) }
         if let known, known.job.isPlainList, !slice.id.holdsAddresses, key == nil || knownAccess != nil {
             return SliceOpening(

@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import PealCore
 internal import Synchronization
 
@@ -42,7 +43,7 @@ struct DirectLane: Sendable {
 /// Small messages that were leased to this process in the transaction that accepted them.
 final class DirectQueue: Sendable {
     private struct State {
-        var slices: [(slice: Slice, askedAt: Duration)] = []
+        var slices: Deque<(slice: Slice, askedAt: Duration)> = []
         var activeCount = 0
     }
 

@@ -18,8 +18,8 @@ struct Rescuer: Sendable {
     private let ready: Signal
     private let stop: StopSwitch
 
-    init(_ context: DeliveryContext, isOnlyProcess: Bool) {
-        self.isOnlyProcess = isOnlyProcess
+    init(_ context: DeliveryContext) {
+        isOnlyProcess = context.isOnlyProcess
         store = context.store
         time = context.time
         logger = context.logger

@@ -119,20 +119,16 @@ enum WNSRendering {
     ) throws(ContentRefusal) -> String? {
         if let tag = try label(.tag, fields) { return tag }
         guard type == .toast || type == .tile, let key = order.options.collapseKey, !key.isEmpty else { return nil }
-        return isLabel(key) ? key : Hex.encode(Array(SHA256.hash(data: Array(key.utf8)).prefix(8)))
+        return WNSContent.isLabel(key) ? key : Hex.encode(Array(SHA256.hash(data: Array(key.utf8)).prefix(8)))
     }
 
     private static func label(_ name: WindowsMember, _ fields: PlatformFields) throws(ContentRefusal) -> String? {
         guard let text = try fields.string(name) else { return nil }
-        guard isLabel(text) else {
+        guard WNSContent.isLabel(text) else {
             throw .invalid(
                 fields.field(name), "a \(name) must be 1 to \(Limits.wnsTagCharactersMax) letters and digits")
         }
         return text
-    }
-
-    private static func isLabel(_ text: String) -> Bool {
-        (1...Limits.wnsTagCharactersMax).contains(text.utf8.count) && text.utf8.allSatisfy(\.isASCIIAlphanumeric)
     }
 }
 

@@ -72,6 +72,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable, Hashable {
         package mutating func appendInterpolation(
             row: KeyValuePairs<String, any SQLStorable>, _ rest: some Sequence<ColumnValue> = [ColumnValue]()
         ) {
+            text.reserveCapacity(text.utf8.count + 24 * (row.count + rest.underestimatedCount) + 16)
             text += "("
             for (index, column) in row.enumerated() { name(column.key, isFirst: index == 0) }
             for column in rest { name(column.key, isFirst: false) }

@@ -64,12 +64,17 @@ package protocol SQLConnection {
     /// The next number of a series; nil when the row that counts it does not exist. An engine that takes numbers in
     /// blocks may skip some.
     func number(in series: NumberSeries) throws -> Int64?
+
+    /// What is written once for all transactions that share a commit; nil if each has its own.
+    var commitWork: CommitWork? { get }
 }
 
 extension SQLConnection {
     package func post(_ sql: String, _ parameters: [SQLValue]) throws { _ = try execute(sql, parameters) }
 
     package func number(in series: NumberSeries) throws -> Int64? { try value(series.raising(1)) }
+
+    package var commitWork: CommitWork? { nil }
 }
 
 /// A series of unique numbers. Some may never be used.

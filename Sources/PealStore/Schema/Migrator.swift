@@ -58,5 +58,6 @@ extension Migration {
         Migration(version: 19, statements: SchemaOffPolicy.statements),
         Migration(version: 20, statements: SchemaOutcomes.statements),
         Migration(version: 21, statements: SchemaSpentWakes.statements),
+        Migration(version: 22, statements: SchemaOffPolicyNames.statements),
     ]
 }

@@ -252,3 +252,10 @@ enum SchemaSpentWakes {
         "CREATE INDEX spent_wake_at ON spent_wake (woken_at)",
     ]
 }
+
+/// Names the columns of the off-policy estimate as the code does.
+enum SchemaOffPolicyNames {
+    static let statements = ["gain", "error", "messages", "effective"].map {
+        "ALTER TABLE learning RENAME COLUMN foreseen_\($0) TO off_policy_\($0)"
+    }
+}

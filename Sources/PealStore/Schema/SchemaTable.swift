@@ -26,8 +26,14 @@ struct SchemaTable: Sendable, Hashable {
             guard let index = tables.firstIndex(where: { $0.name == words[2] }), words.count > 5 else { return }
             if words[3] == "ADD", let column = Column(Array(words[5...])) { tables[index].columns.append(column) }
             if words[3] == "DROP" { tables[index].columns.removeAll { $0.name == words[5] } }
+            if words[3] == "RENAME" { tables[index].rename(words[5], to: words[7]) }
         default: break
         }
+    }
+
+    private mutating func rename(_ old: String, to new: String) {
+        columns = columns.map { $0.name == old ? Column(name: new, kind: $0.kind) : $0 }
+        key = key.map { $0 == old ? new : $0 }
     }
 
     /// Reads `CREATE TABLE name (…)`.

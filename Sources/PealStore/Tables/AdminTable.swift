@@ -23,6 +23,7 @@ extension StoreSession {
     }
 
     func insertAdmin(_ admin: Admin, publicHalf: String, secretHash: [UInt8]) throws {
+        memo.changesSetup = true
         try connection.post(
             """
             INSERT INTO admin \(row: [
@@ -33,6 +34,7 @@ extension StoreSession {
     }
 
     func deleteAdmin(_ id: AdminID) throws -> Admin? {
+        memo.changesSetup = true
         let admin = try connection.first(
             "SELECT \(AdminTable.columns) FROM admin WHERE id = \(id)", AdminTable.admin)
         guard let admin else { return nil }

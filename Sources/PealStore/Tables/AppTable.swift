@@ -75,6 +75,7 @@ extension StoreSession {
     }
 
     func insertApp(_ app: App) throws -> App {
+        memo.changesSetup = true
         var app = app
         app.key = try nextNumber("app")
         let count = try connection.execute(
@@ -89,6 +90,7 @@ extension StoreSession {
     }
 
     func updateApp(_ app: App) throws {
+        memo.changesSetup = true
         try connection.post(
             """
             UPDATE app SET \(set: AppTable.changing(app))
@@ -101,6 +103,7 @@ extension StoreSession {
 
     /// Without its row, an app is not found and nothing is sent for it. The Pruner deletes the rest.
     func deleteApp(_ key: AppKey, now: Timestamp) throws -> Bool {
+        memo.changesSetup = true
         guard try connection.execute("DELETE FROM app WHERE app = \(key)") == 1 else { return false }
         memo.apps[key] = nil
         try connection.execute("DELETE FROM key_grant WHERE id IN (SELECT id FROM api_key WHERE app = \(key))")

@@ -99,7 +99,7 @@ extension StoreSession {
 
     /// Adds rows to the end of the chain.
     private func chain(_ entries: [AuditEntry]) throws {
-        var mark = try mark(.head)?.mark ?? AuditMark()
+        var mark = try connection.commitWork?.value("audit") ?? mark(.head)?.mark ?? AuditMark()
         for entry in entries {
             mark.number += 1
             mark.hash = AuditChain.hash(after: mark.hash, AuditRow.content(mark.number, entry))
@@ -110,7 +110,8 @@ extension StoreSession {
                 ], AuditTable.values(entry))
                 """)
         }
-        try set(mark, .head)
+        guard let work = connection.commitWork else { return try set(mark, .head) }
+        work.set("audit", mark) { try set($0, .head) }
     }
 
     /// Chains at most `limit` entries that are not chained yet. No other transaction may do so at the same time.

@@ -102,6 +102,7 @@ extension StoreSession {
         _ examination: CredentialExamination, app: AppKey, provider: ProviderName, environment: Environment,
         now: Timestamp
     ) throws -> CredentialRecord {
+        memo.changesSetup = true
         let bytes = examination.credential.stored
         // Includes app, provider and environment: connections are kept by fingerprint, and two apps with the same key
         // must not share them.
@@ -132,6 +133,7 @@ extension StoreSession {
     func setHealth(
         _ health: CredentialRecord.Health, app: AppKey, provider: ProviderName, environment: Environment
     ) throws {
+        memo.changesSetup = true
         let health = CredentialTable.written(health)
         try connection.post(
             """
@@ -141,6 +143,7 @@ extension StoreSession {
     }
 
     func deleteCredential(app: AppKey, provider: ProviderName, environment: Environment) throws -> Bool {
+        memo.changesSetup = true
         try openGates(app: app, provider, environment)
         return try connection.execute(
             "DELETE FROM credential WHERE \(CredentialTable.matching(app, provider, environment))") == 1

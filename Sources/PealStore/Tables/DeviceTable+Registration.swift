@@ -63,18 +63,18 @@ extension StoreSession {
         for topic in topics {
             try subscribe(row, try topicNumber(app: app, name: topic, now: now), app: app, now: now)
         }
-        return result(row, registration, topics: topics, isNew: true)
+        return result(row, registration, topics: topics, isNew: true, topicChanges: topics.count)
     }
 
     private func result(
-        _ row: DeviceRow, _ registration: DeviceRegistration, topics: [String], isNew: Bool
+        _ row: DeviceRow, _ registration: DeviceRegistration, topics: [String], isNew: Bool, topicChanges: Int
     ) -> DeviceRegistration.Result {
         let device = Device(
             id: row.id, key: row.key, address: row.address, userID: row.userID, topics: topics,
             locale: registration.locale, timeZone: registration.timeZone, detail: registration.detail,
             isInteractive: row.isInteractive, registeredAt: row.registeredAt, retirement: nil,
             activeSince: row.since)
-        return .init(device: device, isNew: isNew)
+        return .init(device: device, isNew: isNew, topicChanges: topicChanges)
     }
 
     /// Applies a registration to a known device. It keeps its key and, on the same route, its position in every stream,
@@ -104,7 +104,7 @@ extension StoreSession {
         let topics = registration.topics.map { Set($0.map(ExactText.init)) } ?? known
         let sameTopics = topics == known
         if sameDetail, sameTopics, !isNew, isUnchanged(row, old), now - old.registeredAt < Self.unchangedLife {
-            return result(old, registration, topics: topics.sorted().map(\.text), isNew: false)
+            return result(old, registration, topics: topics.sorted().map(\.text), isNew: false, topicChanges: 0)
         }
         try connection.post(row.update(app: app))
         if !sameDetail {
@@ -113,7 +113,9 @@ extension StoreSession {
         }
         if moves { try move(old, to: row, before.map(\.number), app: app, now: now) }
         if !sameTopics { try change(row, from: before, to: topics, app: app, now: now) }
-        return result(row, registration, topics: topics.sorted().map(\.text), isNew: isNew)
+        let changes = (moves ? known.count : 0) + topics.symmetricDifference(known).count
+        return result(
+            row, registration, topics: topics.sorted().map(\.text), isNew: isNew, topicChanges: changes)
     }
 
     private func isUnchanged(_ row: DeviceRow, _ old: DeviceRow) -> Bool {
@@ -255,19 +257,17 @@ extension StoreSession {
     private static let erasedAtOnce = 200
 
     func deleteUser(app: AppKey, userID: String, now: Timestamp) throws -> (devices: Int, isComplete: Bool) {
+        // Counters have no time, so that later pieces could not tell them from new ones.
+        try connection.execute("DELETE FROM open_hour WHERE app = \(app) AND user_id = \(userID)")
         let moments = try eraseMoments(app: app, userID: userID, before: nil, limit: Self.erasedAtOnce, now: now)
         let devices = try eraseDevices(of: userID, app: app, before: nil, limit: Self.erasedAtOnce, now: now)
         let isComplete = moments.isComplete && devices < Self.erasedAtOnce
-        if !isComplete, try !isErasing(userID, app: app) { try leave(.user, app: app, name: userID, now: now) }
+        let dueAt = isComplete ? now + .seconds(Limits.erasedUserWatchSeconds) : now
+        // An erasure that is already under way is replaced: it spares what the user has begun since.
+        try connection.execute(
+            "DELETE FROM remainder WHERE kind = \(Remainder.Kind.user) AND app = \(app) AND name = \(userID)")
+        try leave(.user, app: app, name: userID, now: now, dueAt: dueAt)
         return (devices, isComplete)
-    }
-
-    private func isErasing(_ userID: String, app: AppKey) throws -> Bool {
-        try connection.value(
-            """
-            SELECT number FROM remainder
-            WHERE kind = \(Remainder.Kind.user) AND app = \(app) AND name = \(userID) LIMIT 1
-            """, Int64.self) != nil
     }
 
     /// Continues an erasure that its request did not complete. Whatever the user has begun since then stays.

@@ -86,6 +86,7 @@ extension StoreSession {
     }
 
     func insertKey(_ stored: StoredKey) throws {
+        memo.changesSetup = true
         let key = stored.key
         let secret = try stored.sharedSecret.map {
             try context.masterKey.seal(Array($0.utf8), label: KeyTable.sealLabel(key))
@@ -108,6 +109,7 @@ extension StoreSession {
     }
 
     func deleteKey(_ id: KeyID, app: AppKey) throws -> Bool {
+        memo.changesSetup = true
         guard try connection.execute("DELETE FROM api_key WHERE id = \(id) AND app = \(app)") == 1 else {
             return try connection.execute("DELETE FROM key_grant WHERE id = \(id) AND app = \(app)") == 1
         }

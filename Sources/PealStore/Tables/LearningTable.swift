@@ -2,10 +2,9 @@ internal import PealCore
 
 /// `learning`: what is known of each campaign's learning; and the labels of `context_sample`, without whose they are.
 enum LearningTable {
-    /// The columns of the off-policy estimate begin with `foreseen`, as migration 19 named them.
     private static let columns: Columns = """
         campaign_id, displays, opens, trained_at, labels, failures, own_model, drifted, held_until, objections,
-        foreseen_gain, foreseen_error, foreseen_messages, foreseen_effective
+        off_policy_gain, off_policy_error, off_policy_messages, off_policy_effective
         """
 
     static func learning(_ row: inout RowReader) throws -> CampaignLearning {
@@ -37,9 +36,9 @@ enum LearningTable {
             "displays": learning.displays, "opens": learning.opens, "trained_at": learning.trainedAt,
             "labels": learning.labels, "failures": learning.failures, "own_model": learning.hasOwnModel,
             "drifted": learning.hasDrifted, "held_until": learning.heldUntil,
-            "objections": learning.objections.joined(separator: " "), "foreseen_gain": learning.offPolicy?.gain,
-            "foreseen_error": learning.offPolicy?.error, "foreseen_messages": learning.offPolicy?.messages,
-            "foreseen_effective": learning.offPolicy?.effectiveMessages,
+            "objections": learning.objections.joined(separator: " "), "off_policy_gain": learning.offPolicy?.gain,
+            "off_policy_error": learning.offPolicy?.error, "off_policy_messages": learning.offPolicy?.messages,
+            "off_policy_effective": learning.offPolicy?.effectiveMessages,
         ]
         return """
             INSERT INTO learning \(row: ["app": app, "campaign_id": learning.campaign], changing)

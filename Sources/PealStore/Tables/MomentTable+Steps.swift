@@ -104,12 +104,8 @@ extension StoreSession {
         guard mine.count < limit else { return Piece(rows: mine.count, isComplete: false) }
         let over: SQL = "\(MomentTable.over(of: userID, app: app))\(end.map(MomentTable.accepted) ?? "")"
         let early: SQL = end.map { " AND assigned_at <= \($0)" } ?? ""
-        return try piece(of: [.moment, .experimentArm, .openHour], limit) { table in
-            switch table.table {
-            case TablePiece.moment.table: over
-            case TablePiece.openHour.table: "app = \(app) AND user_id = \(userID)"
-            default: "app = \(app) AND user_id = \(userID)\(early)"
-            }
+        return try piece(of: [.moment, .experimentArm], limit) { table in
+            table.table == TablePiece.moment.table ? over : "app = \(app) AND user_id = \(userID)\(early)"
         }
     }
 

@@ -64,14 +64,16 @@ extension StoreSession {
     }
 
     /// Leaves the rest of a change to the Pruner.
+    /// - Parameter dueAt: when the Pruner begins; nil for now.
     func leave(
-        _ kind: Remainder.Kind, app: AppKey, object: Int64 = 0, name: String = "", now: Timestamp
+        _ kind: Remainder.Kind, app: AppKey, object: Int64 = 0, name: String = "", now: Timestamp,
+        dueAt: Timestamp? = nil
     ) throws {
         try connection.execute(
             """
             INSERT INTO remainder \(row: [
                 "kind": kind, "number": try nextNumber("remainder"), "app": app, "object": object, "name": name,
-                "began_at": now, "due_at": now,
+                "began_at": now, "due_at": dueAt ?? now,
             ])
             """)
     }
@@ -89,11 +91,17 @@ extension StoreSession {
         return limit - room
     }
 
-    /// A request that was authenticated before its app was deleted may still write a little later, so the app is
-    /// checked again after a minute.
+    /// A request that was authenticated before its app was deleted may still write a little later, and a message that
+    /// was claimed or being sent when its user was erased ends later. So both are checked again.
     private func close(_ remainder: Remainder, now: Timestamp) throws {
-        let lastLook = remainder.beganAt + .seconds(Limits.deletedAppWatchSeconds)
-        if remainder.kind == .app, now < lastLook {
+        let watch: Int64 =
+            switch remainder.kind {
+            case .app: Limits.deletedAppWatchSeconds
+            case .user: Limits.erasedUserWatchSeconds
+            default: 0
+            }
+        let lastLook = remainder.beganAt + .seconds(watch)
+        if now < lastLook {
             try connection.execute(
                 "UPDATE remainder SET due_at = \(lastLook) WHERE \(RemainderTable.matching(remainder))")
         } else {

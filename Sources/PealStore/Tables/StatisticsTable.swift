@@ -53,6 +53,14 @@ enum StatisticsTable {
     }
 }
 
+/// One row of the finest step.
+private struct StatisticsMinute: Hashable, Sendable {
+    let app: AppKey
+    let at: Timestamp
+}
+
+private typealias StatisticsSums = [StatisticsMinute: Statistics]
+
 extension StoreSession {
     func statistics(app: AppKey, from: Timestamp, to: Timestamp) throws -> [Statistics] {
         try Statistics.Step.allCases.flatMap { step in
@@ -63,15 +71,16 @@ extension StoreSession {
 
     /// Adds what one group of changes counted: one statement for each app and minute.
     func addStatistics(_ counted: [(app: AppKey, item: Statistics)]) throws {
-        struct Bucket: Hashable {
-            let app: AppKey
-            let at: Timestamp
-        }
-        var sums: [Bucket: Statistics] = [:]
+        var sums = connection.commitWork?.value("statistics") ?? StatisticsSums()
         for (app, item) in counted where !item.isZero {
             let at = Statistics.Step.minute.start(of: item.at)
-            sums[Bucket(app: app, at: at), default: Statistics(at: at)].add(item)
+            sums[StatisticsMinute(app: app, at: at), default: Statistics(at: at)].add(item)
         }
+        guard let work = connection.commitWork else { return try add(sums) }
+        work.set("statistics", sums) { try add($0) }
+    }
+
+    private func add(_ sums: StatisticsSums) throws {
         // In the order of the key, so that two processes never wait for each other.
         let rows = sums.sorted { ($0.key.app, $0.key.at) < ($1.key.app, $1.key.at) }
         try connection.post(rows.map { StatisticsTable.add($0.value, .minute, app: $0.key.app) })

@@ -14,6 +14,29 @@ struct JSONLimitTests {
         #expect(failure?.hasTooManyValues == true)
     }
 
+    @Test(
+        "a member that is given twice is named with its path, if that is refused",
+        arguments: [
+            (#"{"a":1,"b":2,"a":3}"#, "a"), (#"{"a":{"b":1,"c":2,"b":null}}"#, "a.b"),
+            (#"{"a":[0,[{"b":1,"b":2}]]}"#, "a[1][0].b"), (#"[{"":1,"":2}]"#, "[0]."),
+        ])
+    func repeated(text: String, path: String) throws {
+        let failure = #expect(throws: JSONParser.Failure.self) {
+            try JSONParser.parse(Array(text.utf8), refusesRepeated: true)
+        }
+        #expect(failure?.repeated == path)
+        #expect(throws: Never.self) { try JSONParser.parse(text) }
+    }
+
+    @Test(
+        "the same name in several objects, and names that only look alike, are not given twice",
+        arguments: [
+            #"{"a":{"a":1},"b":{"a":1}}"#, #"[{"a":1},{"a":1}]"#, "{\"\u{E9}\":1,\"e\u{301}\":2}", #"{"a":1,"A":2}"#,
+        ])
+    func distinct(text: String) {
+        #expect(throws: Never.self) { try JSONParser.parse(Array(text.utf8), refusesRepeated: true) }
+    }
+
     @Test("another fault is not taken for too many values")
     func otherFault() {
         let failure = #expect(throws: JSONParser.Failure.self) { try JSONParser.parse(Array("[1,".utf8), valuesMax: 9) }

@@ -17,6 +17,8 @@ final class SeveredStore: Store {
         if isCut.withLock({ $0 }) { throw PealError(.unavailable, "the process is dead") }
     }
 
+    var setupVersion: Int { store.setupVersion }
+
     func read<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
     ) async throws -> R {

@@ -230,7 +230,7 @@ enum DevtodevAndroidShapes {
         for (name, key) in names {
             Entry(name, name.hasSuffix("color") ? color : .content) { $0.keys[key] = $1.map(JSON.string) }
         }
-        Entry("badge", .integer(Int64.min...Int64.max)) {
+        Entry("badge", DevtodevPartShapes.badge) {
             $0.keys["badge"] = $1.map { .string(String($0)) }
         }
         Entry("vibration", .flag) { $0.keys["_vibration"] = $1.map { $0 ? "true" : "false" } }

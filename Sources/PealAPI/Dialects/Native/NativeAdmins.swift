@@ -31,7 +31,6 @@ struct NativeAdmins: Sendable {
             return Reply(
                 status: 201, body: JSON.object(shown).bytes, repetition: .init(status: 200, body: repetition.bytes))
         }
-        services.keyRing.forget()
         return Answer(reply)
     }
 
@@ -52,7 +51,6 @@ struct NativeAdmins: Sendable {
 
     private func revoke(_ call: Call) async throws -> Answer {
         try await services.admins.revoke(try call.id("id", of: "admin"), call.verb)
-        services.keyRing.forget()
         return Answer(.noContent)
     }
 

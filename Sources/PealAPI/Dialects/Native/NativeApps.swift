@@ -50,7 +50,6 @@ struct NativeApps: Sendable {
         guard let id = AppID(call.parameter("app")), let app = try await services.store.read({ try $0.app(id) })
         else { throw PealError.notFound("app") }
         try await services.apps.delete(app, call.verb)
-        services.keyRing.forget()
         return Answer(.noContent)
     }
 

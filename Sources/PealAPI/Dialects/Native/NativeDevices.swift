@@ -83,9 +83,10 @@ struct NativeDevices: Sendable {
         }
     }
 
-    /// Adds the path from the body's root to an error that the verb reports for an address.
+    /// Adds the path from the body's root to an error that the verb reports for a device.
     private static func prefixed(_ error: PealError, index: Int) -> PealError {
-        error.field?.hasPrefix("address") == true ? error.under("devices[\(index)]") : error
+        guard let field = error.field, field == "topics" || field.hasPrefix("address") else { return error }
+        return error.under("devices[\(index)]")
     }
 
     private func get(_ call: Call) async throws -> Answer {

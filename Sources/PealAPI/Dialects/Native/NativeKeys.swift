@@ -38,7 +38,6 @@ struct NativeKeys: Sendable {
                 status: 201, body: JSON.compact(shown).bytes,
                 repetition: .init(status: 200, body: repetition.bytes))
         }
-        services.keyRing.forget()
         var answer = Answer(reply)
         if let weak {
             answer.warn(["\(weak) is easy to guess; replace this key after the migration"])
@@ -66,7 +65,6 @@ struct NativeKeys: Sendable {
 
     private func revoke(_ call: Call) async throws -> Answer {
         try await services.keys.revoke(try call.id("id", of: "key"), app: try call.app().key, call.verb)
-        services.keyRing.forget()
         return Answer(.noContent)
     }
 

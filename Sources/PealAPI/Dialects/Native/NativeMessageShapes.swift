@@ -143,9 +143,13 @@ extension NativeMessageShapes {
         Entry("addresses", .list(address, max: Limits.audienceAddressesMax)) { $0.addresses = $1 ?? [] }
         Entry("not_topics", .texts(max: Limits.audienceTopicsMax)) { $0.audience.excludedTopics = $1 ?? [] }
         Entry("interactive_only", .flag) { $0.audience.interactiveOnly = $1 ?? false }
-        Entry("platforms", .list(NativeShapes.platform, max: Platform.allCases.count)) {
-            $0.audience.platforms = $1.flatMap { $0.isEmpty ? nil : Set($0) }
-        }
+        // An empty list could mean nobody as well as everybody.
+        Entry(
+            "platforms",
+            .list(
+                NativeShapes.platform, min: 1, max: Platform.allCases.count,
+                refusingEmpty: "must contain at least one platform; omit it for all")
+        ) { $0.audience.platforms = $1.map { Set($0) } }
         Entry("where", NativeConditionShapes.condition) { $0.audience.condition = $1 }
     }
 

@@ -2,8 +2,8 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// Refuses what an operation does not document: unknown query parameters, and a body if it takes none. The shapes check
-/// the members of bodies.
+/// Refuses what an operation does not document: unknown query parameters, and a body if it takes none; and what is given
+/// twice, because the sender and the server could mean different ones. The shapes check the members of bodies.
 struct NativeStrictness: Sendable {
     private struct Name: Hashable {
         let method: String
@@ -25,6 +25,8 @@ struct NativeStrictness: Sendable {
         let known = operation.parameters.filter { $0.location == .query }.map(\.name)
         let takesBody = operation.body != nil
         return Endpoint(endpoint.method, endpoint.path, endpoint.access) { call in
+            var call = call
+            call.refusesRepeatedMembers = true
             try Self.check(call.query, known: known)
             if !takesBody, !call.body.isEmpty, let name = try call.object().objectValue?.names.first {
                 throw PealError.unknown(name)
@@ -36,6 +38,7 @@ struct NativeStrictness: Sendable {
     private static func check(_ query: Query, known: [String]) throws(PealError) {
         var seen: Set<String> = []
         for name in query.names {
+            guard !name.isEmpty else { throw PealError(.unknownField, "a query parameter has no name", field: "") }
             guard known.contains(name) else { throw .unknown(name, near: Spelling.nearest(to: name, known)) }
             guard seen.insert(name).inserted else { throw .invalid(name, "\(name) is given more than once") }
         }

@@ -11,6 +11,19 @@ struct PivotalMessage: Sendable {
         var android: JSON.Members?
         var windows: JSON.Members?
         var phone: JSON.Members?
+
+        /// Those whose object contains anything.
+        var platforms: [Platform] {
+            let given: [(Platform, Bool)] = [
+                (.ios, ios?.saysSomething ?? false), (.android, Self.saysSomething(android)),
+                (.windows, Self.saysSomething(windows)), (.windowsPhone, Self.saysSomething(phone)),
+            ]
+            return given.filter(\.1).map(\.0)
+        }
+
+        private static func saysSomething(_ object: JSON.Members?) -> Bool {
+            object?.values.contains { !$0.isNull } ?? false
+        }
     }
 
     struct Apple: Sendable {
@@ -21,6 +34,11 @@ struct PivotalMessage: Sendable {
         var sound: String?
         var isAvailable: Bool?
         var extra: JSON.Members?
+
+        var saysSomething: Bool {
+            alert?.objectValue?.isEmpty == false || alert?.stringValue != nil || category != nil || badge != nil
+                || sound != nil || isAvailable == true || extra?.isEmpty == false
+        }
     }
 }
 
@@ -104,13 +122,9 @@ enum PivotalContent {
             custom.android, body: message.body, receipt: receipt, &warnings)
         content.platforms[.windows] = PivotalWindows.windows(custom.windows, body: message.body, &warnings)
         content.platforms[.windowsPhone] = PivotalWindows.phone(custom.phone, body: message.body)
-        // Without a body, a push has content only for the platforms that it names.
+        // Without a body, a push has content only for the platforms for which it says something.
         if message.body == nil {
-            let named: [(Platform, Bool)] = [
-                (.ios, custom.ios != nil), (.android, custom.android != nil), (.windows, custom.windows != nil),
-                (.windowsPhone, custom.phone != nil),
-            ]
-            content.absentPlatforms = Set(Platform.allCases).subtracting(named.filter(\.1).map(\.0))
+            content.absentPlatforms = Set(Platform.allCases).subtracting(custom.platforms)
             for platform in content.absentPlatforms { content.platforms[platform] = nil }
         }
         return (content, warnings)

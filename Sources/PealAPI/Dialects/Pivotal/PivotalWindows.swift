@@ -54,7 +54,8 @@ enum PivotalWindows {
         }
         let ttl = take("ttl") { $0.tolerantInteger.flatMap { (0...Limits.ttlSecondsMax).contains($0) ? $0 : nil } }
         options.life = ttl.map(MessageOptions.Life.seconds)
-        own[.tag] = take("tag", \.scalarText).map(JSON.string) ?? own[.tag]
+        let tag = take("tag") { $0.scalarText.flatMap { WNSContent.isLabel($0) ? $0 : nil } }
+        own[.tag] = tag.map(JSON.string) ?? own[.tag]
         own[.cachePolicy] = take("cachePolicy") { value in
             value.scalarText.flatMap {
                 ["cache", "no-cache"].contains($0.lowercased()) ? .string($0.lowercased()) : nil

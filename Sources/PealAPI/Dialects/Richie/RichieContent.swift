@@ -82,6 +82,8 @@ struct RichieApple {
                 // APNs accepts only the number ("Pushing background updates to your App").
                 aps["content-available"] = own.isContentAvailable.map { $0 ? 1 : 0 }
             }
+            // APNs has no increments, and phones ignore a badge that is a string.
+            if aps["badge"] != nil { aps["badge"] = own.badge.map { .integer($0) } }
             members["aps"] = .object(aps)
         } else {
             members["aps"] = nil

@@ -102,6 +102,7 @@ extension RichieShapes {
         keys(\RichieObject.self)
         Entry(checking: "alert", alert) { $0.alert = $1 }
         Entry(checking: "content-available", .flag) { $0.isContentAvailable = $1 }
+        Entry(checking: "badge", .integer(0...Int64(Int32.max))) { $0.badge = $1 }
     }
 
     private static let data = ObjectShape(

@@ -71,6 +71,7 @@ struct RichieObject: Sendable {
     var members = JSON.Members()
     var alert: RichieAlert?
     var isContentAvailable: Bool?
+    var badge: Int64?
     var links: [Located<String>] = []
 
     var hasBody: Bool {

@@ -22,8 +22,10 @@ open class UNMutableNotificationContent: UNNotificationContent, @unchecked Senda
     open var interruptionLevel: UNNotificationInterruptionLevel = .active
 }
 open class UNNotificationTrigger: NSObject {}
+open class UNPushNotificationTrigger: UNNotificationTrigger {}
 open class UNNotificationRequest: NSObject, @unchecked Sendable {
     open var content: UNNotificationContent { UNNotificationContent() }; open var identifier: String { "" }
+    open var trigger: UNNotificationTrigger? { nil }
     public convenience init(identifier: String, content: UNNotificationContent, trigger: UNNotificationTrigger?) {
         self.init()
     }

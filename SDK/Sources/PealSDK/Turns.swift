@@ -1,0 +1,43 @@
+/// Who may use something that one task uses at a time: the others wait in the order in which they came. A value inside
+/// an actor.
+struct Turns {
+    private var isTaken = false
+    private var waiting: [(number: Int, continuation: CheckedContinuation<Bool, Never>)] = []
+    private var last = 0
+
+    /// Takes the turn, unless another task has it.
+    mutating func begin() -> Bool {
+        defer { isTaken = true }
+        return !isTaken
+    }
+
+    mutating func nextNumber() -> Int {
+        last += 1
+        return last
+    }
+
+    /// Resumes with true when it is the caller's turn, and with false if that is cancelled.
+    mutating func wait(_ continuation: CheckedContinuation<Bool, Never>, _ number: Int, isCancelled: Bool) {
+        if isCancelled {
+            continuation.resume(returning: false)
+        } else if begin() {
+            continuation.resume(returning: true)
+        } else {
+            waiting.append((number, continuation))
+        }
+    }
+
+    mutating func cancel(_ number: Int) {
+        guard let index = waiting.firstIndex(where: { $0.number == number }) else { return }
+        waiting.remove(at: index).continuation.resume(returning: false)
+    }
+
+    /// Gives the turn to the next task.
+    mutating func end() {
+        if waiting.isEmpty {
+            isTaken = false
+        } else {
+            waiting.removeFirst().continuation.resume(returning: true)
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import PealMoments
+import PealWire
+import Testing
+
+@testable import PealDevice
+@testable import PealSDK
+
+/// Slow servers, clocks that people set, and journeys.
+extension MomentEngineTests {
+    private static let day: Int64 = 86_400_000
+
+    @Test("returns from a response before it is uploaded", .timeLimit(.minutes(1)))
+    func slowUpload() async {
+        let exchange = exchange()
+        let peal = peal(exchange, policy: FixedPolicy(isGood: false), start: BackgroundWork.start)
+        await peal.setDeviceToken(Data([1]))
+        let (signs, sign) = AsyncStream<Void>.makeStream()
+        exchange.delay.with {
+            $0 = { request in
+                guard request.url.lastPathComponent == "events" else { return }
+                for await _ in signs { break }
+            }
+        }
+        #expect(await peal.didRespond(to: Push(["peal": ["message": uuid(8)]]), .opened) == .openApp)
+        #expect(ledger.now.outbox.map(\.type) == [.opened], "stored, and not sent yet")
+        sign.yield()
+        sign.finish()
+        // It waits for the upload, or does it itself.
+        _ = await peal.didGetBackgroundTime()
+        #expect(ledger.now.outbox == [])
+    }
+
+    @Test("ends a wake in the background before the system ends the app", .timeLimit(.minutes(1)))
+    func slowServer() async {
+        let exchange = exchange()
+        let peal = peal(exchange, policy: FixedPolicy(isGood: false), backgroundSeconds: 0.05)
+        await peal.setDeviceToken(Data([1]))
+        exchange.delay.with { $0 = { _ in try? await Task.sleep(nanoseconds: 60_000_000_000) } }
+        async let first = peal.didReceive(push(1, sync: true))
+        async let second = peal.didReceive(push(2, sync: true))
+        #expect(await [first, second] == [.failed, .failed])
+        exchange.delay.with { $0 = { _ in } }
+        let patient = self.peal(exchange, run: "r2")
+        #expect(await patient.didReceive(push(3, sync: true)) == .newData)
+        #expect(exchange.bodies("sync").last?.contains(#""wakes":["#) == true, "what was not confirmed is repeated")
+        #expect(board.state.now.alerts == [uuid(7): 1])
+    }
+
+    @Test("keeps the server's time when somebody sets the clock back", arguments: [-1, -40])
+    func clockSetBack(days: Int64) async throws {
+        let exchange = exchange()
+        let peal = peal(exchange, policy: FixedPolicy(isGood: false))
+        await peal.setDeviceToken(Data([1]))
+        clock.advance(60_000)
+        clock.setWall(clock.wall + days * Self.day)
+        #expect(await peal.receiveAlert(Push(["peal": ["message": uuid(8)]])))
+        let body = try #require(exchange.bodies("events").last)
+        #expect(body.contains(#""at":"2026-01-25T03:01:00.000Z""#), "\(body)")
+    }
+
+    @Test("does not forget what it has shown when somebody sets the clock forward")
+    func clockSetForward() async {
+        let peal = peal(exchange(), policy: FixedPolicy(isGood: false))
+        await peal.setDeviceToken(Data([1]))
+        let alert = Push(["peal": ["message": uuid(8)]])
+        #expect(await peal.receiveAlert(alert))
+        clock.setWall(clock.wall + 40 * Self.day)
+        _ = await peal.didReceive(push(1))
+        #expect(await !peal.receiveAlert(alert), "a second alert")
+    }
+
+    @Test("a pause ends although somebody sets the clock back")
+    func pauseAndClock() async {
+        let isBusy = Locked(true)
+        let exchange = exchange { _ in isBusy.now ? HTTPResponse(429, headers: ["retry-after": "120"]) : nil }
+        clock.setWall(clock.wall + 3 * Self.day)
+        let peal = peal(exchange)
+        await peal.setDeviceToken(Data([1]))
+        isBusy.with { $0 = false }
+        clock.setWall(clock.wall - 3 * Self.day)
+        _ = await peal.didReceive(push(1, sync: true))
+        #expect(board.state.now.alerts == [uuid(7): 1])
+    }
+
+    @Test("a pause that a server states in nonsense is an hour at most", arguments: [Int.max, -5, 4000])
+    func absurdPause(seconds: Int) {
+        var pause = Ledger.Pause()
+        pause.begin(at: 1000, seconds: seconds)
+        #expect(pause.holds(at: 1001))
+        #expect(!pause.holds(at: 1000 + 3_600_001))
+    }
+
+    @Test("registers again with the time zone of the country that the person has travelled to")
+    func journey() async {
+        let zone = Locked("Europe/Vienna")
+        let exchange = exchange()
+        let peal = peal(
+            exchange, policy: FixedPolicy(isGood: false),
+            describe: {
+                var description = DeviceDescription()
+                description.timeZone = zone.now
+                return description
+            })
+        await peal.setDeviceToken(Data([1]))
+        await peal.didBecomeActive()
+        #expect(exchange.bodies("register").count == 1, "nothing has changed")
+        zone.with { $0 = "America/New_York" }
+        for _ in 0..<2 { await peal.didBecomeActive() }
+        #expect(exchange.bodies("register").count == 2)
+        #expect(exchange.bodies("register").last?.contains("New_York") == true)
+    }
+
+    @Test("keeps a time zone that the app states")
+    func ownZone() {
+        var (before, now, own) = (DeviceDescription(), DeviceDescription(), DeviceDescription())
+        (before.timeZone, now.timeZone, own.timeZone) = ("Europe/Vienna", "America/New_York", "UTC")
+        #expect(own.updated(from: before, to: now).timeZone == "UTC")
+        #expect(before.updated(from: before, to: now).timeZone == "America/New_York")
+    }
+
+    @Test("says that a sign-in could not be stored")
+    func lockedPhone() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data().write(to: file)
+        var configuration = PealConfiguration(server: URL(string: "https://push.example.com")!, key: "key")
+        // No folder can be made where a file is.
+        configuration.folder = file
+        let peal = Peal(configuration, surroundings: PealSurroundings(exchange: exchange(), board: board))
+        await #expect(throws: PealError.notStored) { try await peal.signIn(user: "ann") }
+        await #expect(throws: PealError.notStored) { try await peal.signOut() }
+        #expect(await peal.didReceive(push(1)) == .failed)
+        #expect(await peal.receiveAlert(Push(["peal": ["message": uuid(8)]])), "what cannot be decided is shown")
+    }
+
+    @Test("keeps rules of any size", arguments: [Int.min, -1, 0, Int.max])
+    func absurdRules(number: Int) {
+        var rules = DisplayRules()
+        (rules.spacingSeconds, rules.wakeIntervalSeconds) = (number, number)
+        rules.frequencyCap = DisplayRules.Cap(messages: number, hours: number)
+        rules.quietHours = DisplayRules.QuietTime(from: "\(number):00", to: "nan:00")
+        let given = ModelPolicy.rules(rules)
+        #expect((0...90 * Self.day).contains(given.spacing) && given.quietHours == nil)
+        #expect((0...90 * Self.day).contains(given.cap?.period ?? -1))
+        let now: Int64 = 1_769_310_000_000
+        let message = OpenMessage(
+            id: uuid(1), rev: 1, start: WireTime(milliseconds: now - 1000),
+            fallbackAt: WireTime(milliseconds: now + 7 * Self.day), content: MessageContent())
+        let entry = LedgerEntry(id: uuid(1), owner: "", stage: .held, message: message, since: now)
+        _ = ModelPolicy().choose(
+            MomentWake(
+                held: [entry], signals: .init(), now: now, shown: [], openCounts: [], wakeRate: nil, rules: rules,
+                shelf: .init(app: "a"), utcOffsetSeconds: 0, isForeground: false))
+    }
+
+    @Test("presents what it displays itself, and a push only once")
+    func presentation() async {
+        let peal = peal(exchange())
+        await peal.setDeviceToken(Data([1]))
+        #expect(ledger.now[uuid(7)]?.stage == .shown)
+        let payload: [AnyHashable: Any] = ["peal": ["message": uuid(7)]]
+        #expect(await peal.shouldPresent(Push(payload, isLocal: true)))
+        #expect(await peal.shouldPresent(Push(["other": 1])))
+    }
+}
+
+@Suite("The server's clock on a device") struct ServerClockTests {
+    private func clock() -> ServerClock {
+        var clock = ServerClock()
+        clock.learn(WireTime(milliseconds: 50_000), sentAt: ClockReading(wall: 1_000, uptime: 700))
+        return clock
+    }
+
+    @Test("is the wall clock before the first response")
+    func unknown() {
+        #expect(ServerClock().now(ClockReading(wall: 5, uptime: 9)).milliseconds == 5)
+    }
+
+    @Test(
+        "goes on with whichever of the device's clocks went further, and never back",
+        arguments: [(1_400, 1_100, 50_400), (-90_000, 1_100, 50_400), (3_000, 10, 52_000), (-90_000, 10, 50_000)])
+    func progress(wall: Int64, uptime: Int64, expected: Int64) {
+        #expect(clock().now(ClockReading(wall: wall, uptime: uptime)).milliseconds == expected)
+    }
+}
