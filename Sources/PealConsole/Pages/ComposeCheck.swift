@@ -85,14 +85,16 @@ enum ComposeCheck {
         case .success(let notification):
             let body = String(decoding: notification.body.prefix + notification.body.suffix, as: UTF8.self)
             let bytes = notification.body.prefix.count + notification.body.suffix.count
-            let words: Word = isMain ? .bytesOf : .bytesOfOther
             let shown = ShownNotification(body, draft.content, locale: request.locale)
             return """
                 <div class="preview">\(head)
                 <div class="phone \(platform.rawValue)"><p class="from">\(visit.named?.name ?? "")<span>\(texts[.now])</span></p>\
                 <p class="bold">\(shown.title)</p><p>\(shown.body)</p>\
                 \(HTML.with(shown.image) { "<p class=\"image\">\(texts(.imageNamed, $0))</p>" })</div>
-                \(HTML.with(limit) { meter(texts, texts(words, String(bytes), String($0)), min(bytes, $0), of: $0) })
+                \(HTML.with(limit) { limit in
+                    let words: Word = isMain ? .bytesOf : .bytesOfOther
+                    return meter(texts, texts(words, String(bytes), String(limit)), min(bytes, limit), of: limit)
+                })
                 <details><summary>\(texts[.payload])</summary><pre>\(body)</pre></details>
                 </div>
                 """
