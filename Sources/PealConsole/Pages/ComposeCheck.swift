@@ -74,17 +74,15 @@ enum ComposeCheck {
         let head: HTML = """
             <h3>\(texts.platform(platform))\(HTML.with(request.locale) { " <span class=\"tag\">\($0)</span>" })</h3>
             """
-        let limit = request.route.provider?.network.delivery.payloadBytesMax
         switch request.result {
         case .failure(let refusal):
-            let over = refusal.code == .payloadTooLarge ? limit : nil
             return """
-                <div class="preview">\(head)<p class="error"><code>\(refusal.field.description)</code> \(refusal.message)</p>
-                \(HTML.with(over) { meter(texts, texts(.moreThanBytes, String($0)), $0, of: $0, "over") })</div>
+                <div class="preview">\(head)<p class="error"><code>\(refusal.field.description)</code> \(refusal.message)</p></div>
                 """
         case .success(let notification):
             let body = String(decoding: notification.body.prefix + notification.body.suffix, as: UTF8.self)
             let bytes = notification.body.prefix.count + notification.body.suffix.count
+            let limit = request.route.provider?.network.delivery.payloadBytesMax
             let shown = ShownNotification(body, draft.content, locale: request.locale)
             return """
                 <div class="preview">\(head)
@@ -92,22 +90,16 @@ enum ComposeCheck {
                 <p class="bold">\(shown.title)</p><p>\(shown.body)</p>\
                 \(HTML.with(shown.image) { "<p class=\"image\">\(texts(.imageNamed, $0))</p>" })</div>
                 \(HTML.with(limit) { limit in
-                    let words: Word = isMain ? .bytesOf : .bytesOfOther
-                    return meter(texts, texts(words, String(bytes), String(limit)), min(bytes, limit), of: limit)
+                    """
+                    <p class="meter"><span>\(texts(isMain ? .bytesOf : .bytesOfOther, String(bytes), String(limit)))</span>\
+                    <meter min="0" max="\(limit)" high="\(limit * 9 / 10)" value="\(min(bytes, limit))" \
+                    aria-label="\(texts[.size])"></meter></p>
+                    """
                 })
                 <details><summary>\(texts[.payload])</summary><pre>\(body)</pre></details>
                 </div>
                 """
         }
-    }
-
-    private static func meter(
-        _ texts: Texts, _ words: String, _ bytes: Int, of limit: Int, _ style: String = ""
-    ) -> HTML {
-        """
-        <p class="meter \(style)"><span>\(words)</span><meter min="0" max="\(limit)" high="\(limit * 9 / 10)" \
-        value="\(bytes)" aria-label="\(texts[.size])"></meter></p>
-        """
     }
 }
 
