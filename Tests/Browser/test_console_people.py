@@ -5,9 +5,12 @@ import json
 import re
 import secrets
 import uuid
+from types import SimpleNamespace
 
 import pytest
 from conftest import AUTH, P256DH, SUBSCRIPTION
+from console_visitor import Visitor
+from peal_server import Peal
 from playwright.sync_api import expect
 
 
@@ -20,6 +23,27 @@ def drop(page, field, name, text):
           return transfer;
         }""", [name, text])
     field.dispatch_event("drop", {"dataTransfer": transfer})
+
+
+def test_guessing_a_key_is_stopped_with_a_page_that_says_so(chromium, tmp_path):
+    peal = Peal(tmp_path / "peal", {"PEAL_LIMITS_AUTHENTICATION_FAILURES_PER_MINUTE": 3})
+    visitor = Visitor(chromium, SimpleNamespace(peal=peal, url=peal.url + "/console/"))
+    try:
+        page = visitor.page
+        page.goto(peal.url + "/console/")
+        for _ in range(3):
+            page.get_by_label("Key").fill("not the key")
+            page.get_by_role("button", name="Sign in").click()
+            expect(page.get_by_text("This key is not valid.")).to_be_visible()
+        page.get_by_label("Key").fill("not the key")
+        with page.expect_response("**/console/sign-in") as answer:
+            page.get_by_role("button", name="Sign in").click()
+        assert answer.value.status == 429 and int(answer.value.headers["retry-after"]) > 0
+        expect(page.get_by_text("Too many failed attempts.", exact=False)).to_be_visible()
+        visitor.check()
+    finally:
+        visitor.close()
+        peal.stop()
 
 
 def test_the_first_steps_lead_from_nothing_to_the_first_push(visit, fixture):
@@ -55,6 +79,7 @@ def test_the_first_steps_lead_from_nothing_to_the_first_push(visit, fixture):
     apns.get_by_role("button", name="Verify").click()
     expect(apns.get_by_text("The network refused the credential.")).to_be_visible()
     expect(apns.get_by_text("InvalidProviderToken").first).to_be_visible()
+    expect(apns.get_by_role("status")).to_contain_text("Key id, team id and key do not belong together")
     visitor.shoot("credential-refused")
     apns.get_by_text("Replace").click()
     form = apns.locator("form").filter(has=page.get_by_label("team id"))
@@ -123,7 +148,6 @@ def test_a_refused_webhook_keeps_what_was_typed_except_the_secret(admin, fixture
     app, _ = fixture.app("Typed", devices=0)
     page = admin.page
     admin.open(f"apps/{app}/webhooks")
-    admin.shoot("webhooks-empty")
     page.get_by_label("Name", exact=True).fill("crm")
     page.get_by_label("URL").fill("http://elsewhere.example.com/hook")
     page.get_by_label("Authentication").select_option("basic")
@@ -216,7 +240,7 @@ def test_home_shows_every_app_and_what_needs_attention(admin, fixture, cheese):
     expect(page.locator(".notice.warn")).to_contain_text("Broken key · APNs production")
     admin.open(f"apps/{broken}/")
     expect(page.locator(".notice.warn")).to_contain_text("Needs attention")
-    admin.shoot("attention")
+    admin.check()
 
 
 def test_all_that_compose_offers_arrives_in_the_message(admin, fixture):
@@ -243,6 +267,12 @@ def test_all_that_compose_offers_arrives_in_the_message(admin, fixture):
     page.get_by_label("Image").fill("https://example.com/cheese.jpg")
     page.get_by_label("Data (JSON)").fill('{"order": 7}')
     expect(page.locator("#check pre").first).to_contain_text('"order":7')
+    # The author's language comes first, then each translation, each with its image.
+    previews = page.locator("#check > .preview")
+    expect(previews).to_have_count(2)
+    expect(previews.nth(0)).to_contain_text("Hello")
+    expect(previews.nth(1)).to_contain_text("Welt")
+    expect(previews.nth(1).locator(".image")).to_have_text("Image: cheese.jpg")
     # Segments narrow what topics and users select.
     expect(page.locator("#check").get_by_role("status")).to_have_text("3 devices")
     page.get_by_role("button", name="Review").click()
@@ -256,7 +286,7 @@ def test_all_that_compose_offers_arrives_in_the_message(admin, fixture):
     assert content["title"] == {"en": "Hello", "de": "Hallo"} and content["body"] == {"en": "World", "de": "Welt"}
     assert (content["subtitle"], content["image_url"], content["data"]) == (
         "Again", "https://example.com/cheese.jpg", {"order": 7})
-    admin.shoot("message-everything")
+    admin.check()
 
 
 def test_a_text_that_is_too_long_is_named_while_it_is_typed(admin, fixture):

@@ -69,7 +69,8 @@ enum CredentialPages {
         switch record.health {
         case .unknown: visit.badge(visit.texts[.unverified], "dim")
         case .ok: visit.badge(visit.texts[.verified], "good")
-        case .stopped(_, let reason): "\(visit.badge(visit.texts[.refused], "bad")) <code>\(reason)</code>"
+        case .stopped(_, let reason):
+            "<span>\(visit.badge(visit.texts[.refused], "bad")) <code>\(reason)</code></span>"
         }
     }
 
@@ -81,8 +82,13 @@ enum CredentialPages {
             case .unreachable: (.verifyUnreachable, "warn")
             case .unverifiable: (.verifyUnverifiable, "warn")
             }
+        let texts = visit.texts
+        let advice = result.result == .accepted ? nil : texts.advice(result.reason)
+        let general = result.result == .unreachable ? texts[.adviceConnection] : ""
+        // A detail that only repeats the reason is left out.
+        let detail = advice != nil && result.detail.contains(result.reason) ? "" : result.detail
         return """
-            <p class="notice \(tone)" role="status">\(visit.texts[word]) \(result.detail)\
+            <p class="notice \(tone)" role="status">\(texts[word]) \(advice ?? general) \(detail)\
             \(HTML.when(!result.reason.isEmpty, " <code>\(result.reason)</code>"))</p>
             """
     }

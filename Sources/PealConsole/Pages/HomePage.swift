@@ -108,7 +108,8 @@ enum Attention {
         let link = "/console/apps/\(id)/credentials"
         if case .stopped(let at, let reason) = record.health {
             return """
-                <li><a href="\(link)">\(label)</a>: \(visit.texts(.credentialRefused, reason)) \(visit.time(at))</li>
+                <li><a href="\(link)">\(label)</a>: \(visit.texts(.credentialRefused, reason)) \
+                \(HTML.with(visit.texts.advice(reason)) { "\($0) " })\(visit.time(at))</li>
                 """
         }
         return "<li><a href=\"\(link)\">\(label)</a>: \(record.warning(at: visit.now) ?? "")</li>"

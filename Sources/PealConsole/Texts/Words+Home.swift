@@ -23,6 +23,7 @@ extension Word {
             + "Firebase console, Project settings, Service accounts, Generate new private key.",
         "Das ist google-services.json, die in die App gehört. Peal braucht den Schlüssel eines Dienstkontos: in der "
             + "Firebase-Konsole unter Projekteinstellungen, Dienstkonten, Neuen privaten Schlüssel generieren.")
+    static let imageNamed = Word("Image: {}", "Bild: {}")
     static let notServiceAccount = Word(
         "This is not the JSON file of a service account. The Firebase console offers it under Project settings, "
             + "Service accounts, Generate new private key.",

@@ -1,0 +1,146 @@
+internal import PealCore
+
+/// Counts audiences and draws what devices will show.
+enum ComposeCheck {
+    /// How many devices a message would reach; nil while no audience is named.
+    /// - Parameter isExact: Reads the whole audience. Otherwise large audiences are estimated.
+    static func count(
+        _ visit: PageCall, _ audience: Audience, _ environment: Environment?, isExact: Bool
+    ) async throws -> Int? {
+        guard !audience.isEmpty else { return nil }
+        let app = try visit.app.key
+        return try await visit.services.store.read(.heavy) { store in
+            let estimate = try store.audienceEstimate(app: app, audience, environment: environment, now: visit.now)
+                .values.reduce(0, +)
+            guard isExact || estimate < ComposePages.typedCountMin else { return estimate }
+            return try store.audienceCount(app: app, audience, environment: environment, now: visit.now)
+                .values.reduce(0, +)
+        }
+    }
+
+    /// - Throws: the first reason why no device could get the message.
+    static func refuse(_ visit: PageCall, _ draft: MessageDraft) async throws {
+        let app = try visit.app
+        let records = try await visit.services.store.read { try $0.credentialRecords(app: app.key) }
+        do throws(ContentRefusal) {
+            try visit.services.preview.check(draft, app: app, records)
+        } catch {
+            guard let platform = error.field.platform?.rawValue else { throw error.error { $0.description } }
+            throw PealError(error.code, "\(error.field): \(error.message)", field: platform)
+        }
+    }
+
+    /// Cards for each platform: how it looks, and how large it is. The first platform has one for each translation, the
+    /// others for the author's own language and for translations that they cannot show.
+    static func previews(_ visit: PageCall, _ draft: MessageDraft) async throws -> HTML {
+        let app = try visit.app
+        let records = try await visit.services.store.read { try $0.credentialRecords(app: app.key) }
+        let requests = visit.services.preview.requests(draft, app: app, records).filter { $0.counts || $0.isPossible }
+        let hasOwn = requests.contains { $0.counts }
+        let main = requests.first { ($0.counts || !hasOwn) && $0.isPossible }?.platform
+        var (shown, hidden, seen): (HTML, HTML, Set<Platform>) = (.empty, .empty, [])
+        for request in requests where seen.insert(request.platform).inserted {
+            let isMain = request.platform == main
+            let chosen = chosen(
+                requests.filter { $0.platform == request.platform }, first: draft.content.defaultLocale, all: isMain)
+            let cards = HTML.each(chosen.enumerated()) { card(visit, draft, $1, isMain: isMain && $0 == 0) }
+            if request.counts || !hasOwn { shown = shown + cards } else { hidden = hidden + cards }
+        }
+        return """
+            \(shown)
+            \(HTML.when(hidden != .empty, "<details class=\"others\"><summary>\(visit.texts[.otherPlatforms])</summary>\(hidden)</details>"))
+            """
+    }
+
+    private static let translationsMax = 4
+
+    /// - Parameter all: Every translation; otherwise only those that fail.
+    private static func chosen(
+        _ requests: [MessagePreview.Request], first own: String?, all: Bool
+    ) -> [MessagePreview.Request] {
+        var seen: Set<String?> = []
+        let locales = requests.filter { seen.insert($0.locale).inserted }
+        guard let first = locales.first(where: { $0.locale == own }) ?? locales.first else { return [] }
+        let rest = locales.filter { $0.locale != first.locale && (all || !$0.isPossible) }
+        return [first] + rest.prefix(translationsMax)
+    }
+
+    /// - Parameter isMain: Whether its size is shown first.
+    private static func card(
+        _ visit: PageCall, _ draft: MessageDraft, _ request: MessagePreview.Request, isMain: Bool
+    ) -> HTML {
+        let texts = visit.texts
+        let platform = request.platform
+        let head: HTML = """
+            <h3>\(texts.platform(platform))\(HTML.with(request.locale) { " <span class=\"tag\">\($0)</span>" })</h3>
+            """
+        switch request.result {
+        case .failure(let refusal):
+            return """
+                <div class="preview">\(head)<p class="error"><code>\(refusal.field.description)</code> \(refusal.message)</p></div>
+                """
+        case .success(let notification):
+            let body = String(decoding: notification.body.prefix + notification.body.suffix, as: UTF8.self)
+            let bytes = notification.body.prefix.count + notification.body.suffix.count
+            let limit = request.route.provider?.network.delivery.payloadBytesMax
+            let shown = ShownNotification(body, draft.content, locale: request.locale)
+            return """
+                <div class="preview">\(head)
+                <div class="phone \(platform.rawValue)"><p class="from">\(visit.named?.name ?? "")<span>\(texts[.now])</span></p>\
+                <p class="bold">\(shown.title)</p><p>\(shown.body)</p>\
+                \(HTML.with(shown.image) { "<p class=\"image\">\(texts(.imageNamed, $0))</p>" })</div>
+                \(HTML.with(limit) { limit in
+                    """
+                    <p class="meter"><span>\(texts(isMain ? .bytesOf : .bytesOfOther, String(bytes), String(limit)))</span>\
+                    <meter min="0" max="\(limit)" high="\(limit * 9 / 10)" value="\(min(bytes, limit))" \
+                    aria-label="\(texts[.size])"></meter></p>
+                    """
+                })
+                <details><summary>\(texts[.payload])</summary><pre>\(body)</pre></details>
+                </div>
+                """
+        }
+    }
+}
+
+/// What a device shows of a rendered notification: found in the payload itself, so that it is what will be sent.
+struct ShownNotification: Sendable {
+    let title: String
+    let body: String
+    /// The file name of its image, which the console does not load.
+    let image: String?
+
+    init(_ payload: String, _ content: Content, locale: String?) {
+        let file = content.imageURL?.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").last.map(String.init)
+        image = file.flatMap { payload.contains($0) ? $0 : nil }
+        guard let json = try? JSONParser.parse(payload) else {
+            // XML: its texts, in order.
+            let texts = payload.split(separator: "<").compactMap { part -> String? in
+                guard part.hasPrefix("text") || part.hasPrefix("wp:Text"), let end = part.firstIndex(of: ">") else {
+                    return nil
+                }
+                let text = String(part[part.index(after: end)...])
+                return text.isEmpty ? nil : Self.plain(text)
+            }
+            title = texts.first ?? content.shownTitle
+            body = texts.dropFirst().joined(separator: " ")
+            return
+        }
+        title = Self.text("title", in: json, depth: 0) ?? ""
+        body = Self.text("body", in: json, depth: 0) ?? Self.text("alert", in: json, depth: 0) ?? ""
+    }
+
+    private static func text(_ name: String, in json: JSON, depth: Int) -> String? {
+        guard depth < 6, let members = json.objectValue else { return nil }
+        if let text = members[name]?.stringValue { return text }
+        for (key, value) in members.pairs where key != "data" {
+            if let text = text(name, in: value, depth: depth + 1) { return text }
+        }
+        return nil
+    }
+
+    private static func plain(_ text: String) -> String {
+        text.replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&quot;", with: "\"")
+            .replacing("&apos;", with: "'").replacing("&#39;", with: "'").replacing("&amp;", with: "&")
+    }
+}

@@ -1,0 +1,52 @@
+/// What to do about a credential that a push network refuses.
+extension Word {
+    static let adviceCertificate = Word(
+        "The certificate is not for this app or this environment, or it was revoked.",
+        "Das Zertifikat gilt nicht für diese App oder diese Umgebung, oder es wurde widerrufen.")
+    static let adviceClientSecret = Word(
+        "Id and secret do not belong together, or the secret has expired: create another in the Microsoft portal.",
+        "Kennung und Geheimnis gehören nicht zusammen, oder das Geheimnis ist abgelaufen: Im Microsoft-Portal ein neues "
+            + "anlegen.")
+    static let adviceClock = Word(
+        "The clock of this server is probably wrong.", "Vermutlich geht die Uhr dieses Servers falsch.")
+    static let adviceConnection = Word(
+        "Check that this server can reach the network: name resolution, firewall, TLS certificates.",
+        "Prüfen, ob dieser Server das Netz erreicht: Namensauflösung, Firewall, TLS-Zertifikate.")
+    static let adviceKeyEnvironment = Word(
+        "Apple has restricted this key to the other environment.",
+        "Apple hat diesen Schlüssel auf die andere Umgebung beschränkt.")
+    static let adviceProject = Word(
+        "The service account may not send in this project: give it the role Firebase Cloud Messaging API Admin.",
+        "Das Dienstkonto darf in diesem Projekt nicht senden: Ihm die Rolle Firebase Cloud Messaging API Admin geben.")
+    static let adviceProviderToken = Word(
+        "Key id, team id and key do not belong together, or the key was revoked: compare them with Certificates, "
+            + "Identifiers & Profiles, Keys at developer.apple.com.",
+        "Key-ID, Team-ID und Schlüssel gehören nicht zusammen, oder der Schlüssel wurde widerrufen: mit Certificates, "
+            + "Identifiers & Profiles, Keys auf developer.apple.com vergleichen.")
+    static let adviceServiceAccount = Word(
+        "Google does not know this key any more, or the clock of this server is wrong: generate a new private key.",
+        "Google kennt diesen Schlüssel nicht mehr, oder die Uhr dieses Servers geht falsch: einen neuen privaten "
+            + "Schlüssel generieren.")
+    static let adviceTopic = Word(
+        "The bundle ID is not one that this key may send to: compare it with the app's identifier at "
+            + "developer.apple.com.",
+        "An diese Bundle-ID darf mit dem Schlüssel nicht gesendet werden: mit der Kennung der App auf "
+            + "developer.apple.com vergleichen.")
+}
+
+extension Texts {
+    /// What to do about a push network's reason; nil for one that is not about the credential.
+    func advice(_ reason: String) -> String? {
+        switch reason {
+        case "InvalidProviderToken": self[.adviceProviderToken]
+        case "BadTopic", "MissingTopic", "TopicDisallowed", "TopicMismatch": self[.adviceTopic]
+        case "BadCertificate", "BadCertificateEnvironment": self[.adviceCertificate]
+        case "BadEnvironmentKeyIdInToken": self[.adviceKeyEnvironment]
+        case "ExpiredProviderToken": self[.adviceClock]
+        case "invalid_grant": self[.adviceServiceAccount]
+        case "PERMISSION_DENIED", "SENDER_ID_MISMATCH": self[.adviceProject]
+        case "invalid_client", "unauthorized_client": self[.adviceClientSecret]
+        default: nil
+        }
+    }
+}
