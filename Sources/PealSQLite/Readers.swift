@@ -19,8 +19,8 @@ final class Readers: Sendable {
         }
     }
 
-    /// Brief reads occupy a thread each, and there are about as many threads as processors. A heavy read keeps a processor
-    /// busy until it ends, so these use at most half of the processors.
+    /// Brief reads occupy a thread each, and there are about as many threads as processors. A heavy read keeps a
+    /// processor busy until it ends, so these use at most half of the processors.
     static func count(_ lane: ReadLane, processors: Int = ProcessInfo.processInfo.activeProcessorCount) -> Int {
         switch lane {
         case .brief: processors + 1

@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// How many devices an app may have, how many topics a device, and how many subscriptions one batch may change. The store counts the devices at most once a minute;
-/// in between, this server counts those that it adds and deletes. So servers that share a database may exceed the limit
-/// a little.
+/// How many devices an app may have, how many topics a device, and how many subscriptions one batch may change. The
+/// store counts the devices at most once a minute; in between, this server counts those that it adds and deletes. So
+/// servers that share a database may exceed the limit a little.
 package final class DeviceQuota: Sendable {
     private struct Count {
         var devices: Int

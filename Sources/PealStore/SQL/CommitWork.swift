@@ -1,5 +1,5 @@
-/// Writes that all transactions of one commit share, each done once before the commit, whoever asked for it: for example
-/// the last row of the audit log. Confined to its connection.
+/// Writes that all transactions of one commit share, each done once before the commit, whoever asked for it: for
+/// example the last row of the audit log. Confined to its connection.
 package final class CommitWork {
     private struct Item {
         var value: any Sendable

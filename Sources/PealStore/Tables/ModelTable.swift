@@ -42,8 +42,8 @@ enum ModelTable {
 
     static func matching(_ campaign: String, _ app: AppKey) -> SQL { "app = \(app) AND campaign_id = \(campaign)" }
 
-    /// The campaigns of a user's open messages, once for each message. Every deadline is positive: the condition makes SQLite begin with the
-    /// user's moments instead of the app's campaigns.
+    /// The campaigns of a user's open messages, once for each message. Every deadline is positive: the condition makes
+    /// SQLite begin with the user's moments instead of the app's campaigns.
     static func openCampaigns(of userID: String, app: AppKey) -> SQL {
         """
         SELECT g.campaign_id FROM moment m JOIN message g ON g.app = m.app AND g.message = m.message

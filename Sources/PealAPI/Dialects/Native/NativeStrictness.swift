@@ -2,8 +2,8 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// Refuses what an operation does not document: unknown query parameters, and a body if it takes none; and what is given
-/// twice, because the sender and the server could mean different ones. The shapes check the members of bodies.
+/// Refuses what an operation does not document: unknown query parameters, and a body if it takes none; and what is
+/// given twice, because the sender and the server could mean different ones. The shapes check the members of bodies.
 struct NativeStrictness: Sendable {
     private struct Name: Hashable {
         let method: String
