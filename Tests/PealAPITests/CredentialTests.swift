@@ -265,7 +265,7 @@ struct CredentialTests {
             #expect(
                 trail["items.1.detail"]
                     == .string(
-                        "sending; not handed to a network yet; apns sandbox is stopped since 2026-11-21T00:00:00Z: "
+                        "sending; no result from a network yet; apns sandbox is stopped since 2026-11-21T00:00:00Z: "
                             + "ExpiredKey"), "\(trail.text)")
         }
     }

@@ -158,7 +158,7 @@ struct DeliveryExplanationTests {
             func last() async throws -> String {
                 Self.events(try await fixture.admin(.get, "\(path)/deliveries?user=u")).last ?? ""
             }
-            #expect(try await last() == "pending: sending; not handed to a network yet")
+            #expect(try await last() == "pending: sending; no result from a network yet")
             let slice = try #require(fixture.engine.record.withLock { $0.taken.last })
             let now = fixture.clock.now
             _ = try await fixture.store.write(.control) { store in
@@ -168,9 +168,9 @@ struct DeliveryExplanationTests {
                         reason: "ServiceUnavailable"))
             }
             let closed = "apns production is paused until \(now + .seconds(30)): ServiceUnavailable"
-            #expect(try await last() == "pending: sending; not handed to a network yet; \(closed)")
+            #expect(try await last() == "pending: sending; no result from a network yet; \(closed)")
             _ = try await fixture.admin(.post, "\(path)/pause")
-            #expect(try await last() == "pending: the message is paused; not handed to a network yet; \(closed)")
+            #expect(try await last() == "pending: the message is paused; no result from a network yet; \(closed)")
             _ = try await fixture.admin(.post, "\(path)/resume")
             var counts = OutcomeCounts()
             counts.count(.accepted)

@@ -9,7 +9,7 @@ import Testing
             ("by topic news", "über das Thema news"), ("by all", "über alle"),
             ("by topic by all", "über das Thema by all"),
             ("attempt 2 over apns production, rendered in de", "Versuch 2 über apns production, verfasst in de"),
-            ("scheduled; not handed to a network yet", "geplant; noch an kein Netz übergeben"),
+            ("scheduled; no result from a network yet", "geplant; noch kein Ergebnis eines Netzes"),
             ("until 2026-11-24T02:31:04Z", "bis 2026-11-24T02:31:04Z"), ("BadDeviceToken", "BadDeviceToken"), ("", ""),
         ])
     func translated(_ english: String, _ german: String) {

@@ -7,7 +7,7 @@ public struct InstalledModels: Sendable, Hashable, Codable {
     /// The key of the model for all campaigns; no campaign has an empty name.
     private static let globalKey = ""
 
-    /// An empty models. Until a model is installed, every campaign uses the built-in model.
+    /// No models. Until one is installed, every campaign uses the built-in model.
     public init(app: String) { self.app = app }
 
     /// Installs a model file. If it is refused, the installed model stays.

@@ -43,7 +43,7 @@ enum ComposeCheck {
             let isMain = request.platform == main
             let chosen = chosen(
                 requests.filter { $0.platform == request.platform }, first: draft.content.defaultLocale, all: isMain)
-            let cards = HTML.each(chosen.enumerated()) { card(visit, draft, $1, isMain: isMain && $0 == 0) }
+            let cards = HTML.each(chosen) { card(visit, draft, $0) }
             if request.counts || !hasOwn { shown = shown + cards } else { hidden = hidden + cards }
         }
         return """
@@ -65,9 +65,8 @@ enum ComposeCheck {
         return [first] + rest.prefix(translationsMax)
     }
 
-    /// - Parameter isMain: Whether its size is shown first.
     private static func card(
-        _ visit: PageCall, _ draft: MessageDraft, _ request: MessagePreview.Request, isMain: Bool
+        _ visit: PageCall, _ draft: MessageDraft, _ request: MessagePreview.Request
     ) -> HTML {
         let texts = visit.texts
         let platform = request.platform
@@ -91,7 +90,7 @@ enum ComposeCheck {
                 \(HTML.with(shown.image) { "<p class=\"image\">\(texts(.imageNamed, $0))</p>" })</div>
                 \(HTML.with(limit) { limit in
                     """
-                    <p class="meter"><span>\(texts(isMain ? .bytesOf : .bytesOfOther, String(bytes), String(limit)))</span>\
+                    <p class="meter"><span>\(texts(.bytesOf, String(bytes), String(limit)))</span>\
                     <meter min="0" max="\(limit)" high="\(limit * 9 / 10)" value="\(min(bytes, limit))" \
                     aria-label="\(texts[.size])"></meter></p>
                     """

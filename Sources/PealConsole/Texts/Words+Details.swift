@@ -24,7 +24,7 @@ extension Texts {
     private static let details: [Word] = [.byAll, .byItsUser, .byItsID, .byItsAddress, .byCondition, .leftAudience]
     private static let detailStarts: [Word] = [.byTopicDetail, .attemptDetail, .goodMomentDetail, .untilDetail]
     private static let detailParts: [Word] = [
-        .notHandedYet, .triedAgain, .messagePaused, .rateDetail, .stateDetail(.stateScheduled, "scheduled"),
+        .noResultYet, .triedAgain, .messagePaused, .rateDetail, .stateDetail(.stateScheduled, "scheduled"),
         .stateDetail(.stateSending, "sending"), .stateDetail(.statePlanning, "planning"), .overDetail,
         .renderedDetail, .commaUntil, .atTheLatest,
     ]
@@ -45,7 +45,7 @@ extension Word {
         "it was not in the audience when its turn came; never handed to a network",
         "war nicht mehr unter den Empfängern, als es an der Reihe war; nie an ein Netz übergeben")
     fileprivate static let messagePaused = Word("the message is paused", "die Nachricht ist angehalten")
-    fileprivate static let notHandedYet = Word("not handed to a network yet", "noch an kein Netz übergeben")
+    fileprivate static let noResultYet = Word("no result from a network yet", "noch kein Ergebnis eines Netzes")
     fileprivate static let overDetail = Word(" over ", " über ")
     fileprivate static let rateDetail = Word("RateLimit: at most ", "RateLimit: höchstens je Sekunde ")
     fileprivate static let renderedDetail = Word(", rendered in ", ", verfasst in ")

@@ -15,7 +15,6 @@ extension Word {
         "The identifier of the app at Apple, such as com.example.app. It can be added later.",
         "Die Kennung der App bei Apple, etwa com.example.app. Sie kann später ergänzt werden.")
     static let busyTitle = Word("Not now", "Gerade nicht")
-    static let bytesOfOther = Word("{} / {} bytes", "{} / {} Bytes")
     static let bytesOf = Word("{} of {} bytes", "{} von {} Bytes")
     static let calendarLead = Word(
         "Scheduled messages and the latest ones, by day.",

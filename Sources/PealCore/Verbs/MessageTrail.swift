@@ -166,7 +166,7 @@ struct MessageTrail {
         case .expired: return [Event(device: device, at: ended, name: .expired, detail: "Expired")]
         case .scheduled, .planning, .sending, .paused:
             let wait = message.state == .paused ? "the message is paused" : message.state.name
-            let tried = log.isEmpty ? "not handed to a network yet" : "to be tried again"
+            let tried = log.isEmpty ? "no result from a network yet" : "to be tried again"
             let detail = try [wait, tried, obstacle(on: recipient.route), rate()].compactMap(\.self)
                 .joined(separator: "; ")
             return [Event(device: device, at: log.last?.at ?? begun, name: .pending, detail: detail)]
