@@ -24,6 +24,15 @@ public protocol UNUserNotificationCenterDelegate: AnyObject {
     func userNotificationCenter(
         _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse
     ) async
+    func userNotificationCenter(
+        _ center: UNUserNotificationCenter, willPresent notification: UNNotification
+    ) async -> UNNotificationPresentationOptions
+}
+public struct UNNotificationPresentationOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let badge = Self(rawValue: 1), sound = Self(rawValue: 2)
+    public static let list = Self(rawValue: 8), banner = Self(rawValue: 16)
 }
 public struct UNAuthorizationOptions: OptionSet, Sendable {
     public let rawValue: UInt
