@@ -368,9 +368,17 @@
     if (known) await setDevice({ ...known, isStale: true });
   }
 
-  async function renewIfStale() {
-    const known = await device();
-    if (known?.isStale) await renew(known);
+  /** @type {Promise<void>} */
+  let renewal = Promise.resolve();
+
+  /** One after the other: several flushes may run at once, and one renewal is enough. */
+  function renewIfStale() {
+    const renewed = renewal.then(async () => {
+      const known = await device();
+      if (known?.isStale) await renew(known);
+    });
+    renewal = renewed.catch(() => {});
+    return renewed;
   }
 
   /**
