@@ -254,7 +254,7 @@ struct Gatekeeper: Sendable {
     /// The caller with an app; nil as its app if there is none.
     private func caller(_ caller: Caller, for scope: APIKey.Scope, app name: AppName) async throws -> Caller {
         var caller = caller
-        if scope == .send {
+        if scope == .send || scope == .devices {
             let found = try await services.sendingApps.value(name) { try SendingApp(name, $0) }
             (caller.app, caller.sendingFacts) = (found?.app, found?.facts)
         } else {

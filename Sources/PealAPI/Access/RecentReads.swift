@@ -50,7 +50,7 @@ enum AppName: Hashable {
     }
 }
 
-/// What a request that sends reads of its app.
+/// What a request that sends or registers a device reads of its app.
 struct SendingApp {
     let app: App
     let facts: SendingFacts
