@@ -20,7 +20,7 @@ package struct APIServices: Sendable {
     /// Shared by all routes, so that a key that is revoked through one of them is not accepted by another.
     let keyRing: KeyRing
     /// The apps for which messages were sent, or devices registered, lately.
-    let sendingApps: RecentReads<AppName, SendingApp>
+    let recentApps: RecentReads<AppReference, RecentApp>
     let failures: AuthenticationFailures
     let quotas: RequestQuotas
     let registrations: RegistrationQuota
@@ -70,7 +70,7 @@ package struct APIServices: Sendable {
             perKey: options.requestsPerKeyPerSecond, perApp: options.requestsPerAppPerSecond, time: time)
         registrations = RegistrationQuota(perMinute: Limits.registrationsPerMinute, time: time)
         keyRing = KeyRing(store: store, hasher: hasher, time: time)
-        sendingApps = RecentReads(store: store, time: time)
+        recentApps = RecentReads(store: store, time: time)
         receiptGatherer = ReceiptGatherer(store: store)
         experiments = ExperimentReports(store: store, time: time)
     }
@@ -204,4 +204,43 @@ package protocol Operations: Sendable {
 
 extension Operations {
     package func details() async -> JSON.Members { .init() }
+}
+
+/// How a request names its app.
+enum AppReference: Hashable {
+    /// The app of the caller's key.
+    case key(AppKey)
+    case id(AppID)
+
+    func app(_ store: any StoreReading) throws -> App? {
+        switch self {
+        case .key(let key): try store.app(key: key)
+        case .id(let id): try store.app(id)
+        }
+    }
+}
+
+/// What a request that sends or registers a device reads of its app.
+struct RecentApp {
+    let app: App
+    let facts: SendingFacts
+
+    init?(_ name: AppReference, _ store: any StoreReading) throws {
+        guard let app = try name.app(store) else { return nil }
+        self.app = app
+        facts = try SendingFacts(app, store)
+    }
+}
+
+/// What the store knows about an app that decides how its messages are checked and rendered.
+struct SendingFacts: Sendable {
+    /// The app's credentials without their secrets.
+    let credentials: [CredentialRecord]
+    /// Whether payloads name their message for Peal's SDK: true if the app has a key for it.
+    let namesMessages: Bool
+
+    init(_ app: App, _ store: any StoreReading) throws {
+        credentials = try store.credentialRecords(app: app.key)
+        namesMessages = try store.hasKey(app: app.key, dialect: .device)
+    }
 }

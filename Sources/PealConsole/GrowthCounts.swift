@@ -87,18 +87,22 @@ final class GrowthCounts: Sendable {
         // Unstructured: the page is not to wait for it.
         Task {
             let begun = time.uptime
-            // After a failure, the next view counts again.
-            let counted = try? await [count(name)]
-            let end = time.uptime
-            state.withLock { state in
-                state.running[name] = nil
-                guard let count = counted?.first else { return }
-                state.kept[name] = Kept(count: count, madeAt: end, cost: end - begun)
-                guard state.kept.count > Self.keptMax else { return }
-                if let oldest = state.kept.min(by: { $0.value.madeAt < $1.value.madeAt }) {
-                    state.kept[oldest.key] = nil
-                }
+            do {
+                finishCounting(name, try await count(name), cost: time.uptime - begun)
+            } catch {
+                // The next view counts again.
+                state.withLock { $0.running[name] = nil }
             }
+        }
+    }
+
+    private func finishCounting(_ name: Name, _ count: Count?, cost: Duration) {
+        let end = time.uptime
+        state.withLock { state in
+            state.running[name] = nil
+            state.kept[name] = Kept(count: count, madeAt: end, cost: cost)
+            guard state.kept.count > Self.keptMax else { return }
+            if let oldest = state.kept.min(by: { $0.value.madeAt < $1.value.madeAt }) { state.kept[oldest.key] = nil }
         }
     }
 

@@ -124,7 +124,7 @@ package struct PhonesCommand: AsyncParsableCommand {
         let (isQuiet, isOnDisk, file, progress) = (json, directory != nil, report, progress)
         let run = PhonesRun(
             plan, author: author, clock: moved, inbox: SimulatedInbox(http: http, control: control),
-            order: { _ in
+            settings: { _ in
                 PhoneSettings(
                     server: address, key: deviceKey, secret: secret, folder: folder, isOnDisk: isOnDisk, clock: moved,
                     http: http)

@@ -61,7 +61,7 @@ struct PlannedMessage: Sendable {
     }
 }
 
-/// Learns how a run goes on.
+/// Observes the progress of a run.
 struct PhonesWatch: Sendable {
     /// A simulated day is over: what has happened so far.
     var dayEnded: @Sendable (PhonesReport) throws -> Void = { _ in }
@@ -94,13 +94,13 @@ actor PhonesRun {
 
     init(
         _ plan: PhonesPlan, author: AuthorAPI, clock: WorldClock, inbox: SimulatedInbox,
-        order: @Sendable (PhonesPlan) -> PhoneSettings, say: @escaping @Sendable (String) -> Void,
+        settings: @Sendable (PhonesPlan) -> PhoneSettings, say: @escaping @Sendable (String) -> Void,
         watch: PhonesWatch = PhonesWatch()
     ) {
         (self.plan, self.author, self.clock, self.inbox, self.say) = (plan, author, clock, inbox, say)
         self.watch = watch
         let world = PhonesWorld(seed: plan.seed, people: plan.count)
-        let made = order(plan)
+        let made = settings(plan)
         let phones = (0..<plan.count).map { SimulatedPhone($0, plan.platform($0), in: world, made) }
         (self.phones, self.world) = (phones, world)
         persons = Dictionary(uniqueKeysWithValues: phones.map { ($0.address, $0.person) })

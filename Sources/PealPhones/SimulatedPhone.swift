@@ -25,24 +25,24 @@ struct SimulatedPhone: Sendable {
     private let proof: String
 
     /// - Parameter secret: signs who the person is.
-    init(_ person: Int, _ platform: PhonePlatform, in world: PhonesWorld, _ order: PhoneSettings) {
+    init(_ person: Int, _ platform: PhonePlatform, in world: PhonesWorld, _ settings: PhoneSettings) {
         (self.person, self.platform) = (person, platform)
         self.world = world
         user = "p\(person)"
         address = Self.address(person, platform)
         screen = Screen()
-        proof = Self.proof(user, order.secret)
-        var configuration = PealConfiguration(server: order.server, key: order.key, group: "group.simulated")
-        configuration.folder = order.folder.appendingPathComponent("\(person)")
+        proof = Self.proof(user, settings.secret)
+        var configuration = PealConfiguration(server: settings.server, key: settings.key, group: "group.simulated")
+        configuration.folder = settings.folder.appendingPathComponent("\(person)")
         configuration.platform = platform.rawValue
         if platform == .android { configuration.environment = nil }
         configuration.description.timeZone = "UTC"
         var dependencies = PealDependencies(
-            exchange: order.http, presenter: screen, sensors: WorldSensors(person: person, world: world))
-        dependencies.clock = order.clock
+            exchange: settings.http, presenter: screen, sensors: WorldSensors(person: person, world: world))
+        dependencies.clock = settings.clock
         // What a phone does later is then done before the world goes on.
         dependencies.start = { await $0() }
-        dependencies.keepsFiles = order.keepsFiles(person)
+        dependencies.keepsFiles = settings.keepsFiles(person)
         dependencies.utcOffsetSeconds = { 0 }
         dependencies.verify = { publicKey, payload, signature in
             guard let bytes = Data(base64Encoded: publicKey),

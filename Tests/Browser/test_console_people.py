@@ -79,7 +79,7 @@ def test_the_first_steps_lead_from_nothing_to_the_first_push(visit, fixture):
     apns.get_by_role("button", name="Verify").click()
     expect(apns.get_by_text("The network refused the credential.")).to_be_visible()
     expect(apns.get_by_text("InvalidProviderToken").first).to_be_visible()
-    expect(apns.get_by_role("status")).to_contain_text("Key id, team id and key do not belong together")
+    expect(apns.get_by_role("status")).to_contain_text("The key id, the team id and the key do not match")
     visitor.shoot("credential-refused")
     apns.get_by_text("Replace").click()
     form = apns.locator("form").filter(has=page.get_by_label("team id"))
@@ -128,7 +128,7 @@ def test_a_service_account_is_dropped_in_and_the_wrong_file_is_named(admin, fixt
     fcm.get_by_text("Add a credential").click()
     field = fcm.get_by_label("Service account file (JSON)").first
     for name, text, answer in [
-        ("google-services.json", json.dumps({"project_info": {"project_id": "x"}}), "belongs into your app"),
+        ("google-services.json", json.dumps({"project_info": {"project_id": "x"}}), "belongs in your app"),
         ("photo.png", "no file of ours", "not the JSON file of a service account"),
     ]:
         drop(page, field, name, text)

@@ -79,7 +79,7 @@ def large_batches(target, report):
 
 
 def odd_addresses(target, report):
-    """Requests without one valid host, and paths that would leave the place where they begin."""
+    """Requests without one valid host, and paths that would leave their folder."""
     get = b"GET /healthz HTTP/1.1\r\n%s\r\n"
     hosts = [b"", b"Host: a\r\nHost: a\r\n", b"Host: a\r\nhost: b\r\n", b"Host: a b\r\n", b"Host: a/b\r\n", b"Host: u@a\r\n"]
     wrong = {host: codes for host in hosts if (codes := statuses(exchange(target, get % host, wait=3))) != [400]}

@@ -252,10 +252,10 @@ struct Gatekeeper: Sendable {
     }
 
     /// The caller with an app; nil as its app if there is none.
-    private func caller(_ caller: Caller, for scope: APIKey.Scope, app name: AppName) async throws -> Caller {
+    private func caller(_ caller: Caller, for scope: APIKey.Scope, app name: AppReference) async throws -> Caller {
         var caller = caller
         if scope == .send || scope == .devices {
-            let found = try await services.sendingApps.value(name) { try SendingApp(name, $0) }
+            let found = try await services.recentApps.value(name) { try RecentApp(name, $0) }
             (caller.app, caller.sendingFacts) = (found?.app, found?.facts)
         } else {
             caller.app = try await services.store.read { try name.app($0) }

@@ -1,4 +1,5 @@
 internal import PealCore
+internal import Synchronization
 
 /// Finds keys and admins by what a caller presents.
 final class KeyRing: Sendable {
@@ -73,5 +74,40 @@ enum ConstantTime {
     static func areEqual(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
         return zip(left, right).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}
+
+/// Values that were read from the store less than a second ago, so that a burst of requests reads them once. None is
+/// older than the last change by this process; a change by another one is noticed within the second.
+final class RecentReads<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private struct Entry {
+        let value: Value
+        let until: Duration
+        let version: Int
+    }
+
+    private let store: any Store
+    private let time: any TimeSource
+    private let entries = Mutex<[Key: Entry]>([:])
+
+    init(store: any Store, time: any TimeSource) {
+        self.store = store
+        self.time = time
+    }
+
+    /// The value of `key`, from the store if it is not known. Absent values are read every time.
+    func value(
+        _ key: Key, read: @escaping @Sendable (any StoreReading) throws -> Value?
+    ) async throws -> Value? {
+        let (uptime, version) = (time.uptime, store.setupVersion)
+        if let entry = entries.withLock({ $0[key] }), entry.version == version, entry.until > uptime {
+            return entry.value
+        }
+        guard let value = try await store.read(.brief, read) else { return nil }
+        entries.withLock { entries in
+            if entries.count >= Limits.recentReadsMax { entries.removeAll() }
+            entries[key] = Entry(value: value, until: uptime + .seconds(1), version: version)
+        }
+        return value
     }
 }

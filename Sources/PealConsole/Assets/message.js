@@ -53,8 +53,8 @@ function draw() {
   pace.hidden = false;
 }
 
-/** What finds the focused element again after its part of the page was replaced. */
-function place(element) {
+/** A selector that finds the focused element again after its part of the page was replaced. */
+function selector(element) {
   const link = element.getAttribute("href");
   if (link) return `a[href="${CSS.escape(link)}"]`;
   const label = element.getAttribute("aria-label");
@@ -62,7 +62,7 @@ function place(element) {
 }
 
 function show(html) {
-  const focused = live.contains(document.activeElement) ? place(document.activeElement) : null;
+  const focused = live.contains(document.activeElement) ? selector(document.activeElement) : null;
   live.innerHTML = html;
   if (focused) live.querySelector(focused)?.focus({ preventScroll: true });
   localizeTimes(live);

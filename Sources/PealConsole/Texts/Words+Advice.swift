@@ -4,7 +4,7 @@ extension Word {
         "The certificate is not for this app or this environment, or it was revoked.",
         "Das Zertifikat gilt nicht für diese App oder diese Umgebung, oder es wurde widerrufen.")
     static let adviceClientSecret = Word(
-        "Id and secret do not belong together, or the secret has expired: create another in the Microsoft portal.",
+        "The id and the secret do not match, or the secret has expired: create another in the Microsoft portal.",
         "Kennung und Geheimnis gehören nicht zusammen, oder das Geheimnis ist abgelaufen: Im Microsoft-Portal ein neues "
             + "anlegen.")
     static let adviceClock = Word(
@@ -19,12 +19,12 @@ extension Word {
         "The service account may not send in this project: give it the role Firebase Cloud Messaging API Admin.",
         "Das Dienstkonto darf in diesem Projekt nicht senden: Ihm die Rolle Firebase Cloud Messaging API Admin geben.")
     static let adviceProviderToken = Word(
-        "Key id, team id and key do not belong together, or the key was revoked: compare them with Certificates, "
+        "The key id, the team id and the key do not match, or the key was revoked: compare them with Certificates, "
             + "Identifiers & Profiles, Keys at developer.apple.com.",
         "Key-ID, Team-ID und Schlüssel gehören nicht zusammen, oder der Schlüssel wurde widerrufen: mit Certificates, "
             + "Identifiers & Profiles, Keys auf developer.apple.com vergleichen.")
     static let adviceServiceAccount = Word(
-        "Google does not know this key any more, or the clock of this server is wrong: generate a new private key.",
+        "Google no longer knows this key, or the clock of this server is wrong: generate a new private key.",
         "Google kennt diesen Schlüssel nicht mehr, oder die Uhr dieses Servers geht falsch: einen neuen privaten "
             + "Schlüssel generieren.")
     static let adviceTopic = Word(

@@ -138,3 +138,86 @@ extension Word {
     static let sharedModel = Word(
         "The one of all campaigns, or the one built into the SDK", "Das aller Kampagnen oder das im SDK enthaltene")
 }
+
+extension Texts {
+    func arm(_ arm: Arm) -> String {
+        switch arm {
+        case .contextAware: self[.methodAware]
+        case .traditional: self[.methodTraditional]
+        }
+    }
+
+    /// A change as a percentage with its sign.
+    func change(_ value: Double) -> String {
+        guard value.isFinite, abs(value) < 1e6 else { return "–" }
+        let tenths = Int((abs(value) * 1000).rounded())
+        let whole = number(tenths / 10)
+        let text = tenths >= 1000 ? whole : "\(whole)\(language == .english ? "." : ",")\(tenths % 10)"
+        return "\(tenths == 0 ? "±" : value < 0 ? "−" : "+")\(text)\u{A0}%"
+    }
+
+    /// A share as cases per thousand, with one decimal.
+    func perThousand(_ share: Double) -> String {
+        let tenths = Int((share * 10_000).rounded())
+        return "\(number(tenths / 10))\(language == .english ? "." : ",")\(tenths % 10)\u{A0}‰"
+    }
+
+    /// Millionths as cases per hundred, with one decimal and a sign.
+    func perHundred(_ millionths: Int64, isSigned: Bool = true) -> String {
+        let hundredths = Int((Double(abs(millionths)) / 100).rounded())
+        let sign = !isSigned ? "" : hundredths == 0 ? "±" : millionths < 0 ? "−" : "+"
+        let rest = hundredths % 100
+        return "\(sign)\(number(hundredths / 100))\(point)\(rest < 10 ? "0" : "")\(rest)"
+    }
+
+    private var point: String { language == .english ? "." : "," }
+
+    /// A share as a percentage with one decimal.
+    func share(_ value: Double) -> String {
+        guard value.isFinite else { return "–" }
+        let tenths = Int((value * 1000).rounded())
+        return "\(number(tenths / 10))\(point)\(tenths % 10)\u{A0}%"
+    }
+
+    func measure(_ measure: Guardrail.Measure) -> String {
+        switch measure {
+        case .failed: self[.failed]
+        case .dismissed: self[.dismissed]
+        case .noSession: self[.noSession]
+        case .appRemoved: self[.appRemoved]
+        case .notificationsOff: self[.notificationsOff]
+        }
+    }
+
+    /// One of the API's names of objections, in words; a name of a newer server as it is.
+    func objection(_ name: String) -> String {
+        switch name {
+        case "too_few_labels": self[.tooFewLabels]
+        case "not_better": self[.notBetter]
+        case "calibration": self[.badCalibration]
+        case "weights": self[.badWeights]
+        case "value": self[.lessValue]
+        default: name
+        }
+    }
+
+    func activity(_ activity: ContextMap.Activity) -> String {
+        switch activity {
+        case .usingPhone: self[.usingPhone]
+        case .walking: self[.walking]
+        case .vehicle: self[.inVehicle]
+        case .resting: self[.resting]
+        }
+    }
+
+    /// A class of `ExperimentFacts.delayLimits`.
+    func delay(_ index: Int) -> String {
+        let limits = ExperimentFacts.delayLimits
+        guard index < limits.count else { return self(.delayOver, duration(limits.last ?? 0)) }
+        return self(.delayUnder, duration(limits[index]))
+    }
+
+    private func duration(_ minutes: Int64) -> String {
+        minutes < 60 ? self(.minutesShort, number(Int(minutes))) : self(.hoursShort, number(Int(minutes / 60)))
+    }
+}

@@ -3,13 +3,13 @@ extension Word {
     static let acceptedInDay = Word("Accepted, 24 h", "Zugestellt, 24 h")
     static let app = Word("App", "App")
     static let browserDenied = Word(
-        "This browser refuses notifications. Allow notifications for this address in its settings, and try again.",
+        "This browser blocks notifications. Allow notifications for this address in its settings, and try again.",
         "Dieser Browser verweigert Mitteilungen. Sie lassen sich in seinen Einstellungen für diese Adresse erlauben.")
     static let browserInsecure = Word(
-        "Browsers allow Web Push only over HTTPS, and on localhost. Open the console there.",
+        "Browsers allow Web Push only over HTTPS or on localhost. Open the console there.",
         "Browser erlauben Web Push nur über HTTPS und auf localhost. Die Konsole dort öffnen.")
     static let browserUnsupported = Word(
-        "This browser has no Web Push. Use a current Firefox, Chrome, Edge or Safari, and no private window.",
+        "This browser does not support Web Push. Use a current Firefox, Chrome, Edge or Safari, and no private window.",
         "Dieser Browser kann kein Web Push. Ein aktueller Firefox, Chrome, Edge oder Safari kann es, außerhalb "
             + "privater Fenster.")
     static let failedByReasonHintDay = Word(
@@ -19,7 +19,7 @@ extension Word {
         "Figures are of the first {} apps; each app's overview has its own.",
         "Die Zahlen sind von den ersten {} Apps; die Übersicht jeder App hat ihre eigenen.")
     static let googleServices = Word(
-        "This is google-services.json, which belongs into your app. Peal needs the key of a service account: in the "
+        "This is google-services.json, which belongs in your app. Peal needs the key of a service account: in the "
             + "Firebase console, Project settings, Service accounts, Generate new private key.",
         "Das ist google-services.json, die in die App gehört. Peal braucht den Schlüssel eines Dienstkontos: in der "
             + "Firebase-Konsole unter Projekteinstellungen, Dienstkonten, Neuen privaten Schlüssel generieren.")

@@ -42,7 +42,7 @@ package final class DeviceQuota: Sendable {
                 + "another batch")
     }
 
-    /// Reserves places for new devices before they are registered, because several registrations may run at the same
+    /// Reserves room for new devices before they are registered, because several registrations may run at the same
     /// time, and a transaction may run more than once.
     /// - Returns: how many, at most `count`. The caller frees those that it does not need.
     func reserve(_ count: Int, for app: AppKey, _ store: any Store) async throws -> Int {
