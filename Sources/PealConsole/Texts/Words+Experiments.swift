@@ -1,3 +1,7 @@
+internal import PealCore
+internal import PealExperiments
+internal import PealMomentTraining
+
 /// Experiments of campaigns.
 extension Word {
     static let activity = Word("Activity", "Tätigkeit")
