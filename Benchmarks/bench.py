@@ -30,6 +30,7 @@ ROWS = {
     "webpush": ("webpush.py", [], ["--devices", "200", "--rounds", "1"]),
     "windows": ("windows.py", ["--messages", "3"], ["--messages", "1", "--users", "100", "--rounds", "1"]),
     "intake": ("intake.py", [], ["--count", "200", "--rounds", "1"]),
+    "inserts": ("inserts.py", [], ["--count", "100", "--rounds", "1"]),
     "stores": ("stores.py", [], ["--devices", "2000", "--rounds", "1"]),
     "wan": ("wan.py", [], ["--devices", "1000", "--rounds", "1", "--connections", "2", "--round-trip-ms", "10"]),
 }
