@@ -154,6 +154,25 @@ def test_rows_work_without_scripts(visit, fixture):
     expect(page.get_by_text("3 devices")).to_be_visible()
 
 
+def test_compose_measures_bytes_by_field(admin, fixture):
+    app, _ = fixture.app("Bytes")
+    page = admin.page
+    admin.open(f"apps/{app}/compose?topics=news&title=Offer")
+    page.get_by_label("Text", exact=True).fill("x" * 100)
+    first = page.locator("#check .preview").first
+    expect(first.locator(".meter")).to_contain_text(re.compile(r"^1\d\d of 4,096 bytes$"))
+    first.get_by_text("Bytes by field").click()
+    expect(first.get_by_role("row", name="body 100")).to_be_visible()
+    page.get_by_label("Text", exact=True).fill("x" * 5000)
+    expect(first.locator(".error")).to_contain_text("body")
+    expect(first.locator(".meter")).to_contain_text(re.compile(r"^5,0\d\d of 4,096 bytes: 9\d\d too many$"))
+    # What was open stays open while one writes.
+    expect(first.get_by_role("row", name="body 5,000")).to_be_visible()
+    expect(first.get_by_role("row", name="title 5")).to_be_visible()
+    admin.check()
+    admin.shoot("compose-too-large")
+
+
 def test_compose_has_fields_for_single_platforms(admin, fixture):
     app, _ = fixture.app("Platforms")
     page = admin.page

@@ -27,9 +27,9 @@ async function check() {
       redirect: "error",
     });
     if (answer.ok) {
-      const open = aside.querySelector("details[open]") !== null;
+      const open = new Set([...aside.querySelectorAll("details[open]")].map((details) => details.className));
       show(await answer.text());
-      if (open) for (const details of aside.querySelectorAll("details")) details.open = true;
+      for (const details of aside.querySelectorAll("details")) details.open = open.has(details.className);
     }
   } catch (error) {
     if (error.name !== "AbortError") throw error;

@@ -43,7 +43,10 @@ enum ComposeCheck {
             let isMain = request.platform == main
             let chosen = chosen(
                 requests.filter { $0.platform == request.platform }, first: draft.content.defaultLocale, all: isMain)
-            let cards = HTML.each(chosen) { card(visit, draft, $0) }
+            let cards = HTML.each(chosen) { request in
+                let fields = visit.services.preview.fields(of: request, draft, app: app, records)
+                return card(visit, draft, request, fields)
+            }
             if request.counts || !hasOwn { shown = shown + cards } else { hidden = hidden + cards }
         }
         return """
@@ -66,7 +69,8 @@ enum ComposeCheck {
     }
 
     private static func card(
-        _ visit: PageCall, _ draft: MessageDraft, _ request: MessagePreview.Request
+        _ visit: PageCall, _ draft: MessageDraft, _ request: MessagePreview.Request,
+        _ fields: [MessagePreview.FieldSize]
     ) -> HTML {
         let texts = visit.texts
         let platform = request.platform
@@ -76,29 +80,45 @@ enum ComposeCheck {
         switch request.result {
         case .failure(let refusal):
             return """
-                <div class="preview">\(head)<p class="error"><code>\(refusal.field.description)</code> \(refusal.message)</p></div>
+                <div class="preview">\(head)<p class="error"><code>\(refusal.field.description)</code> \(refusal.message)</p>\
+                \(HTML.with(refusal.size) { meter(texts, $0, fields) })</div>
                 """
         case .success(let notification):
             let body = String(decoding: notification.body.prefix + notification.body.suffix, as: UTF8.self)
-            let bytes = notification.body.prefix.count + notification.body.suffix.count
-            let limit = request.route.provider?.network.delivery.payloadBytesMax
             let shown = ShownNotification(body, draft.content, locale: request.locale)
             return """
                 <div class="preview">\(head)
                 <div class="phone \(platform.rawValue)"><p class="from">\(visit.named?.name ?? "")<span>\(texts[.now])</span></p>\
                 <p class="bold">\(shown.title)</p><p>\(shown.body)</p>\
                 \(HTML.with(shown.image) { "<p class=\"image\">\(texts(.imageNamed, $0))</p>" })</div>
-                \(HTML.with(limit) { limit in
-                    """
-                    <p class="meter"><span>\(texts(.bytesOf, String(bytes), String(limit)))</span>\
-                    <meter min="0" max="\(limit)" high="\(limit * 9 / 10)" value="\(min(bytes, limit))" \
-                    aria-label="\(texts[.size])"></meter></p>
-                    """
-                })
-                <details><summary>\(texts[.payload])</summary><pre>\(body)</pre></details>
+                \(meter(texts, notification.size, fields))
+                <details class="payload"><summary>\(texts[.payload])</summary><pre>\(body)</pre></details>
                 </div>
                 """
         }
+    }
+
+    /// How much of the network's maximum the payload takes, and what takes it.
+    private static func meter(_ texts: Texts, _ size: PayloadSize, _ fields: [MessagePreview.FieldSize]) -> HTML {
+        let (bytes, max) = (texts.number(size.bytes), texts.number(size.max))
+        let isOver = size.excess > 0
+        let line = isOver ? texts(.bytesOver, bytes, max, texts.number(size.excess)) : texts(.bytesOf, bytes, max)
+        let rest = size.bytes - fields.reduce(0) { $0 + $1.bytes }
+        let rows = fields.map { (name: $0.field.description as String?, bytes: $0.bytes) } + [(name: nil, bytes: rest)]
+        return """
+            <p class="meter"><span>\(line)</span>\
+            <meter min="0" max="\(size.max)" high="\(size.max * 9 / 10)" value="\(min(size.bytes, size.max))" \
+            \(if: isOver, "class=\"over\" ")aria-label="\(texts[.size])"></meter></p>
+            <details class="fields"><summary>\(texts[.bytesByField])</summary><table>\
+            <thead><tr><th scope="col">\(texts[.field])</th><th scope="col" class="number">\(texts[.bytes])</th></tr></thead>\
+            <tbody>\(HTML.each(rows) { row in
+                """
+                <tr><th scope="row">\(HTML.with(row.name) { "<code>\($0)</code>" })\
+                \(HTML.when(row.name == nil, "\(texts[.namesAndSettings])"))</th>\
+                <td class="number">\(texts.number(row.bytes))</td></tr>
+                """
+            })</tbody></table></details>
+            """
     }
 }
 

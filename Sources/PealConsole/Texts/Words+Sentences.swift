@@ -15,7 +15,9 @@ extension Word {
         "The identifier of the app at Apple, such as com.example.app. It can be added later.",
         "Die Kennung der App bei Apple, etwa com.example.app. Sie kann später ergänzt werden.")
     static let busyTitle = Word("Not now", "Gerade nicht")
+    static let bytesByField = Word("Bytes by field", "Bytes nach Feldern")
     static let bytesOf = Word("{} of {} bytes", "{} von {} Bytes")
+    static let bytesOver = Word("{} of {} bytes: {} too many", "{} von {} Bytes: {} zu viele")
     static let calendarLead = Word(
         "Scheduled messages and the latest ones, by day.",
         "Geplante und letzte Nachrichten nach Tagen.")

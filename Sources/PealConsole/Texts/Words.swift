@@ -44,6 +44,7 @@ extension Word {
     static let breadcrumbs = Word("Breadcrumbs", "Pfad")
     static let broken = Word("Failed", "Gestört")
     static let bundleID = Word("Bundle ID", "Bundle-ID")
+    static let bytes = Word("Bytes", "Bytes")
     static let calendar = Word("Calendar", "Kalender")
     static let campaigns = Word("Campaigns", "Kampagnen")
     static let campaign = Word("Campaign", "Kampagne")
@@ -92,6 +93,7 @@ extension Word {
     static let expired = Word("Expired", "Abgelaufen")
     static let expires = Word("Expires", "Läuft ab")
     static let failure = Word("Failure", "Fehler")
+    static let field = Word("Field", "Feld")
     static let fingerprint = Word("Fingerprint", "Fingerabdruck")
     static let firstPage = Word("First page", "Erste Seite")
     static let firstSent = Word("First sent", "Zuerst gesendet")
@@ -127,6 +129,7 @@ extension Word {
         "Campaign, priority, lifetime",
         "Kampagne, Priorität, Lebensdauer")
     static let name = Word("Name", "Name")
+    static let namesAndSettings = Word("Names and settings", "Namen und Einstellungen")
     static let needsAttention = Word("Needs attention", "Braucht Aufmerksamkeit")
     static let network = Word("Network", "Netz")
     static let newApp = Word("New app", "Neue App")

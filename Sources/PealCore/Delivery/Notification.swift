@@ -15,10 +15,12 @@ package struct Notification: Sendable, Hashable {
     /// Whether the author chose a topic of the app other than the plain one. If the network refuses that topic, it
     /// refuses this message and not the app.
     package let hasOwnTopic: Bool
+    /// As the network counts it.
+    package let size: PayloadSize
 
     package init(
         route: Route, path: Gapped, headers: [Header], body: Gapped, addressHeader: String? = nil,
-        expiresAt: Timestamp? = nil, hasOwnTopic: Bool = false
+        expiresAt: Timestamp? = nil, hasOwnTopic: Bool = false, size: PayloadSize = .unlimited
     ) {
         self.route = route
         self.path = path
@@ -27,6 +29,7 @@ package struct Notification: Sendable, Hashable {
         self.addressHeader = addressHeader
         self.expiresAt = expiresAt
         self.hasOwnTopic = hasOwnTopic
+        self.size = size
     }
 
     package struct Header: Sendable, Hashable {
@@ -55,6 +58,22 @@ package struct Notification: Sendable, Hashable {
             self.gap = gap
         }
     }
+}
+
+/// How many bytes a payload has, as its network counts them, and how many are allowed.
+package struct PayloadSize: Sendable, Hashable {
+    package let bytes: Int
+    package let max: Int
+
+    package init(bytes: Int, max: Int) {
+        self.bytes = bytes
+        self.max = max
+    }
+
+    package static let unlimited = PayloadSize(bytes: 0, max: .max)
+
+    /// How many bytes are too many.
+    package var excess: Int { Swift.max(0, bytes - max) }
 }
 
 /// The `apns-id` of a message to a device: a pure function of both. It needs no storage, and a notification that Peal

@@ -103,6 +103,14 @@ package enum LocalizedText: Sendable, Hashable {
         }
     }
 
+    /// The same locales with other texts.
+    package func map(_ change: (String) -> String) -> LocalizedText {
+        switch self {
+        case .plain(let text): .plain(change(text))
+        case .localized(let texts): .localized(texts.mapValues(change))
+        }
+    }
+
     /// Two texts of one message may spell the same locale differently.
     private static func text(in texts: [String: String], for locale: String) -> String? {
         if let text = texts[locale] { return text }

@@ -60,11 +60,14 @@ package struct ContentRefusal: Error, Hashable, Sendable {
     package let field: MessageField
     /// One sentence for the author. It does not contain the field's path, which depends on the dialect.
     package let message: String
+    /// Of a payload that is too large.
+    package let size: PayloadSize?
 
-    package init(_ code: PealError.Code, _ message: String, field: MessageField) {
+    package init(_ code: PealError.Code, _ message: String, field: MessageField, size: PayloadSize? = nil) {
         self.code = code
         self.message = message
         self.field = field
+        self.size = size
     }
 
     package static func invalid(_ field: MessageField, _ message: String) -> ContentRefusal {
@@ -73,6 +76,18 @@ package struct ContentRefusal: Error, Hashable, Sendable {
 
     package static func missing(_ field: MessageField, _ message: String) -> ContentRefusal {
         ContentRefusal(.missingField, message, field: field)
+    }
+
+    /// - Parameters:
+    ///   - payload: what is too large, such as "the FCM payload".
+    ///   - kind: the kind of notification that has this maximum; nil if all kinds have it.
+    ///   - field: the largest field.
+    package static func tooLarge(
+        _ payload: String, _ size: PayloadSize, for kind: String? = nil, field: MessageField
+    ) -> ContentRefusal {
+        let maximum = kind.map { "the maximum for \($0)" } ?? "the maximum"
+        return ContentRefusal(
+            .payloadTooLarge, "\(payload) has \(size.bytes) bytes; \(maximum) is \(size.max)", field: field, size: size)
     }
 
     /// The error as a dialect reports it.

@@ -10,7 +10,7 @@ extension Network {
         address: .deviceToken, credentials: APNsCredentialForm.form, credential: Credential.APNs.decode,
         appID: AppID(fact: "bundle_id", fallback: \.bundleID, placeholder: "bundle.id"),
         delivery: DeliveryTraits(
-            namesExpiry: true, collapsesWindows: true, payloadBytesMax: Limits.apnsPayloadBytesMax, wakesApps: true,
+            namesExpiry: true, collapsesWindows: true, wakesApps: true,
             display: DisplayContent.applyAPNs))
 }
 

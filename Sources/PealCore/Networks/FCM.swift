@@ -6,7 +6,7 @@ extension Network {
         credential: Credential.FCMServiceAccount.decode,
         appID: AppID(fact: "project_id", placeholder: "project-id"),
         delivery: DeliveryTraits(
-            payloadBytesMax: Limits.fcmPayloadBytesMax, wakesApps: true, display: DisplayContent.applyFCM))
+            wakesApps: true, display: DisplayContent.applyFCM))
 }
 
 extension ProviderName {

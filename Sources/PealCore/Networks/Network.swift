@@ -70,9 +70,6 @@ package struct Network: Sendable {
         /// Larger bodies (in bytes) may be refused or truncated after the network has accepted them; nil for no such
         /// limit.
         package let bodyBytesAdvised: Int?
-        /// The largest payload of an ordinary notification, to show to authors. The provider checks each kind of
-        /// notification exactly.
-        package let payloadBytesMax: Int?
         /// Whether a push without anything to show gives an app background time.
         package let wakesApps: Bool
         /// Applies the network's own content to what a device displays itself; nil if the common fields are enough.
@@ -80,7 +77,7 @@ package struct Network: Sendable {
 
         package init(
             namesExpiry: Bool = false, collapsesWindows: Bool = false, bodyBytesAdvised: Int? = nil,
-            payloadBytesMax: Int? = nil, wakesApps: Bool = false,
+            wakesApps: Bool = false,
             display: (@Sendable (Content, inout DisplayContent) -> Void)? = nil
         ) {
             self.wakesApps = wakesApps
@@ -88,7 +85,6 @@ package struct Network: Sendable {
             self.namesExpiry = namesExpiry
             self.collapsesWindows = collapsesWindows
             self.bodyBytesAdvised = bodyBytesAdvised
-            self.payloadBytesMax = payloadBytesMax
         }
     }
 

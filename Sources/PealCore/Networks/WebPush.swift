@@ -8,7 +8,7 @@ extension Network {
         ]), credentials: WebPushCredentialForm.form, credential: Credential.VAPIDKeys.decode,
         // Push services that pass messages on to a phone's own network.
         delivery: DeliveryTraits(
-            bodyBytesAdvised: Limits.webPushBridgedBytesMax, payloadBytesMax: Limits.webPushPlaintextBytesMax))
+            bodyBytesAdvised: Limits.webPushBridgedBytesMax))
 }
 
 extension ProviderName {

@@ -29,6 +29,14 @@ package struct MessagePreview: Sendable {
 
         package var platform: Platform { route.platform }
         package var isPossible: Bool { if case .success = result { true } else { false } }
+
+        /// How large its payload is; nil if it cannot be rendered for another reason than its size.
+        package var size: PayloadSize? {
+            switch result {
+            case .success(let notification): notification.size
+            case .failure(let refusal): refusal.size
+            }
+        }
     }
 
     /// Requests for all platforms of the audience that have a provider here, in all locales of the content, and for
@@ -70,6 +78,27 @@ package struct MessagePreview: Sendable {
                     result: result.mapError { Self.located($0, platform, draft.content) })
             }
         }
+    }
+
+    /// What takes the bytes of a payload, the largest field first. Each field is measured by rendering the message
+    /// without it, so the sum is less than the payload by the names and settings around the fields.
+    /// - Parameters:
+    ///   - request: of `draft`.
+    ///   - records: the app's credentials.
+    package func fields(
+        of request: Request, _ draft: MessageDraft, app: App, _ records: [CredentialRecord]
+    ) -> [FieldSize] {
+        guard let whole = request.size else { return [] }
+        let sizes = FieldSize.parts(of: draft.content, on: request.platform).compactMap { part -> FieldSize? in
+            var rest = draft
+            rest.content = part.rest
+            let rendered = requests(
+                rest, app: app, records, platform: request.platform, arms: [request.arm], counts: true
+            ).first { $0.locale == request.locale }
+            guard let size = rendered?.size, size.bytes < whole.bytes else { return nil }
+            return FieldSize(field: part.field, bytes: whole.bytes - size.bytes + part.kept)
+        }
+        return sizes.sorted { $0.bytes > $1.bytes }
     }
 
     /// When the first request is sent: at the start, or when the alert is due if there is a delivery window.
@@ -121,6 +150,40 @@ package struct MessagePreview: Sendable {
 }
 
 extension MessagePreview {
+    /// How many bytes of a payload one field of the content takes.
+    package struct FieldSize: Sendable, Hashable {
+        package let field: MessageField
+        package let bytes: Int
+
+        /// A field, the content without it, and how many of the field's bytes that content keeps: a text is replaced by
+        /// one letter in every language, because some notifications need it and the languages must remain.
+        fileprivate typealias Part = (field: MessageField, rest: Content, kept: Int)
+
+        fileprivate static func parts(of content: Content, on platform: Platform) -> [Part] {
+            let texts: [(MessageField, WritableKeyPath<Content, LocalizedText?>)] = [
+                (.title, \.title), (.subtitle, \.subtitle), (.body, \.body),
+            ]
+            var parts = texts.compactMap { field, path -> Part? in
+                guard let text = content[keyPath: path] else { return nil }
+                var rest = content
+                rest[keyPath: path] = text.map { _ in "x" }
+                return (field, rest, 1)
+            }
+            func part(_ field: MessageField, _ isGiven: Bool, _ remove: (inout Content) -> Void) {
+                guard isGiven else { return }
+                var rest = content
+                remove(&rest)
+                parts.append((field, rest, 0))
+            }
+            part(.imageURL, content.imageURL != nil) { $0.imageURL = nil }
+            part(.data, !content.data.isEmpty) { $0.data = .init() }
+            part(.platform(platform, ""), content.platforms[platform]?.fields.isEmpty == false) {
+                $0.platforms[platform]?.fields = .init()
+            }
+            return parts
+        }
+    }
+
     /// The platforms that a message may reach, and those whose errors make it invalid.
     private struct Reach {
         /// In the order of `Platform.addressable`.

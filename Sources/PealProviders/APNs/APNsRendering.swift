@@ -13,16 +13,16 @@ enum APNsRendering {
         if type == .liveactivity { payload = try APNsLiveActivity.complete(payload, order) }
         let body = payload.bytes
         let bytesMax = order.route.isBroadcast ? Limits.apnsBroadcastPayloadBytesMax : type.payloadBytesMax
-        guard body.count <= bytesMax else {
-            let kind = order.route.isBroadcast ? "a broadcast" : type.rawValue
-            throw ContentRefusal(
-                .payloadTooLarge, "the APNs payload has \(body.count) bytes; the maximum for \(kind) is \(bytesMax)",
+        let size = PayloadSize(bytes: body.count, max: bytesMax)
+        guard size.excess == 0 else {
+            throw .tooLarge(
+                "the APNs payload", size, for: order.route.isBroadcast ? "a broadcast" : type.rawValue,
                 field: APNsPayload.largestField(order, own))
         }
-        guard !order.route.isBroadcast else { return broadcast(order, body) }
+        guard !order.route.isBroadcast else { return broadcast(order, body, size) }
         return Notification(
             route: order.route, path: .init(Array("/3/device/".utf8), gap: .addressHex),
-            headers: try headers(order, type), body: .init(body), hasOwnTopic: type.isOwnTopic)
+            headers: try headers(order, type), body: .init(body), hasOwnTopic: type.isOwnTopic, size: size)
     }
 
     private static func headers(_ order: RenderOrder, _ type: APNsPushType) throws(ContentRefusal) -> [Notification
@@ -48,7 +48,7 @@ enum APNsRendering {
 
     /// To a channel: the path holds the app without a push type's suffix, and a header holds the channel. Channels that
     /// store nothing refuse every expiry except 0, so a message without its own lifetime gets 0.
-    private static func broadcast(_ order: RenderOrder, _ body: [UInt8]) -> Notification {
+    private static func broadcast(_ order: RenderOrder, _ body: [UInt8], _ size: PayloadSize) -> Notification {
         let type = APNsPushType.liveactivity
         return Notification(
             route: order.route, path: .init(Array("/4/broadcasts/apps/\(order.providerAppID)".utf8)),
@@ -57,7 +57,7 @@ enum APNsRendering {
                 .init("apns-priority", type.priority(order.options.priorityInForce)),
                 .init("apns-expiration", order.options.life == nil ? "0" : expiration(order)),
             ],
-            body: .init(body), addressHeader: "apns-channel-id")
+            body: .init(body), addressHeader: "apns-channel-id", size: size)
     }
 
     /// 0 means that APNs tries once and does not store the notification.

@@ -8,13 +8,14 @@ enum FCMRendering {
     static func notification(_ order: RenderOrder, path: String) throws(ContentRefusal) -> Notification {
         let own = try FCMFields(order.content.own())
         let message = try common(order, own).merging(.object(own.message))
-        try FCMSize.check(message, order, own)
+        let size = try FCMSize.checked(message, order, own)
         var suffix = Array(#"","#.utf8) + message.bytes.dropFirst()
         suffix.append(UInt8(ascii: "}"))
         return Notification(
             route: order.route, path: .init(Array(path.utf8)), headers: [.init("content-type", "application/json")],
             body: .init(
-                Array(#"{"message":{"\#(own.target.rawValue)":""#.utf8), gap: .addressText, suffix: suffix))
+                Array(#"{"message":{"\#(own.target.rawValue)":""#.utf8), gap: .addressText, suffix: suffix),
+            size: size)
     }
 
     /// The message from the common fields; never empty.
@@ -246,13 +247,14 @@ enum FCMNames {
 /// Measures a message as FCM does: the names and values that reach the device, at most 4,096 bytes.
 enum FCMSize {
     /// - Throws: `payload_too_large`, naming the largest field.
-    static func check(_ message: JSON, _ order: RenderOrder, _ own: FCMFields) throws(ContentRefusal) {
-        let count = bytes(message)
-        guard count > Limits.fcmPayloadBytesMax else { return }
-        throw ContentRefusal(
-            .payloadTooLarge,
-            "the FCM payload has \(count) bytes; the maximum is \(Limits.fcmPayloadBytesMax)",
-            field: largestField(order, own))
+    static func checked(
+        _ message: JSON, _ order: RenderOrder, _ own: FCMFields
+    ) throws(ContentRefusal) -> PayloadSize {
+        let size = PayloadSize(bytes: bytes(message), max: Limits.fcmPayloadBytesMax)
+        guard size.excess == 0 else {
+            throw .tooLarge("the FCM payload", size, field: largestField(order, own))
+        }
+        return size
     }
 
     /// `android.data` replaces `data`, and `android.notification` adds to `notification`.

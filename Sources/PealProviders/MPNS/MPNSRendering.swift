@@ -15,12 +15,10 @@ enum MPNSRendering {
             case .tile: declaration + (try MPNSTile.element(fields)).bytes
             case .raw: try raw(fields)
             }
-        let bytesMax = type == .raw ? Limits.mpnsRawBytesMax : Limits.mpnsPayloadBytesMax
-        guard body.count <= bytesMax else {
-            throw ContentRefusal(
-                .payloadTooLarge,
-                "the MPNS payload has \(body.count) bytes; the maximum for \(type.rawValue) is \(bytesMax)",
-                field: fields.largestField)
+        let size = PayloadSize(
+            bytes: body.count, max: type == .raw ? Limits.mpnsRawBytesMax : Limits.mpnsPayloadBytesMax)
+        guard size.excess == 0 else {
+            throw .tooLarge("the MPNS payload", size, for: type.rawValue, field: fields.largestField)
         }
         let expiresAt = order.options.life == .seconds(0) ? nil : order.expiresAt
         let delay = delay(order.options, until: expiresAt, now: order.now)
@@ -29,7 +27,7 @@ enum MPNSRendering {
         headers.append(.init("x-notificationclass", String(type.notificationClass(delay))))
         return Notification(
             route: order.route, path: .init([], gap: .addressText), headers: headers, body: .init(body),
-            expiresAt: expiresAt)
+            expiresAt: expiresAt, size: size)
     }
 
     /// MPNS has no expiry, only a delay in which it may batch. The author's lifetime selects the longest delay that

@@ -10,17 +10,14 @@ enum WNSRendering {
         let fields = PlatformFields(order, WNSContent.self)
         let type = try type(fields, isBackground: order.options.isBackground)
         let body = try body(type, fields)
-        guard body.count <= Limits.wnsPayloadBytesMax else {
-            throw ContentRefusal(
-                .payloadTooLarge,
-                "the WNS payload has \(body.count) bytes; the maximum is \(Limits.wnsPayloadBytesMax)",
-                field: fields.largestField)
-        }
+        let size = PayloadSize(bytes: body.count, max: Limits.wnsPayloadBytesMax)
+        guard size.excess == 0 else { throw .tooLarge("the WNS payload", size, field: fields.largestField) }
         // Without an expiry, WNS tries once and does not cache.
         let expiresAt = order.options.life == .seconds(0) ? nil : order.expiresAt
         return Notification(
             route: order.route, path: .init([], gap: .addressText),
-            headers: try headers(order, type, fields, expiresAt: expiresAt), body: .init(body), expiresAt: expiresAt)
+            headers: try headers(order, type, fields, expiresAt: expiresAt), body: .init(body), expiresAt: expiresAt,
+            size: size)
     }
 
     /// The remaining lifetime for `X-WNS-TTL` in seconds, rounded down; 0 means deliver now or never.
@@ -65,11 +62,8 @@ enum WNSRendering {
         for other in [WindowsMember.template, .fields, .launch, .value, .duration, .audio] where fields[other] != nil {
             throw .invalid(fields.field(other), "\(other) cannot be combined with xml, which is the whole notification")
         }
-        guard xml.utf8.count <= Limits.wnsPayloadBytesMax else {
-            throw ContentRefusal(
-                .payloadTooLarge,
-                "the WNS payload has \(xml.utf8.count) bytes; the maximum is \(Limits.wnsPayloadBytesMax)", field: path)
-        }
+        let size = PayloadSize(bytes: xml.utf8.count, max: Limits.wnsPayloadBytesMax)
+        guard size.excess == 0 else { throw .tooLarge("the WNS payload", size, field: path) }
         _ = try XMLText(xml, field: path)
         let root: String
         do throws(XMLScanner.Fault) {

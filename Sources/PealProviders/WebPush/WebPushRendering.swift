@@ -11,11 +11,9 @@ enum WebPushRendering {
     static func notification(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         let fields: WebPushContent = order.content.own()
         let text = payload(order, fields)
-        guard text.count <= Limits.webPushPlaintextBytesMax else {
-            throw ContentRefusal(
-                .payloadTooLarge,
-                "the Web Push payload has \(text.count) bytes; the maximum is \(Limits.webPushPlaintextBytesMax)",
-                field: largestField(order, fields))
+        let size = PayloadSize(bytes: text.count, max: Limits.webPushPlaintextBytesMax)
+        guard size.excess == 0 else {
+            throw .tooLarge("the Web Push payload", size, field: largestField(order, fields))
         }
         let expiresAt = order.options.life == .seconds(0) ? nil : order.expiresAt
         var headers: [Notification.Header] = [
@@ -30,7 +28,7 @@ enum WebPushRendering {
         }
         return Notification(
             route: order.route, path: .init([], gap: .addressText), headers: headers, body: .init(text),
-            expiresAt: expiresAt)
+            expiresAt: expiresAt, size: size)
     }
 
     /// How long a push service may keep the message, in whole seconds; 0 means deliver now or never.

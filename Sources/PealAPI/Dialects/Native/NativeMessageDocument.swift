@@ -133,7 +133,18 @@ enum NativeReportSchema {
             .optional("arm", .words(Arm.allCases.map(\.name))), .optional("method", .word("POST")),
             .optional("path", .text),
             .optional("headers", .component("NativePreviewHeaders", .map(.text))), .optional("body", .anything),
-            .optional("body_bytes", .count), .optional("warning", .text), .optional("error", NativeDocument.error),
+            .optional("body_bytes", .count), .optional("size", payloadSize), .optional("warning", .text),
+            .optional("error", NativeDocument.error),
+        ]))
+
+    private static let payloadSize = Schema.component(
+        "NativePayloadSize",
+        .object([
+            .required("bytes", .count), .required("max", .count),
+            .optional(
+                "fields",
+                .list(
+                    .component("NativeFieldSize", .object([.required("field", .text), .required("bytes", .count)])))),
         ]))
 
     static let preview = Schema.component(

@@ -82,7 +82,13 @@ struct NativeMessages: Sendable {
             return try store.audienceCount(
                 app: draft.app, draft.audience, environment: draft.options.environment, now: call.now)
         }
-        let report = Self.json(counts, requests, requestID: call.requestID)
+        let shown = requests.filter { $0.counts || $0.isPossible }.map { request in
+            let fields =
+                request.isPossible ? [] : services.preview.fields(of: request, draft, app: app, facts.credentials)
+            return request.nativeJSON(fields, requestID: call.requestID)
+        }
+        let isValid = requests.allSatisfy { $0.isPossible || !$0.counts }
+        let report: JSON = ["valid": .bool(isValid), "audience": Self.json(counts), "requests": .array(shown)]
         guard call.idempotent != nil else { return Answer(.ok, report) }
         let kept = try await services.store.commit(
             .rest, call.verb, reply: { Reply(status: 200, report) }, change: { _ in })
@@ -110,18 +116,6 @@ struct NativeMessages: Sendable {
         return [
             "devices": .integer(counts.values.reduce(0, +)),
             "platforms": .object(JSON.Members(named.map { ($0.key.rawValue, .integer($0.value)) })),
-        ]
-    }
-
-    /// Shows a request that cannot be built only if it makes the message invalid.
-    private static func json(
-        _ counts: [Platform: Int], _ requests: [MessagePreview.Request], requestID: String
-    ) -> JSON {
-        let shown = requests.filter { $0.counts || $0.isPossible }
-        let isValid = shown.allSatisfy(\.isPossible)
-        return [
-            "valid": .bool(isValid), "audience": json(counts),
-            "requests": .array(shown.map { $0.nativeJSON(requestID: requestID) }),
         ]
     }
 
@@ -191,7 +185,8 @@ struct NativeMessages: Sendable {
 
 extension MessagePreview.Request {
     /// The request in the answer of `messages:validate`, with `{address}` in place of the device's address.
-    func nativeJSON(requestID: String) -> JSON {
+    /// - Parameter fields: the sizes of the fields to show.
+    func nativeJSON(_ fields: [MessagePreview.FieldSize], requestID: String) -> JSON {
         var members: [(String, JSON?)] = [
             ("platform", .string(platform.rawValue)),
             ("environment", route.provider?.hasEnvironments == true ? .string(route.environment.rawValue) : nil),
@@ -212,7 +207,19 @@ extension MessagePreview.Request {
             let error = refusal.error(spelling: NativeSpelling.path)
             members.append(("error", NativeEnvelope.json(error, requestID: requestID)))
         }
+        members.append(("size", size.map { $0.nativeJSON(fields) }))
         return .compact(members)
+    }
+}
+
+extension PayloadSize {
+    fileprivate func nativeJSON(_ fields: [MessagePreview.FieldSize]) -> JSON {
+        let listed = fields.map { field -> JSON in
+            ["field": .string(NativeSpelling.path(of: field.field)), "bytes": .integer(field.bytes)]
+        }
+        return .compact([
+            ("bytes", .integer(bytes)), ("max", .integer(max)), ("fields", listed.isEmpty ? nil : .array(listed)),
+        ])
     }
 }
 
