@@ -1,3 +1,4 @@
+internal import Foundation
 public import PealMoments
 
 /// The weights estimated from one campaign's labels.
@@ -23,10 +24,13 @@ public struct CampaignEstimate: Sendable, Hashable {
 
 extension GaussianPrior {
     /// The prior from earlier campaigns: a random-effects estimate of each weight and of how much campaigns differ.
-    /// - Parameter hourFeatures: weights in which campaigns differ most. A few campaigns show little of their spread,
-    ///   so these weights get a wider prior; otherwise a campaign with unusual hours would learn too slowly.
+    /// - Parameters:
+    ///   - hourFeatures: weights in which campaigns differ most. A few campaigns show little of their spread, so these
+    ///     weights get a wider prior; otherwise a campaign with unusual hours would learn too slowly.
+    ///   - sensedFeatures: weights in which campaigns differ about equally.
     public init(
-        campaigns: [CampaignEstimate], hourFeatures: [Int] = FeatureSchema.hourFeatures
+        campaigns: [CampaignEstimate], hourFeatures: [Int] = FeatureSchema.hourFeatures,
+        sensedFeatures: Range<Int> = FeatureSchema.sensedFeatures
     ) {
         precondition(!campaigns.isEmpty)
         let count = Double(campaigns.count)
@@ -46,8 +50,17 @@ extension GaussianPrior {
             precisions.append(1 / (isHour ? 2 * spread + sampling / count : spread))
         }
         precisions[0] = 0.01
+        Self.level(&precisions, sensedFeatures)
         Self.shrink(&means, errors, hourFeatures)
         self.init(means: means, precisions: precisions)
+    }
+
+    /// Draws the precisions of sensed weights half-way, on a logarithmic scale, to their mean: a few campaigns show
+    /// little of how much they differ in one weight, and a wrong precision lets chance decide about it.
+    private static func level(_ precisions: inout [Double], _ sensedFeatures: Range<Int>) {
+        guard !sensedFeatures.isEmpty else { return }
+        let mean = exp(sensedFeatures.reduce(0) { $0 + log(precisions[$1]) } / Double(sensedFeatures.count))
+        for weight in sensedFeatures { precisions[weight] = (precisions[weight] * mean).squareRoot() }
     }
 
     /// Shrinks the means of hour weights towards zero as far as they may be random: what six campaigns have in common

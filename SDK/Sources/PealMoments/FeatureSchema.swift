@@ -57,6 +57,9 @@ public enum FeatureSchema {
     /// The known features that depend only on the hour. Campaigns differ most in their weights.
     public static let hourFeatures = [1, 2, 3, 4, 5, 6, 10, 11]
 
+    /// The sensed features.
+    public static let sensedFeatures = knownCount..<count
+
     /// The known features at a time.
     public static func known(at time: LocalTime, for person: Person) -> [Double] {
         var features: [Double] = []

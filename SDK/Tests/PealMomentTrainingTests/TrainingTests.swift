@@ -104,7 +104,7 @@ struct TrainingTests {
     @Test("the prior of equal campaigns is their weights, and tight where they agree")
     func prior() {
         let estimate = CampaignEstimate(weights: [-3, 0.5, 0.2], variances: [0.01, 0.02, 0.04])
-        let prior = GaussianPrior(campaigns: [estimate, estimate, estimate], hourFeatures: [2])
+        let prior = GaussianPrior(campaigns: [estimate, estimate, estimate], hourFeatures: [2], sensedFeatures: 0..<0)
         #expect(prior.means[0] == -3 && abs(prior.means[1] - 0.5) < 1e-12)
         // An hour weight is drawn towards zero as far as chance could have made it.
         let error = (0.04 + 0.004) / 3
@@ -122,9 +122,25 @@ struct TrainingTests {
                 CampaignEstimate(weights: [0, 1], variances: [0.1, 0.01]),
                 CampaignEstimate(weights: [0, 1.1], variances: [0.1, 0.01]),
                 CampaignEstimate(weights: [0, -2], variances: [0.1, 5]),
-            ], hourFeatures: [])
+            ], hourFeatures: [], sensedFeatures: 0..<0)
         // The plain mean is 0.03.
         #expect(prior.means[1] > 0.6)
+    }
+
+    @Test("a sensed weight in which few campaigns differ by chance keeps a spread like that of the others")
+    func levelling() {
+        let campaigns = [-0.3, 0, 0.3].map { difference in
+            CampaignEstimate(weights: [0, 1 + difference, 0.5, 0.2], variances: [0.01, 0.001, 0.001, 0.001])
+        }
+        let apart = GaussianPrior(campaigns: campaigns, hourFeatures: [], sensedFeatures: 0..<0)
+        let level = GaussianPrior(campaigns: campaigns, hourFeatures: [], sensedFeatures: 1..<3)
+        #expect(abs(1 / apart.precisions[1] - 0.089) < 1e-9 && abs(1 / apart.precisions[2] - 1e-4) < 1e-9)
+        // Half-way on a logarithmic scale: the ratio of the spreads becomes its root.
+        let (before, after) = (apart.precisions[2] / apart.precisions[1], level.precisions[2] / level.precisions[1])
+        #expect(abs(after - before.squareRoot()) < 1e-6)
+        let product = apart.precisions[1] * apart.precisions[2]
+        #expect(abs(level.precisions[1] * level.precisions[2] / product - 1) < 1e-9)
+        #expect(level.means == apart.means && level.precisions[3] == apart.precisions[3])
     }
 
     @Test("labels that contradict the prior make it count less")

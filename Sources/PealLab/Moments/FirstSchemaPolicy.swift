@@ -102,7 +102,7 @@ struct FirstSchemaPolicy: TrialPolicy {
 
     /// The plain mean of earlier campaigns, with their variance.
     private static func firstPrior(_ estimates: [CampaignEstimate]) -> GaussianPrior {
-        let effects = GaussianPrior(campaigns: estimates, hourFeatures: [])
+        let effects = GaussianPrior(campaigns: estimates, hourFeatures: [], sensedFeatures: 0..<0)
         let means = (0..<Self.width).map { weight in
             PocketDayTrial.mean(estimates.map { $0.weights[weight] })
         }
