@@ -22,7 +22,8 @@ from stores import Postgres
 # The copies, and the rows that one push inserted.
 SCHEMA = "benchmark"
 # A new value of a key column, by its type.
-NEXT = {"bigint": f"nextval('{SCHEMA}.keys')", "bytea": f"decode(lpad(to_hex(nextval('{SCHEMA}.keys')), 32, '0'), 'hex')"}
+NEXT = {"bigint": f"nextval('{SCHEMA}.keys')",
+        "bytea": f"decode(lpad(to_hex(nextval('{SCHEMA}.keys')), 32, '0'), 'hex')"}
 
 
 class Database:
@@ -97,10 +98,10 @@ class SharedIntake(IntakeSetup):
         path.write_text(script)
         program = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/pgbench"))[-1]
         each = max(1, count // self.options.connections)
-        result = subprocess.run(
-            pinned(1, [str(program), "-h", str(self.postgres.folder), "-U", "peal", "-n", "-M", "prepared", "-f", str(path),
-                       "-c", str(self.options.connections), "-j", "1", "-t", str(each), "peal"]),
-            capture_output=True, text=True)
+        command = [
+            str(program), "-h", str(self.postgres.folder), "-U", "peal", "-n", "-M", "prepared", "-f", str(path),
+            "-c", str(self.options.connections), "-j", "1", "-t", str(each), "peal"]
+        result = subprocess.run(pinned(1, command), capture_output=True, text=True)
         found = re.search(r"tps = ([\d.]+) \(without", result.stdout)
         if result.returncode or found is None:
             sys.exit(result.stdout + result.stderr)
