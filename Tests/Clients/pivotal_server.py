@@ -20,7 +20,8 @@ class PivotalServer:
     """Serves `registrations` to `application` and `api_key`; `requests` are the requested paths.
 
     `topics` are `{name: expireAt or None}`, `members` the device ids of each, `details` what a platform is shown of a
-    device beyond the list. A server that `ignores_filters` lists all registrations whatever topic is asked for.
+    device beyond the list; `hidden` devices belong to another platform. A server that `ignores_filters` lists all
+    registrations whatever topic is asked for.
     """
 
     def __init__(
@@ -33,12 +34,14 @@ class PivotalServer:
         details=None,
         platform=("platform-1", "secret-1"),
         ignores_filters=False,
+        hidden=(),
     ):
         self.registrations = registrations
         self.topics = topics
         self.members = members or {}
         self.details = details or {}
         self.ignores_filters = ignores_filters
+        self.hidden = hidden
         self.requests = []
         authorization = basic(application, api_key)
         platform_authorization = basic(*platform)
@@ -107,7 +110,8 @@ class PivotalServer:
         }
 
     def registration(self, device):
-        found = next((r for r in self.registrations if r["device_uuid"] == device), None)
+        shown = [r for r in self.registrations if r["device_uuid"] not in self.hidden]
+        found = next((r for r in shown if r["device_uuid"] == device), None)
         return found and {**found, "tags": [], "custom_user_id": "", **self.details.get(device, {})}
 
     def stop(self):

@@ -191,7 +191,7 @@ def test_the_topics_of_a_pivotal_server_come_along_with_their_devices(serve, tmp
     phones = pivotal_phones(130)
     phones[1]["active"] = False
     ids = [phone["device_uuid"] for phone in phones]
-    members = {"news": ids, "été & co": ids[:3], "sale": ids[2:3]}
+    members = {"News": ids, "été & co": ids[:3], "sale": ids[2:3]}
     topics = {"News": None, "été & co": None, "sale": IN_A_YEAR, "empty": None}
     topics |= {f"t{number:02}": None for number in range(60)}
     pivotal = PivotalServer(phones, topics=topics, members=members)
@@ -216,7 +216,7 @@ def test_the_topics_of_a_pivotal_server_come_along_with_their_devices(serve, tmp
         pivotal.requests.clear()
         status, output, warned = command(peal, app, *arguments)
         assert status == 0 and json.loads(output)["subscriptions"] == 0, warned
-        assert not any("topic=news" in path for path in pivotal.requests)
+        assert not any("topic=News" in path for path in pivotal.requests)
     finally:
         pivotal.stop()
 
@@ -251,11 +251,67 @@ def test_a_platforms_secret_brings_tags_and_custom_user_ids(serve):
         platforms = ["--platform", "platform-0:other", "--platform", "platform-1:secret-1"]
         status, output, warned = command(peal, app, "import", "--from", "pivotal", "--json", *source, *platforms)
         assert status == 0, warned
-        assert json.loads(output)["topics"] == 2
+        assert json.loads(output)["topics"] == 2 and json.loads(output)["subscriptions"] == 2
         devices = listed(peal, app)
         first, last = devices[phones[0]["device_uuid"]], devices[phones[59]["device_uuid"]]
         assert (first["user_id"], sorted(first["topics"])) == ("Bond007", ["news", "sale"])
         assert (last["user_id"], last["topics"]) == ("M", [])
         assert command(peal, app, "import", "--from", "pivotal", *source, "--platform", "x")[0] == 2
+    finally:
+        pivotal.stop()
+
+
+def test_only_devices_that_are_imported_need_their_platforms_secret(serve):
+    phones = pivotal_phones(4)
+    phones[0] |= {"os": "bb10"}
+    phones[1] |= {"os": "windowsPhone", "active": False}
+    pivotal = PivotalServer(phones, topics={}, hidden={phones[0]["device_uuid"], phones[1]["device_uuid"]})
+    try:
+        peal = serve()
+        app = peal.app()
+        source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
+        arguments = ["import", "--from", "pivotal", "--json", *source, "--platform", "platform-1:secret-1"]
+        status, output, warned = command(peal, app, *arguments)
+        summary = json.loads(output)
+        assert status == 1 and "registration 1: os bb10: not supported" in warned, warned
+        assert (summary["created"], summary["refused"], summary["skipped"]) == (2, 1, 1)
+        # A platform whose secret is wrong is named.
+        wrong = command(peal, app, *arguments[:-1], "platform-1:wrong", "--platform", "platform-2:secret-2")
+        assert wrong[0] == 1 and "the secret of platform-1, platform-2" in wrong[2], wrong
+    finally:
+        pivotal.stop()
+
+
+def test_a_resume_file_without_platforms_is_not_continued_with_them(serve, tmp_path):
+    phones = pivotal_phones(3)
+    details = {phones[0]["device_uuid"]: {"custom_user_id": "Bond007", "tags": [{"text": "news"}]}}
+    pivotal = PivotalServer(phones, details=details, topics={"news": None}, ignores_filters=True)
+    try:
+        peal = serve()
+        app = peal.app()
+        source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
+        arguments = ["import", "--from", "pivotal", "--json", *source, "--resume-file", str(tmp_path / "resume")]
+        status, _, warned = command(peal, app, *arguments)
+        assert status == 1 and "give --platform" in warned, warned
+        # The devices count as imported in that file, although their user ids and topics are missing.
+        again = command(peal, app, *arguments, "--platform", "platform-1:secret-1")
+        assert again[0] == 2 and "belongs to the import of" in again[2], again
+        (tmp_path / "resume").unlink()
+        assert command(peal, app, *arguments, "--platform", "platform-1:secret-1")[0] == 0
+        assert topics_of(listed(peal, app), 1) == ["news"]
+    finally:
+        pivotal.stop()
+
+
+def test_topics_in_capitals_keep_their_devices(serve):
+    phones = pivotal_phones(3)
+    pivotal = PivotalServer(phones, topics={"News": None}, members={"News": [phones[1]["device_uuid"]]})
+    try:
+        peal = serve()
+        app = peal.app()
+        source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
+        status, output, warned = command(peal, app, "import", "--from", "pivotal", "--json", *source)
+        assert status == 0 and json.loads(output)["subscriptions"] == 1, warned
+        assert topics_of(listed(peal, app), 2) == ["news"]
     finally:
         pivotal.stop()

@@ -115,7 +115,7 @@ struct ImportCommand: AsyncParsableCommand {
             (client.isDryRun ? ["dry_run": true] : JSON.empty).merging(summary.json).merging(
                 .compact([
                     ("topics", made.map { .integer($0.topics) }),
-                    ("subscriptions", made.map { .integer($0.subscriptions) }),
+                    ("subscriptions", made.map { .integer($0.subscriptions + summary.subscriptions) }),
                 ])))
         guard summary.refused == 0 else {
             throw CommandFailure.refused(

@@ -15,6 +15,8 @@ struct Importer {
         var (created, updated, refused, skipped) = (0, 0, 0, 0)
         /// The number of the last record of an earlier run; 0 for none.
         var resumedAfter = 0
+        /// How many topics the imported devices came with.
+        var subscriptions = 0
 
         static func == (left: Summary, right: Summary) -> Bool { left.json == right.json }
 
@@ -82,7 +84,9 @@ struct Importer {
             default:
                 let reason = result["error"]?["message"]?.stringValue ?? "refused"
                 refusals.append(ImportRefusal(number: sent.number, reason: Self.shortened(reason)))
+                continue
             }
+            summary.subscriptions += sent.device["topics"]?.arrayValue?.count ?? 0
         }
         return refusals
     }

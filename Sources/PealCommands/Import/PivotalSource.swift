@@ -25,7 +25,8 @@ struct PivotalSource: ImportSource {
         self.client = client
         self.platforms = platforms
         self.environment = environment
-        name = "pivotal \(client.base) \(application)"
+        // Without the secrets a device is imported differently: a resume file is for one of the two.
+        name = "pivotal \(client.base) \(application)" + (platforms.isEmpty ? "" : " with platforms")
     }
 
     mutating func next(after done: Int) async throws(CommandFailure) -> ImportRecord? {
@@ -45,6 +46,7 @@ struct PivotalSource: ImportSource {
     var share: Double? { page?.total.map { $0 > 0 ? Double(reached) / Double($0) : 1 } }
 
     /// The registrations as their platforms see them, with tags and custom user ids, which the list lacks.
+    /// Registrations that become no device stay as they are, so their platforms need no secret.
     /// - Throws: `refused` when a registration belongs to none of the platforms: its tags and its user would be lost.
     private func completed(_ registrations: [JSON]) async throws(CommandFailure) -> [JSON] {
         guard !platforms.isEmpty else { return registrations }
@@ -61,10 +63,25 @@ struct PivotalSource: ImportSource {
             let list = missing.sorted { $0.key < $1.key }.map { "\($0.value) of os \($0.key)" }.joined(separator: ", ")
             throw .refused(
                 "none of the given platforms can read \(list), so their tags and user ids would be lost; "
-                    + "give UUID:SECRET of every platform, or of none")
+                    + "give UUID:SECRET of every platform, or of none" + (try await refusedLogins(for: registrations)))
         }
         return whole
     }
+
+    /// Names the platforms whose secrets the Pivotal server does not accept; empty if it accepts all.
+    private func refusedLogins(for registrations: [JSON]) async throws(CommandFailure) -> String {
+        guard let id = registrations.lazy.compactMap({ $0["device_uuid"]?.stringValue }).first else { return "" }
+        var refused: [String] = []
+        for platform in platforms {
+            let (status, _) = try await client.get(Self.path(id), as: platform)
+            if Self.isRefusal(status) { refused.append(platform.uuid) }
+        }
+        return refused.isEmpty ? "" : ". The server refuses the secret of \(refused.joined(separator: ", "))"
+    }
+
+    private static func isRefusal(_ status: Int) -> Bool { status == 401 || status == 403 }
+
+    private static func path(_ id: String) -> String { "/v1/registration/\(APIPath.escaped(id))" }
 
     /// Reads some registrations at once. An array is filled in by position: no result is ever searched for.
     private func read(_ registrations: [JSON]) async throws(CommandFailure) -> [JSON?] {
@@ -96,13 +113,13 @@ struct PivotalSource: ImportSource {
 
     /// - Returns: nil when it belongs to none of the platforms.
     private func complete(_ registration: JSON) async throws(CommandFailure) -> JSON? {
-        guard let id = registration["device_uuid"]?.stringValue, registration["tags"] == nil else {
-            return registration
-        }
+        guard let id = registration["device_uuid"]?.stringValue, registration["tags"] == nil,
+            case .device = Self.record(registration, number: 0, nil).content
+        else { return registration }
         for platform in platforms {
-            let (status, document) = try await client.get("/v1/registration/\(APIPath.escaped(id))", as: platform)
+            let (status, document) = try await client.get(Self.path(id), as: platform)
             if (200..<300).contains(status), let document, document["device_uuid"] != nil { return document }
-            guard [401, 403, 404].contains(status) else {
+            guard Self.isRefusal(status) || status == 404 else {
                 throw .refused("the Pivotal server answered \(status) to the registration of \(id)")
             }
         }
@@ -173,7 +190,7 @@ struct PivotalTopicImport {
             guard topic.name > last else { continue }
             let body = JSON.compact([("expires_at", topic.expiresAt.map { .string($0.description) })])
             _ = try await target.send(.put, APIPath(["apps", app, "topics", topic.name]), body: body)
-            if hasMembers { try await subscribe(to: topic.name, &summary, &progress) }
+            if hasMembers { try await subscribe(to: topic, &summary, &progress) }
             try resume?.write(lastTopic: topic.name)
         }
         return summary
@@ -191,15 +208,15 @@ struct PivotalTopicImport {
     }
 
     private func subscribe(
-        to topic: String, _ summary: inout Summary, _ progress: inout Progress
+        to topic: PivotalTopic, _ summary: inout Summary, _ progress: inout Progress
     ) async throws(CommandFailure) {
         var page: PivotalClient.Page
         var number = 1
         repeat {
-            page = try await source.page(number, filter: "&topic=\(APIPath.escaped(topic))")
+            page = try await source.page(number, filter: "&topic=\(APIPath.escaped(topic.listed))")
             let ids = page.registrations.compactMap { $0["device_uuid"]?.stringValue }
-            for result in await subscribed(ids, to: topic) { summary.subscriptions += try result.get() ? 1 : 0 }
-            progress.report(summary.subscriptions, "in topic \(topic)", what: "subscriptions")
+            for result in await subscribed(ids, to: topic.name) { summary.subscriptions += try result.get() ? 1 : 0 }
+            progress.report(summary.subscriptions, "in topic \(topic.name)", what: "subscriptions")
             number += 1
         } while !page.isLast
     }
@@ -229,12 +246,15 @@ struct PivotalTopicImport {
 struct PivotalTopic {
     /// In lower case, because Pivotal ignores the case of topics.
     let name: String
+    /// The name as the server lists it, for requests to that server.
+    let listed: String
     let expiresAt: Timestamp?
 
     /// - Parameter json: `{"id":1,"name":"news","expireAt"?:ms}`; nil without a name.
     init?(_ json: JSON) {
         guard let name = json["name"]?.stringValue, !name.isEmpty else { return nil }
         self.name = name.lowercased()
+        listed = name
         expiresAt = json["expireAt"]?.integerValue.map(Timestamp.init(milliseconds:))
     }
 }
