@@ -17,7 +17,7 @@ OPENED, RECEIVED = 2, 1
 CONTEXT_AWARE = 1
 APP_OPENED, SOFT = 7, 1
 WAKE_MINUTES = 30
-MESSAGE_SENT, MOMENT_SENDING, MOMENT_SENT = 5, 3, 5
+MESSAGE_SENT, MOMENT_SENDING, MOMENT_SENT, MOMENT_SHOWN, MOMENT_OPENED = 5, 3, 5, 6, 7
 # What a person does, how often, how eagerly messages are opened meanwhile, and the flags of a context: unlocked,
 # unlocked before, in a vehicle, walking.
 ACTIVITIES = [(45, 1.4, "1100"), (30, 0.8, "0000"), (15, 0.6, "0001"), (10, 0.45, "0010")]
@@ -136,12 +136,6 @@ class History:
         counts = {RECEIVED: 0, OPENED: 0}
         for user, arm, seq, reach in rows:
             is_chosen = arm == CONTEXT_AWARE and reach == "available"
-            if arm == CONTEXT_AWARE:
-                connection.execute(
-                    """UPDATE moment SET state = ?, claim_id = ?, claim_until = ?, device = ?, outcome = 0
-                    WHERE app = ? AND message = ? AND user_id = ?""",
-                    (MOMENT_SENT, uuid.uuid4().bytes if is_chosen else None, created if is_chosen else None, seq,
-                     *key, user))
             # The same person is about as eager every day.
             eagerness = random.Random(user).lognormvariate(0, 0.6)
             rate = (0.21 if is_chosen else 0.11) * eagerness
@@ -151,8 +145,15 @@ class History:
                 rate *= factor * (0.7 + 0.6 * math.exp(-((hour - 20) / 4) ** 2))
             late = self.random.uniform(0.2, 5.5) * HOUR if is_chosen else (6 * HOUR if arm == CONTEXT_AWARE else 0)
             reports = [(RECEIVED, late + 1000)]
-            if self.random.random() < rate:
+            is_opened = self.random.random() < rate
+            if is_opened:
                 reports.append((OPENED, late + self.random.expovariate(1) * (0.15 if is_chosen else 1.2) * HOUR))
+            if arm == CONTEXT_AWARE:
+                state = (MOMENT_OPENED if is_opened else MOMENT_SHOWN) if is_chosen else MOMENT_SENT
+                connection.execute(
+                    """UPDATE moment SET state = ?, claim_id = ?, claim_until = ?, device = ?, outcome = 0
+                    WHERE app = ? AND message = ? AND user_id = ?""",
+                    (state, uuid.uuid4().bytes if is_chosen else None, created if is_chosen else None, seq, *key, user))
             if is_chosen:
                 is_soft = self.random.random() < 0.2
                 if is_soft:
