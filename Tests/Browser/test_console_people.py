@@ -1,7 +1,9 @@
 """The console as people use it who have never seen Peal: the first steps, mistakes and what a page says about them, and
 what support does for one user."""
 
+import base64
 import json
+import pathlib
 import re
 import secrets
 import uuid
@@ -14,14 +16,15 @@ from peal_server import Peal
 from playwright.sync_api import expect
 
 
-def drop(page, field, name, text):
-    """Drops a file on a field."""
+def drop(page, field, name, content):
+    """Drops a file with a text or bytes on a field."""
+    content = list(content.encode() if isinstance(content, str) else content)
     transfer = page.evaluate_handle(
-        """([name, text]) => {
+        """([name, content]) => {
           const transfer = new DataTransfer();
-          transfer.items.add(new File([text], name));
+          transfer.items.add(new File([new Uint8Array(content)], name));
           return transfer;
-        }""", [name, text])
+        }""", [name, content])
     field.dispatch_event("drop", {"dataTransfer": transfer})
 
 
@@ -142,6 +145,52 @@ def test_a_service_account_is_dropped_in_and_the_wrong_file_is_named(admin, fixt
     expect(fcm.get_by_text(json.loads(account)["project_id"]).first).to_be_visible()
     fcm.get_by_role("button", name="Verify").click()
     expect(fcm.get_by_text("The network accepted the credential.")).to_be_visible()
+
+
+def test_a_p12_file_is_dropped_in_picked_or_pasted(admin, fixture):
+    app, _ = fixture.app("Archive", devices=0)
+    apns = fixture.simulator["apns"]
+    path = pathlib.Path(apns["p12_file"])
+    wrapped = base64.encodebytes(path.read_bytes()).decode()
+    page = admin.page
+    admin.open(f"apps/{app}/credentials")
+    section = page.locator("#apns")
+
+    def form():
+        """The form for archives, opened."""
+        for summary in ("Replace", "PKCS#12 archive (.p12)"):
+            found = section.locator("summary").filter(has_text=summary)
+            if not found.evaluate("summary => summary.parentElement.open"):
+                found.click()
+        return section.locator("form").filter(has=page.get_by_label("passphrase"))
+
+    def save(passphrase):
+        form().get_by_label("passphrase").fill(passphrase)
+        form().get_by_label("bundle id").fill(apns["bundle_id"])
+        form().get_by_role("button", name="Save").click()
+
+    field = form().get_by_label("PKCS#12 archive (.p12)").first
+    drop(page, field, "push.p12", path.read_bytes())
+    expect(field).to_have_value("".join(wrapped.split()))
+    save("wrong")
+    expect(section.get_by_role("alert")).to_contain_text("the passphrase does not open the archive")
+    expect(form().get_by_label("passphrase")).to_be_focused()
+    admin.shoot("archive-refused")
+    drop(page, field, "push.cer", b"\x30\x82 no archive")
+    save(apns["p12_passphrase"])
+    expect(section.get_by_role("alert")).to_contain_text("not a PKCS#12 archive")
+    form().locator("input[type=file]").set_input_files(path)
+    expect(field).to_have_value("".join(wrapped.split()))
+    save(apns["p12_passphrase"])
+    page.wait_for_url("**/credentials?done=saved*")
+    # The programs that print base64 wrap it into lines.
+    form().get_by_label("PKCS#12 archive (.p12)").first.fill(wrapped)
+    assert "\n" in wrapped.strip()
+    save(apns["p12_passphrase"])
+    page.wait_for_url("**/credentials?done=saved*")
+    section.get_by_role("button", name="Verify").first.click()
+    expect(section.get_by_text("The network accepted the credential.")).to_be_visible()
+    admin.check()
 
 
 def test_a_refused_webhook_keeps_what_was_typed_except_the_secret(admin, fixture):

@@ -98,6 +98,7 @@ for (const field of document.querySelectorAll("[data-drop]")) {
   });
   const picker = document.createElement("input");
   picker.type = "file";
+  picker.accept = field.dataset.accept ?? "";
   picker.setAttribute("aria-label", field.labels[0]?.textContent ?? field.name);
   picker.addEventListener("change", async () => {
     if (picker.files[0]) await take(picker.files[0], field);

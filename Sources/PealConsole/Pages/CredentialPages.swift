@@ -97,7 +97,7 @@ enum CredentialPages {
     private static func form(_ visit: PageCall, _ network: Network, _ outcome: Outcome?) -> HTML {
         HTML.each(network.credentials.kinds.enumerated()) { index, kind in
             let error = visit.form["kind"] == kind.name ? outcome?.error : nil
-            let title = kind.name.replacing("_", with: " ")
+            let title = kind.isArchive ? visit.texts[.archive] : kind.name.replacing("_", with: " ")
             let form = form(visit, network, kind, outcome?.environment, error)
             return index == 0
                 ? "<div class=\"kind\"><h3>\(title)</h3>\(form)</div>"
@@ -134,7 +134,7 @@ enum CredentialPages {
     ) -> HTML {
         let texts = visit.texts
         var field = Field(
-            name: member.name, label: member.name.replacing("_", with: " "),
+            name: member.name, label: member.isArchive ? texts[.archive] : member.name.replacing("_", with: " "),
             error: error?.field?.hasSuffix(member.name) == true ? error?.message : nil, isRequired: member.isRequired,
             scope: scope, more: " spellcheck=\"false\" autocomplete=\"off\"")
         switch member.value {
@@ -143,8 +143,11 @@ enum CredentialPages {
         case .secret: field.kind = .secret
         case .lines, .pem, .archive:
             field.kind = .area(rows: 3)
-            field.hint = texts[.dropFile]
-            field.more = " spellcheck=\"false\" autocomplete=\"off\" class=\"code\" data-drop"
+            field.hint = texts[member.isArchive ? .dropArchive : .dropFile]
+            field.more = """
+                 spellcheck="false" autocomplete="off" class="code" data-drop\
+                \(if: member.isArchive, " data-accept=\".p12,.pfx\"")
+                """
             // Everything else in such a field is a private key.
             if member.name == "certificate" { field.value = value }
         }
@@ -179,7 +182,7 @@ enum CredentialPages {
         var texts: [String: String] = [:]
         let file = form.object == nil ? nil : try CredentialFile(visit.form.raw(CredentialFile.name), visit.texts)
         for member in kind.members {
-            let text = (file.map { $0[member.name] } ?? visit.form.raw(member.name)).trimmed
+            let text = member.tidied(file.map { $0[member.name] } ?? visit.form.raw(member.name))
             if text.isEmpty {
                 guard !member.isRequired else { throw .missing(member.name) }
                 continue
@@ -215,7 +218,24 @@ enum CredentialPages {
     }
 }
 
+extension CredentialForm.Kind {
+    /// Whether it is a binary file, which is supplied in base64.
+    fileprivate var isArchive: Bool { members.contains(where: \.isArchive) }
+}
+
 extension CredentialForm.Member {
+    fileprivate var isArchive: Bool { if case .archive = value { true } else { false } }
+
+    /// What was typed, pasted or dropped, without what does not belong to it: programs wrap base64 into lines. A
+    /// passphrase may begin or end with a space.
+    fileprivate func tidied(_ text: String) -> String {
+        switch value {
+        case .archive: text.filter { !$0.isWhitespace }
+        case .secret: text
+        default: text.trimmed
+        }
+    }
+
     /// - Throws: `invalid_field` for a text that the member's form forbids; the provider checks the rest.
     fileprivate func check(_ text: String) throws(PealError) {
         switch value {

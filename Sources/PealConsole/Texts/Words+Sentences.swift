@@ -78,6 +78,9 @@ extension Word {
     static let doneRevoked = Word("The key was revoked.", "Der Schlüssel wurde widerrufen.")
     static let doneSaved = Word("Saved.", "Gespeichert.")
     static let doneSent = Word("Sent.", "Gesendet.")
+    static let archive = Word("PKCS#12 archive (.p12)", "PKCS#12-Archiv (.p12)")
+    static let dropArchive = Word(
+        "Drop the file here, or paste its base64.", "Datei hierher ziehen oder ihr Base64 einfügen.")
     static let dropFile = Word("Paste the text, or drop the file here.", "Text einfügen oder die Datei hierher ziehen.")
     static let eraseUserConfirm = Word(
         "Erase this user with all devices and the whole history? This cannot be undone.",
