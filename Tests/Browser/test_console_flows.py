@@ -4,9 +4,11 @@ topics, webhooks, exports and sign-in links; with the rules and screenshots of `
 import json
 import re
 import secrets
+import sqlite3
 import sys
 import threading
 import time
+import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -58,6 +60,36 @@ def test_an_experiment_says_what_it_found(admin, lessons):
     strips = page.get_by_role("img", name=re.compile(r"\d+ wakes in 6 h: Moment chosen"))
     assert strips.count() >= 3
     admin.shoot("experiment")
+
+
+def test_an_experiment_says_which_model_phones_use_and_what_is_known(admin, fixture):
+    """The numbers that the server writes when it trains; meanwhile the model is the one that phones come with."""
+    app, _ = fixture.app("Model", devices=0)
+    fixture.peal.post(f"/apps/{app}/messages", {
+        "audience": {"users": ["ann"]}, "content": {"title": "Hello"}, "campaign_id": "model", "method": "ab_test",
+        "schedule": {"window": {"until": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 7200))}}})
+
+    def known(displays, opens):
+        connection = sqlite3.connect(fixture.peal.directory / "peal.db", timeout=30)
+        try:
+            with connection:
+                connection.execute("DELETE FROM learning WHERE campaign_id = 'model'")
+                connection.execute(
+                    """INSERT INTO learning
+                        (app, campaign_id, displays, opens, labels, failures, own_model, drifted, objections)
+                    SELECT app, 'model', ?, ?, 0, 0, 0, 0, '' FROM app WHERE id = ?""",
+                    (displays, opens, uuid.UUID(app).bytes))
+        finally:
+            connection.close()
+        admin.open(f"apps/{app}/campaigns/model")
+        return admin.page.locator("section").filter(has=admin.page.get_by_role("heading", name="Moment model"))
+
+    card = known(0, 0)
+    expect(card).to_contain_text("The one built into the SDK")
+    expect(card).to_contain_text("Not trained on this campaign")
+    expect(card).not_to_contain_text("displays")
+    expect(known(2000, 100)).to_contain_text("2,000 displays, 100 opens")
+    admin.check()
 
 
 def test_the_calendar_has_the_viewers_days(visit, fixture):

@@ -51,17 +51,20 @@ enum CampaignPages {
         let model = try await visit.services.store.read { store in
             (
                 learning: try store.learning(app: app.key, campaign: id),
-                release: try store.modelRelease(app: app.key, campaign: id, version: nil)
+                release: try store.modelRelease(app: app.key, campaign: id, version: nil),
+                hasShared: try store.modelRelease(app: app.key, campaign: "", version: nil) != nil
             )
         }
         let messages = try await MessagePages.summaries(visit, MessageFilter(campaignID: id), before: nil, limit: 20)
         // The last read: it keeps the store's reader for large reads busy for longer than the page waits.
         let experiment = try await visit.services.experiments.soon(id, of: app)
+        let experimentSections = ExperimentSections(
+            visit: visit, campaign: id, learning: model.learning, release: model.release,
+            hasSharedModel: model.hasShared)
         var page = Page(visit, id, .campaigns)
         page.trail = [(texts[.campaigns], visit.link("campaigns"))]
         page.body = """
-            \(ExperimentSections(visit: visit, campaign: id, learning: model.learning, release: model.release).html(
-                experiment))
+            \(experimentSections.html(experiment))
             <section class="card"><h2>\(texts[.funnel])</h2>\(funnel(visit, report))</section>
             <section class="card"><h2>\(texts[.reasons])</h2>\(visit.outcomes(report.total))\(reasons(visit, report))</section>
             <section><h2>\(texts[.messages])</h2>\(MessagePages.table(visit, messages))</section>

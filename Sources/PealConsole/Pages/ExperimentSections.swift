@@ -9,6 +9,8 @@ struct ExperimentSections {
     let learning: CampaignLearning?
     /// The newest model of the campaign itself; nil while phones use the one of all campaigns or the built-in one.
     let release: ModelRelease?
+    /// Whether there is a model of all campaigns.
+    var hasSharedModel = false
 
     private var texts: Texts { visit.texts }
 
@@ -229,14 +231,16 @@ struct ExperimentSections {
                 "\(texts(.modelLabels, texts.number(Int(draft.labels)))) \(visit.time(draft.trainedAt))")
             facts.add(texts[.expires], visit.time(draft.expiresAt))
         } else {
-            facts.add(texts[.model], text: texts[.sharedModel])
+            facts.add(texts[.model], text: texts[hasSharedModel ? .sharedModel : .builtInModel])
             facts.add(texts[.trainedOn], text: texts[.notTrained])
         }
         if let learning {
-            facts.add(
-                texts[.learned],
-                text: texts(
-                    .learnedFrom, texts.number(Int(learning.displays)), texts.number(Int(learning.opens))))
+            // The server counts when it trains, which it has not done yet if there are none.
+            if learning.displays > 0 {
+                facts.add(
+                    texts[.learned],
+                    text: texts(.learnedFrom, texts.number(learning.displays), texts.number(learning.opens)))
+            }
             if let gain = learning.offPolicy {
                 facts.add(
                     texts[.offPolicyGain],

@@ -134,13 +134,13 @@ extension Word {
     static let drift = Word("Drift", "Drift")
     static let drifted = Word("People behave differently than before", "Verhalten hat sich geändert")
     static let heldUntil = Word("Kept until", "Beibehalten bis")
-    static let learned = Word("Learned from", "Gelernt aus")
+    static let learned = Word("Outcomes known", "Bekannte Ergebnisse")
     static let learnedFrom = Word("{} displays, {} opens", "{} Anzeigen, {} Öffnungen")
     static let modelLabels = Word("{} displays,", "{} Anzeigen,")
     static let modelVersion = Word("This campaign's own, version {}", "Eigenes dieser Kampagne, Version {}")
     static let objections = Word("Against a model of its own", "Gegen ein eigenes Modell")
-    static let sharedModel = Word(
-        "The one of all campaigns, or the one built into the SDK", "Das aller Kampagnen oder das im SDK enthaltene")
+    static let builtInModel = Word("The one built into the SDK", "Das im SDK enthaltene")
+    static let sharedModel = Word("The one of all campaigns", "Das aller Kampagnen")
 }
 
 extension Texts {
