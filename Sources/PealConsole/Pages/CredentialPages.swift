@@ -145,7 +145,8 @@ enum CredentialPages {
             field.kind = .area(rows: 3)
             field.hint = texts[member.isArchive ? .dropArchive : .dropFile]
             field.more = """
-                 spellcheck="false" autocomplete="off" class="code" data-drop\(if: member.isArchive, " data-accept=\".p12,.pfx\"")
+                 spellcheck="false" autocomplete="off" class="code" data-drop\
+                \(if: member.isArchive, " data-accept=\".p12,.pfx\"")
                 """
             // Everything else in such a field is a private key.
             if member.name == "certificate" { field.value = value }
