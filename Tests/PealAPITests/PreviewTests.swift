@@ -88,36 +88,6 @@ struct PreviewTests {
         }
     }
 
-    @Test("is as large as its network counts, and what is too large names the bytes of each field")
-    func size() async throws {
-        try await Self.open { fixture in
-            let body: JSON = [
-                "audience": ["all": true, "platforms": ["ios", "android", "web"]],
-                "content": [
-                    "title": "Title", "body": ["en": Self.long, "de": "kurz"], "default_locale": "de",
-                    "data": ["story": "1234"],
-                ],
-            ]
-            let shown = try await fixture.admin(.post, "…/messages:validate", body)
-            let requests = shown["requests"]?.arrayValue ?? []
-            #expect(requests.compactMap { $0["size"]?["max"]?.integerValue } == [4096, 4096, 4096, 4096, 3993, 3993])
-            for (index, request) in requests.enumerated() {
-                guard index % 2 == 1 else {
-                    #expect(request["locale"] == "de" && request["size"]?["fields"] == nil)
-                    continue
-                }
-                let fields = try #require(request["size"]?["fields"]?.arrayValue, "\(request.text)")
-                #expect(fields.first == ["field": "content.body", "bytes": 5000])
-                #expect(fields.map { $0["field"]?.stringValue } == ["content.body", "content.data", "content.title"])
-                let sum = fields.reduce(0) { $0 + ($1["bytes"]?.integerValue ?? 0) }
-                #expect(try #require(request["size"]?["bytes"]?.integerValue) > sum)
-            }
-            #expect(shown["requests.0.size.bytes"] == shown["requests.0.body_bytes"])
-            // FCM counts names and values, not the request.
-            #expect(shown["requests.2.size.bytes"] == 23)
-        }
-    }
-
     @Test("does not refuse an old client's push for what it sends to Windows")
     func pivotal() async throws {
         try await Self.open { fixture in

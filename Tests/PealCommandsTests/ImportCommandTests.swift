@@ -250,7 +250,7 @@ import Testing
             #expect(
                 summary == [
                     "created": 51, "updated": 0, "refused": 1, "skipped": 1, "resumed_after": 0, "topics": 0,
-                    "subscriptions": 0,
+                    "subscriptions": 51,
                 ])
             #expect(terminal.errors.contains(#"registration 51: os "bb10""#), "\(terminal.errors)")
             #expect(terminal.errors.contains("has no /v2/topics"))

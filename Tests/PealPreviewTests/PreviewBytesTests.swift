@@ -149,4 +149,33 @@ struct PreviewBytesTests {
             #expect(shown["expires_at"] == .string((fixture.time.now + .seconds(seconds)).description))
         }
     }
+
+    @Test("says how large a payload is as its network counts it, and what takes the bytes of one that is too large")
+    func size() async throws {
+        let message: JSON = [
+            "audience": ["all": true],
+            "content": [
+                "title": "Title", "body": ["en": .string(String(repeating: "x", count: 5500)), "de": "kurz"],
+                "default_locale": "de", "data": ["story": "1234"],
+            ],
+        ]
+        try await PreviewFixture.open(lifeSeconds: 600) { fixture in
+            let shown = try await fixture.call(.post, "messages:validate", message, expect: 200)
+            let requests = shown["requests"]?.arrayValue ?? []
+            let maxima = requests.map { $0["size"]?["max"]?.integerValue }
+            #expect(maxima == [4096, 4096, 4096, 4096, 5000, 5000, 3072, 3072, 3993, 3993])
+            for request in requests where request["locale"] == "de" {
+                #expect(request["size"]?["fields"] == nil && request["error"] == nil)
+                // FCM counts the names and values that reach the device.
+                let bytes = request["platform"] == "android" ? 27 : request["body_bytes"]?.integerValue
+                #expect(request["size"]?["bytes"]?.integerValue == bytes)
+            }
+            for request in requests where request["locale"] == "en" {
+                let fields = try #require(request["size"]?["fields"]?.arrayValue, "\(request.text)")
+                #expect(fields.first == ["field": "content.body", "bytes": 5500])
+                let sum = fields.reduce(0) { $0 + ($1["bytes"]?.integerValue ?? 0) }
+                #expect(try #require(request["size"]?["bytes"]?.integerValue) >= sum)
+            }
+        }
+    }
 }

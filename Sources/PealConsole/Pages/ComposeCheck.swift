@@ -91,7 +91,7 @@ enum ComposeCheck {
                 <div class="phone \(platform.rawValue)"><p class="from">\(visit.named?.name ?? "")<span>\(texts[.now])</span></p>\
                 <p class="bold">\(shown.title)</p><p>\(shown.body)</p>\
                 \(HTML.with(shown.image) { "<p class=\"image\">\(texts(.imageNamed, $0))</p>" })</div>
-                \(meter(texts, notification.size, fields))
+                \(HTML.with(notification.size) { meter(texts, $0, fields) })
                 <details class="payload"><summary>\(texts[.payload])</summary><pre>\(body)</pre></details>
                 </div>
                 """

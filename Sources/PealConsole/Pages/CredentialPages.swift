@@ -134,7 +134,7 @@ enum CredentialPages {
     ) -> HTML {
         let texts = visit.texts
         var field = Field(
-            name: member.name, label: member.isArchive ? texts[.archive] : member.name.replacing("_", with: " "),
+            name: member.name, label: member.isArchive ? texts[.archive] : texts.credentialMember(member.name),
             error: error?.field?.hasSuffix(member.name) == true ? error?.message : nil, isRequired: member.isRequired,
             scope: scope, more: " spellcheck=\"false\" autocomplete=\"off\"")
         switch member.value {

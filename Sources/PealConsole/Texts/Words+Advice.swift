@@ -50,3 +50,21 @@ extension Texts {
         }
     }
 }
+
+/// The members of credentials, which the networks name in English.
+extension Texts {
+    private static let members: [String: Word] = [
+        "bundle_id": Word("Bundle ID", "Bundle-ID"),
+        "certificate": Word("Certificate", "Zertifikat"), "client_id": Word("Client ID", "Client-ID"),
+        "client_secret": Word("Client secret", "Geheimer Clientschlüssel"), "key_id": Word("Key ID", "Schlüssel-ID"),
+        "package_sid": Word("Package SID", "Paket-SID"), "passphrase": Word("Passphrase", "Passwort des Archivs"),
+        "private_key": Word("Private key", "Privater Schlüssel"),
+        "subject": Word("Subject", "Kontakt"), "team_id": Word("Team ID", "Team-ID"),
+        "tenant_id": Word("Tenant ID", "Mandanten-ID"),
+    ]
+
+    /// The label of a credential's member; the API's name in plain text for one without a label.
+    func credentialMember(_ name: String) -> String {
+        Self.members[name].map { self[$0] } ?? name.replacing("_", with: " ")
+    }
+}

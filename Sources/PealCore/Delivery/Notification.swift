@@ -15,12 +15,12 @@ package struct Notification: Sendable, Hashable {
     /// Whether the author chose a topic of the app other than the plain one. If the network refuses that topic, it
     /// refuses this message and not the app.
     package let hasOwnTopic: Bool
-    /// As the network counts it.
-    package let size: PayloadSize
+    /// As the network counts it; nil if it has no maximum.
+    package let size: PayloadSize?
 
     package init(
         route: Route, path: Gapped, headers: [Header], body: Gapped, addressHeader: String? = nil,
-        expiresAt: Timestamp? = nil, hasOwnTopic: Bool = false, size: PayloadSize = .unlimited
+        expiresAt: Timestamp? = nil, hasOwnTopic: Bool = false, size: PayloadSize? = nil
     ) {
         self.route = route
         self.path = path
@@ -69,8 +69,6 @@ package struct PayloadSize: Sendable, Hashable {
         self.bytes = bytes
         self.max = max
     }
-
-    package static let unlimited = PayloadSize(bytes: 0, max: .max)
 
     /// How many bytes are too many.
     package var excess: Int { Swift.max(0, bytes - max) }

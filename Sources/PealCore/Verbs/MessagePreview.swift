@@ -30,7 +30,8 @@ package struct MessagePreview: Sendable {
         package var platform: Platform { route.platform }
         package var isPossible: Bool { if case .success = result { true } else { false } }
 
-        /// How large its payload is; nil if it cannot be rendered for another reason than its size.
+        /// How large its payload is; nil if it cannot be rendered for another reason than its size, or if the network
+        /// has no maximum.
         package var size: PayloadSize? {
             switch result {
             case .success(let notification): notification.size
