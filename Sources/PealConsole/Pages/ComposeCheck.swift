@@ -57,7 +57,7 @@ enum ComposeCheck {
 
     private static let translationsMax = 4
 
-    /// - Parameter all: Every translation; otherwise only those that fail.
+    /// - Parameter all: The largest translations; otherwise only those that fail.
     private static func chosen(
         _ requests: [MessagePreview.Request], first own: String?, all: Bool
     ) -> [MessagePreview.Request] {
@@ -65,7 +65,8 @@ enum ComposeCheck {
         let locales = requests.filter { seen.insert($0.locale).inserted }
         guard let first = locales.first(where: { $0.locale == own }) ?? locales.first else { return [] }
         let rest = locales.filter { $0.locale != first.locale && (all || !$0.isPossible) }
-        return [first] + rest.prefix(translationsMax)
+        // Those that fail or nearly fail come first, because not all are shown.
+        return [first] + rest.sorted { ($0.size?.bytes ?? .max) > ($1.size?.bytes ?? .max) }.prefix(translationsMax)
     }
 
     private static func card(
@@ -100,9 +101,9 @@ enum ComposeCheck {
 
     /// How much of the network's maximum the payload takes, and what takes it.
     private static func meter(_ texts: Texts, _ size: PayloadSize, _ fields: [MessagePreview.FieldSize]) -> HTML {
-        let (bytes, max) = (texts.number(size.bytes), texts.number(size.max))
+        let (bytes, max) = (String(size.bytes), String(size.max))
         let isOver = size.excess > 0
-        let line = isOver ? texts(.bytesOver, bytes, max, texts.number(size.excess)) : texts(.bytesOf, bytes, max)
+        let line = isOver ? texts(.bytesOver, bytes, max, String(size.excess)) : texts(.bytesOf, bytes, max)
         let rest = size.bytes - fields.reduce(0) { $0 + $1.bytes }
         let rows = fields.map { (name: $0.field.description as String?, bytes: $0.bytes) } + [(name: nil, bytes: rest)]
         return """
