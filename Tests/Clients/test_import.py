@@ -273,7 +273,7 @@ def test_only_devices_that_are_imported_need_their_platforms_secret(serve):
         arguments = ["import", "--from", "pivotal", "--json", *source, "--platform", "platform-1:secret-1"]
         status, output, warned = command(peal, app, *arguments)
         summary = json.loads(output)
-        assert status == 1 and "registration 1: os bb10: not supported" in warned, warned
+        assert status == 1 and 'registration 1: os "bb10": not supported' in warned, warned
         assert (summary["created"], summary["refused"], summary["skipped"]) == (2, 1, 1)
         # A platform whose secret is wrong is named.
         wrong = command(peal, app, *arguments[:-1], "platform-1:wrong", "--platform", "platform-2:secret-2")
