@@ -50,20 +50,18 @@ def run(directory, seconds, start, simulator, quick=False):
         Target(start(directory / "small", few, DESCRIPTORS)),
         Target(start(directory / "small-secure", {**few, **tls}, DESCRIPTORS), tls=True),
     ]
-    plain = Target(start(directory / "plain", environment, None))
-    secure = Target(start(directory / "secure", {**environment, **tls}, None), tls=True)
-    # They mostly wait, so they wait together.
-    report.begin(
-        "Connections by the hundred that say nothing, to servers that may open 300 files; clients that are slow or stop "
-        "in the middle, with and without TLS")
-    at_once([
-        *((attack_connections.silent_connections, target, seconds, report) for target in small),
-        *((attack_connections.slow_clients, target, deadlines, report) for target in (plain, secure)),
-        (attack_protocols.closed_windows, secure, deadlines, report),
-    ])
+    report.begin("Connections by the hundred that say nothing, to a server that may open 300 files")
+    at_once([(attack_connections.silent_connections, target, seconds, report) for target in small])
     for target in small:
         status, _ = call(target, "GET", "/peal/v1/apps")
         report.note(status == 200, f"afterwards the API answers: {status}")
+    report.begin("Clients that are slow or stop in the middle, with and without TLS")
+    plain = Target(start(directory / "plain", environment, None))
+    secure = Target(start(directory / "secure", {**environment, **tls}, None), tls=True)
+    at_once([
+        *((attack_connections.slow_clients, target, deadlines, report) for target in (plain, secure)),
+        (attack_protocols.closed_windows, secure, deadlines, report),
+    ])
     report.begin("Floods of HTTP/2 frames")
     attack_protocols.floods(secure, report, seconds=2 if quick else 8)
     report.begin("HTTP/1 requests that are ambiguous, without measure, or whose answers nobody reads")
