@@ -197,12 +197,16 @@ def test_compose_measures_bytes_by_field(admin, fixture):
     expect(first.get_by_role("row", name="body 100")).to_be_visible()
     page.get_by_label("Text", exact=True).fill("x" * 5000)
     expect(first.locator(".error")).to_contain_text("body")
+    # Screen readers hear it.
+    expect(page.locator("#problem[role=status]")).to_contain_text("body")
     expect(first.locator(".meter")).to_contain_text(re.compile(r"^50\d\d of 4096 bytes: 9\d\d too many$"))
     # What was open stays open while one writes.
     expect(first.get_by_role("row", name="body 5,000")).to_be_visible()
     expect(first.get_by_role("row", name="title 5")).to_be_visible()
     admin.check()
     admin.shoot("compose-too-large")
+    page.get_by_label("Text", exact=True).fill("x" * 100)
+    expect(page.locator("#problem")).to_have_text("")
 
 
 def test_compose_has_fields_for_single_platforms(admin, fixture):

@@ -2,8 +2,15 @@
 
 const form = document.getElementById("compose");
 const aside = document.getElementById("check");
+const problem = document.getElementById("problem");
 let timer = null;
 let running = null;
+
+/** Screen readers hear what is wrong when it changes. */
+function announce() {
+  const text = [...aside.querySelectorAll(".notice, .error")].map((each) => each.textContent).join(" ");
+  if (problem.textContent !== text) problem.textContent = text;
+}
 
 /** The count stays in its place, so that screen readers hear it when it changes, and do not hear the previews. */
 function show(html) {
@@ -30,6 +37,7 @@ async function check() {
       const open = new Set([...aside.querySelectorAll("details[open]")].map((details) => details.className));
       show(await answer.text());
       for (const details of aside.querySelectorAll("details")) details.open = open.has(details.className);
+      announce();
     }
   } catch (error) {
     if (error.name !== "AbortError") throw error;

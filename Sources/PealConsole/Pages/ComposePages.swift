@@ -81,6 +81,7 @@ enum ComposePages {
             <div class="actions end">\(HTML.when(stars > 0, "<button name=\"step\" value=\"test\">\(texts(.sendTest, texts.devices(stars)))</button>"))\
             <button class="primary" name="step" value="review">\(texts[.review])</button></div>
             </div>
+            <p class="hidden" id="problem" role="status"></p>
             <aside id="check" aria-label="\(texts[.preview])">\
             \(await aside(visit, form))</aside>
             </form>

@@ -48,7 +48,8 @@ enum CredentialPages {
         var facts = FactList()
         facts.add(texts[.kind], text: record.kind)
         for (name, value) in record.facts.pairs {
-            if let text = value.stringValue { facts.add(name, "<code class=\"long\">\(text)</code>") }
+            guard let text = value.stringValue else { continue }
+            facts.add(texts.credentialMember(name), "<code class=\"long\">\(text)</code>")
         }
         facts.add(texts[.fingerprint], "<code>\(record.fingerprint.prefix(16).description)…</code>")
         facts.add(texts[.made], visit.time(record.createdAt))
