@@ -136,11 +136,11 @@ extension Shape where Value == Double {
         }
     }
 
-    /// A number above 0. As a string, it must have decimal digits.
+    /// A number above 0.
     package static func decimal(above0UpTo max: Int64) -> Shape {
         Shape { json, reading throws(PealError) in
             let text = reading.policy.isTolerant ? json.stringValue?.trimmedBlanks : nil
-            guard text?.isDecimal ?? true, let number = (text.map(JSON.number) ?? json).doubleValue else {
+            guard text?.isNumeral ?? true, let number = (text.map(JSON.number) ?? json).doubleValue else {
                 throw reading.refusal("must be a number")
             }
             guard number > 0, number <= Double(max) else {
@@ -217,16 +217,6 @@ extension JSON {
 extension String {
     /// Whether it contains no control character (C0, DEL).
     package var isPrintable: Bool { utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
-
-    /// Whether it consists of digits, with an optional sign and fraction: no exponent, infinity or hexadecimal digits.
-    fileprivate var isDecimal: Bool {
-        let isDigit = { (byte: UInt8) in byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
-        let unsigned = utf8.first == UInt8(ascii: "-") ? utf8.dropFirst() : utf8[...]
-        let fraction = unsigned.drop(while: isDigit)
-        guard fraction.startIndex > unsigned.startIndex else { return false }
-        guard let point = fraction.first else { return true }
-        return point == UInt8(ascii: ".") && fraction.count > 1 && fraction.dropFirst().allSatisfy(isDigit)
-    }
 }
 
 extension Timestamp {

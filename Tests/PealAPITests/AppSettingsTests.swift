@@ -41,12 +41,18 @@ import Testing
         #expect(again == settings)
     }
 
-    @Test("ignore nulls")
+    @Test("return to their defaults by null")
     func nulls() throws {
         var settings = AppSettings()
         let nulls = #"{"pivotal":null,"richie":{"lenient_json":null},"contextpush":{"share":null},"quiet_hours":null}"#
         try settings.apply(try JSONParser.parse(nulls), declared: Dialects.settings)
         #expect(settings == AppSettings().completed(Dialects.settings))
+        for null in [#"{"contextpush":{"grace_minutes":null}}"#, #"{"contextpush":null}"#] {
+            try settings.apply(try JSONParser.parse(#"{"contextpush":{"grace_minutes":5}}"#), declared: Dialects.settings)
+            #expect(settings.json["contextpush"]?["grace_minutes"] == 5)
+            try settings.apply(try JSONParser.parse(null), declared: Dialects.settings)
+            #expect(settings == AppSettings().completed(Dialects.settings))
+        }
     }
 
     @Test(

@@ -86,13 +86,15 @@ struct DevtodevAudienceTests {
             let long = String(repeating: "x", count: 300)
             let audience = """
                 [7,{"token":{}},{"idfa":[1],"userId":"nobody"},{"idfv":"\(long)"},{"userId":"a\\u0000"},{},
-                 {"userId":null,"idfa":""},{"unknownId":"x"}]
+                 {"userId":null,"idfa":""},{"unknownId":"x"},{"devtodevId":"abc"},{"devtodevId":1.5}]
                 """
             let reply = try await devtodev.push(Self.all, audience: audience)
             #expect(
                 reply["error_details"] == [
                     "audience[0]: not an object", "audience[1].token: malformed", "audience[2].idfa: malformed",
                     "audience[3].idfv: malformed", "audience[4].userId: malformed",
+                    "audience[5]: no identifier", "audience[6]: no identifier", "audience[7]: no identifier",
+                    "audience[8].devtodevId: malformed", "audience[9].devtodevId: malformed",
                 ], "\(reply.text)")
             #expect(try await devtodev.draft(reply).audience.users == ["nobody"])
         }

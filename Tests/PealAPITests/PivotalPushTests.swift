@@ -87,6 +87,10 @@ struct PivotalPushTests {
             (#"{"custom":{"ios":{"content-available":true}}}"#, [.ios]),
             (#"{"custom":{"ios":{},"android":{"a":1},"windows8":{},"windowsPhone":{"template":null}}}"#, [.android]),
             (#"{"custom":{"ios":{"alert":{"title":""},"sound":null,"extra":{},"content-available":false}}}"#, []),
+            (#"{"custom":{"android":{"from":"x","collapse_key":"k"}}}"#, []),
+            (#"{"custom":{"windows8":{"type":"toast"},"windowsPhone":{"template":"toast"}}}"#, []),
+            (#"{"custom":{"windows8":{"options":{"tag":"a"},"template_fields":{"textField1":""}}}}"#, []),
+            (#"{"custom":{"windowsPhone":{"template_fields":{"Title":"x"}}}}"#, [.windowsPhone]),
             (#"{"custom":{"android":{}}}"#, []), (#"{"custom":{"ios":{"alert":""}}}"#, []),
             (#"{"body":"b","custom":{"ios":{"alert":"a"}}}"#, nil),
         ] as [(String, [Platform]?)])
@@ -363,6 +367,10 @@ struct PivotalPushTests {
             #expect(kept.text == changed.text)
             let dated = try await call(.put, "/v1/schedules/\(id)", #"{"expiryTime":\#(at + 60_000)}"#)
             #expect(dated["push.expiryTime"]?.integerValue == at + 60_000, "\(dated.text)")
+            let warned = try await call(
+                .put, "/v1/schedules/\(id)", #"{"message":{"body":"y","custom":{"android":{"from":"x"}}}}"#)
+            #expect(warned.header("Warning")?.contains("1 members") == true, "\(warned.text)")
+            _ = try await call(.put, "/v1/schedules/\(id)", #"{"message":{"body":"y"}}"#)
             let early = try await call(.put, "/v1/schedules/\(id)", #"{"expiryTime":\#(at)}"#)
             #expect(early.status == 400)
             let endless = try await call(.put, "/v1/schedules/\(id)", #"{"expiryTime":null}"#)

@@ -93,6 +93,9 @@ struct PivotalWindowsTests {
                 #"{"template":"flipTile","template_fields":{"backTitle":"b","count":3}}"#,
                 #"{"type":"tile","template":"flipTile","fields":{"backTitle":"b","count":"3"}}"#),
             .phone(#"{"template":"tile","template_fields":{"title":"t"}}"#, #"{"type":"tile","fields":{"title":"t"}}"#),
+            .phone(#"{"template_fields":{"Title":"x"}}"#, #"{"type":"toast","fields":{"title":"x"}}"#),
+            .windows(
+                #"{"type":"raw","template_fields":{"a":"x","b":1}}"#, #"{"type":"raw","value":"{\"a\":\"x\",\"b\":1}"}"#),
             .phone(#"{"type":"tile","template":"cycleTile"}"#, #"{"type":"tile","template":"cycleTile"}"#),
         ])
     func mapping(_ test: Case) async throws {
@@ -105,7 +108,7 @@ struct PivotalWindowsTests {
             let draft = try #require(await fixture.draft(id))
             let fields = draft.content.platforms[test.platform].map { $0.fields }
             let expected = try test.fields.map { try JSONParser.parse($0) }
-            #expect(Self.sorted(fields.map(JSON.object)) == Self.sorted(expected))
+            #expect(fields.map { JSON.object($0).sorted } == expected?.sorted)
         }
     }
 
@@ -134,10 +137,18 @@ struct PivotalWindowsTests {
         }
     }
 
-    /// The order of an object's members says nothing.
-    private static func sorted(_ json: JSON?) -> JSON? {
-        guard let members = json?.objectValue else { return json }
-        return .object(
-            JSON.Members(members.pairs.map { ($0.0, sorted($0.1) ?? .null) }.sorted { $0.0 < $1.0 }))
+    @Test("without members that must be objects, each with a warning", arguments: ["windows8", "windowsPhone"])
+    func noObjects(platform: String) async throws {
+        try await Fixture.open { fixture in
+            _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
+            let custom = #"{"\#(platform)":{"type":"toast","template_fields":["a"],"options":"ttl=5"}}"#
+            let reply = try await fixture.call(
+                .post, "/v1/push",
+                body: #"{"message":{"body":"b","custom":\#(custom)},"target":{"platform":"all"}}"#,
+                authorization: fixture.basic("app-1", "application-key-1"))
+            let warning = try #require(reply.header("Warning"), "\(reply.text)")
+            #expect(warning.contains("\(platform).template_fields must be an object"), "\(warning)")
+            #expect(warning.contains("windows8.options must be an object") == (platform == "windows8"))
+        }
     }
 }

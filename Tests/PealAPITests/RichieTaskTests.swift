@@ -176,7 +176,15 @@ struct RichieTaskTests {
             #expect(!warning.contains("custom") && !warning.contains("other"))
             let ios = RichieFixture.fields(try await richie.draft(reply), .ios) ?? ""
             #expect(ios.contains(#""custom-key":"w","nested":{"a":[1]}"#), "\(ios)")
-            let plain = try await richie.send(#"{"ios":{"aps":{"alert":{"body":"b","custom_key":"v"}}}}"#)
+            let beside = try await richie.send(
+                #"{"ios":{"aps":{"alert":{"body":"b"},"my-key":1,"n":{"a":1}},"your-key":2,"m":{"a":1}}}"#)
+            let words = beside.header("Warning") ?? ""
+            for path in ["payloads.ios.aps", "payloads.ios"] {
+                #expect(words.contains(#"299 - "\#(path) has 1 keys with a dash"#), "\(words)")
+                #expect(words.contains(#"299 - "\#(path) has 1 nested keys"#), "\(words)")
+            }
+            let plain = try await richie.send(
+                #"{"ios":{"aps":{"alert":{"body":"b","custom_key":"v"},"thread-id":"t","sound":{"name":"s"}}}}"#)
             #expect(plain.status == 201 && plain.header("Warning") == nil)
         }
     }
@@ -214,6 +222,7 @@ struct RichieTaskTests {
                 try await richie.post(#"{"app_id":\#(id),"topics":["all_users"],\#(Self.payloads)}"#).status
             }
             #expect(try await status(#""\#(richie.fixture.app)""#) == 201)
+            #expect(try await status(#""\#("\(richie.fixture.app)".uppercased())""#) == 201)
             #expect(try await status(#""their-app""#) == 403)
             #expect(try await status(#""AN-APP""#) == 404)
             _ = try await richie.fixture.admin(.patch, "…", ["richie_app_id": "17"])

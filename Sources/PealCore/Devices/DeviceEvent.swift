@@ -55,12 +55,12 @@ package struct DeviceEvent: Sendable, Hashable {
             }
         }
 
-        /// What counts for the message. A response proves a display.
+        /// What counts for the message. A response proves a display, and an open a receipt.
         package var receipts: [Receipt.Kind] {
             switch self {
             case .received: [.received]
             case .shown: [.shown]
-            case .opened: [.opened, .shown]
+            case .opened: [.opened, .shown] + Receipt.Kind.opened.implied
             case .dismissed: [.dismissed, .shown]
             case .suppressed: [.suppressed]
             case .contentOpened: [.contentOpened]

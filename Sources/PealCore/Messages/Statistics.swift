@@ -8,8 +8,7 @@ package struct Statistics: Sendable, Hashable {
     package var suppressed = 0
     package var received = 0
     package var opened = 0
-
-    package init(at: Timestamp) { self.at = at }
+    package var contentOpened = 0
 
     package init(at: Timestamp, _ counts: OutcomeCounts) {
         self.at = at
@@ -20,10 +19,11 @@ package struct Statistics: Sendable, Hashable {
         suppressed = counts.suppressed
     }
 
-    package init(at: Timestamp, received: Int, opened: Int) {
+    package init(at: Timestamp, received: Int = 0, opened: Int = 0, contentOpened: Int = 0) {
         self.at = at
         self.received = received
         self.opened = opened
+        self.contentOpened = contentOpened
     }
 
     /// Adds the counts of `other`; `at` stays.
@@ -35,9 +35,12 @@ package struct Statistics: Sendable, Hashable {
         suppressed += other.suppressed
         received += other.received
         opened += other.opened
+        contentOpened += other.contentOpened
     }
 
-    package var isZero: Bool { accepted + rejected + retired + expired + suppressed + received + opened == 0 }
+    package var isZero: Bool {
+        accepted + rejected + retired + expired + suppressed + received + opened + contentOpened == 0
+    }
 }
 
 extension Statistics {

@@ -126,15 +126,25 @@ extension Moment {
         return step
     }
 
-    /// Another device may follow only after a dead address, and never after a claim, which belongs only to the
-    /// claimant.
+    /// Whether the alert may go to another device: the one before certainly did not get it.
+    package static func mayFollow(_ outcome: Outcome, _ reason: String) -> Bool {
+        switch outcome {
+        case .retired: true
+        // An earlier attempt of these may have arrived.
+        case .rejected: !["GaveUp", "LostAnswer"].contains(reason)
+        case .suppressed: !["Cancelled", "MessageFailed"].contains(reason)
+        case .accepted, .expired, .moved: false
+        }
+    }
+
+    /// Another device never follows after a claim, which belongs only to the claimant.
     private func settled(_ outcome: Outcome, _ reason: String, _ next: Target?) -> MomentStep {
         var step = MomentStep(self)
         guard state == .sending || state == .recovering, outcome != .moved else { return step }
         if outcome == .accepted {
             step.moment.end(.sent, .accepted, reason)
             step.report(.delivered, device)
-        } else if outcome == .retired, state == .sending, let next {
+        } else if Self.mayFollow(outcome, reason), state == .sending, let next {
             step.send(to: next, as: .sending)
         } else {
             step.moment.end(.failed, outcome, reason)
@@ -174,6 +184,8 @@ extension Moment {
             case .dismissed: .dismissed
             }
         let hasIt = self.device == device || waiting != nil && tried.contains(device)
+        // With alerts to all devices, each reports its own open.
+        if hasIt, state == goal, goal == .opened, waiting != nil { step.report(goal.status, device) }
         guard hasIt, state != goal, state.successors.contains(goal) else { return step }
         step.moment.state = goal
         step.moment.outcome = .accepted

@@ -111,10 +111,10 @@ package struct FCMContent: NetworkContent {
     package var dataOnly: JSON? { self["data_only"] }
     /// The member of the message that identifies the device.
     package var target: JSON? { self["target"] }
-    /// Whether FCM reserves that name of a data member
+    /// Whether FCM reserves that name of a data member, or it is empty
     /// (https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages, `data`).
     package static func isReserved(_ name: String) -> Bool {
-        ["from", "message_type"].contains(name) || name.hasPrefix("google.") || name.hasPrefix("gcm.notification.")
+        ["", "from", "message_type"].contains(name) || name.hasPrefix("google.") || name.hasPrefix("gcm.notification.")
     }
 
     /// Removes the data members that FCM reserves, for dialects that send app data to several networks.

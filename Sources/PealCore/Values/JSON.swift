@@ -154,16 +154,13 @@ extension JSON {
         return JSON.number(trimmed).integerValue
     }
 
-    /// A boolean, also as 1, 0 or text in any letter case, between blanks.
+    /// A boolean, also as 1, 0 (as `tolerantInteger` reads them) or text in any letter case, between blanks.
     package var tolerantFlag: Bool? {
         switch self {
         case .bool(let flag): flag
-        case .string(let text), .number(let text):
-            switch text.trimmedBlanks.lowercased() {
-            case "true", "1": true
-            case "false", "0": false
-            default: nil
-            }
+        case .string(let text) where ["true", "false"].contains(text.trimmedBlanks.lowercased()):
+            text.trimmedBlanks.lowercased() == "true"
+        case .string, .number: tolerantInteger.flatMap { [0: false, 1: true][$0] }
         case .null, .array, .object: nil
         }
     }
@@ -205,6 +202,16 @@ extension JSON {
 
     /// The document as compact text.
     package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The same document with the members of all objects in the order of their names.
+    package var sorted: JSON {
+        switch self {
+        case .array(let elements): .array(elements.map(\.sorted))
+        case .object(let members):
+            .object(JSON.Members(members.pairs.map { ($0.0, $0.1.sorted) }.sorted { $0.0 < $1.0 }))
+        case .null, .bool, .number, .string: self
+        }
+    }
 
     package func write(to out: inout [UInt8]) {
         switch self {

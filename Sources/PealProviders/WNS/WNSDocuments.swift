@@ -271,7 +271,7 @@ enum WNSBadge {
         }
         let isDigit = { (byte: UInt8) in (0x30...0x39).contains(byte) }
         let digits = value.stringValue.flatMap { $0.utf8.allSatisfy(isDigit) ? Int64($0) : nil }
-        guard let number = value.integerValue ?? digits, (0...Int64(Int32.max)).contains(number) else {
+        guard let number = value.tolerantInteger ?? digits, (0...Int64(Int32.max)).contains(number) else {
             throw .invalid(
                 path, "a badge must be a whole number, 99+ or one of \(glyphs.sorted().joined(separator: ", "))")
         }

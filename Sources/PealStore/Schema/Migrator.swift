@@ -59,5 +59,6 @@ extension Migration {
         Migration(version: 20, statements: SchemaOutcomes.statements),
         Migration(version: 21, statements: SchemaSpentWakes.statements),
         Migration(version: 22, statements: SchemaOffPolicyNames.statements),
+        Migration(version: 23, statements: SchemaContentOpens.statements),
     ]
 }

@@ -259,3 +259,8 @@ enum SchemaOffPolicyNames {
         "ALTER TABLE learning RENAME COLUMN foreseen_\($0) TO off_policy_\($0)"
     }
 }
+
+/// Statistics count opens of content, such as articles.
+enum SchemaContentOpens {
+    static let statements = ["ALTER TABLE statistics ADD COLUMN content_opened BIGINT NOT NULL DEFAULT 0"]
+}

@@ -191,7 +191,7 @@ extension StoreSession {
             return
         }
         let next =
-            outcome == .retired
+            Moment.mayFollow(outcome, reason)
             ? try target(
                 app: slice.app, userID: moment.userID,
                 routes: try momentRoutes(app: slice.app, message: slice.message), but: moment.tried) : nil

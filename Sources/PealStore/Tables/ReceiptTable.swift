@@ -65,7 +65,8 @@ extension StoreSession {
                     app: app,
                     item: Statistics(
                         at: receipt.at, received: receipt.kind == .received ? 1 : 0,
-                        opened: receipt.kind == .opened ? 1 : 0)
+                        opened: receipt.kind == .opened ? 1 : 0,
+                        contentOpened: receipt.kind == .contentOpened ? 1 : 0)
                 )
             })
         return new.reduce(0) { $0 + $1.count }

@@ -5,7 +5,9 @@ internal import PealCore
 enum StatisticsTable {
     typealias Step = Statistics.Step
 
-    private static let counts = ["accepted", "rejected", "retired", "expired", "suppressed", "received", "opened"]
+    private static let counts = [
+        "accepted", "rejected", "retired", "expired", "suppressed", "received", "opened", "content_opened",
+    ]
     private static let columns = SQL(text: counts.joined(separator: ", "), values: [])
 
     static func add(_ item: Statistics, _ step: Step, app: AppKey) -> SQL {
@@ -14,6 +16,7 @@ enum StatisticsTable {
             "app": app, "span": step.seconds, "at": step.start(of: item.at), "accepted": item.accepted,
             "rejected": item.rejected, "retired": item.retired, "expired": item.expired,
             "suppressed": item.suppressed, "received": item.received, "opened": item.opened,
+            "content_opened": item.contentOpened,
         ])
         ON CONFLICT (app, span, at) DO UPDATE SET \(adding)
         """
@@ -38,6 +41,7 @@ enum StatisticsTable {
         item.suppressed = try row.next()
         item.received = try row.next()
         item.opened = try row.next()
+        item.contentOpened = try row.next()
         return item
     }
 

@@ -61,7 +61,12 @@ struct MomentTransitionTests {
         ([(.fallback(to: phone), 3600), (.settled(.moved, reason: "", next: nil), 3601)], .sending),
         ([(.fallback(to: phone), 3600), (.settled(.retired, reason: "x", next: tablet), 3601)], .sending),
         ([(.fallback(to: phone), 3600), (.settled(.retired, reason: "x", next: nil), 3601)], .failed),
-        ([(.fallback(to: phone), 3600), (.settled(.rejected, reason: "x", next: tablet), 3601)], .failed),
+        ([(.fallback(to: phone), 3600), (.settled(.rejected, reason: "x", next: tablet), 3601)], .sending),
+        ([(.fallback(to: phone), 3600), (.settled(.rejected, reason: "GaveUp", next: tablet), 3601)], .failed),
+        ([(.fallback(to: phone), 3600), (.settled(.rejected, reason: "LostAnswer", next: tablet), 3601)], .failed),
+        ([(.fallback(to: phone), 3600), (.settled(.suppressed, reason: "NoCredential", next: tablet), 3601)], .sending),
+        ([(.fallback(to: phone), 3600), (.settled(.suppressed, reason: "Cancelled", next: tablet), 3601)], .failed),
+        ([(.fallback(to: phone), 3600), (.settled(.expired, reason: "Expired", next: tablet), 3601)], .failed),
         ([(.fallback(to: phone), 3600), (.receipt(.shown, device: 7), 3601)], .shown),
         ([(.receipt(.shown, device: 7), 5)], .open),
     ]
@@ -211,6 +216,8 @@ struct MomentTransitionTests {
         // Each of the devices may report that it was opened.
         let opened = mixed.moment.after(.receipt(.opened, device: 7), at: Self.deadline)
         #expect(opened.moment.state == .opened)
+        let openedToo = opened.moment.after(.receipt(.opened, device: 8), at: Self.deadline)
+        #expect(openedToo.moment == opened.moment && openedToo.notices == [.init(status: .opened, device: 8)])
         let only = Self.open().after(.fallbackToAll([Self.phone]), at: Self.deadline)
         #expect(only.moment.waiting == nil && only.alerts == [Self.phone])
         let nobody = Self.open().after(.fallbackToAll([]), at: Self.deadline)

@@ -27,7 +27,7 @@ struct ContextPushRoutes: Sendable {
             try ContextPushShapes.bundle.value(of: body, policy, now: call.now), call)
         let request = try shapes.schedule.value(of: body, policy, now: call.now)
         var (draft, warnings) = try request.draft(
-            id: services.newMessageID(at: call.now), app: app, digest: Array(SHA256.hash(data: body.bytes)),
+            id: services.newMessageID(at: call.now), app: app, digest: Array(SHA256.hash(data: body.sorted.bytes)),
             now: call.now, services.options)
         let facts = try await services.sendingFacts(app, for: call.caller)
         draft.content.namesMessage = facts.namesMessages

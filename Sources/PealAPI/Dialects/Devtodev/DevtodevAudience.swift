@@ -32,8 +32,8 @@ struct DevtodevAudience {
                 } else {
                     skipped.append("\(path).token: malformed")
                 }
-            } else {
-                take(members, path, &seen)
+            } else if !take(members, path, &seen) {
+                skipped.append("\(path): no identifier")
             }
         }
     }
@@ -44,11 +44,16 @@ struct DevtodevAudience {
         var users: Set<ExactText> = []
     }
 
-    private mutating func take(_ members: JSON.Members, _ path: String, _ seen: inout Seen) {
+    /// - Returns: whether the element has any identifier.
+    private mutating func take(_ members: JSON.Members, _ path: String, _ seen: inout Seen) -> Bool {
+        var isNamed = false
         for (name, kind) in Self.identifiers {
             guard let value = Self.given(members[name]) else { continue }
-            let number = kind == .devtodev ? value.tolerantInteger.map(String.init) : nil
-            if let text = number ?? Self.text(value, bytesMax: Limits.nameCharactersMax) {
+            isNamed = true
+            let isNumber = kind == .devtodev
+            if let text = isNumber
+                ? value.tolerantInteger.map(String.init) : Self.text(value, bytesMax: Limits.nameCharactersMax)
+            {
                 let identifier = DeviceIdentifier(kind, text)
                 if seen.identifiers.insert(identifier).inserted { audience.identifiers.append(identifier) }
             } else {
@@ -57,12 +62,14 @@ struct DevtodevAudience {
         }
         for name in Self.users {
             guard let value = Self.given(members[name]) else { continue }
+            isNamed = true
             if let text = Self.text(value, bytesMax: Limits.userIDBytesMax) {
                 if seen.users.insert(ExactText(text)).inserted { audience.users.append(text) }
             } else {
                 skipped.append("\(path).\(name): malformed")
             }
         }
+        return isNamed
     }
 
     private static func given(_ value: JSON?) -> JSON? {

@@ -51,6 +51,7 @@ struct NativeStatistics: Sendable {
             "rejected": .integer(item.rejected), "retired": .integer(item.retired),
             "expired": .integer(item.expired), "suppressed": .integer(item.suppressed),
             "received": .integer(item.received), "opened": .integer(item.opened),
+            "content_opened": .integer(item.contentOpened),
         ]
     }
 }
@@ -95,7 +96,7 @@ extension NativeDocument {
         "NativeStatistics",
         .object(
             [.required("at", .time)]
-                + ["accepted", "rejected", "retired", "expired", "suppressed", "received", "opened"].map {
-                    .required($0, .count)
-                }))
+                + [
+                    "accepted", "rejected", "retired", "expired", "suppressed", "received", "opened", "content_opened",
+                ].map { .required($0, .count) }))
 }

@@ -11,19 +11,6 @@ struct PivotalMessage: Sendable {
         var android: JSON.Members?
         var windows: JSON.Members?
         var phone: JSON.Members?
-
-        /// Those whose object contains anything.
-        var platforms: [Platform] {
-            let given: [(Platform, Bool)] = [
-                (.ios, ios?.saysSomething ?? false), (.android, Self.saysSomething(android)),
-                (.windows, Self.saysSomething(windows)), (.windowsPhone, Self.saysSomething(phone)),
-            ]
-            return given.filter(\.1).map(\.0)
-        }
-
-        private static func saysSomething(_ object: JSON.Members?) -> Bool {
-            object?.values.contains { !$0.isNull } ?? false
-        }
     }
 
     struct Apple: Sendable {
@@ -117,24 +104,26 @@ enum PivotalContent {
         var warnings: [String] = []
         content.body = message.body.map(LocalizedText.plain)
         let custom = message.custom
-        content.platforms[.ios] = PivotalApple.content(custom.ios, body: message.body, receipt: receipt)
+        // Without a body, a push has content only for the platforms for which it says something.
+        if message.body != nil || custom.ios?.saysSomething == true {
+            content.platforms[.ios] = PivotalApple.content(custom.ios, body: message.body, receipt: receipt)
+        }
         content.platforms[.android] = androidContent(
             custom.android, body: message.body, receipt: receipt, &warnings)
         content.platforms[.windows] = PivotalWindows.windows(custom.windows, body: message.body, &warnings)
-        content.platforms[.windowsPhone] = PivotalWindows.phone(custom.phone, body: message.body)
-        // Without a body, a push has content only for the platforms for which it says something.
+        content.platforms[.windowsPhone] = PivotalWindows.phone(custom.phone, body: message.body, &warnings)
         if message.body == nil {
-            content.absentPlatforms = Set(Platform.allCases).subtracting(custom.platforms)
-            for platform in content.absentPlatforms { content.platforms[platform] = nil }
+            content.absentPlatforms = Set(Platform.allCases).subtracting(content.platforms.keys)
         }
         return (content, warnings)
     }
 
     /// Every member becomes app data and a string, because FCM accepts nothing else. The body becomes `message` unless
     /// the push has that member.
+    /// - Returns: nil if there is nothing to tell the app.
     private static func androidContent(
         _ android: JSON.Members?, body: String?, receipt: String?, _ warnings: inout [String]
-    ) -> Content.PlatformContent {
+    ) -> Content.PlatformContent? {
         var options = PlatformOptions()
         var data = JSON.Members()
         if let body { data["message"] = .string(body) }
@@ -146,6 +135,7 @@ enum PivotalContent {
             options.collapseKey = key
             data["collapse_key"] = nil
         }
+        guard body != nil || !data.isEmpty else { return nil }
         if let receipt { data["receiptId"] = .string(receipt) }
         return Content.PlatformContent(FCMContent(data: data), options: options)
     }

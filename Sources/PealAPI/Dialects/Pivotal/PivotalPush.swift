@@ -24,7 +24,7 @@ struct PivotalPush: Sendable {
             return Reply(status: 200, .object(JSON.Members([name])))
         }
         var answer = Answer(reply)
-        answer.warn((timing.isSuspicious ? ["scheduleIn is in seconds"] : []) + warnings)
+        answer.warn(timing.warnings + warnings)
         return answer
     }
 }
@@ -40,9 +40,11 @@ struct PivotalReader {
         immediateSeconds = options.pivotalImmediateSeconds
     }
 
+    typealias Reading = (draft: MessageDraft, timing: PivotalTiming, warnings: [String])
+
     func draft(
         _ json: JSON, id: MessageID, app: App, createdAt: Timestamp, now: Timestamp
-    ) throws(PealError) -> (draft: MessageDraft, timing: PivotalTiming, warnings: [String]) {
+    ) throws(PealError) -> Reading {
         let push = try PivotalPushShapes.push.value(of: json, .pivotal, now: now)
         let settings = app.settings
         let timing = try PivotalTiming(push, settings: settings, immediateSeconds: immediateSeconds, now: now)
@@ -88,7 +90,9 @@ struct PivotalTiming {
     /// As the request states it; nil for the platforms' defaults.
     let expiresAt: Timestamp?
     /// Whether `scheduleIn` looks like milliseconds although its unit is seconds.
-    let isSuspicious: Bool
+    private let isSuspicious: Bool
+
+    var warnings: [String] { isSuspicious ? ["scheduleIn is in seconds"] : [] }
 
     private static let monthSeconds: Int64 = 30 * 24 * 3600
 
@@ -191,24 +195,28 @@ struct PivotalSchedules: Sendable {
         let app = try call.app()
         let name = call.parameter("id")
         let given = try call.object().objectValue ?? .init()
-        let id = try await services.store.read { store in try Self.find(name, app: app.key, in: store).id }
+        let found = try await services.store.read { store in try Self.find(name, app: app.key, in: store) }
         let reader = PivotalReader(services.options)
-        let records = try await services.sendingFacts(app, for: call.caller).credentials
-        _ = try await services.messages.change(id, app: app.key, call.verb) {
-            [preview = services.preview] draft throws(PealError) in
+        // The schedule may change or start meanwhile, so it is read once more where it is written.
+        let change: @Sendable (MessageDraft) throws(PealError) -> PivotalReader.Reading = { draft throws(PealError) in
             let merged = Self.merge(given, over: Self.push(of: draft))
-            let changed = try reader.draft(
-                .object(merged), id: id, app: app, createdAt: draft.createdAt, now: call.now
-            ).draft
+            return try reader.draft(
+                .object(merged), id: draft.id, app: app, createdAt: draft.createdAt, now: call.now)
+        }
+        let (_, timing, warnings) = try change(found)
+        let records = try await services.sendingFacts(app, for: call.caller).credentials
+        _ = try await services.messages.change(found.id, app: app.key, call.verb) {
+            [preview = services.preview] draft throws(PealError) in
+            let changed = try change(draft).draft
             try preview.check(changed, app: app, records, spelling: PivotalSpelling.path)
             draft = changed
             draft.startAt = changed.startAt ?? call.now
         }
-        let changed = try await services.store.read { store in try store.draft(app: app.key, id: id) }
-        guard let changed, changed.startAt.map({ $0 > call.now }) == true else {
-            return Answer(.ok, ["receipt_id": .string(id.description)])
-        }
-        return Answer(.ok, Self.json(changed))
+        let changed = try await services.store.read { store in try store.draft(app: app.key, id: found.id) }
+        var answer = Answer(.ok, ["receipt_id": .string(found.id.description)])
+        if let changed, changed.startAt.map({ $0 > call.now }) == true { answer = Answer(.ok, Self.json(changed)) }
+        answer.warn(timing.warnings + warnings)
+        return answer
     }
 
     /// `scheduleAt` and `scheduleIn` are one setting: a new value of either replaces both, and a body with neither

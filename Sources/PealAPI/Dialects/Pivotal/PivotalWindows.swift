@@ -8,6 +8,7 @@ enum PivotalWindows {
     private static let toastTemplate = "ToastText01"
 
     /// - Parameter body: the message's body, for a push without Windows content.
+    /// - Returns: nil for a toast without anything to show.
     static func windows(
         _ custom: JSON.Members?, body: String?, _ warnings: inout [String]
     ) -> Content.PlatformContent? {
@@ -18,15 +19,26 @@ enum PivotalWindows {
         }
         var own = WNSContent(members: custom)
         for name in ["template_name", "template_fields", "options"] { own.members[name] = nil }
-        let given = custom.given("template_fields")?.objectValue ?? .init()
+        let given = object("template_fields", custom, "windows8", &warnings) ?? .init()
         let type = word(custom, "type")
         own[.type] = type.map(JSON.string)
         let isToast = type == nil || type == "toast"
+        // Without a type, the template may be one of a tile.
+        let isShown = word(custom, "template_name")?.hasPrefix("tile") == true
+        if isToast, !isShown, body == nil, isBlank(given),
+            ["fields", "xml", "value"].allSatisfy({ own.members[$0] == nil })
+        {
+            return nil
+        }
         let options = windowsOptions(
-            custom.given("options")?.objectValue ?? .init(), isToast: isToast, &own, &warnings)
+            object("options", custom, "windows8", &warnings) ?? .init(), isToast: isToast, &own, &warnings)
         if type == "badge" {
             own[.value] = custom.given("value") ?? given["value"] ?? given.pairs.map { $0.1 }.first
             own[.template] = nil
+            return Content.PlatformContent(own, options: options)
+        }
+        if type == "raw", !given.isEmpty, own[.value] == nil {
+            own[.value] = .string(JSON.object(given).text)
             return Content.PlatformContent(own, options: options)
         }
         own[.template] = custom.given("template_name", "template")
@@ -75,6 +87,17 @@ enum PivotalWindows {
         return options
     }
 
+    /// A member that must be an object.
+    private static func object(
+        _ name: String, _ custom: JSON.Members, _ platform: String, _ warnings: inout [String]
+    ) -> JSON.Members? {
+        guard let value = custom.given(name) else { return nil }
+        if value.objectValue == nil { warnings.append("message.custom.\(platform).\(name) must be an object") }
+        return value.objectValue
+    }
+
+    private static func isBlank(_ fields: JSON.Members) -> Bool { fields.values.allSatisfy { $0.isNull || $0 == "" } }
+
     private static func word(_ custom: JSON.Members, _ name: String) -> String? {
         custom.given(name)?.scalarText?.lowercased()
     }
@@ -117,16 +140,20 @@ enum PivotalWindows {
     }
 
     /// - Parameter body: the message's body, for a push without Windows Phone content.
-    static func phone(_ custom: JSON.Members?, body: String?) -> Content.PlatformContent? {
+    /// - Returns: nil for a toast without anything to show.
+    static func phone(
+        _ custom: JSON.Members?, body: String?, _ warnings: inout [String]
+    ) -> Content.PlatformContent? {
         guard let custom else {
             return body.map { Content.PlatformContent(MPNSContent(toast: $0)) }
         }
         var own = MPNSContent(members: custom)
         for name in ["template_fields", "options", "template"] { own.members[name] = nil }
         let template = word(custom, "template") ?? word(custom, "type") ?? "toast"
-        let given = custom.given("template_fields")?.objectValue
+        let given = object("template_fields", custom, "windowsPhone", &warnings)
         switch template {
         case "toast":
+            if body == nil, isBlank(given ?? .init()) { return nil }
             own[.type] = "toast"
             own[.fields] = given.map { toast($0, body: body) }
         case "raw":
@@ -160,7 +187,10 @@ enum PivotalWindows {
     private static let cycleImagesMax = 9
 
     private static func toast(_ given: JSON.Members, body: String?) -> JSON {
-        var members = ["title", "subtitle", "parameter"].map { name in (name, given[name].map(text)) }
+        let names = given.pairs.map { ($0.0.lowercased(), $0.1) }
+        var members = ["title", "subtitle", "parameter"].map { name in
+            (name, names.first { $0.0 == name }.map { text($0.1) })
+        }
         if let body, members.prefix(2).allSatisfy({ [nil, .null, ""].contains($0.1) }) {
             members[0].1 = .string(body)
         }

@@ -32,6 +32,11 @@ struct RichieCheck {
 
     /// The keys with a dash in an APNs alert ("Generating a remote notification", table 2).
     private static let apple: Set<String> = [
+        // In `aps` ("Generating a remote notification").
+        "attributes", "attributes-type", "content-available", "content-state", "dismissal-date", "filter-criteria",
+        "input-push-token", "interruption-level", "mutable-content", "relevance-score", "sound", "stale-date",
+        "target-content-id", "thread-id", "url-args",
+        // In its alert.
         "title-loc-key", "title-loc-args", "subtitle-loc-key", "subtitle-loc-args", "loc-key", "loc-args",
         "action-loc-key", "launch-image", "summary-arg", "summary-arg-count",
     ]
@@ -53,7 +58,7 @@ struct RichieCheck {
         let dashed = names.count { $0.contains("-") && !documented.contains($0) }
         if dashed > 0 { warnings.append("\(path) has \(dashed) keys with a dash, which analytics does not support") }
         let nested = notification.pairs.count { name, value in
-            !documented.contains(name) && name != "alert" && (value.objectValue != nil || value.arrayValue != nil)
+            !documented.contains(name) && !["alert", "aps"].contains(name) && (value.objectValue != nil || value.arrayValue != nil)
         }
         if nested > 0 { warnings.append("\(path) has \(nested) nested keys, which analytics does not support") }
         if names.contains(RichieObject.item), names.contains(RichieObject.link), !names.contains("tab-id") {
@@ -73,10 +78,12 @@ struct RichieApple {
         let (object, own) = (ios.value.object, ios.value.aps)
         var members = object.members
         try check.check(linksOf: object)
+        check.look(at: object.members, ios.path)
         if let alert = try Self.alert(object, &check) { members["alert"] = alert }
         if let own {
             var aps = own.members
             try check.check(linksOf: own)
+            check.look(at: own.members, "\(ios.path).aps")
             aps["alert"] = try Self.alert(own, &check)
             if aps["content-available"] != nil {
                 // APNs accepts only the number ("Pushing background updates to your App").

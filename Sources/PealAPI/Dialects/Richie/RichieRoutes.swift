@@ -49,7 +49,7 @@ struct RichieTasks: Sendable {
     /// - Throws: `forbidden` for another app of this server, `not_found` for an unknown one.
     private func app(_ name: String, of apps: [App]) async throws -> App {
         let found = apps.first { app in
-            [app.dialectIDs[.richie], app.id.description].contains { $0?.utf8.elementsEqual(name.utf8) ?? false }
+            app.dialectIDs[.richie]?.utf8.elementsEqual(name.utf8) ?? false || AppID(name) == app.id
         }
         if let found { return found }
         let isKnown = try await services.store.read { store in
