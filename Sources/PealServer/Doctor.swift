@@ -138,10 +138,10 @@ extension Doctor {
         if let files = configuration.http.tls { diagnosis.add(certificates: files, now: time.now) }
         guard let file = configuration.caFile else { return }
         do {
-            let roots = try NIOSSLCertificate.fromPEMFile(file)
+            let roots = try PEMFiles.certificates(file, .caFile)
             diagnosis.add(.ok, "trust roots", "\(roots.count) in \(file)")
         } catch {
-            diagnosis.add(.failed, "trust roots", "\(file) contains no PEM certificates: \(error)")
+            diagnosis.add(.failed, "trust roots", "\(error)")
         }
     }
 }
@@ -151,16 +151,11 @@ extension Diagnosis {
     fileprivate mutating func add(certificates files: ServerConfiguration.TLSFiles, now: Timestamp) {
         let subject = "HTTPS certificate"
         do {
-            let chain = try NIOSSLCertificate.fromPEMFile(files.certificate)
-            let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
-            // Creating a context fails when the key does not match the certificate.
-            _ = try NIOSSLContext(
-                configuration: .makeServerConfiguration(
-                    certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key)))
+            let chain = try files.load().chain
             let end = chain.first.map { Timestamp(seconds: Int64($0.notValidAfter)) }
             add(end, subject, now: now)
         } catch {
-            add(.failed, subject, "cannot use \(files.certificate) with \(files.key): \(error)")
+            add(.failed, subject, "\(error)")
         }
     }
 

@@ -74,7 +74,7 @@ struct ProviderSet {
                         throw failure
                     } catch {
                         throw ConfigurationFailure(
-                            .caFile, "\(configuration.caFile ?? "") contains no PEM certificates: \(error)")
+                            .caFile, "\(configuration.caFile ?? "") cannot be used: \(error)")
                     }
                 })
         }

@@ -26,6 +26,7 @@ struct ReloadService: Service {
         let configuration: ServerConfiguration
         do {
             configuration = try await load()
+            try configuration.checkFiles()
         } catch {
             return logger.error("the configuration was not reloaded", metadata: ["error": "\(error)"])
         }

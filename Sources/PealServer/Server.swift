@@ -73,6 +73,7 @@ struct Server {
     }
 
     private func serve(_ storage: Storage, _ senders: any EventLoopGroup, _ descriptors: Int) async throws {
+        try configuration.checkFiles()
         let firstAdmin = try await prepare(storage)
         let databaseTime = storage.shared.map { shared in
             DatabaseTime(logger: logger) { try await shared.engine.serverTime() }
@@ -221,7 +222,7 @@ struct Server {
                 caFile: configuration.caFile, group: eventLoopGroup, time: time,
                 resolver: SystemResolver(threadCount: Limits.webhookResolutionsMax))
         } catch {
-            throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") contains no PEM certificates: \(error)")
+            throw ConfigurationFailure(.caFile, "\(configuration.caFile ?? "") cannot be used: \(error)")
         }
     }
 

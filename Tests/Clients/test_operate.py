@@ -219,7 +219,7 @@ def test_sighup_reloads_and_never_ends_the_process(tmp_path):
         files[0].write_text("not a certificate")
         configuration.write_text("log: {level: info}\n")
         server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: server.log.count("was not reloaded") > 1, 20)
+        wait_until(lambda: f"{files[0]} contains no PEM certificates" in server.log, 20)
         for _ in range(5):
             server.process.send_signal(signal.SIGHUP)
         assert certificate_of(server) == second
@@ -258,6 +258,15 @@ def test_sighup_applies_hosts_trust_roots_and_the_log_level(simulate, tmp_path):
         shutil.copy(simulator.ca_file, trust)
         reload("log: {level: debug}\nproviders: {wns: {allowed_hosts: push.example.com}}\n")
         server.post(f"/apps/{app}/devices", phone)
+        # All or nothing: with broken trust roots the hosts stay as they are.
+        trust.write_text("no certificates")
+        configuration.write_text("providers: {wns: {allowed_hosts: other.example.com}}\n")
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: f"{trust} contains no PEM certificates" in server.log, 20)
+        server.post(f"/apps/{app}/devices", phone)
+        with pytest.raises(Refused):
+            server.post(f"/apps/{app}/devices", phone | {"address": "https://other.example.com/?token=1"})
+        shutil.copy(simulator.ca_file, trust)
         assert server.post(f"/apps/{app}/credentials/apns/production/verify")["result"] == "accepted"
         assert '"level":"debug"' in server.log
         reload("log: {level: info}\n")

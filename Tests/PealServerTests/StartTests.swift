@@ -7,7 +7,12 @@ struct StartTests {
     @Test(
         "ends with code 2 and one line that names the key",
         arguments: [
-            (["PEAL_PROVIDERS_CA_FILE": "/nowhere/ca.pem"], "PEAL_PROVIDERS_CA_FILE: /nowhere/ca.pem contains no PEM"),
+            (["PEAL_PROVIDERS_CA_FILE": "/nowhere/ca.pem"], "PEAL_PROVIDERS_CA_FILE: /nowhere/ca.pem does not exist"),
+            (["PEAL_PROVIDERS_CA_FILE": "/etc/passwd"], "PEAL_PROVIDERS_CA_FILE: /etc/passwd contains no PEM certificate"),
+            (
+                ["PEAL_HTTP_TLS_CERTIFICATE": "/etc", "PEAL_HTTP_TLS_KEY": "/etc/passwd"],
+                "PEAL_HTTP_TLS_CERTIFICATE: /etc is a directory"
+            ),
             (["PEAL_HTTP_HOST": "999.1.1.1"], "PEAL_HTTP_HOST: 999.1.1.1 has no address"),
             (["PEAL_HTTP_PORT_FILE": "/nowhere/port"], "PEAL_HTTP_PORT_FILE: the directory /nowhere"),
             (["PEAL_STORE_URL": "sqlite:/nowhere/peal.db"], "PEAL_STORE_URL: the directory /nowhere does not exist"),

@@ -75,9 +75,10 @@ package protocol StoreWriting: StoreReading {
     func replaceDraft(_ draft: MessageDraft, now: Timestamp) throws -> Bool
     /// Moves a message to `state` if it is in one of the states `from`. Its slices follow: pausing holds them, resuming
     /// releases them, and workers settle those of a cancelled or expired message.
+    /// - Parameter failure: why it failed, for its author.
     /// - Returns: the former state; nil when the message was in none of `from`.
     func moveMessage(
-        app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, now: Timestamp
+        app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, failure: String?, now: Timestamp
     ) throws -> Message.State?
 
     /// Divides the message into slices and moves it to `sending`, or to `sent` when its audience is empty. The slices
@@ -273,5 +274,13 @@ extension StoreWriting {
     /// Ends all leases that expired before `now`; nil ends every lease.
     package func takeBackLeases(endedBefore now: Timestamp?) throws -> Int {
         try takeBackLeases(endedBefore: now, keeping: [], by: nil)
+    }
+}
+
+extension StoreWriting {
+    package func moveMessage(
+        app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, now: Timestamp
+    ) throws -> Message.State? {
+        try moveMessage(app: app, id: id, from: from, to: state, failure: nil, now: now)
     }
 }

@@ -137,7 +137,9 @@ struct MessageTrail {
 
     private func matched(_ recipient: Recipient, by reason: String) -> [Event] {
         let matched = Event(device: recipient.device, at: begun, name: .matched, detail: "by \(reason)")
-        let window = message.windowUntil.map { "for a good moment, until \($0) at the latest" }
+        let window = message.windowUntil.flatMap { end in
+            draft?.window?.method == .traditional ? nil : "for a good moment, until \(end) at the latest"
+        }
         let wait = message.startAt.flatMap { $0 > message.createdAt ? "until \($0)" : nil }
         guard let detail = window ?? wait else { return [matched] }
         let held = Event(device: recipient.device, at: message.createdAt, name: .held, detail: detail)
@@ -162,7 +164,9 @@ struct MessageTrail {
             let detail = "it was not in the audience when its turn came; never handed to a network"
             return [Event(device: device, at: ended, name: .leftOut, detail: detail)]
         case .cancelled: return [Event(device: device, at: ended, name: .suppressed, detail: "Cancelled")]
-        case .failed: return [Event(device: device, at: ended, name: .suppressed, detail: "MessageFailed")]
+        case .failed:
+            let detail = ["MessageFailed", message.failure].compactMap(\.self).joined(separator: ": ")
+            return [Event(device: device, at: ended, name: .suppressed, detail: detail)]
         case .expired: return [Event(device: device, at: ended, name: .expired, detail: "Expired")]
         case .scheduled, .planning, .sending, .paused:
             let wait = message.state == .paused ? "the message is paused" : message.state.name

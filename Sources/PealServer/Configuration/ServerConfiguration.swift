@@ -71,16 +71,19 @@ extension ServerConfiguration {
     package struct TLSFiles: Sendable {
         package let certificate: String
         package let key: String
+        let certificateName: ConfigurationKey
+        let keyName: ConfigurationKey
 
         /// nil if neither is given.
         init?(
-            _ checked: ConfigurationValues, _ certificateKey: ConfigurationKey, _ keyKey: ConfigurationKey
+            _ checked: ConfigurationValues, _ certificateName: ConfigurationKey, _ keyName: ConfigurationKey
         ) throws {
-            switch (checked.optional(certificateKey), checked.optional(keyKey)) {
+            (self.certificateName, self.keyName) = (certificateName, keyName)
+            switch (checked.optional(certificateName), checked.optional(keyName)) {
             case (nil, nil): return nil
             case (let certificate?, let key?): (self.certificate, self.key) = (certificate, key)
-            case (nil, _): throw ConfigurationFailure(certificateKey, "required when \(keyKey.environmentName) is set")
-            case (_, nil): throw ConfigurationFailure(keyKey, "required when \(certificateKey.environmentName) is set")
+            case (nil, _): throw ConfigurationFailure(certificateName, "required when \(keyName.environmentName) is set")
+            case (_, nil): throw ConfigurationFailure(keyName, "required when \(certificateName.environmentName) is set")
             }
         }
     }

@@ -105,26 +105,7 @@ struct HTTPListeners {
 
         /// nil without a certificate.
         /// - Throws: `ConfigurationFailure`.
-        func configuration() throws -> TLSConfiguration? {
-            guard let files else { return nil }
-            do {
-                let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map {
-                    NIOSSLCertificateSource.certificate($0)
-                }
-                let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
-                var tls = TLSConfiguration.makeServerConfiguration(
-                    certificateChain: chain, privateKey: .privateKey(key))
-                if let clientCA {
-                    tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(clientCA))
-                    tls.certificateVerification = .noHostnameVerification
-                }
-                // Fails if the key does not belong to the certificate.
-                _ = try NIOSSLContext(configuration: tls)
-                return tls
-            } catch {
-                throw ConfigurationFailure(.httpCertificate, "cannot use certificate and key: \(error)")
-            }
-        }
+        func configuration() throws -> TLSConfiguration? { try files?.configuration(clientCA: clientCA) }
     }
 
     /// A server whose certificate can be replaced.

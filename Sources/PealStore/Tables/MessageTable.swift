@@ -71,12 +71,15 @@ enum MessageTable {
     /// How many of the messages that are being sent are examined to find the oldest one.
     private static let oldestLookedAt = 1000
 
-    /// When the oldest message that is being sent started.
+    /// When the oldest message that is being sent started. One that only waits for a time of its rules (`isHeld`) is
+    /// not late.
     static func oldestPending() -> SQL {
         """
         SELECT MIN(started) FROM (
             SELECT COALESCE(start_at, created_at) AS started FROM message
             WHERE state < \(code: Message.State.sent) AND state = \(code: Message.State.sending)
+                AND EXISTS (SELECT 1 FROM slice WHERE slice.app = message.app AND slice.message = message.message
+                    AND slice.state <> \(code: Slice.State.done) AND NOT \(SliceTable.isHeld))
             LIMIT \(oldestLookedAt)) AS looked
         """
     }
@@ -289,14 +292,14 @@ extension StoreSession {
     /// An expired message that is paused or resumed is found by its expiry again. A resumed message continues where it
     /// was paused: one that has no slices yet is planned, or waits for its start.
     func moveMessage(
-        app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, now: Timestamp
+        app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, failure: String?, now: Timestamp
     ) throws -> Message.State? {
         guard let message = try message(app: app, id: id), from.contains(message.state) else { return nil }
         let target = message.state == .paused ? Self.resumed(message, state, now) : state
         let endedAt: Timestamp? = target.isFinal ? now : nil
         let count = try connection.execute(
             """
-            UPDATE message SET state = \(target), ended_at = \(endedAt), ending = 0
+            UPDATE message SET state = \(target), ended_at = \(endedAt), ending = 0, failure = \(failure)
             WHERE \(MessageTable.matching(app, id)) AND state = \(message.state)
             """)
         guard count == 1 else { return nil }

@@ -91,9 +91,12 @@ enum SliceTable {
         """
     }
 
+    /// Waits for a time of its rules: what waits after an attempt has a number of attempts.
+    static let isHeld: SQL = "(slice.state = \(code: Slice.State.waiting) AND slice.attempt = 0)"
+
     static func ofApp(_ app: AppKey, limit: Int) -> SQL {
         """
-        SELECT message, route, state, estimate, counts FROM slice WHERE app = \(app)
+        SELECT message, route, state, attempt, estimate, counts FROM slice WHERE app = \(app)
         ORDER BY app, message, route, window_no, part LIMIT \(limit)
         """
     }

@@ -3,7 +3,19 @@ internal import PealCore
 /// The original request, as messages show it under `request`: unchanged, or for a message of another dialect translated
 /// into the native API's members.
 enum NativeRequest {
-    static func json(_ draft: MessageDraft) -> JSON { given(draft) ?? translated(draft) }
+    static func json(_ draft: MessageDraft) -> JSON {
+        given(draft).map { with(draft.options.ratePerSecond, $0) } ?? translated(draft)
+    }
+
+    /// The rate is the one option that changes by itself while a message is being sent.
+    private static func with(_ rate: Int64?, _ request: JSON) -> JSON {
+        var options = request["options"]?.objectValue ?? .init()
+        guard options["rate_per_second"]?.integerValue != rate else { return request }
+        options["rate_per_second"] = rate.map(JSON.integer)
+        var members = request.objectValue ?? .init()
+        members["options"] = options.isEmpty ? nil : .object(options)
+        return .object(members)
+    }
 
     /// Replaces the members that a change contains. null removes one.
     static func apply(_ change: JSON, to draft: inout MessageDraft) {
@@ -95,6 +107,7 @@ enum NativeRequest {
             PlatformOptions(
                 priority: options.priority, life: options.life, collapseKey: options.collapseKey,
                 isBackground: options.isBackground ? true : nil, environment: options.environment))
+        members["rate_per_second"] = options.ratePerSecond.map(JSON.integer)
         if options.lostAnswer != .resend { members["lost_answer"] = .string(options.lostAnswer.rawValue) }
         return members
     }

@@ -1,0 +1,77 @@
+internal import Foundation
+internal import NIOSSL
+
+/// Reads the PEM files that the configuration names. All failures name the key and the file.
+enum PEMFiles {
+    /// - Throws: `ConfigurationFailure` for a file that cannot be read or has no certificate.
+    static func certificates(_ file: String, _ key: ConfigurationKey) throws -> [NIOSSLCertificate] {
+        try check(file, key)
+        guard let certificates = try? NIOSSLCertificate.fromPEMFile(file), !certificates.isEmpty else {
+            throw ConfigurationFailure(key, "\(file) contains no PEM certificates")
+        }
+        return certificates
+    }
+
+    /// - Throws: `ConfigurationFailure` for a file that cannot be read or has no key.
+    static func privateKey(_ file: String, _ key: ConfigurationKey) throws -> NIOSSLPrivateKey {
+        try check(file, key)
+        do {
+            return try NIOSSLPrivateKey(file: file, format: .pem)
+        } catch {
+            throw ConfigurationFailure(key, "\(file) contains no PEM private key, or one with a passphrase")
+        }
+    }
+
+    private static func check(_ file: String, _ key: ConfigurationKey) throws {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory) else {
+            throw ConfigurationFailure(key, "\(file) does not exist")
+        }
+        guard !isDirectory.boolValue else { throw ConfigurationFailure(key, "\(file) is a directory") }
+        guard FileManager.default.isReadableFile(atPath: file) else {
+            throw ConfigurationFailure(key, "\(file) cannot be read by this user")
+        }
+    }
+}
+
+extension ServerConfiguration.TLSFiles {
+    /// - Throws: `ConfigurationFailure`, also for a key that does not belong to the certificate.
+    func load() throws -> (chain: [NIOSSLCertificate], key: NIOSSLPrivateKey) {
+        let chain = try PEMFiles.certificates(certificate, certificateName)
+        let key = try PEMFiles.privateKey(key, keyName)
+        do {
+            _ = try NIOSSLContext(configuration: Self.serverConfiguration(chain, key))
+        } catch {
+            throw ConfigurationFailure(keyName, "\(self.key) is not the key of \(certificate)")
+        }
+        return (chain, key)
+    }
+
+    /// - Parameter clientCA: the roots of the certificates that clients must present.
+    /// - Throws: `ConfigurationFailure`.
+    func configuration(clientCA: String?) throws -> TLSConfiguration {
+        let (chain, key) = try load()
+        var tls = Self.serverConfiguration(chain, key)
+        if let clientCA {
+            tls.trustRoots = .certificates(try PEMFiles.certificates(clientCA, .adminListenClientCA))
+            tls.certificateVerification = .noHostnameVerification
+        }
+        return tls
+    }
+
+    private static func serverConfiguration(
+        _ chain: [NIOSSLCertificate], _ key: NIOSSLPrivateKey
+    ) -> TLSConfiguration {
+        .makeServerConfiguration(certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+    }
+}
+
+extension ServerConfiguration {
+    /// Checks the files that are read again by a reload, so that it changes all or nothing.
+    /// - Throws: `ConfigurationFailure`.
+    func checkFiles() throws {
+        if let caFile { _ = try PEMFiles.certificates(caFile, .caFile) }
+        _ = try http.tls?.configuration(clientCA: nil)
+        _ = try adminListener?.tls?.configuration(clientCA: adminListener?.clientCA)
+    }
+}
