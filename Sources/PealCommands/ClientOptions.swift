@@ -150,14 +150,17 @@ struct BodyOptions: ParsableArguments {
     }
 
     static func document(_ path: String) throws(CommandFailure) -> JSON {
-        do {
-            return try JSONParser.parse(try bytes(path))
-        } catch let failure as JSONParser.Failure {
-            throw .usage("\(path): \(failure)")
-        } catch let failure as CommandFailure {
-            throw failure
+        try json(try bytes(path), of: path)
+    }
+
+    /// JSON as the API reads it: a member that is given twice is refused.
+    /// - Parameter origin: the file or the option, for the failure.
+    static func json(_ bytes: some Collection<UInt8>, of origin: String) throws(CommandFailure) -> JSON {
+        do throws(JSONParser.Failure) {
+            return try JSONParser.parse(bytes, refusesRepeated: true)
         } catch {
-            throw .usage("\(path): \(error)")
+            let reason = error.repeated.map { "\($0) is given more than once" } ?? error.reason
+            throw .usage("\(origin): \(reason) at line \(error.line), column \(error.column)")
         }
     }
 

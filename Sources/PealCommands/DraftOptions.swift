@@ -89,11 +89,7 @@ struct ConditionOptions: ParsableArguments {
     func document() throws(CommandFailure) -> JSON? {
         guard let condition else { return nil }
         guard condition.first(where: { !$0.isWhitespace }) == "{" else { return try BodyOptions.document(condition) }
-        do {
-            return try JSONParser.parse(condition)
-        } catch {
-            throw .usage("--where: \(error)")
-        }
+        return try BodyOptions.json(condition.utf8, of: "--where")
     }
 }
 
@@ -162,18 +158,16 @@ struct ContentOptions: ParsableArguments {
             guard halves.count == 2, !halves[0].isEmpty else {
                 throw .usage("\(option) \(text): expected LOCALE=TEXT, such as de=Servus")
             }
-            texts[String(halves[0])] = .string(String(halves[1]))
+            let locale = String(halves[0])
+            guard texts[locale] == nil else { throw .usage("\(option): \(locale) is given more than once") }
+            texts[locale] = .string(String(halves[1]))
         }
         return .object(texts)
     }
 
     private func dataObject() throws(CommandFailure) -> JSON? {
         guard let data else { return nil }
-        do {
-            return try JSONParser.parse(data)
-        } catch {
-            throw .usage("--data: \(error)")
-        }
+        return try BodyOptions.json(data.utf8, of: "--data")
     }
 }
 

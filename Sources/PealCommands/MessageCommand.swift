@@ -65,7 +65,8 @@ struct MessageTestCommand: AsyncParsableCommand {
 /// `peal message update`.
 struct MessageUpdateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "update", abstract: "Change a message that is still scheduled.",
+        commandName: "update",
+        abstract: "Change a message that is still scheduled, or the rate of one that is being sent.",
         discussion: """
               peal message update ID --title 'Hello again' --ttl 600
             Options for content and delivery replace single members of the message. The audience, the schedule, and each \
@@ -84,12 +85,18 @@ struct MessageUpdateCommand: AsyncParsableCommand {
         guard let parts = given.objectValue, !parts.isEmpty else {
             throw CommandFailure.usage("nothing to change; give at least one option, such as --title")
         }
+        guard parts["campaign_id"] == nil else {
+            throw CommandFailure.usage("the campaign of a message cannot be changed")
+        }
         let isPartial = draft.body.file == nil && (parts["content"] ?? parts["options"]) != nil
         let audience = options.dryRun ? nil : parts["audience"]
         var change = parts
         if isPartial || audience != nil {
-            var whole = try await sender.client.send(.get, path)["request"]?.objectValue ?? .init()
-            if isPartial { change = MessageChange(whole).change(parts) }
+            let message = try await sender.client.send(.get, path)
+            var whole = message["request"]?.objectValue ?? .init()
+            // While a message is being sent, its rate alone can be changed.
+            let isRate = parts.names == ["options"] && parts["options"]?.objectValue?.names == ["rate_per_second"]
+            if isPartial, !isRate || message["state"] == "scheduled" { change = MessageChange(whole).change(parts) }
             if let audience {
                 whole["audience"] = audience
                 for name in ["schedule", "method", "test"] { whole[name] = nil }

@@ -18,7 +18,7 @@ struct WebhookAttempt: Sendable {
                 answer, now: context.time.now, random: context.randomness.next())
         }
         await settle(settled, isGone: answer.isGone)
-        if !isCancelled { record(settled.delivery) }
+        if !isCancelled { await record(settled.delivery) }
         return settled.delivery.state == .delivered
     }
 
@@ -40,13 +40,13 @@ struct WebhookAttempt: Sendable {
         } catch {
             context.logger.error(
                 "cannot store the outcome of a webhook delivery",
-                metadata: metadata(leased.delivery, ["error": "\(error)"]))
+                metadata: await metadata(leased.delivery, ["error": "\(error)"]))
         }
     }
 
-    private func record(_ delivery: WebhookDelivery) {
+    private func record(_ delivery: WebhookDelivery) async {
         let reason = delivery.lastError ?? delivery.lastStatus.map { "\($0)" } ?? ""
-        let metadata = metadata(delivery, ["attempts": "\(delivery.attempts)", "reason": "\(reason)"])
+        let metadata = await metadata(delivery, ["attempts": "\(delivery.attempts)", "reason": "\(reason)"])
         switch delivery.state {
         case .delivered:
             context.metrics.change { $0.delivered += 1 }
@@ -60,10 +60,9 @@ struct WebhookAttempt: Sendable {
         }
     }
 
-    private func metadata(_ delivery: WebhookDelivery, _ more: Logger.Metadata) -> Logger.Metadata {
-        more.merging([
-            "app": "\(delivery.webhook.app)", "webhook": "\(delivery.webhook.key)", "delivery": "\(delivery.id)",
-        ]) { $1 }
+    private func metadata(_ delivery: WebhookDelivery, _ more: Logger.Metadata) async -> Logger.Metadata {
+        let app = await context.store.shownID(of: delivery.webhook.app)
+        return more.merging(["app": "\(app)", "webhook": "\(webhook.name)", "delivery": "\(delivery.id)"]) { $1 }
     }
 }
 

@@ -16,7 +16,7 @@ struct WebhookLane: Sendable {
             } catch is Overtaken {
                 return
             } catch {
-                context.logger.error("cannot serve a webhook", metadata: metadata(["error": "\(error)"]))
+                context.logger.error("cannot serve a webhook", metadata: await metadata(["error": "\(error)"]))
                 return
             }
         }
@@ -64,7 +64,7 @@ struct WebhookLane: Sendable {
         if !failed.isEmpty {
             context.metrics.change { $0.failed += failed.count }
             context.logger.warning(
-                "cannot compose the reports of messages", metadata: metadata(["deliveries": "\(failed.count)"]))
+                "cannot compose the reports of messages", metadata: await metadata(["deliveries": "\(failed.count)"]))
         }
         return leased.isEmpty
             ? nil
@@ -119,7 +119,8 @@ struct WebhookLane: Sendable {
         context.note(reference, isFailing: !isFine)
     }
 
-    private func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
-        more.merging(["app": "\(reference.app)", "webhook": "\(reference.key)"]) { $1 }
+    private func metadata(_ more: Logger.Metadata) async -> Logger.Metadata {
+        let app = await context.store.shownID(of: reference.app)
+        return more.merging(["app": "\(app)", "webhook": "\(reference.key)"]) { $1 }
     }
 }

@@ -45,8 +45,12 @@ package func backUpStore(
         throw StoreStartFailure("\(folder) already has a backup")
     }
     if isDry { return "Would back up \(path) to \(database)." }
-    try FileManager.default.createDirectory(
-        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    do {
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+        throw StoreStartFailure("cannot create the folder \(folder): \(error.localizedDescription)")
+    }
     let unfinished = database + ".unfinished"
     try? FileManager.default.removeItem(atPath: unfinished)
     try SQLiteBackup.write(path, to: unfinished)

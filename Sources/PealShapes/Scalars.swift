@@ -52,6 +52,18 @@ extension Shape where Value == String {
         }.stating(("pattern", .string("^(?:\(pattern))$")))
     }
 
+    /// An http or https URL with a host and without blanks.
+    package var httpURL: Shape {
+        matching(
+            #"[Hh][Tt][Tt][Pp][Ss]?://[^/?#:\u0000-\u0020\u007f][^\u0000-\u0020\u007f]*"#,
+            "must be an http or https URL"
+        ) { url in
+            let parts = url.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+            let host = parts.count == 2 ? parts[1].prefix { !"/?#:".contains($0) } : ""
+            return ["https", "http"].contains(parts[0].lowercased()) && !host.isEmpty && !url.contains(" ")
+        }
+    }
+
     /// A string. Tolerant readers also accept the text of a number or a boolean.
     package static func plain(_ json: JSON, _ reading: borrowing Reading) throws(PealError) -> String {
         switch json {

@@ -416,6 +416,38 @@ def test_the_metrics_count_what_is_planned_apart_from_what_is_late(serve):
     server.send(app, schedule={"at": later, "in": "recipient_time_zone"})
     assert (count("peal_messages_scheduled"), count("peal_messages_unfinished")) == (2, 0)
     assert count("peal_oldest_pending_seconds") == 0
+    # Devices that wait for the end of quiet hours are not late either.
+    server.patch(f"/apps/{app}", {"settings": {
+        "quiet_hours": {"from": "00:00", "to": "23:59"}, "default_time_zone": midday_zone()}})
+    server.devices(app, [{"platform": "ios", "address": "ab" * 32}])
+    message = server.send(app)
+    wait_until(lambda: "QuietHours" in json.dumps(server.get(
+        f"/apps/{app}/messages/{message}/deliveries?address={'ab' * 32}")), 20)
+    time.sleep(1.2)
+    assert count("peal_messages_unfinished") == 1
+    assert count("peal_oldest_pending_seconds") == 0
+    assert "oldest_pending_at" not in json.dumps(server.get(f"/apps/{app}/routes"))
+
+
+def midday_zone():
+    """A time zone in which it is around noon, far from the minute that is not quiet."""
+    offset = 12 - time.gmtime().tm_hour
+    return f"Etc/GMT{-offset:+d}" if offset else "Etc/GMT"
+
+
+def test_a_message_that_fails_says_why(serve):
+    server = serve()
+    app = server.app()
+    server.put(f"/apps/{app}/segments/z", {"where": {"topic": "news"}})
+    later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
+    device = server.devices(app, [{"platform": "ios", "address": "ab" * 32, "topics": ["news"]}])["results"][0]["id"]
+    message = server.send(app, audience={"where": {"segment": "z"}}, schedule={"at": later})
+    server.delete(f"/apps/{app}/segments/z")
+    report = server.wait(app, message, "failed")
+    assert "segment" in report["failure"], report
+    trail = server.get(f"/apps/{app}/messages/{message}/deliveries?device={device}")["items"]
+    assert trail[-1]["detail"] == f"MessageFailed: {report['failure']}", trail
+    assert "PealError" not in server.log
 
 
 def test_the_metrics_are_clean(sending):

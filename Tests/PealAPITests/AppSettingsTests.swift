@@ -48,7 +48,8 @@ import Testing
         try settings.apply(try JSONParser.parse(nulls), declared: Dialects.settings)
         #expect(settings == AppSettings().completed(Dialects.settings))
         for null in [#"{"contextpush":{"grace_minutes":null}}"#, #"{"contextpush":null}"#] {
-            try settings.apply(try JSONParser.parse(#"{"contextpush":{"grace_minutes":5}}"#), declared: Dialects.settings)
+            try settings.apply(
+                try JSONParser.parse(#"{"contextpush":{"grace_minutes":5}}"#), declared: Dialects.settings)
             #expect(settings.json["contextpush"]?["grace_minutes"] == 5)
             try settings.apply(try JSONParser.parse(null), declared: Dialects.settings)
             #expect(settings == AppSettings().completed(Dialects.settings))

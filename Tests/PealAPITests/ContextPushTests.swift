@@ -68,7 +68,8 @@ struct ContextPushTests {
             let reply = try await call(
                 Self.schedule,
                 Self.request(
-                    [("deliver_within_hours", "15e-1"), ("platform", "iOS"), ("idempotency_key", "")], content: content))
+                    [("deliver_within_hours", "15e-1"), ("platform", "iOS"), ("idempotency_key", "")], content: content)
+            )
             #expect(reply.status == 200, "\(reply.text)")
             #expect(reply["status"] == "scheduled" && reply["delivery_method"] == "context_aware")
             let draft = try await Self.draft(fixture)

@@ -95,7 +95,8 @@ struct PivotalWindowsTests {
             .phone(#"{"template":"tile","template_fields":{"title":"t"}}"#, #"{"type":"tile","fields":{"title":"t"}}"#),
             .phone(#"{"template_fields":{"Title":"x"}}"#, #"{"type":"toast","fields":{"title":"x"}}"#),
             .windows(
-                #"{"type":"raw","template_fields":{"a":"x","b":1}}"#, #"{"type":"raw","value":"{\"a\":\"x\",\"b\":1}"}"#),
+                #"{"type":"raw","template_fields":{"a":"x","b":1}}"#, #"{"type":"raw","value":"{\"a\":\"x\",\"b\":1}"}"#
+            ),
             .phone(#"{"type":"tile","template":"cycleTile"}"#, #"{"type":"tile","template":"cycleTile"}"#),
         ])
     func mapping(_ test: Case) async throws {

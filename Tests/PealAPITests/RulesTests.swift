@@ -100,6 +100,9 @@ struct RulesTests {
             let changed = try await fixture.admin(
                 .patch, "…/messages/\(id)", ["options": ["rate_per_second": 50]])
             #expect(changed.status == 200, "\(changed.text)")
+            #expect(
+                changed["request.options"]
+                    == ["rate_per_second": 50, "transactional": true, "ttl_seconds": 600], "\(changed.text)")
             let options = try await fixture.draft(message)?.options
             #expect(options?.ratePerSecond == 50 && options?.isTransactional == true && options?.life == .seconds(600))
             let more: JSON = ["options": ["rate_per_second": 50, "priority": "low"]]
@@ -109,6 +112,7 @@ struct RulesTests {
             let removed = try await fixture.admin(
                 .patch, "…/messages/\(id)", ["options": ["rate_per_second": .null]])
             #expect(removed.status == 200)
+            #expect(removed["request.options"] == ["transactional": true, "ttl_seconds": 600], "\(removed.text)")
             #expect(try await fixture.draft(message)?.options.ratePerSecond == nil)
         }
     }

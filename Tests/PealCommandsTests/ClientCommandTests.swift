@@ -347,6 +347,42 @@ import Testing
         #expect(change.body == body)
     }
 
+    @Test(
+        "change the rate alone while a message is being sent",
+        arguments: [
+            ("sending", #"{"options":{"rate_per_second":50}}"#),
+            ("scheduled", #"{"options":{"ttl_seconds":600,"rate_per_second":50}}"#),
+        ])
+    func rate(state: String, body: String) async throws {
+        let present = #"{"state":"\#(state)","request":{"options":{"ttl_seconds":600,"rate_per_second":1}}}"#
+        let (code, terminal, seen) = try await run(["message", "update", "m", "--rate", "50"], body: present)
+        #expect(code == 0, "\(terminal.errors)")
+        #expect(seen.last?.body == body)
+    }
+
+    @Test(
+        "refuse what cannot be meant, and send nothing",
+        arguments: [
+            (["message", "update", "m", "--campaign", "c"], "the campaign of a message cannot be changed"),
+            (["message", "send", "--file", "twice"], "twice: audience is given more than once"),
+            (["message", "send", "--all", "--data", #"{"a":1,"a":2}"#], "--data: a is given more than once"),
+            (
+                ["segment", "put", "s", "--where", #"{"topic":"a","topic":"b"}"#],
+                "--where: topic is given more than once"
+            ),
+            (
+                ["message", "send", "--all", "--title-in", "de=A", "--title-in", "de=B"],
+                "--title-in: de is given more than once"
+            ),
+        ])
+    func refused(arguments: [String], text: String) async throws {
+        let (code, terminal, seen) = try await run(
+            arguments,
+            files: ["twice": #"{"audience":{"all":true},"audience":{"users":["u"]},"content":{"title":"x"}}"#])
+        #expect(code == 2 && seen.isEmpty)
+        #expect(terminal.errors.contains(text), "\(terminal.errors)")
+    }
+
     @Test("warn when nobody gets a message")
     func nobody() async throws {
         let (code, terminal, _) = try await run(

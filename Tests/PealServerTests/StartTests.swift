@@ -8,7 +8,10 @@ struct StartTests {
         "ends with code 2 and one line that names the key",
         arguments: [
             (["PEAL_PROVIDERS_CA_FILE": "/nowhere/ca.pem"], "PEAL_PROVIDERS_CA_FILE: /nowhere/ca.pem does not exist"),
-            (["PEAL_PROVIDERS_CA_FILE": "/etc/passwd"], "PEAL_PROVIDERS_CA_FILE: /etc/passwd contains no PEM certificate"),
+            (
+                ["PEAL_PROVIDERS_CA_FILE": "/etc/passwd"],
+                "PEAL_PROVIDERS_CA_FILE: /etc/passwd contains no PEM certificate"
+            ),
             (
                 ["PEAL_HTTP_TLS_CERTIFICATE": "/etc", "PEAL_HTTP_TLS_KEY": "/etc/passwd"],
                 "PEAL_HTTP_TLS_CERTIFICATE: /etc is a directory"

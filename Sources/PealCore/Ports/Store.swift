@@ -21,6 +21,14 @@ package protocol Store: Sendable {
 }
 
 extension Store {
+    /// The id of an app, for logs. While the store cannot be read: its number.
+    package func shownID(of app: AppKey) async -> String {
+        let found = try? await read { try $0.app(key: app)?.id }
+        return (found ?? nil)?.description ?? "\(app)"
+    }
+}
+
+extension Store {
     package func chainAudit() async throws {}
 
     /// Reads for a request.

@@ -67,7 +67,9 @@ extension DeliveryContext {
         if let reason = effect.stopReason {
             logger.error(
                 "a route was stopped: nothing is sent until its configuration is fixed",
-                metadata: ["app": "\(route.app)", "route": "\(route.route)", "reason": "\(reason)"])
+                metadata: [
+                    "app": "\(await store.shownID(of: route.app))", "route": "\(route.route)", "reason": "\(reason)",
+                ])
             access.markStopped(key)
             health = .stopped(at: time.now, reason: reason)
         } else if isAccepted, access.markHealthy(key) {

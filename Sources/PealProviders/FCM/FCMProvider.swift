@@ -130,13 +130,16 @@ package final class FCMProvider: Provider {
             guard !state.isClosed, tokenHosts.contains(serviceAccount.tokenURI),
                 let source = try? FCMTokenSource(serviceAccount, client: client, time: time)
             else { return nil }
-            let account = make(source, pace: pace(serviceAccount.projectID, &state))
+            let account = make(source, pace: pace(serviceAccount.projectID, &state), serviceAccount.projectID)
             state.accounts[fingerprint] = account
             return account
         }
     }
 
-    private func make(_ source: FCMTokenSource, pace: Pace) -> Account {
+    private func make(_ source: FCMTokenSource, pace: Pace, _ project: String) -> Account {
+        var logger = logger
+        logger[metadataKey: "provider"] = "fcm"
+        logger[metadataKey: "project"] = "\(project)"
         let tokens = AccessTokens(source: source, time: time, randomness: randomness, logger: logger)
         let pool = ConnectionPool(
             connector: Connector(endpoint: base.endpoint, tls: tls, group: group),

@@ -219,6 +219,10 @@ final class AccessTokens: Sendable {
     }
 
     private static func metadata(_ failure: AccessTokenReply.Failure) -> Logger.Metadata {
-        ["reason": "\(failure.reason)", "status": "\(failure.status)", "detail": "\(failure.detail)"]
+        var metadata: Logger.Metadata = ["reason": "\(failure.reason)"]
+        // Without an answer there is neither.
+        if failure.status > 0 { metadata["status"] = "\(failure.status)" }
+        if !failure.detail.isEmpty { metadata["detail"] = "\(failure.detail)" }
+        return metadata
     }
 }

@@ -55,6 +55,8 @@ package final class WNSProvider: RequestProvider {
 
     func makePool(_ order: PageOrder) -> RequestPool? {
         guard let credential = order.credential.wns, let client = makeClient() else { return nil }
+        var logger = logger
+        logger[metadataKey: "provider"] = "wns"
         let tokens = AccessTokens(
             source: source(credential, client), time: time, randomness: randomness, logger: logger)
         let exchange = WNSExchange(

@@ -82,8 +82,10 @@ extension ServerConfiguration {
             switch (checked.optional(certificateName), checked.optional(keyName)) {
             case (nil, nil): return nil
             case (let certificate?, let key?): (self.certificate, self.key) = (certificate, key)
-            case (nil, _): throw ConfigurationFailure(certificateName, "required when \(keyName.environmentName) is set")
-            case (_, nil): throw ConfigurationFailure(keyName, "required when \(certificateName.environmentName) is set")
+            case (nil, _):
+                throw ConfigurationFailure(certificateName, "required when \(keyName.environmentName) is set")
+            case (_, nil):
+                throw ConfigurationFailure(keyName, "required when \(certificateName.environmentName) is set")
             }
         }
     }

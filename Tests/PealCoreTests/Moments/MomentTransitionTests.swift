@@ -64,7 +64,10 @@ struct MomentTransitionTests {
         ([(.fallback(to: phone), 3600), (.settled(.rejected, reason: "x", next: tablet), 3601)], .sending),
         ([(.fallback(to: phone), 3600), (.settled(.rejected, reason: "GaveUp", next: tablet), 3601)], .failed),
         ([(.fallback(to: phone), 3600), (.settled(.rejected, reason: "LostAnswer", next: tablet), 3601)], .failed),
-        ([(.fallback(to: phone), 3600), (.settled(.suppressed, reason: "NoCredential", next: tablet), 3601)], .sending),
+        (
+            [(.fallback(to: phone), 3600), (.settled(.suppressed, reason: "NoCredential", next: tablet), 3601)],
+            .sending
+        ),
         ([(.fallback(to: phone), 3600), (.settled(.suppressed, reason: "Cancelled", next: tablet), 3601)], .failed),
         ([(.fallback(to: phone), 3600), (.settled(.expired, reason: "Expired", next: tablet), 3601)], .failed),
         ([(.fallback(to: phone), 3600), (.receipt(.shown, device: 7), 3601)], .shown),

@@ -164,7 +164,9 @@ struct WNSRenderingTests {
         .init("a glyph", on: .windows, #"{"value":"newMessage"}"#, body: "<badge value=\"newMessage\"/>"),
         .init("more than 99", on: .windows, #"{"type":"badge","value":"99+"}"#, body: "<badge value=\"100\"/>"),
         .init("a number as text", on: .windows, #"{"type":"badge","value":"12"}"#, body: "<badge value=\"12\"/>"),
-        .init("a number between blanks", on: .windows, #"{"type":"badge","value":" 1e1 "}"#, body: "<badge value=\"10\"/>"),
+        .init(
+            "a number between blanks", on: .windows, #"{"type":"badge","value":" 1e1 "}"#, body: "<badge value=\"10\"/>"
+        ),
         .init("raw text", on: .windows, #"{"type":"raw","value":"<any>\u0001"}"#, body: "<any>\u{1}", headers: isRaw),
         .init("raw octets", on: .windows, #"{"type":"raw","value":{"base64":"aGkK"}}"#, body: "hi\n", headers: isRaw),
         .init("data alone goes raw", on: .windows, body: #"{"data":{"k":1}}"#, headers: isRaw) {

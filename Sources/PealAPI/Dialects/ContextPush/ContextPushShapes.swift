@@ -130,11 +130,5 @@ extension ContextPushShapes {
         if content.body == nil { throw .missing(reading.path("body")) }
     }
 
-    private static let imageURL = Shape.text(bytes: Limits.imageURLBytesMax).matching(
-        #"[Hh][Tt][Tt][Pp][Ss]?://[^/?#\u0000-\u0020\u007f][^\u0000-\u0020\u007f]*"#, "must be an http or https URL"
-    ) { url in
-        let parts = url.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
-        let host = parts.count == 2 ? parts[1].prefix { !"/?#".contains($0) } : ""
-        return ["https", "http"].contains(parts[0].lowercased()) && !host.isEmpty && !url.contains(" ")
-    }.stating(("type", "string"))
+    private static let imageURL = Shape.text(bytes: Limits.imageURLBytesMax).httpURL.stating(("type", "string"))
 }

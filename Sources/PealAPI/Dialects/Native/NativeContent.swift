@@ -31,12 +31,7 @@ enum NativeContentShapes {
         key: { $0.isLocaleName ? nil : "a locale is a tag such as de or de-AT" },
         keySchema: .text(1...Limits.localeCharactersMax, pattern: "[A-Za-z0-9_-]+"))
 
-    private static let imageURL = Shape.text(characters: Limits.imageURLBytesMax).matching(
-        #"[Hh][Tt][Tt][Pp][Ss]?://[^\u0000-\u0020\u007f]*"#, "must be an http or https URL"
-    ) { url in
-        let lowered = url.lowercased()
-        return (lowered.hasPrefix("https://") || lowered.hasPrefix("http://")) && !url.contains(" ")
-    }
+    private static let imageURL = Shape.text(characters: Limits.imageURLBytesMax).httpURL
 
     private static let defaultLocale = Shape.text(characters: Limits.localeCharactersMax).described(
         "Every localized text must include it.")

@@ -58,7 +58,8 @@ struct RichieCheck {
         let dashed = names.count { $0.contains("-") && !documented.contains($0) }
         if dashed > 0 { warnings.append("\(path) has \(dashed) keys with a dash, which analytics does not support") }
         let nested = notification.pairs.count { name, value in
-            !documented.contains(name) && !["alert", "aps"].contains(name) && (value.objectValue != nil || value.arrayValue != nil)
+            !documented.contains(name) && !["alert", "aps"].contains(name)
+                && (value.objectValue != nil || value.arrayValue != nil)
         }
         if nested > 0 { warnings.append("\(path) has \(nested) nested keys, which analytics does not support") }
         if names.contains(RichieObject.item), names.contains(RichieObject.link), !names.contains("tab-id") {

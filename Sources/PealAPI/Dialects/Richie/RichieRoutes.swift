@@ -36,7 +36,8 @@ struct RichieTasks: Sendable {
         let records = try await services.sendingFacts(app, for: call.caller).credentials
         try services.preview.check(draft, app: app, records, spelling: RichieSpelling.path)
         let reply = try await services.messages.send(draft, call.verb) { [logger = services.logger] accepted in
-            Self.log(accepted.audienceEstimate == 0 ? warnings + ["it reaches no device"] : warnings, draft, logger)
+            Self.log(
+                accepted.audienceEstimate == 0 ? warnings + ["it reaches no device"] : warnings, draft, app, logger)
             return Reply(status: 201, ["task_id": .string(accepted.id.description)])
         }
         var answer = Answer(reply)
@@ -61,10 +62,10 @@ struct RichieTasks: Sendable {
     }
 
     /// Logs warnings about an accepted task for the operator, without any of its content.
-    private static func log(_ warnings: [String], _ draft: MessageDraft, _ logger: Logger) {
+    private static func log(_ warnings: [String], _ draft: MessageDraft, _ app: App, _ logger: Logger) {
         for warning in warnings {
             logger.warning(
-                "about a Richie task: \(warning)", metadata: ["app": "\(draft.app)", "message": "\(draft.id)"])
+                "about a Richie task: \(warning)", metadata: ["app": "\(app.id)", "message": "\(draft.id)"])
         }
     }
 }
