@@ -207,6 +207,10 @@ extension Doctor {
                 .connectTimeout(.seconds(connectSeconds)).connect(host: host.host, port: host.port).get()
             try await channel.close()
             return nil
+        } catch is SocketAddressError.UnknownHost {
+            return "the name has no address"
+        } catch let error as NIOConnectionError where error.dnsAError != nil || error.dnsAAAAError != nil {
+            return "the name has no address"
         } catch {
             return "\(error)"
         }

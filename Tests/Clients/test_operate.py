@@ -440,7 +440,7 @@ def test_a_message_that_fails_says_why(serve):
     app = server.app()
     server.put(f"/apps/{app}/segments/z", {"where": {"topic": "news"}})
     later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
-    device = server.devices(app, [{"platform": "ios", "address": "ab" * 32, "topics": ["news"]}])["results"][0]["id"]
+    [device] = server.devices(app, [{"platform": "ios", "address": "ab" * 32, "topics": ["news"]}])
     message = server.send(app, audience={"where": {"segment": "z"}}, schedule={"at": later})
     server.delete(f"/apps/{app}/segments/z")
     report = server.wait(app, message, "failed")
