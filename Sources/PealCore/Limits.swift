@@ -113,7 +113,8 @@ package enum Limits {
     // Delivery
     package static let rangeKeys: Int64 = 65_536
     package static let rangeKeysMin: Int64 = 4096
-    package static let pageDevicesMax = 1024
+    package static let pageDevicesMax = 2048
+    package static let pageDevicesPerSlot = 1024
     package static let pagesInFlightMax = 16
     package static let pagesInFlightPerSliceMax = 2
     package static let pagesStalledMax = 48

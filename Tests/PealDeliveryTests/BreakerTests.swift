@@ -172,7 +172,7 @@ struct BreakerTests {
                 return census.slicesWaiting + census.slicesParked > 0 && census.slicesReady + census.slicesLeased == 0
             }
             let tries = fixture.provider.sentCount(id) + fixture.provider.repeatCount(id)
-            #expect(tries <= Limits.pagesInFlightMax * Limits.pageDevicesMax)
+            #expect(tries <= Limits.pagesInFlightMax * Limits.pageDevicesPerSlot)
             fixture.provider.answers { _ in .accepted }
             try await fixture.drive(by: .seconds(2)) { try await fixture.state(id) == .sent }
             #expect(try await fixture.counts(id).accepted == 6000)

@@ -20,7 +20,7 @@ struct IsolationTests {
         try await fixture.putCredential(.production, .fcm)
         try await fixture.register(1...9_000, route: .fcm)
         try await fixture.register(9_001...14_000)
-        let service = fixture.service(providers: [.apns: fixture.provider, .fcm: silent], pagesInFlightMax: 2)
+        let service = fixture.service(providers: [.apns: fixture.provider, .fcm: silent], pagesInFlightMax: 4)
         try await fixture.running(service) {
             let stuck = try await fixture.accept(fixture.draft(Self.audience(.android)), engine: service)
             // Two of three slices hold every slot; the third waits for one.

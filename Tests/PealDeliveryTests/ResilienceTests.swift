@@ -26,7 +26,7 @@ struct ResilienceTests {
             let sent = fixture.provider.sent(id)
             #expect(sent.count == 20_000)
             let repeated = fixture.provider.repeatCount(id)
-            #expect(repeated <= Limits.pagesInFlightMax * Limits.pageDevicesMax)
+            #expect(repeated <= Limits.pagesInFlightMax * Limits.pageDevicesPerSlot)
             #expect(try await fixture.counts(id).accepted == 20_000)
         }
         fixture.time.advance(by: .seconds(60))
@@ -193,9 +193,10 @@ struct ResilienceTests {
         try await fixture.register(1...40_000)
         fixture.provider.hold()
         let service = fixture.service()
+        let pages = Limits.pagesInFlightMax * Limits.pageDevicesPerSlot / Limits.pageDevicesMax
         try await fixture.running(service) {
             let bulk = try await fixture.accept(fixture.draft(.all), engine: service)
-            try await fixture.eventually { fixture.provider.heldCount == Limits.pagesInFlightMax }
+            try await fixture.eventually { fixture.provider.heldCount == pages }
             let small = try await fixture.accept(fixture.draft(.devices(5...6)), engine: service)
             try await fixture.eventually { fixture.provider.pages.contains { $0.slice.message == small } }
             #expect(try await fixture.counts(bulk).settled == 0)

@@ -54,7 +54,7 @@ struct ClusterTests {
         let summary = try await cluster.fixture.inboxSummary()
         #expect(summary["devices"]?.integerValue == count)
         let repeated = (summary["received"]?.integerValue ?? 0) - count
-        #expect(repeated <= 2 * Int64(Limits.pageDevicesMax), "\(repeated) notifications came twice")
+        #expect(repeated <= 2 * Int64(Limits.pageDevicesPerSlot), "\(repeated) notifications came twice")
         try await cluster.end(others)
     }
 

@@ -71,7 +71,7 @@ struct FailoverTests {
         let received = summary["received"]?.integerValue ?? 0
         #expect(received >= expected)
         // No server died: settlements whose commit was lost with the primary are written again.
-        #expect(received - expected <= 3 * 2 * Int64(Limits.pageDevicesMax), "\(received - expected) came twice")
+        #expect(received - expected <= 3 * 2 * Int64(Limits.pageDevicesPerSlot), "\(received - expected) came twice")
         for server in servers {
             #expect(server.program.isRunning)
             #expect(try await server.program.stop() == 0)

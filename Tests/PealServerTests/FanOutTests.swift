@@ -51,7 +51,7 @@ struct FanOutTests {
     @Test("killed in the middle, at most the pages in flight are sent twice, and no device is left out")
     func killedInTheMiddle() async throws {
         let repeated = try await interrupted { try await $0.kill() }
-        #expect(repeated <= 2 * Int64(Limits.pageDevicesMax), "\(repeated) notifications came twice")
+        #expect(repeated <= 2 * Int64(Limits.pageDevicesPerSlot), "\(repeated) notifications came twice")
     }
 
     @Test("stopped in the middle, every device still gets it exactly once")

@@ -1,7 +1,8 @@
+internal import PealCore
 internal import Synchronization
 
-/// Limits what is in flight in this process, and therefore what may be repeated after a crash: bulk pages, or the
-/// devices of small messages. A stalled page lends its slot to others, so that a provider that does not answer does not
+/// Limits what is in flight in this process, and therefore what may be repeated after a crash: bulk pages by their
+/// slots, or the devices of small messages. A stalled page lends its slot to others, so that a provider that does not answer does not
 /// delay other providers. Stalled pages are limited too.
 final class PageBudget: Sendable {
     private struct State {
@@ -56,12 +57,22 @@ final class PageBudget: Sendable {
         }
     }
 
+    /// The slots of a bulk page: one for each 1,024 devices, so that the budget limits devices.
+    static func slots(for devices: Int) -> Int {
+        (devices + Limits.pageDevicesPerSlot - 1) / Limits.pageDevicesPerSlot
+    }
+
+    /// The most devices of one bulk page.
+    let pageDevicesMax: Int
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - count: The maximum in flight.
     ///   - lendable: The maximum stalled in addition to that.
-    init(_ count: Int, lendable: Int) { state = Mutex(State(free: count, lendable: lendable)) }
+    init(_ count: Int, lendable: Int) {
+        pageDevicesMax = min(Limits.pageDevicesMax, count * Limits.pageDevicesPerSlot)
+        state = Mutex(State(free: count, lendable: lendable))
+    }
 
     /// Takes a slot, in order of arrival.
     /// - Parameter isStalled: Whether pages of its route are stalled: then it takes a slot of a stalled page, as long

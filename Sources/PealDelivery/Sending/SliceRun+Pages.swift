@@ -17,7 +17,7 @@ extension SliceRun {
     mutating func begin(after key: DeviceKey, isFirst: Bool) async -> SliceLife.Event {
         await context.health.untilWriting(context.stop)
         if let reason = reasonToHalt() { return .halted(reason) }
-        let usual = isBulk ? Limits.pageDevicesMax : Limits.directPageDevicesMax
+        let usual = isBulk ? context.budget.pageDevicesMax : Limits.directPageDevicesMax
         let limit: Int
         switch await allowed(usual, isFirst: isFirst) {
         case .now(let count): limit = count
@@ -28,7 +28,8 @@ extension SliceRun {
         guard isBulk || !isSingle else { return await enter(after: key, limit: limit, nil) }
         let budget = isBulk ? context.budget : context.directBudget
         let (load, route) = (context.load, terms.route)
-        let weight = isBulk ? 1 : min(limit, max(1, unsettled))
+        let devices = min(limit, max(1, unsettled))
+        let weight = isBulk ? PageBudget.slots(for: devices) : devices
         // Waits for a slot only while the slice holds none.
         let slot =
             isFirst

@@ -61,12 +61,11 @@ package struct TortureLedger: Sendable {
 
     /// The most requests in flight on one connection to the push network.
     private static let streamsMax = 1000
-    private static let pageDevicesMax = 1024
 
     /// How many devices may have a message twice: those in flight at every crash or pause, those on a connection that
     /// was closed, and those whose answer was lost.
     package func duplicatesMax(pagesInFlight: Int) -> Int {
-        (crashes + pauses) * (pagesInFlight * Self.pageDevicesMax + Self.pageDevicesMax)
+        (crashes + pauses) * (pagesInFlight * Limits.pageDevicesPerSlot + Limits.pageDevicesMax)
             + closedConnections * Self.streamsMax + lostAnswers
     }
 

@@ -165,7 +165,7 @@ extension ConfigurationKey {
         default: String(Limits.topicsPerDeviceMax), "Topics of one device")
     static let pagesInFlight = ConfigurationKey(
         "delivery.pages.in.flight", .integer(1...256, unit: "pages"), default: String(Limits.pagesInFlightMax),
-        "Pages of up to 1,024 devices in flight at once; bounds memory use and what may be sent twice after a crash")
+        "Slots of 1,024 devices for pages in flight; bounds memory use and what may be sent twice after a crash")
     static let retentionDays = ConfigurationKey(
         "retention.messages.days", .integer(1...3650, unit: "days"), default: "30",
         "How long finished messages and their delivery logs are kept")
