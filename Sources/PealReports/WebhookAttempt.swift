@@ -38,9 +38,8 @@ struct WebhookAttempt: Sendable {
                 try store.disableWebhook(leased.delivery.webhook, now: now)
             }
         } catch {
-            context.logger.error(
-                "cannot store the outcome of a webhook delivery",
-                metadata: await metadata(leased.delivery, ["error": "\(error)"]))
+            let metadata = await metadata(leased.delivery, ["error": "\(error)"])
+            context.logger.error("cannot store the outcome of a webhook delivery", metadata: metadata)
         }
     }
 

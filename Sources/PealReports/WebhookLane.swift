@@ -16,7 +16,8 @@ struct WebhookLane: Sendable {
             } catch is Overtaken {
                 return
             } catch {
-                context.logger.error("cannot serve a webhook", metadata: await metadata(["error": "\(error)"]))
+                let metadata = await metadata(["error": "\(error)"])
+                context.logger.error("cannot serve a webhook", metadata: metadata)
                 return
             }
         }
@@ -63,8 +64,8 @@ struct WebhookLane: Sendable {
         let failed = leased.filter { $0.delivery.state == .failed }
         if !failed.isEmpty {
             context.metrics.change { $0.failed += failed.count }
-            context.logger.warning(
-                "cannot compose the reports of messages", metadata: await metadata(["deliveries": "\(failed.count)"]))
+            let metadata = await metadata(["deliveries": "\(failed.count)"])
+            context.logger.warning("cannot compose the reports of messages", metadata: metadata)
         }
         return leased.isEmpty
             ? nil

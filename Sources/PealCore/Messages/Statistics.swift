@@ -19,11 +19,17 @@ package struct Statistics: Sendable, Hashable {
         suppressed = counts.suppressed
     }
 
-    package init(at: Timestamp, received: Int = 0, opened: Int = 0, contentOpened: Int = 0) {
-        self.at = at
-        self.received = received
-        self.opened = opened
-        self.contentOpened = contentOpened
+    package init(at: Timestamp) { self.at = at }
+
+    /// Kinds that statistics do not count leave zeros.
+    package init(_ receipt: Receipt) {
+        at = receipt.at
+        switch receipt.kind {
+        case .received: received = 1
+        case .opened: opened = 1
+        case .contentOpened: contentOpened = 1
+        case .heartbeat, .shown, .dismissed, .suppressed: break
+        }
     }
 
     /// Adds the counts of `other`; `at` stays.

@@ -65,10 +65,11 @@ extension DeliveryContext {
     ) async {
         var health: CredentialRecord.Health?
         if let reason = effect.stopReason {
+            let app = await store.shownID(of: route.app)
             logger.error(
                 "a route was stopped: nothing is sent until its configuration is fixed",
                 metadata: [
-                    "app": "\(await store.shownID(of: route.app))", "route": "\(route.route)", "reason": "\(reason)",
+                    "app": "\(app)", "route": "\(route.route)", "reason": "\(reason)",
                 ])
             access.markStopped(key)
             health = .stopped(at: time.now, reason: reason)

@@ -1,3 +1,5 @@
+import PealCore
+
 /// Compares which notifications reached which device, as the push network recorded it, with what the servers report
 /// about their messages.
 package struct TortureLedger: Sendable {

@@ -59,16 +59,8 @@ extension StoreSession {
         }
         try connection.post(new.map { ReceiptTable.add($0.count, $0.kind, of: $0.message, app: app) })
         let tests = try Set(Set(new.map(\.message)).filter { try isTest($0, app: app) })
-        try addStatistics(
-            zip(rows, counts).filter { $1 > 0 }.map(\.0).filter { !tests.contains($0.message) }.map { receipt in
-                (
-                    app: app,
-                    item: Statistics(
-                        at: receipt.at, received: receipt.kind == .received ? 1 : 0,
-                        opened: receipt.kind == .opened ? 1 : 0,
-                        contentOpened: receipt.kind == .contentOpened ? 1 : 0)
-                )
-            })
+        let counted = zip(rows, counts).filter { $1 > 0 && !tests.contains($0.message) }
+        try addStatistics(counted.map { (app: app, item: Statistics($0.0)) })
         return new.reduce(0) { $0 + $1.count }
     }
 }
