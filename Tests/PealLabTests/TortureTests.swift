@@ -1,4 +1,5 @@
 import Foundation
+import PealCore
 import PealLab
 import PealTesting
 import Testing
@@ -113,7 +114,7 @@ struct TortureLedgerTests {
         ledger.received(0, device: living[0], id: "\(living[0])")
         #expect(ledger.verdict(pagesInFlight: 1).violations == ["1 duplicates, at most 0 are allowed"])
         ledger.crashes = 1
-        #expect(ledger.verdict(pagesInFlight: 1).duplicatesMax == 2048)
+        #expect(ledger.verdict(pagesInFlight: 1).duplicatesMax == Limits.pageDevicesPerSlot + Limits.pageDevicesMax)
         #expect(ledger.verdict(pagesInFlight: 1).violations == [])
         ledger.received(0, device: living[0], id: "another")
         let violations = ledger.verdict(pagesInFlight: 1).violations
