@@ -401,9 +401,13 @@ def test_a_log_that_nobody_reads_does_not_stop_the_server(tmp_path):
         process.stderr.close()
 
 
-def test_the_metrics_count_what_is_planned_apart_from_what_is_late(serve):
-    server = serve()
-    app = server.app()
+def test_the_metrics_count_what_is_planned_apart_from_what_is_late(serve, simulate):
+    server, simulator = serve(), simulate()
+    app, apns = server.app(), simulator.description["apns"]
+    server.put(f"/apps/{app}/credentials/apns/production", {
+        "kind": "token", "key_id": apns["key_id"], "team_id": apns["team_id"],
+        "private_key": simulator.private_key, "bundle_id": apns["bundle_id"],
+    })
 
     def count(name):
         request = urllib.request.Request(server.url + "/metrics")
