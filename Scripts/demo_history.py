@@ -80,7 +80,7 @@ class History:
             "audience": {"users": names}, "content": {"title": title, "body": "Start now: it takes five minutes."},
             "campaign_id": campaign, "method": "ab_test", "schedule": {"window": {"until": until.isoformat()}}})["id"]
 
-    def wait(self, connection, seconds=60):
+    def wait(self, connection, seconds=180):
         """Until the alerts of the arm that is sent at once are out."""
         end = time.monotonic() + seconds
         waiting = "SELECT COUNT(*) FROM moment WHERE state = ? OR arm <> ? AND state < ?"

@@ -87,7 +87,7 @@ clients() {
 # The SDK's web files, in Chromium.
 browser() {
     .venv/bin/python -m pip install --quiet --requirement Tests/Browser/requirements.txt || return
-    .venv/bin/python -m pytest -rfE Tests/Browser
+    .venv/bin/python -m pytest -rfE --numprocesses "${PYTEST_PROCESSES:-2}" --dist loadfile Tests/Browser
 }
 
 # Runs Python tests as the named step, and repeats a few that failed.
