@@ -38,8 +38,6 @@ struct ExperimentSections {
             <div class="columns">
             <section class="card"><h2>\(texts[.liftOverTime])</h2>\(LiftChart(looks: report.looks).html(visit))</section>
             <section class="card"><h2>\(texts[.openDelays])</h2>\(delays(report))</section>
-            </div>
-            <div class="columns">
             <section class="card"><h2>\(texts[.openContexts])</h2>\(HeatMap(map: report.contexts).html(visit))</section>
             <section class="card"><h2>\(texts[.reachability])</h2>\(reachability(report.facts.devices))</section>
             </div>
