@@ -238,7 +238,8 @@ let package = Package(
         .testTarget(
             name: "PealConsoleTests",
             dependencies: [
-                "PealConsole", "PealCore", "PealExperiments", "PealStore", "PealTesting", httpTypes, hummingbird,
+                "PealAPI", "PealConsole", "PealCore", "PealExperiments", "PealStore", "PealTesting", httpTypes,
+                hummingbird,
                 hummingbirdTesting, logging, nioCore, pealMomentTraining,
             ],
             swiftSettings: settings),

@@ -72,6 +72,7 @@ struct APIClient: Sendable {
         _ method: Method, _ path: APIPath, body: JSON? = nil, idempotencyKey: String? = nil, isMissingFine: Bool,
         isHarmless: Bool = false
     ) async throws(CommandFailure) -> JSON? {
+        guard path.isComplete else { throw .usage("an id or a name is empty") }
         guard !isDryRun || method == .get || isHarmless else {
             throw .dryRun(
                 .compact([
@@ -242,6 +243,9 @@ struct APIPath: Equatable {
         self.segments = segments
         self.verb = verb
     }
+
+    /// The server ignores empty segments: without this, a list would be requested instead of an object.
+    var isComplete: Bool { !segments.contains("") }
 
     /// The same path with one more query item; nil adds nothing.
     func adding(_ name: String, _ value: String?) -> APIPath {

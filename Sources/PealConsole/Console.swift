@@ -40,6 +40,7 @@ package struct Console: Sendable {
             answer = try await page(for: request, from: client, texts, &line)
         } catch let refusal as PealError {
             answer = RefusalPage.answer(refusal, texts, requestID: requestID)
+            if refusal.code == .methodNotAllowed { answer.headers[.allow] = routes.allowed(request.head.path ?? "/") }
         } catch is CancellationError {
             throw CancellationError()
         } catch {
@@ -60,6 +61,9 @@ package struct Console: Sendable {
         let path = Array(segments.dropFirst())
         if path.first == "assets" {
             line.route = "assets"
+            guard [.get, .head].contains(request.method) else {
+                throw ConsoleRoutes.notAllowed(request.method.rawValue)
+            }
             return try assets.answer(path.dropFirst().joined(separator: "/"), headers: request.headers)
         }
         let match = try routes.match(request.method == .head ? "GET" : request.method.rawValue, path)
@@ -145,6 +149,7 @@ package struct ConsoleServices: Sendable {
     package let options: ConsoleOptions
     package let operations: any ConsoleOperations
     package let addressRules: AddressRules
+    package let native: NativeReader
     package let logger: Logger
 
     var isTLS: Bool { options.isTLS }
@@ -156,7 +161,7 @@ package struct ConsoleServices: Sendable {
         campaigns: CampaignVerbs, experiments: ExperimentReports, preview: MessagePreview, keyRules: KeyRules,
         hasher: any KeyHasher,
         firstAdmin: FirstAdmin, time: any TimeSource, randomness: any Randomness, options: ConsoleOptions,
-        operations: any ConsoleOperations, addressRules: AddressRules, logger: Logger
+        operations: any ConsoleOperations, addressRules: AddressRules, native: NativeReader, logger: Logger
     ) {
         self.store = store
         self.door = door
@@ -179,6 +184,7 @@ package struct ConsoleServices: Sendable {
         self.options = options
         self.operations = operations
         self.addressRules = addressRules
+        self.native = native
         self.logger = logger
     }
 }
@@ -213,6 +219,8 @@ package protocol ConsoleOperations: Sendable {
     func readiness() async -> [(subsystem: String, failure: String?)]
     /// The keys of the configuration with their values in force and where they came from, secrets masked.
     func configurationLines() -> [ConfigurationLine]
+    /// Whether nothing is sent (`serve --paused`).
+    var isPaused: Bool { get }
     /// The bytes of the embedded database; nil if the store is elsewhere.
     func storeBytes() -> Int64?
     /// A request was answered: counts it.

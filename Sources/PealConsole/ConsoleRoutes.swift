@@ -81,6 +81,18 @@ struct ConsoleRoutes: Sendable {
             isKnown = true
         }
         guard isKnown else { throw .notFound("page") }
-        throw PealError(.methodNotAllowed, "this page does not allow \(method)")
+        throw Self.notAllowed(method)
+    }
+
+    static func notAllowed(_ method: String) -> PealError {
+        PealError(.methodNotAllowed, "this page does not allow \(method)")
+    }
+
+    /// The methods of a path, for `Allow` (RFC 9110 §10.2.1).
+    func allowed(_ target: String) -> String {
+        let segments = Array((URLPath.segments(target.prefix { $0 != "?" }) ?? []).dropFirst())
+        let found = routes.filter { $0.parameters(of: segments) != nil }.map(\.method.rawValue)
+        let isPage = segments.first == "assets" || found.contains("GET")
+        return ((isPage ? ["GET", "HEAD"] : []) + (found.contains("POST") ? ["POST"] : [])).joined(separator: ", ")
     }
 }

@@ -44,12 +44,17 @@ struct PageCall: Sendable {
     }
 
     func may(_ scope: APIKey.Scope) -> Bool { holder?.scopes.contains(scope) ?? false }
+    /// - Throws: `forbidden` without the scope.
+    func demand(_ scope: APIKey.Scope) throws(PealError) {
+        guard may(scope) else { throw PealError(.forbidden, texts(.lacksScope, scope.rawValue)) }
+    }
+
     var isAdmin: Bool { holder?.isAdmin ?? false }
 
     /// The path of a page of the app.
     func link(_ segments: String...) -> String {
         let base = named.map { "/console/apps/\($0.id)/" } ?? "/console/"
-        return base + segments.map(URLPath.encode).joined(separator: "/")
+        return base + segments.filter { !$0.isEmpty }.map(URLPath.encode).joined(separator: "/")
     }
 }
 
@@ -78,7 +83,8 @@ extension PageCall {
     /// Where to go without a session; after signing in, the browser returns to a page.
     func signInRedirect(hadCookie: Bool, isPage: Bool) -> ConsoleAnswer {
         var members: [String] = []
-        if isPage, path != "/console" { members.append("next=\(URLPath.encode(path))") }
+        let page = query.pairs.isEmpty ? path : "\(path)?\(query.encoded)"
+        if isPage, path != "/console" { members.append("next=\(URLPath.encode(page))") }
         if hadCookie { members.append("ended=1") }
         let query = members.isEmpty ? "" : "?" + members.joined(separator: "&")
         var answer = ConsoleAnswer(redirect: "/console/sign-in" + query)
@@ -118,7 +124,7 @@ extension PageCall {
                 throw PealError(.forbidden, texts[.otherApp])
             }
             guard named != nil else { throw PealError.notFound("app") }
-            if let scope, !may(scope) { throw PealError(.forbidden, texts(.lacksScope, scope.rawValue)) }
+            if let scope { try demand(scope) }
         }
     }
 }

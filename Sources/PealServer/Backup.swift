@@ -92,6 +92,10 @@ package func restoreStore(
     guard let data = FileManager.default.contents(atPath: file),
         let description = try? JSONParser.parse(Array(data)), let expected = description["sha256"]?.stringValue
     else { throw StoreStartFailure("\(file) is missing or damaged") }
+    let target = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    guard FileManager.default.fileExists(atPath: target) else {
+        throw StoreStartFailure("the folder \(target) does not exist; create it for the user that runs the server")
+    }
     let damaged = StoreStartFailure("\(database) is damaged: its SHA-256 does not match \(BackupFolder.description)")
     let at = description["at"]?.stringValue ?? "unknown time"
     if isDry {

@@ -93,7 +93,7 @@ struct Server {
         let console = Console(
             ConsoleServices(
                 services, configuration,
-                ServerConsoleOperations(api: services, configuration: configuration)))
+                ServerConsoleOperations(api: services, configuration: configuration, isPaused: isPaused)))
         let listeners = try HTTPListeners(
             configuration, services: services, console: console, connections: connections, group: eventLoopGroup,
             logger: logger)

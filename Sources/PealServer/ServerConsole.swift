@@ -39,6 +39,7 @@ struct ConsoleDoor: SignInDoor {
 struct ServerConsoleOperations: ConsoleOperations {
     let api: APIServices
     let configuration: ServerConfiguration
+    let isPaused: Bool
 
     func readiness() async -> [(subsystem: String, failure: String?)] { await api.operations.readiness() }
 
@@ -83,6 +84,7 @@ extension ConsoleServices {
                 isTLS: configuration.http.tls != nil, trustedProxies: configuration.http.trustedProxies,
                 messageLifeSeconds: configuration.limits.messageLifeSeconds, version: PealVersion.current,
                 webhookKinds: servedWebhookKinds),
-            operations: operations, addressRules: api.addressRules, logger: api.logger)
+            operations: operations, addressRules: api.addressRules, native: .shapes { api.addressRules },
+            logger: api.logger)
     }
 }

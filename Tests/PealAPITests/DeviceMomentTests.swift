@@ -178,6 +178,38 @@ struct DeviceMomentTests {
         }
     }
 
+    @Test("a message to all devices of a user is none of other devices' business, and each of its own may open it")
+    func allDevices() async throws {
+        try await DeviceFixture.open { server in
+            let settings: JSON = ["settings": ["contextpush": ["all_devices": true]]]
+            #expect(try await server.fixture.admin(.patch, server.fixture.path, settings).status == 200)
+            let (phone, tablet) = (try await server.phone(1), try await server.phone(2))
+            let (other, nobody) = (try await server.phone(3, user: "bob"), try await server.phone(4, user: nil))
+            let message = try await server.schedule(seconds: 60)
+            server.fixture.clock.advance(by: .seconds(61))
+            let now = server.fixture.clock.now
+            _ = try await server.fixture.store.write(.control) { try $0.fireDueMoments(now: now, limit: 10) }
+            for stranger in [other, nobody] {
+                #expect(try await server.claim(stranger, message).status == 404)
+                let event = server.event(1, "opened", message)
+                let reply = try await server.call(.post, "messages/\(message)/events", [event], as: stranger.token)
+                #expect(reply.status == 404, "\(reply.text)")
+                let batch = try await server.call(.post, "events", [event], as: stranger.token)
+                #expect(batch["refused"]?.arrayValue?.count == 1, "\(batch.text)")
+            }
+            for (number, own) in [(2, tablet), (3, phone)] {
+                let reply = try await server.call(
+                    .post, "events", [server.event(number, "opened", message, [("button", "like")])], as: own.token)
+                #expect(reply.status == 202 && reply["refused"] == nil, "\(reply.text)")
+                let trail = try await server.fixture.admin(
+                    .get, "…/messages/\(message)/deliveries?device=\(own.device)")
+                let opened = trail["items"]?.arrayValue?.first { $0["event"] == "opened" }
+                #expect(opened?["detail"] == "like", "\(trail.text)")
+            }
+            #expect(try await server.state(message) == .opened)
+        }
+    }
+
     @Test("events count once, in any order, and for the device that has the message")
     func events() async throws {
         try await DeviceFixture.open { server in

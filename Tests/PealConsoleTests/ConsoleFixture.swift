@@ -3,6 +3,7 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import NIOCore
+import PealAPI
 import PealConsole
 import PealCore
 import PealExperiments
@@ -69,7 +70,8 @@ struct ConsoleFixture: Sendable {
                 preview: MessagePreview(providers: [:], dialectsNamingPlatforms: ["native"]), keyRules: rules,
                 hasher: hasher, firstAdmin: firstAdmin, time: clock, randomness: randomness,
                 options: ConsoleOptions(isTLS: isTLS, webhookKinds: ["events"]), operations: operations,
-                addressRules: AddressRules(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+                addressRules: AddressRules(), native: .shapes { AddressRules() },
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
         let (app, other) = try await store.write(.control) { store in
             (
                 try store.insertApp(
@@ -208,6 +210,7 @@ final class StillOperations: ConsoleOperations {
     func readiness() async -> [(subsystem: String, failure: String?)] { [("store", nil)] }
     func configurationLines() -> [ConfigurationLine] { [] }
     func storeBytes() -> Int64? { nil }
+    var isPaused: Bool { false }
     func answered(_ method: HTTPRequest.Method, _ route: String, status: Int, after duration: Duration) {
         answers.withLock { $0.append("\(method.rawValue) \(route) \(status)") }
     }

@@ -101,4 +101,11 @@ struct Call: Sendable {
             throw PealError(.invalidJSON, "the body is not valid JSON: \(error)")
         }
     }
+
+    /// Whether the caller has the version with that tag already (`If-None-Match`, RFC 9110 §13.1.2: weak comparison).
+    func has(tag: String) -> Bool {
+        headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",") }.contains { given in
+            ["*", tag, "W/\(tag)"].contains(String(given).trimmedBlanks)
+        }
+    }
 }

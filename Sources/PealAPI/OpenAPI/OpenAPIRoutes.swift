@@ -34,7 +34,7 @@ final class OpenAPIRoutes: Sendable {
     @Sendable private func get(_ call: Call) -> Answer {
         let document = bytes()
         var answer = Answer(.notModified)
-        if call.headers[.ifNoneMatch] != document.tag {
+        if !call.has(tag: document.tag) {
             answer = Answer(.ok, bytes: document.bytes, type: Answer.jsonType)
         }
         answer.headers[.eTag] = document.tag

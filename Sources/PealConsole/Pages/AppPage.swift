@@ -11,7 +11,8 @@ enum AppPage {
         page.actions = HTML.when(
             visit.may(.send), "<a class=\"button primary\" href=\"\(visit.link("compose"))\">\(texts[.compose])</a>")
         guard visit.may(.read) else {
-            page.body = visit.empty(.sendOnlyTitle, .sendOnlyText)
+            let words: (Word, Word) = visit.may(.send) ? (.sendOnlyTitle, .sendOnlyText) : (.noReadTitle, .noReadText)
+            page.body = visit.empty(words.0, words.1)
             return page.answer()
         }
         let (records, hasDevice) = try await visit.services.store.read { store in

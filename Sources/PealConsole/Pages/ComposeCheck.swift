@@ -9,6 +9,9 @@ enum ComposeCheck {
     ) async throws -> Int? {
         guard !audience.isEmpty else { return nil }
         let app = try visit.app.key
+        if let condition = audience.condition {
+            _ = try visit.services.native.condition(condition.json, "where", visit.now)
+        }
         return try await visit.services.store.read(.heavy) { store in
             let estimate = try store.audienceEstimate(app: app, audience, environment: environment, now: visit.now)
                 .values.reduce(0, +)

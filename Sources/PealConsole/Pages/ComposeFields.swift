@@ -23,7 +23,7 @@ struct ComposeFields: Sendable {
         """
         <section class="card"><h2>\(texts[.audience])</h2>
         \(field("topics", .topics, hint: .topicsHint, more: " list=\"topic-names\" autocomplete=\"off\" spellcheck=\"false\""))
-        <datalist id="topic-names">\(HTML.each(topics) { "<option value=\"\($0)\"></option>" })</datalist>
+        <datalist id="topic-names">\(HTML.each(topics) { "<option value=\"\(Form.listed($0))\"></option>" })</datalist>
         \(field("all", .everybodyBox, .check))
         \(rows)
         <details\(if: isOpen(["segments", "users", "devices", "not_topics", "where", "platforms"]), " open")>\

@@ -235,11 +235,14 @@ struct ComposeForm: Sendable {
         guard let zone = TimeZone(identifier: form["time_zone"] ?? "UTC") else {
             throw .invalid("time_zone", "\(form["time_zone"] ?? "") is not a time zone such as Europe/Berlin")
         }
-        // The offset that holds then: first as if the wall clock were UTC, then at the instant found.
-        let first =
-            Double(wall.seconds) - Double(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(wall.seconds))))
-        let offset = zone.secondsFromGMT(for: Date(timeIntervalSince1970: first))
-        return wall - .seconds(offset)
+        func offset(_ seconds: Int64) -> Int64 {
+            Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds))))
+        }
+        // Of a time that clocks show twice, the first.
+        let offsets = [offset(wall.seconds - 86_400), offset(wall.seconds + 86_400)]
+        let found = offsets.map { wall.seconds - $0 }.sorted().first { $0 + offset($0) == wall.seconds }
+        guard let found else { throw .invalid(name, "clocks in \(zone.identifier) skip this time") }
+        return Timestamp(seconds: found)
     }
 
     /// The local time, as if it were UTC.

@@ -44,10 +44,16 @@ enum ComposePages {
     }
 
     private static func draft(_ visit: PageCall, _ form: ComposeForm) throws -> MessageDraft {
-        try form.draft(
+        let draft = try form.draft(
             id: visit.services.randomness.timeOrderedIdentifier(at: visit.now), app: try visit.app.key,
             dialect: visit.services.keyRules.dialect, lifeSecondsMax: visit.services.options.messageLifeSeconds,
             now: visit.now)
+        do throws(PealError) {
+            try visit.services.native.checkMessage(try form.request(), visit.now)
+        } catch {
+            throw error.inForm
+        }
+        return draft
     }
 
     // MARK: Write

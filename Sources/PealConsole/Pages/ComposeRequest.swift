@@ -181,6 +181,15 @@ extension ComposeForm {
     }
 }
 
+extension PealError {
+    /// With the form's name of the field: `content.badge` is `badge`.
+    var inForm: PealError {
+        let parts = ["audience.", "content.", "options.", "schedule."]
+        guard let field, let part = parts.first(where: { field.hasPrefix($0) }) else { return self }
+        return PealError(code, message, field: String(field.dropFirst(part.count)))
+    }
+}
+
 /// Fills in Compose.
 private struct FormWriter {
     private(set) var form = Form()
@@ -244,7 +253,7 @@ private struct FormWriter {
         guard let audience else { return }
         set("all", audience["all"])
         for (name, separator) in [("topics", ", "), ("not_topics", ", "), ("users", "\n"), ("devices", "\n")] {
-            let items = audience[name]?.arrayValue?.compactMap(\.stringValue) ?? []
+            let items = audience[name]?.arrayValue?.compactMap(\.stringValue).map(Form.listed) ?? []
             set(name, items.joined(separator: separator))
         }
         for platform in audience["platforms"]?.arrayValue ?? [] {

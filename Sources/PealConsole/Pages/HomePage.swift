@@ -117,6 +117,8 @@ enum Attention {
 
     /// - Parameter isQuiet: Says nothing if nothing needs attention.
     static func list(_ visit: PageCall, _ items: [HTML], isQuiet: Bool = false) -> HTML {
+        var items = items
+        if visit.services.operations.isPaused { items.insert("<li>\(visit.texts[.serverPaused])</li>", at: 0) }
         guard !items.isEmpty else {
             return HTML.when(
                 !isQuiet, "<p class=\"hint\"><i class=\"dot good\"></i>\(visit.texts[.nothingNeedsAttention])</p>")

@@ -71,7 +71,7 @@ enum ImportPages {
     @Sendable private static func run(_ visit: PageCall) async throws -> ConsoleAnswer {
         // The page's script sends a long import in parts.
         let part = visit.form["first"].flatMap { Int($0) }
-        let first = max(0, part ?? 0)
+        let first = min(max(0, part ?? 0), 1_000_000_000)
         let lines = visit.form.raw("devices").split(separator: "\n", omittingEmptySubsequences: false).enumerated()
             .map { (number: $0.offset + 1 + first, text: String($0.element).trimmed) }.filter { !$0.text.isEmpty }
         guard part != nil || !lines.isEmpty else {
@@ -87,7 +87,7 @@ enum ImportPages {
 
     /// - Returns: for each line `created`, `updated`, or an object with the reason why it was refused.
     private static func register(_ visit: PageCall, _ lines: [String]) async throws -> [JSON] {
-        let reader = ImportedDevice(rules: visit.services.addressRules)
+        let reader = ImportedDevice(native: visit.services.native, now: visit.now)
         let drafts = lines.map { line in
             Result { () throws(PealError) -> DeviceRegistration in
                 try reader.registration(line, newID: visit.services.randomness.identifier())
@@ -112,66 +112,24 @@ enum ImportPages {
     }
 }
 
-/// Reads one line of an import.
+/// Reads one line of an import: a device as the native API has it, or as an export writes it.
 struct ImportedDevice: Sendable {
-    let rules: AddressRules
+    let native: NativeReader
+    let now: Timestamp
 
-    /// - Throws: `invalid_json`, `missing_field` or `invalid_field`.
+    /// What an export adds.
+    private static let exported = ["state", "registered_at", "retired_at", "retired_reason"]
+
+    /// - Throws: `invalid_json`, and what the API refuses a device with.
     func registration(_ text: String, newID: DeviceID) throws(PealError) -> DeviceRegistration {
-        guard let json = try? JSONParser.parse(text), json.objectValue != nil else {
-            throw PealError(.invalidJSON, "the line is not a JSON object")
+        guard let json = try? JSONParser.parse(Array(text.utf8), refusesRepeated: true),
+            var members = json.objectValue
+        else { throw PealError(.invalidJSON, "the line is not a JSON object") }
+        guard members["state"] != "retired" else {
+            throw .invalid("state", "the device is retired, because its address is dead")
         }
-        guard let name = json["platform"]?.stringValue, let platform = Platform(rawValue: name) else {
-            throw .invalid(
-                "platform", "platform must be one of \(Platform.addressable.map(\.rawValue).joined(separator: ", "))")
-        }
-        let environment = json["environment"]?.stringValue.flatMap { Environment(alias: $0) } ?? .production
-        guard let given = json["address"] else { throw .missing("address") }
-        let address = try rules.address(given, platform: platform, environment: environment)
-        var registration = DeviceRegistration(id: newID, address: address)
-        if let text = json["id"]?.stringValue {
-            guard let id = DeviceID(text) else { throw .invalid("id", "id must be a UUID") }
-            registration.id = id
-        }
-        registration.userID = try word(json, "user_id", max: Limits.userIDBytesMax)
-        registration.locale = try word(json, "locale", max: Limits.localeCharactersMax)
-        registration.timeZone = try word(json, "time_zone", max: Limits.timeZoneCharactersMax)
-        try read(json, into: &registration.detail)
-        if let topics = json["topics"]?.arrayValue {
-            guard topics.count <= Limits.topicsPerDeviceMax,
-                topics.allSatisfy({ isName($0.stringValue, max: Limits.topicBytesMax) })
-            else { throw .invalid("topics", "topics must be a list of names") }
-            registration.topics = topics.compactMap(\.stringValue)
-        }
-        registration.isInteractive = Interactivity.isInteractive(
-            platform: platform, osVersion: registration.detail.osVersion)
-        return registration
-    }
-
-    private func read(_ json: JSON, into detail: inout DeviceDetail) throws(PealError) {
-        detail.osVersion = try word(json, "os_version", max: Limits.nameCharactersMax)
-        detail.appVersion = try word(json, "app_version", max: Limits.nameCharactersMax)
-        detail.alias = try word(json, "alias", max: Limits.nameCharactersMax)
-        detail.model = try word(json, "model", max: Limits.nameCharactersMax)
-        detail.manufacturer = try word(json, "manufacturer", max: Limits.nameCharactersMax)
-        detail.vendorOS = try word(json, "vendor_os", max: Limits.nameCharactersMax)
-        guard let attributes = json["attributes"]?.objectValue else { return }
-        guard JSON.object(attributes).bytes.count <= Limits.attributesBytesMax else {
-            throw .invalid("attributes", "attributes may have at most \(Limits.attributesBytesMax) bytes")
-        }
-        detail.attributes = attributes
-    }
-
-    private func word(_ json: JSON, _ name: String, max: Int) throws(PealError) -> String? {
-        guard let value = json[name], !value.isNull else { return nil }
-        guard isName(value.stringValue, max: max) else {
-            throw .invalid(name, "\(name) must be a text without control characters")
-        }
-        return value.stringValue
-    }
-
-    private func isName(_ text: String?, max: Int) -> Bool {
-        guard let text, !text.isEmpty, text.utf8.count <= max else { return false }
-        return !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        for name in Self.exported { members[name] = nil }
+        for (name, value) in members.pairs where value.isNull || value == "" { members[name] = nil }
+        return try native.device(.object(members), newID, now)
     }
 }

@@ -12,6 +12,7 @@ enum MessageLive {
     private static let streamsMax = 200
     private static let streams = Atomic(0)
     private static let interval = Duration.milliseconds(500)
+    private static let turnsPerCheck = 6
 
     /// - Parameter samples: Devices for each reason.
     static func fragment(_ visit: PageCall, _ report: MessageReport, samples: [String: [DeviceID]]) -> HTML {
@@ -121,8 +122,11 @@ enum MessageLive {
         return ConsoleAnswer { writer in
             defer { streams.subtract(1, ordering: .relaxed) }
             var last: HTML?
-            var idle = 0
+            var (idle, turn) = (0, 0)
             while !Task.isCancelled, !Task.isShuttingDownGracefully {
+                // A session ends with its key.
+                turn += 1
+                if turn.isMultiple(of: turnsPerCheck), try await !isSignedIn(visit) { break }
                 guard let report = try await visit.services.store.read({ try $0.report(app: app, id: id) }) else {
                     break
                 }
@@ -140,6 +144,11 @@ enum MessageLive {
             }
             try await writer.finish(nil)
         }
+    }
+
+    private static func isSignedIn(_ visit: PageCall) async throws -> Bool {
+        guard let cookie = visit.sessionCookie else { return false }
+        return try await visit.console.sessions.session(cookie, now: visit.services.time.now) != nil
     }
 
     private static func event(_ name: String, _ fragment: HTML) -> ByteBuffer {

@@ -251,9 +251,11 @@ enum MessagePages {
         let texts = visit.texts
         let app = try visit.app.key
         let all = try await visit.services.store.read(.heavy) { store in
-            let waiting = try store.messages(app: app, MessageFilter(state: .scheduled), before: nil, limit: 100)
+            // They come in the order in which they were made.
+            let scheduled = try store.messages(app: app, MessageFilter(state: .scheduled), before: nil, limit: 2000)
+            let waiting = scheduled.sorted { ($0.startAt ?? $0.createdAt) < ($1.startAt ?? $1.createdAt) }.prefix(100)
             let latest = try store.messages(app: app, MessageFilter(), before: nil, limit: 100)
-            return try (waiting + latest.filter { $0.state != .scheduled }).map { message in
+            return try (Array(waiting) + latest.filter { $0.state != .scheduled }).map { message in
                 CalendarEntry(message: message, title: try store.overview(app: app, id: message.id)?.title ?? "")
             }
         }

@@ -14,8 +14,12 @@ enum SegmentPages {
         let texts = visit.texts
         let app = try visit.app.key
         let after = visit.query["after"]
-        let segments = try await visit.services.store.read { store in
-            try store.segments(app: app, after: after, limit: itemsPerPage + 1)
+        let edit = visit.query["edit"]
+        let (segments, edited) = try await visit.services.store.read { store in
+            (
+                try store.segments(app: app, after: after, limit: itemsPerPage + 1),
+                try edit.flatMap { try store.segment(app: app, name: $0) }
+            )
         }
         let shown = Array(segments.prefix(itemsPerPage))
         var page = Page(visit, texts[.segments], .segments)
@@ -23,7 +27,7 @@ enum SegmentPages {
         page.body = """
             \(shown.isEmpty && after == nil ? visit.empty(.noSegmentsTitle, .noSegmentsText) : table(visit, shown))
             \(visit.pager(next: segments.count > itemsPerPage ? shown.last?.name : nil))
-            \(HTML.when(visit.may(.devices), form(visit, shown, count, error)))
+            \(HTML.when(visit.may(.devices), form(visit, edited, count, error)))
             """
         return page
     }
@@ -44,6 +48,7 @@ enum SegmentPages {
     private static func actions(_ visit: PageCall, _ segment: Segment) -> HTML {
         let texts = visit.texts
         let name = URLPath.encode(segment.name)
+        let listed = URLPath.encode(Form.listed(segment.name))
         let delete: HTML = """
             <form method="post" action="\(visit.link("segments", "delete"))" \
             data-confirm="\(texts[.deleteSegmentConfirm])">\(visit.formStart)\
@@ -51,7 +56,7 @@ enum SegmentPages {
             """
         return """
             <div class="row-actions">\
-            \(if: visit.may(.send), "<a class=\"button small\" href=\"\(visit.link("compose"))?segments=\(name)\">\(texts[.write])</a>")\
+            \(if: visit.may(.send), "<a class=\"button small\" href=\"\(visit.link("compose"))?segments=\(listed)\">\(texts[.write])</a>")\
             \(if: visit.may(.devices), "<a class=\"button small\" href=\"\(visit.link("segments"))?edit=\(name)#edit\">\(texts[.edit])</a>")\
             \(if: visit.may(.devices), delete)</div>
             """
@@ -61,9 +66,8 @@ enum SegmentPages {
         {"and": [{"attribute": {"name": "plan", "is": "pro"}}, {"locale": "de"}, {"seen": {"within_days": 30}}]}
         """
 
-    private static func form(_ visit: PageCall, _ segments: [Segment], _ count: Int?, _ error: PealError?) -> HTML {
+    private static func form(_ visit: PageCall, _ edited: Segment?, _ count: Int?, _ error: PealError?) -> HTML {
         let texts = visit.texts
-        let edited = visit.query["edit"].flatMap { name in segments.first { $0.name == name } }
         let name = Field(
             name: "name", label: texts[.name], value: visit.form["name"] ?? edited?.name ?? "",
             error: error?.field == "name" ? error?.message : nil, isRequired: true, more: " spellcheck=\"false\"")
@@ -85,9 +89,11 @@ enum SegmentPages {
 
     @Sendable private static func submit(_ visit: PageCall) async throws -> ConsoleAnswer {
         do {
-            let condition = try ConsoleCondition.read(visit.form["where"], named: "where")
+            let json = try ConsoleCondition.json(visit.form["where"], named: "where")
+            let condition = try visit.services.native.condition(json, "where", visit.now)
             let app = try visit.app.key
             if visit.form["step"] == "count" {
+                try visit.demand(.read)
                 var audience = Audience()
                 audience.condition = condition
                 let count = try await ComposeCheck.count(visit, audience, nil, isExact: true)
@@ -95,8 +101,8 @@ enum SegmentPages {
             }
             let name = try ConsoleText.checked(visit.form["name"], named: "name", max: Limits.nameCharactersMax)
             _ = try await SegmentVerbs(store: visit.services.store).put(name, condition, app: app, visit.verb)
-            return ConsoleAnswer(redirect: visit.link("segments") + "?done=saved")
-        } catch let error as PealError where error.field != nil || error.code == .conflict {
+            return ConsoleAnswer(redirect: visit.link(visit.may(.read) ? "segments" : "") + "?done=saved")
+        } catch let error as PealError where visit.may(.read) && (error.field != nil || error.code == .conflict) {
             return try await page(visit, error: error).answer(error.code.httpStatus)
         }
     }
@@ -104,17 +110,26 @@ enum SegmentPages {
     @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
         let name = visit.form.raw("name")
         try await SegmentVerbs(store: visit.services.store).delete(name, app: try visit.app.key, visit.verb)
-        return ConsoleAnswer(redirect: visit.link("segments") + "?done=deleted")
+        return ConsoleAnswer(redirect: visit.link(visit.may(.read) ? "segments" : "") + "?done=deleted")
     }
 }
 
-/// Reads conditions from user input.
+/// Reads conditions from user input. What the API refuses is refused when they are counted, saved or sent.
 enum ConsoleCondition {
+    /// - Throws: `missing_field`; `invalid_field` for anything that is not JSON.
+    static func json(_ text: String?, named name: String) throws(PealError) -> JSON {
+        guard let text else { throw .missing(name) }
+        guard let json = try? JSONParser.parse(Array(text.utf8), refusesRepeated: true) else {
+            throw .invalid(name, "the condition is not valid JSON: see the example")
+        }
+        return json
+    }
+
     /// - Throws: `missing_field`; `invalid_field` for anything that is not a condition.
     static func read(_ text: String?, named name: String) throws(PealError) -> Condition {
-        guard let text else { throw .missing(name) }
-        guard let json = try? JSONParser.parse(text), let condition = Condition(stored: json),
-            condition.json == json, condition.size <= Limits.conditionsMax
+        let json = try json(text, named: name)
+        guard let condition = Condition(stored: json), condition.json.sorted == json.sorted,
+            condition.size <= Limits.conditionsMax
         else { throw .invalid(name, "the condition is not valid: see the example") }
         return condition
     }

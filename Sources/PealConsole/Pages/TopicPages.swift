@@ -21,10 +21,10 @@ enum TopicPages {
         let texts = visit.texts
         let app = try visit.app.key
         let search = visit.query["search"]
-        let number = max(1, visit.query["after"].flatMap { Int($0) } ?? 1)
+        let number = min(100_000, max(1, visit.query["after"].flatMap { Int($0) } ?? 1))
         let found = try await visit.services.store.read(.heavy) { store in
             let page = try store.topics(
-                app: app, TopicSearch(containing: search), PageNumber(number: min(number, 100_000), size: itemsPerPage),
+                app: app, TopicSearch(containing: search), PageNumber(number: number, size: itemsPerPage),
                 now: visit.now)
             let items = try page.items.map { topic in
                 var audience = Audience()
@@ -76,7 +76,7 @@ enum TopicPages {
         var page = Page(visit, name, .topics)
         page.trail = [(texts[.topics], visit.link("topics"))]
         if visit.may(.send) {
-            let link = "\(visit.link("compose"))?topics=\(URLPath.encode(name))"
+            let link = "\(visit.link("compose"))?topics=\(URLPath.encode(Form.listed(name)))"
             page.actions = "<a class=\"button primary\" href=\"\(link)\">\(texts[.write])</a>"
         }
         switch answer {
@@ -110,7 +110,7 @@ enum TopicPages {
 
     private static func writeLink(_ visit: PageCall, _ topic: TopicEntry) -> HTML {
         """
-        <a class="button small" href="\(visit.link("compose"))?topics=\(URLPath.encode(topic.name))">\(visit.texts[.write])</a>
+        <a class="button small" href="\(visit.link("compose"))?topics=\(URLPath.encode(Form.listed(topic.name)))">\(visit.texts[.write])</a>
         """
     }
 

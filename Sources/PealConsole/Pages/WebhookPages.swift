@@ -74,7 +74,7 @@ enum WebhookPages {
             }
             let draft = WebhookVerbs.Draft(
                 app: try visit.app.key, name: name, url: visit.form["url"] ?? "", kind: .init(rawValue: kind),
-                authentication: try authentication(visit.form))
+                authentication: try authentication(visit))
             _ = try await visit.services.webhooks.put(draft, visit.verb)
             return ConsoleAnswer(redirect: visit.link("webhooks") + "?done=saved")
         } catch let error as PealError where error.code.httpStatus < 500 {
@@ -82,29 +82,24 @@ enum WebhookPages {
         }
     }
 
-    private static func authentication(_ form: Form) throws(PealError) -> Webhook.Authentication {
-        let value = form.raw("value")
-        guard !value.isEmpty, value.utf8.count <= Limits.webhookSecretBytesMax,
-            value.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
-        else { throw .invalid("value", "the secret must be printable ASCII") }
-        let name = form["username"] ?? ""
-        switch form["type"] {
-        case "bearer": return .bearer(accessToken: value)
-        case "basic":
-            guard !name.isEmpty, !name.contains(":") else { throw .missing("username") }
-            return .basic(username: name, password: value)
-        case "header":
-            guard !name.isEmpty, name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "-_".utf8.contains($0) }) else {
-                throw .invalid("username", "give the name of the header")
+    /// As the API reads it; errors name the form's fields.
+    private static func authentication(_ visit: PageCall) throws(PealError) -> Webhook.Authentication {
+        let (value, name) = (JSON.string(visit.form.raw("value")), visit.form["username"].map(JSON.string))
+        let type = visit.form["type"] ?? "signature"
+        let members: [(String, JSON?)] =
+            switch type {
+            case "bearer": [("token", value)]
+            case "basic": [("username", name), ("password", value)]
+            case "header": [("name", name), ("value", value)]
+            default: [("secret", value)]
             }
-            return .header(name: name, value: value)
-        case "secret": return .secret(value)
-        default:
-            let text = value.hasPrefix("whsec_") ? String(value.dropFirst(6)) : value
-            guard let key = Base64URL.decode(text), (24...Limits.webhookSigningKeyBytesMax).contains(key.count) else {
-                throw .invalid("value", "the signing key must be whsec_ and 24 to 64 bytes in base64")
-            }
-            return .signature(key: key)
+        do throws(PealError) {
+            return try visit.services.native.authentication(
+                .compact([("type", .string(type))] + members), visit.now)
+        } catch {
+            let isName = ["name", "username"].contains(error.field)
+            throw PealError(
+                error.code, error.message, field: error.field == "type" ? "type" : isName ? "username" : "value")
         }
     }
 

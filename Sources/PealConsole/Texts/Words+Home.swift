@@ -29,6 +29,9 @@ extension Word {
             + "Service accounts, Generate new private key.",
         "Das ist nicht die JSON-Datei eines Dienstkontos. Die Firebase-Konsole bietet sie unter "
             + "Projekteinstellungen, Dienstkonten, Neuen privaten Schlüssel generieren an.")
+    static let serverPaused = Word(
+        "The server runs with --paused: it accepts messages and sends nothing.",
+        "Der Server läuft mit --paused: Er nimmt Nachrichten an und sendet nichts.")
     static let nothingNeedsAttention = Word("Nothing needs attention.", "Nichts braucht Aufmerksamkeit.")
     static let partsOfList = Word("Parts of the list", "Teile der Liste")
     static let sentPerHourInAll = Word(

@@ -219,6 +219,10 @@ extension Word {
         "A segment selects devices by their properties and topics. Its members are determined when a message is sent.",
         "Ein Segment wählt Geräte nach Eigenschaften und Themen aus. Wer dazugehört, entscheidet sich beim Senden.")
     static let sendAtHint = Word("Empty: at once.", "Leer: sofort.")
+    static let noReadText = Word(
+        "This key may not read messages. The menu has what it may do.",
+        "Dieser Schlüssel darf keine Nachrichten lesen. Im Menü steht, was er darf.")
+    static let noReadTitle = Word("Nothing to show here", "Hier gibt es nichts zu zeigen")
     static let sendOnlyText = Word(
         "This key may send but not read. Compose a message.",
         "Dieser Schlüssel darf senden, aber nicht lesen. Eine Nachricht lässt sich verfassen.")

@@ -40,10 +40,39 @@ package struct Form: Sendable, Hashable {
     package func all(_ name: String) -> [String] { pairs.filter { $0.name == name }.map(\.value) }
 
     /// The entries of a field that holds a list: separated by commas or line ends, without empty ones and repetitions.
+    /// An entry may be in quotation marks, which are doubled in it.
     package func list(_ name: String) -> [String] {
         var seen: Set<ExactText> = []
-        return all(name).flatMap { $0.split { $0 == "," || $0.isNewline } }.map { String($0).trimmed }
-            .filter { !$0.isEmpty && seen.insert(ExactText($0)).inserted }
+        return all(name).flatMap(Self.entries).filter { !$0.isEmpty && seen.insert(ExactText($0)).inserted }
+    }
+
+    private static func entries(_ text: String) -> [String] {
+        var (entries, entry, isQuoted, isOpen) = ([String](), "", false, false)
+        func end() { entries.append(isQuoted ? entry : entry.trimmed) }
+        var rest = text[...]
+        while let character = rest.popFirst() {
+            if isOpen, character == "\"" {
+                isOpen = rest.first == "\""
+                if isOpen { entry.append(rest.removeFirst()) }
+            } else if isOpen {
+                entry.append(character)
+            } else if character == "," || character.isNewline {
+                end()
+                (entry, isQuoted) = ("", false)
+            } else if character == "\"", entry.trimmed.isEmpty, !isQuoted {
+                (entry, isQuoted, isOpen) = ("", true, true)
+            } else if !isQuoted || !character.isWhitespace {
+                entry.append(character)
+            }
+        }
+        end()
+        return entries
+    }
+
+    /// A name as an entry of a list, in quotation marks where it needs them.
+    package static func listed(_ name: String) -> String {
+        let isPlain = !name.contains { $0 == "," || $0 == "\"" || $0.isNewline } && name == name.trimmed
+        return isPlain ? name : "\"\(name.replacing("\"", with: "\"\""))\""
     }
 
     /// Whether a box is checked.

@@ -40,9 +40,11 @@ extension PageCall {
         let isFirst = query["after"] == nil
         guard next != nil || !isFirst else { return .empty }
         let rest = query.with("after", next ?? "").encoded
+        let filter = query.keeping { $0 != "after" }.encoded
+        let first = filter.isEmpty ? path : "\(path)?\(filter)"
         return """
             <nav class="pager" aria-label="\(texts[.partsOfList])">
-            \(HTML.when(!isFirst, "<a class=\"button\" href=\"\(path)\">\(texts[.firstPage])</a>"))
+            \(HTML.when(!isFirst, "<a class=\"button\" href=\"\(first)\">\(texts[.firstPage])</a>"))
             \(HTML.when(next != nil, "<a class=\"button\" href=\"\(path)?\(rest)\" rel=\"next\">\(texts[.nextPage])</a>"))
             </nav>
             """

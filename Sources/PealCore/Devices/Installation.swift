@@ -74,7 +74,7 @@ package struct WakeUps: Sendable, Hashable {
 
     /// Counts wake-ups that the same phone got under an earlier registration.
     package mutating func inherit(_ spent: [Timestamp]) {
-        let latest = (spent + [lastAt, earlierAt].compactMap { $0 }).sorted(by: >)
+        let latest = Set(spent + [lastAt, earlierAt].compactMap { $0 }).sorted(by: >)
         (lastAt, earlierAt) = (latest.first, latest.dropFirst().first)
         dueAt = dueAt.map(allowed)
     }

@@ -65,8 +65,8 @@ package indirect enum Condition: Sendable, Hashable {
         return locale.starts(with: range) && (locale.count == range.count || locale[range.count] == fold("-")[0])
     }
 
-    /// How old the last registration of a seen device may be.
-    package static func age(days: Int64) -> Duration { .seconds(days * 86_400) }
+    /// How old the last registration of a seen device may be. A stored number of days may be any.
+    package static func age(days: Int64) -> Duration { .seconds(min(max(0, days), Limits.conditionDaysMax) * 86_400) }
 }
 
 /// One test of a value, such as an attribute: `{"gte": 3}`.

@@ -189,6 +189,8 @@ extension Moment {
         guard hasIt, state != goal, state.successors.contains(goal) else { return step }
         step.moment.state = goal
         step.moment.outcome = .accepted
+        // Of several devices, experiments look at the one that opened it.
+        if goal == .opened { step.moment.device = device }
         if goal.status != state.status { step.report(goal.status, device) }
         return step
     }

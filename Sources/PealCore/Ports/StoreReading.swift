@@ -199,6 +199,10 @@ package protocol StoreReading {
     func receiptCounts(app: AppKey, message: MessageID) throws -> [Receipt.Kind: Int]
     /// What one device reported about the message, oldest first.
     func receipts(app: AppKey, message: MessageID, device: DeviceKey) throws -> [Receipt]
+    /// The buttons and contents in the device's events about the message, oldest first; nil for an event without one.
+    func eventDetails(
+        app: AppKey, message: MessageID, device: DeviceKey
+    ) throws -> [(kind: DeviceEvent.Kind, detail: String?)]
     /// Apps in which an active device is in the topic of that name, in ascending order. Expired topics do not count.
     func apps(withTopic name: String, now: Timestamp) throws -> [App]
 

@@ -73,6 +73,8 @@ package protocol StoreWriting: StoreReading {
     /// Replaces the draft of a scheduled message; its moments start at `now`. Returns false when the message is no
     /// longer scheduled.
     func replaceDraft(_ draft: MessageDraft, now: Timestamp) throws -> Bool
+    /// Keeps the wake-ups that a device got at its present address, for whoever registers the address next.
+    func keepSpentWakes(of device: DeviceKey, app: AppKey, now: Timestamp) throws
     /// Moves a message to `state` if it is in one of the states `from`. Its slices follow: pausing holds them, resuming
     /// releases them, and workers settle those of a cancelled or expired message.
     /// - Parameter failure: why it failed, for its author.

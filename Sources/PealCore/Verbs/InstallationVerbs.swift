@@ -62,6 +62,8 @@ package struct InstallationVerbs: Sendable {
         let registered = try await store.write(.intake) { [devices] store in
             let present = try shown.flatMap { try Self.device(tokenHash: $0.hash, app: app, in: store, now: call.now) }
             try checkUser(present?.userID)
+            // Another device may register the address that this one leaves.
+            if let present { try store.keepSpentWakes(of: present.key, app: app, now: call.now) }
             let result = try devices.register(
                 try Self.registration(draft, of: present, app: app, in: store), app: app, isFull: reserved == 0,
                 in: store, now: call.now)

@@ -228,16 +228,25 @@ struct MessageTrail {
 
     /// The device's own reports.
     private func reported(_ recipient: Recipient) throws -> [Event] {
-        try store.receipts(app: message.app, message: message.id, device: recipient.key).compactMap { receipt in
-            switch receipt.kind {
-            case .received: Event(device: recipient.device, at: receipt.at, name: .received, detail: "")
-            case .opened: Event(device: recipient.device, at: receipt.at, name: .opened, detail: "")
-            case .shown: Event(device: recipient.device, at: receipt.at, name: .shown, detail: "")
-            case .dismissed: Event(device: recipient.device, at: receipt.at, name: .dismissed, detail: "")
-            case .contentOpened:
-                Event(device: recipient.device, at: receipt.at, name: .contentOpened, detail: "")
-            case .heartbeat, .suppressed: nil
+        let (app, id, key) = (message.app, message.id, recipient.key)
+        let events = try store.eventDetails(app: app, message: id, device: key)
+        return try store.receipts(app: app, message: id, device: key).compactMap { receipt in
+            Self.name(of: receipt.kind).map { name in
+                // A receipt is that of the first event of its kind: it has the button or the content.
+                let detail = events.first { $0.kind.receipts.first == receipt.kind }?.detail ?? ""
+                return Event(device: recipient.device, at: receipt.at, name: name, detail: detail)
             }
+        }
+    }
+
+    private static func name(of kind: Receipt.Kind) -> Event.Name? {
+        switch kind {
+        case .received: .received
+        case .opened: .opened
+        case .shown: .shown
+        case .dismissed: .dismissed
+        case .contentOpened: .contentOpened
+        case .heartbeat, .suppressed: nil
         }
     }
 

@@ -2,8 +2,8 @@ internal import PealCore
 internal import Synchronization
 
 /// Limits what is in flight in this process, and therefore what may be repeated after a crash: bulk pages by their
-/// slots, or the devices of small messages. A stalled page lends its slot to others, so that a provider that does not answer does not
-/// delay other providers. Stalled pages are limited too.
+/// slots, or the devices of small messages. A stalled page lends its slot to others, so that a provider that does not
+/// answer does not delay other providers. Stalled pages are limited too.
 final class PageBudget: Sendable {
     private struct State {
         var free: Int

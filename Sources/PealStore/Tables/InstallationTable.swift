@@ -147,6 +147,13 @@ enum DeviceEventTable {
         """
     }
 
+    static func details(_ message: MessageID, app: AppKey, device: DeviceKey) -> SQL {
+        """
+        SELECT kind, detail FROM device_event WHERE app = \(app) AND seq = \(device) AND message = \(message)
+        ORDER BY at, id
+        """
+    }
+
     /// As compact JSON; nil if there is none.
     private static func detail(_ event: DeviceEvent) -> [UInt8]? {
         guard event.detail != DeviceEvent.Detail() else { return nil }
@@ -158,6 +165,18 @@ enum DeviceEventTable {
 }
 
 extension StoreSession {
+    func eventDetails(
+        app: AppKey, message: MessageID, device: DeviceKey
+    ) throws -> [(kind: DeviceEvent.Kind, detail: String?)] {
+        try connection.all(DeviceEventTable.details(message, app: app, device: device)) { row in
+            (kind: DeviceEvent.Kind(rawValue: try row.next()), detail: try row.next([UInt8]?.self))
+        }
+        .compactMap { kind, detail in
+            let json = detail.flatMap { try? JSONParser.parse($0) }
+            return kind.map { ($0, (json?["button"] ?? json?["content"])?.stringValue) }
+        }
+    }
+
     func record(_ events: [DeviceEvent], app: AppKey, device: DeviceKey, now: Timestamp) throws -> [Bool] {
         var isNew: [Bool] = []
         for event in events {

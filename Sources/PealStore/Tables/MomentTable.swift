@@ -142,8 +142,8 @@ enum MomentTable {
         """
     }
 
-    /// The moment of that device, and those that were sent to several devices. A message has at most
-    /// `Limits.momentUsersMax` rows, mostly one.
+    /// The moment of that device, and those that were sent to several devices, which may be other ones. A message has
+    /// at most `Limits.momentUsersMax` rows, mostly one.
     static func of(_ message: MessageID, app: AppKey, device: DeviceKey) -> SQL {
         """
         SELECT \(columns) FROM moment
@@ -244,7 +244,8 @@ extension StoreSession {
     }
 
     func moment(app: AppKey, message: MessageID, device: DeviceKey) throws -> Moment? {
-        try connection.first(MomentTable.of(message, app: app, device: device), MomentTable.moment)
+        try connection.all(MomentTable.of(message, app: app, device: device), MomentTable.moment)
+            .first { $0.device == device || $0.tried.contains(device) }
     }
 
     func momentAudience(

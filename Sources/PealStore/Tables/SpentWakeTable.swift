@@ -3,7 +3,7 @@ internal import PealCore
 /// `spent_wake`: the last wake-ups of installations that ended within the hour, by address. A device that is
 /// unregistered and registered again is the same phone, so its budget goes on.
 enum SpentWakeTable {
-    /// Copies what an installation has spent, before its row is deleted.
+    /// Copies what an installation has spent, before its row is deleted or its device gets another address.
     static func keep(of device: DeviceKey, app: AppKey, now: Timestamp) -> SQL {
         """
         INSERT INTO spent_wake (app, address_key, woken_at, woken_before)
@@ -26,6 +26,10 @@ enum SpentWakeTable {
 }
 
 extension StoreSession {
+    func keepSpentWakes(of device: DeviceKey, app: AppKey, now: Timestamp) throws {
+        try connection.post(SpentWakeTable.keep(of: device, app: app, now: now))
+    }
+
     func spentWakes(app: AppKey, address: Address) throws -> [Timestamp] {
         let spent = try connection.first(SpentWakeTable.find(DeviceTable.addressKey(of: address), app: app)) {
             row -> [Timestamp?] in [try row.next(), try row.next()]

@@ -15,7 +15,7 @@ struct DeviceModels: Sendable {
         let bytes = release.json.bytes
         let tag = "\"\(Hex.encode(Array(SHA256.hash(data: bytes).prefix(16))))\""
         var answer = Answer(.notModified)
-        if call.headers[.ifNoneMatch] != tag { answer = Answer(.ok, bytes: bytes, type: Answer.jsonType) }
+        if !call.has(tag: tag) { answer = Answer(.ok, bytes: bytes, type: Answer.jsonType) }
         answer.headers[.eTag] = tag
         answer.headers[.cacheControl] = "private, no-cache"
         return answer

@@ -39,7 +39,7 @@ enum SDKFiles {
 
     private static func answer(_ file: File, _ call: Call) -> Answer {
         var answer = Answer(.notModified)
-        if call.headers[.ifNoneMatch] != file.tag { answer = Answer(.ok, bytes: file.bytes, type: type) }
+        if !call.has(tag: file.tag) { answer = Answer(.ok, bytes: file.bytes, type: type) }
         answer.headers[.eTag] = file.tag
         answer.headers[.cacheControl] =
             file.isVersioned ? "public, max-age=31536000, immutable" : "public, max-age=3600"

@@ -161,7 +161,7 @@ enum NativeWebhookShapes {
         )
     ).described("https, without user name and fragment. Hosts in PEAL_WEBHOOKS_ALLOWED_HOSTS may be private.")
 
-    private static let authentication = Shape<Webhook.Authentication>.tagged(
+    static let authentication = Shape<Webhook.Authentication>.tagged(
         "NativeWebhookAuthentication", by: "type",
         [
             ("basic", basic.shape.map { .basic(username: $0.name, password: $0.secret) }),

@@ -1,0 +1,27 @@
+package import PealCore
+internal import PealShapes
+
+extension NativeReader {
+    /// With the shapes of the native API.
+    /// - Parameter rules: the present rules for addresses.
+    package static func shapes(_ rules: @escaping @Sendable () -> AddressRules) -> NativeReader {
+        NativeReader(
+            condition: { json, path, now throws(PealError) in
+                do throws(PealError) {
+                    return try NativeConditionShapes.condition.value(of: json, .native, now: now)
+                } catch {
+                    throw error.under(path)
+                }
+            },
+            checkMessage: { json, now throws(PealError) in
+                _ = try NativeMessageShapes.message.value(of: json, .native, now: now)
+            },
+            device: { json, id, now throws(PealError) in
+                let draft = try NativeDeviceShapes.draftWithID.value(of: json, .native, now: now)
+                return try draft.registration(id: draft.id ?? id, rules())
+            },
+            authentication: { json, now throws(PealError) in
+                try NativeWebhookShapes.authentication.value(of: json, .native, now: now)
+            })
+    }
+}

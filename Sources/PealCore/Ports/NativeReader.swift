@@ -1,0 +1,27 @@
+/// Reads what people write, as the native API would: the console takes the same conditions, messages and devices, and
+/// refuses the same. It is a sibling of the API, so the server passes it these functions.
+package struct NativeReader: Sendable {
+    /// A condition, such as that of a segment, with the path of its first member for errors.
+    package typealias ReadCondition = @Sendable (JSON, String, Timestamp) throws(PealError) -> Condition
+    /// Checks a whole message.
+    package typealias CheckMessage = @Sendable (JSON, Timestamp) throws(PealError) -> Void
+    /// A device with the id that it states, or the given one.
+    package typealias ReadDevice = @Sendable (JSON, DeviceID, Timestamp) throws(PealError) -> DeviceRegistration
+    /// How a webhook's requests are authenticated.
+    package typealias ReadAuthentication = @Sendable (JSON, Timestamp) throws(PealError) -> Webhook.Authentication
+
+    package let condition: ReadCondition
+    package let checkMessage: CheckMessage
+    package let device: ReadDevice
+    package let authentication: ReadAuthentication
+
+    package init(
+        condition: @escaping ReadCondition, checkMessage: @escaping CheckMessage, device: @escaping ReadDevice,
+        authentication: @escaping ReadAuthentication
+    ) {
+        self.condition = condition
+        self.checkMessage = checkMessage
+        self.device = device
+        self.authentication = authentication
+    }
+}

@@ -1,0 +1,133 @@
+import PealConsole
+import PealCore
+import Testing
+
+@Suite("Values that no form of the console makes") struct HostileFormTests {
+    private static let huge = [String(Int64.max), String(Int64.min), "-1", "0", "1e9", "99999999999999999999"]
+
+    @Test("end no process", arguments: huge)
+    func numbers(number: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.read, .send, .devices, .manage])
+            let topics = try await fixture.get(fixture.page("topics?after=\(number)"), cookie: cookie)
+            #expect(topics.status == 200)
+            let compose = try await fixture.get(fixture.page("compose"), cookie: cookie)
+            let secret = try #require(compose.formSecret)
+            let condition = #"{"seen":{"within_days":\#(number)}}"#
+            let forms: [(String, [String: String])] = [
+                ("compose", ["step": "rows", "rows": number]), ("import", ["devices": "zz", "first": number]),
+                ("compose", ["step": "review", "topics": "news", "title": "x", "where": condition]),
+                ("compose/check", ["topics": "news", "title": "x", "where": condition]),
+                ("segments", ["step": "count", "where": condition]),
+                ("segments", ["step": "save", "name": "late", "where": condition]),
+                ("compose", ["step": "review", "topics": "news", "title": "x", "badge": number, "ttl_hours": number]),
+            ]
+            for (page, form) in forms {
+                let reply = try await fixture.post(
+                    fixture.page(page), form.merging(["csrf": secret]) { $1 }, cookie: cookie)
+                #expect([200, 400].contains(reply.status), "\(page) \(form): \(reply.status)")
+            }
+        }
+    }
+
+    @Test(
+        "are refused as the API refuses them",
+        arguments: [
+            #"{"and":[]}"#, #"{"not":{"or":[]}}"#, #"{"attribute":{"name":"n"}}"#, #"{"topic":""}"#,
+            #"{"attribute":{"name":"n","in":[]}}"#, #"{"seen":{"within_days":0}}"#, #"{"topic":"a","topic":"b"}"#,
+            #"{"topic":"a","user":"b"}"#,
+        ])
+    func conditions(text: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.read, .send, .devices])
+            let secret = try #require(try await fixture.get(fixture.page("segments"), cookie: cookie).formSecret)
+            let segment = try await fixture.post(
+                fixture.page("segments"), ["csrf": secret, "step": "save", "name": "s", "where": text], cookie: cookie)
+            #expect(segment.status == 400)
+            let message = try await fixture.post(
+                fixture.page("compose"), ["csrf": secret, "step": "review", "title": "x", "where": text], cookie: cookie
+            )
+            #expect(message.status == 400)
+        }
+    }
+
+    @Test(
+        "are accepted as the API accepts them",
+        arguments: [
+            #"{"attribute":{"is":"pro","name":"plan"}}"#, #"{"app_version":{"lt":"3","gte":"2.1"}}"#,
+            #"{"registered":{"after":"2026-01-01T00:00:00+02:00"}}"#,
+        ])
+    func segments(text: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.read, .devices])
+            let secret = try #require(try await fixture.get(fixture.page("segments"), cookie: cookie).formSecret)
+            let reply = try await fixture.post(
+                fixture.page("segments"), ["csrf": secret, "step": "save", "name": "s", "where": text], cookie: cookie)
+            #expect(reply.status == 303, "\(reply.text)")
+            let edit = try await fixture.get(fixture.page("segments?edit=s"), cookie: cookie)
+            #expect(edit.text.contains("name=\"name\" value=\"s\"") || edit.text.contains("value=\"s\""))
+        }
+    }
+
+    @Test(
+        "of a message are refused as the API refuses them",
+        arguments: [
+            ["badge": "9999999999"], ["image_url": "https://a b"], ["title": "a\u{7}"], ["campaign_id": "a\tb"],
+            ["sound": String(repeating: "s", count: 300)], ["at": "9999-12-31T23:59", "time_zone": "UTC"],
+            ["at": "2027-03-14T02:30", "time_zone": "America/New_York"],
+        ] as [[String: String]])
+    func messages(fields: [String: String]) async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.read, .send])
+            let secret = try #require(try await fixture.get(fixture.page("compose"), cookie: cookie).formSecret)
+            let form = ["csrf": secret, "step": "review", "topics": "news", "title": "x"].merging(fields) { $1 }
+            #expect(try await fixture.post(fixture.page("compose"), form, cookie: cookie).status == 400)
+        }
+    }
+
+    @Test("need the right of the page that they lead to")
+    func rights() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.devices])
+            let secret = try #require(try await fixture.get(fixture.page(""), cookie: cookie).formSecret)
+            let count = try await fixture.post(
+                fixture.page("segments"), ["csrf": secret, "step": "count", "where": #"{"user":"u"}"#], cookie: cookie)
+            #expect(count.status == 403)
+            let saved = try await fixture.post(
+                fixture.page("segments"), ["csrf": secret, "step": "save", "name": "s", "where": #"{"user":"u"}"#],
+                cookie: cookie)
+            #expect(saved.status == 303 && saved.location?.contains("segments") == false)
+        }
+    }
+
+    @Test(
+        "in a list keep names with commas whole",
+        arguments: [
+            ("a, b\nc,,a", ["a", "b", "c"]), (#""a,b", c"#, ["a,b", "c"]), (#""a ""b""", "#, [#"a "b""#]),
+            (#"a"b, c"#, [#"a"b"#, "c"]), (#""open, b"#, ["open, b"]), ("", []), (#""""#, []),
+        ] as [(String, [String])])
+    func lists(text: String, entries: [String]) {
+        #expect(Form().with("x", text).list("x") == entries)
+        #expect(Form().with("x", entries.map(Form.listed).joined(separator: ",")).list("x") == entries)
+    }
+
+    @Test("in an import are refused line by line")
+    func imports() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.manage, .devices])
+            let secret = try #require(try await fixture.get(fixture.page("import"), cookie: cookie).formSecret)
+            let address = String(repeating: "ab", count: 32)
+            let wrong = [
+                #""environment":"sandbx""#, #""topics":"news""#, #""attributes":[1]"#, #""id":5"#, #""unknown":1"#,
+                #""state":"retired""#,
+            ]
+            let lines = wrong.map { #"{"platform":"ios","address":"\#(address)",\#($0)}"# }
+            let exported = #"{"platform":"ios","address":"\#(address)","state":"active","user_id":null,"locale":""}"#
+            let reply = try await fixture.post(
+                fixture.page("import"),
+                ["csrf": secret, "first": "0", "devices": (lines + [exported]).joined(separator: "\n")], cookie: cookie)
+            let json = try JSONParser.parse(reply.text)
+            #expect(json["refused"]?.arrayValue?.count == wrong.count && json["created"] == 1, "\(reply.text)")
+        }
+    }
+}
