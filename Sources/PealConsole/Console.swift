@@ -78,7 +78,9 @@ package struct Console: Sendable {
         if let cookie { visit.session = try await sessions.session(cookie, now: now) }
         line.actor = visit.holder?.actor
         if match.route.need != .anonymous, visit.session == nil {
-            return visit.signInRedirect(hadCookie: cookie != nil, isPage: request.method == .get)
+            // The page of a form has its path, and its script keeps what was filled in.
+            let isPage = (try? routes.match("GET", path)) != nil
+            return visit.signInRedirect(hadCookie: cookie != nil, isPage: isPage, isForm: request.method == .post)
         }
         if request.method == .post {
             try checkOrigin(client)

@@ -81,11 +81,14 @@ extension PageCall {
     }
 
     /// Where to go without a session; after signing in, the browser returns to a page.
-    func signInRedirect(hadCookie: Bool, isPage: Bool) -> ConsoleAnswer {
+    /// - Parameters:
+    ///   - hadCookie: whether the session has ended.
+    ///   - isForm: whether a page sent a form; a session has ended then too.
+    func signInRedirect(hadCookie: Bool, isPage: Bool, isForm: Bool) -> ConsoleAnswer {
         var members: [String] = []
         let page = query.pairs.isEmpty ? path : "\(path)?\(query.encoded)"
         if isPage, path != "/console" { members.append("next=\(URLPath.encode(page))") }
-        if hadCookie { members.append("ended=1") }
+        if hadCookie || isForm { members.append("ended=1") }
         let query = members.isEmpty ? "" : "?" + members.joined(separator: "&")
         var answer = ConsoleAnswer(redirect: "/console/sign-in" + query)
         if hadCookie { answer.setCookie(cookieHeader("")) }

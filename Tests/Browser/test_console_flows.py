@@ -209,6 +209,28 @@ def test_compose_measures_bytes_by_field(admin, fixture):
     expect(page.locator("#problem")).to_have_text("")
 
 
+def test_what_was_written_survives_the_end_of_the_session(admin, fixture):
+    app, _ = fixture.app("Ended")
+    page = admin.page
+    admin.open(f"apps/{app}/compose?topics=news")
+    page.get_by_label("Title", exact=True).fill("Written for an hour")
+    page.get_by_text("Campaign, priority, lifetime").click()
+    page.get_by_label("Campaign", exact=True).fill("autumn")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_role("status")).to_contain_text("session has ended")
+    page.get_by_label("Key").fill(fixture.peal.admin_token)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(re.compile(f"/apps/{app}/compose"))
+    expect(page.get_by_label("Title", exact=True)).to_have_value("Written for an hour")
+    expect(page.get_by_label("Campaign", exact=True)).to_have_value("autumn")
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_role("heading", name="Review")).to_be_visible()
+    # It arrived, so the next message starts empty.
+    admin.open(f"apps/{app}/compose")
+    expect(page.get_by_label("Title", exact=True)).to_have_value("")
+
+
 def test_compose_has_fields_for_single_platforms(admin, fixture):
     app, _ = fixture.app("Platforms")
     page = admin.page

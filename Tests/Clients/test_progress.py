@@ -13,9 +13,9 @@ from waiting import wait_until
 class Stream:
     """One open stream of events."""
 
-    def __init__(self, peal, app, message):
+    def __init__(self, peal, app, message, token=None):
         self.connection = http.client.HTTPConnection(urllib.parse.urlsplit(peal.url).netloc, timeout=20)
-        headers = {"Authorization": f"Bearer {peal.admin_token}", "Accept": "text/event-stream"}
+        headers = {"Authorization": f"Bearer {token or peal.admin_token}", "Accept": "text/event-stream"}
         self.connection.request("GET", f"/peal/v1/apps/{app}/messages/{message}/events", headers=headers)
         self.answer = self.connection.getresponse()
 
@@ -56,6 +56,19 @@ def test_a_stream_begins_at_once_follows_changes_and_ends(serve):
     assert (name, data["state"]) == ("end", "cancelled")
     assert data["request"]["audience"] == {"all": True}
     assert stream.event() is None
+    stream.close()
+
+
+def test_a_stream_ends_with_its_key(serve):
+    peal = serve()
+    app = peal.app()
+    message = waiting_message(peal, app)
+    key = peal.post(f"/apps/{app}/keys", {"dialect": "native", "scopes": ["read"]})
+    stream = Stream(peal, app, message, key["token"])
+    assert stream.event()[1]["state"] == "scheduled"
+    peal.delete(f"/apps/{app}/keys/{key['id']}")
+    begun = time.monotonic()
+    assert stream.event() is None and time.monotonic() - begun < 15
     stream.close()
 
 

@@ -23,25 +23,30 @@ function show(html) {
   shown.after(fragment);
 }
 
+/** The session may have ended: nothing is known. */
+function forget() {
+  const count = aside.querySelector(".count");
+  if (count) count.textContent = "–";
+}
+
 async function check() {
   running?.abort();
   running = new AbortController();
-  try {
-    const answer = await fetch(form.dataset.check, {
-      method: "POST",
-      body: new URLSearchParams(new FormData(form)),
-      signal: running.signal,
-      redirect: "error",
-    });
-    if (answer.ok) {
-      const open = new Set([...aside.querySelectorAll("details[open]")].map((details) => details.className));
-      show(await answer.text());
-      for (const details of aside.querySelectorAll("details")) details.open = open.has(details.className);
-      announce();
-    }
-  } catch (error) {
-    if (error.name !== "AbortError") throw error;
-  }
+  const request = fetch(form.dataset.check, {
+    method: "POST",
+    body: new URLSearchParams(new FormData(form)),
+    signal: running.signal,
+    redirect: "error",
+  });
+  const answer = await request.catch((error) => (error.name === "AbortError" ? null : Response.error()));
+  if (answer === null) return;
+  if (!answer.ok) return forget();
+  const html = await answer.text().catch(() => null);
+  if (html === null) return;
+  const open = new Set([...aside.querySelectorAll("details[open]")].map((details) => details.className));
+  show(html);
+  for (const details of aside.querySelectorAll("details")) details.open = open.has(details.className);
+  announce();
 }
 
 form.addEventListener("input", () => {

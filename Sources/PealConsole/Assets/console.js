@@ -45,7 +45,35 @@ if (days.length > 0) regroupDays(days);
 
 if (document.querySelector("[data-pending]")) setTimeout(() => window.location.reload(), 1000);
 
+// What was filled in is kept until the next page shows that it arrived: the session may have ended, and then the form
+// is filled in again after signing in.
+const KEPT = "kept";
+
+function keep(form) {
+  const fields = [...new FormData(form)].filter(([name]) => !["csrf", "once", "step"].includes(name));
+  sessionStorage.setItem(KEPT, JSON.stringify({ path: window.location.pathname, fields }));
+}
+
+function fillIn(form, fields) {
+  for (const field of form.elements) {
+    const values = fields.filter(([name]) => name === field.name).map(([, value]) => value);
+    if (["checkbox", "radio"].includes(field.type)) field.checked = values.includes(field.value);
+    else if (values.length === 1) field.value = values[0];
+    const details = field.closest("details");
+    if (details && values.some((value) => value !== "")) details.open = true;
+  }
+  form.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
+if (kept && !document.querySelector(".door")) {
+  sessionStorage.removeItem(KEPT);
+  const form = document.querySelector("form[data-keep]");
+  if (form && kept.path === window.location.pathname) fillIn(form, kept.fields);
+}
+
 document.addEventListener("submit", (event) => {
+  if (event.target.matches("[data-keep]")) keep(event.target);
   const question = event.target.dataset.confirm;
   if (question && !window.confirm(question)) event.preventDefault();
 });

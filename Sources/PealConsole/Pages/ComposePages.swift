@@ -78,7 +78,7 @@ enum ComposePages {
         page.body = """
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
             \(HTML.when(!leftOut.isEmpty, "<p class=\"notice warn\">\(texts(.leftOut, leftOut.joined(separator: ", ")))</p>"))
-            <form method="post" action="\(visit.link("compose"))" class="compose" id="compose" \
+            <form method="post" action="\(visit.link("compose"))" class="compose" id="compose" data-keep \
             data-check="\(visit.link("compose", "check"))">\(visit.formStart)\
             <button class="hidden" name="step" value="review" tabindex="-1" aria-hidden="true">\(texts[.review])</button>
             <div class="stack">

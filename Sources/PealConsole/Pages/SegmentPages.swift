@@ -80,7 +80,7 @@ enum SegmentPages {
             <section class="card narrow" id="edit"><h2>\(texts[.editSegment])</h2>
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
             \(HTML.with(count) { "<p class=\"notice good\" role=\"status\">\(texts.devices($0))</p>" })
-            <form method="post" action="\(visit.link("segments"))">\(visit.formStart)\(name.html)\(condition.html)
+            <form method="post" action="\(visit.link("segments"))" data-keep>\(visit.formStart)\(name.html)\(condition.html)
             <details><summary>\(texts[.importExample])</summary><pre>\(example)</pre></details>
             <div class="actions end"><button name="step" value="count">\(texts[.countDevices])</button>\
             <button class="primary" name="step" value="save">\(texts[.save])</button></div></form></section>

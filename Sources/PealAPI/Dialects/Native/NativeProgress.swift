@@ -15,14 +15,24 @@ struct NativeProgress: Sendable {
 
     private func stream(_ call: Call) async throws -> Answer {
         let (app, id): (AppKey, MessageID) = (try call.app().key, try call.id("id", of: "message"))
-        return try await services.progressAnswer(app: app, id: id)
+        guard case .key(let stored) = call.caller.identity else {
+            return try await services.progressAnswer(app: app, id: id) { true }
+        }
+        return try await services.progressAnswer(app: app, id: id) { [store = services.store, time = services.time] in
+            try await store.read { try $0.keys(app: app) }.contains { key in
+                key.id == stored.key.id && key.expiresAt.map { $0 > time.now } ?? true
+            }
+        }
     }
 }
 
 extension APIServices {
     /// The stream of a message's progress. The caller has been admitted.
+    /// - Parameter isAllowed: whether the caller's key still exists, asked every few seconds.
     /// - Throws: `not_found`; `rate_limited` when too many streams are open; `unavailable` when the server is stopping.
-    func progressAnswer(app: AppKey, id: MessageID) async throws -> Answer {
+    func progressAnswer(
+        app: AppKey, id: MessageID, isAllowed: @escaping @Sendable () async throws -> Bool
+    ) async throws -> Answer {
         guard try await store.read({ try $0.message(app: app, id: id) }) != nil else {
             throw PealError.notFound("message")
         }
@@ -30,7 +40,7 @@ extension APIServices {
         return Answer(
             streaming: { [store, time, progressStreams] write in
                 let stream = ProgressStream(
-                    store: store, time: time, streams: progressStreams, app: app, id: id)
+                    store: store, time: time, streams: progressStreams, app: app, id: id, isAllowed: isAllowed)
                 try await stream.run(write)
                 withExtendedLifetime(seat) {}
             }, type: "text/event-stream; charset=utf-8")
@@ -102,13 +112,20 @@ private struct ProgressStream {
     let streams: ProgressStreams
     let app: AppKey
     let id: MessageID
+    let isAllowed: @Sendable () async throws -> Bool
 
-    /// Returns when the message has ended or the server stops; throws when the client has disconnected.
+    /// Returns when the message has ended, the caller's key is gone or the server stops; throws when the client has
+    /// disconnected.
     func run(_ write: (String) async throws -> Void) async throws {
         let begun = time.uptime
         var (last, lastAt, wroteAt): (MessageReport?, Duration, Duration) = (nil, begun, begun)
+        var checkedAt = begun
         while !streams.isClosed, !Task.isCancelled, time.uptime - begun < .seconds(Limits.progressStreamSeconds) {
             let readAt = time.uptime
+            if readAt - checkedAt >= .seconds(Limits.progressPingSeconds) {
+                guard try await isAllowed() else { return }
+                checkedAt = readAt
+            }
             guard let report = try await report() else { return }
             if report != last {
                 let rate = last.map { Self.rate(from: $0, to: report, in: readAt - lastAt) } ?? 0
