@@ -14,19 +14,21 @@ enum HomePage {
     @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
         let own = visit.holder?.app
         let isAdmin = visit.isAdmin
-        let (apps, stopped, ending) = try await visit.services.store.read { store in
+        let after = visit.query["after"].flatMap { AppID($0) }
+        let (found, stopped, ending) = try await visit.services.store.read { store in
             let apps =
-                try own.map { try store.app(key: $0).map { [$0] } ?? [] } ?? store.apps(after: nil, limit: appsMax)
+                try own.map { try store.app(key: $0).map { [$0] } ?? [] } ?? store.apps(after: after, limit: appsMax + 1)
             return (
                 apps, isAdmin ? try store.stoppedCredentials(limit: 20) : [],
                 isAdmin ? try store.endingCredentials(limit: 20) : []
             )
         }
+        let apps = Array(found.prefix(appsMax))
         // A key has one app, whose page is its home page.
         if own != nil, let app = apps.first { return ConsoleAnswer(redirect: "/console/apps/\(app.id)/") }
         let texts = visit.texts
         var page = Page(visit, texts[.apps], .home)
-        if apps.isEmpty {
+        if apps.isEmpty, after == nil {
             page.body = visit.empty(.noAppsTitle, .noAppsText, action: newAppLink(visit))
             return page.answer()
         }
@@ -37,6 +39,7 @@ enum HomePage {
             \(figures.traffic.html(visit, title: visit.texts[.sentPerHourInAll]))
             <section>\(figures.table(visit, apps).html)
             \(HTML.when(apps.count > HomeFigures.appsMax, "<p class=\"hint\">\(texts(.figuresOfFirst, texts.number(HomeFigures.appsMax)))</p>"))</section>
+            \(visit.pager(next: found.count > appsMax ? apps.last?.id.description : nil))
             \(AppProblems.reasons(visit, figures.outcomes, hint: texts(.failedByReasonHintDay, texts.number(HomeFigures.messagesMax))))
             """
         return page.answer()
