@@ -46,6 +46,27 @@ import Testing
         }
     }
 
+    @Test("of lists continue, with their filter, and begin again")
+    func pages() async throws {
+        try await ConsoleFixture.open { fixture in
+            try await fixture.store.write(.control) { [now = fixture.clock.now] store in
+                for number in 1...101 {
+                    let id = AppID(high: 1, low: UInt64(number))
+                    _ = try store.insertApp(App(id: id, key: 0, name: "App \(number)", createdAt: now))
+                }
+            }
+            let cookie = try await fixture.signIn()
+            let first = try await fixture.get("/console/", cookie: cookie)
+            let next = try #require(first.text.firstMatch(of: /href="([^"]+)" rel="next"/)?.output.1)
+            let second = try await fixture.get(String(next), cookie: cookie)
+            #expect(second.status == 200 && second.text.contains(">Cheese<") != first.text.contains(">Cheese<"))
+            let filtered = try await fixture.get(fixture.page("messages?text=x&after=zzz"), cookie: cookie)
+            #expect(filtered.status != 500)
+            let topics = try await fixture.get(fixture.page("topics?search=x&after=2"), cookie: cookie)
+            #expect(topics.text.contains("topics?search=x\""), "the first page keeps the filter")
+        }
+    }
+
     @Test("belong to the console by their path alone")
     func owned() {
         for path in ["/", "/console", "/console/", "//console/x", "/console?x=1", "/?a"] {
