@@ -50,17 +50,26 @@ if (document.querySelector("[data-pending]")) setTimeout(() => window.location.r
 const KEPT = "kept";
 
 function keep(form) {
-  const fields = [...new FormData(form)].filter(([name]) => !["csrf", "once", "step"].includes(name));
+  const fields = [...new FormData(form)].filter(([name]) => !["csrf", "once", "step", "rows"].includes(name));
   sessionStorage.setItem(KEPT, JSON.stringify({ path: window.location.pathname, fields }));
+}
+
+/** Sets a field. Returns whether it had another value. */
+function set(field, values) {
+  if (["checkbox", "radio"].includes(field.type)) {
+    const had = field.checked;
+    field.checked = values.includes(field.value);
+    return field.checked !== had;
+  }
+  if (values.length !== 1 || field.value === values[0]) return false;
+  field.value = values[0];
+  return true;
 }
 
 function fillIn(form, fields) {
   for (const field of form.elements) {
     const values = fields.filter(([name]) => name === field.name).map(([, value]) => value);
-    if (["checkbox", "radio"].includes(field.type)) field.checked = values.includes(field.value);
-    else if (values.length === 1) field.value = values[0];
-    const details = field.closest("details");
-    if (details && values.some((value) => value !== "")) details.open = true;
+    if (set(field, values)) field.closest("details")?.setAttribute("open", "");
   }
   form.dispatchEvent(new Event("input", { bubbles: true }));
 }
