@@ -12,7 +12,8 @@ struct CredentialChangeTests {
         let old = try await fixture.putCredential().fingerprint
         try await fixture.register(1...6000)
         fixture.provider.hold()
-        let service = fixture.service()
+        // One page at a time.
+        let service = fixture.service(pagesInFlightMax: 2)
         try await fixture.running(service) {
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
             try await fixture.eventually { fixture.provider.heldCount > 0 }
