@@ -44,19 +44,26 @@ struct WebhookAttempt: Sendable {
     }
 
     private func record(_ delivery: WebhookDelivery) async {
-        let reason = delivery.lastError ?? delivery.lastStatus.map { "\($0)" } ?? ""
-        let metadata = await metadata(delivery, ["attempts": "\(delivery.attempts)", "reason": "\(reason)"])
         switch delivery.state {
         case .delivered:
             context.metrics.change { $0.delivered += 1 }
-            context.logger.debug("webhook delivered", metadata: metadata)
+            // Not worth a read of the app.
+            context.logger.debug(
+                "webhook delivered", metadata: ["webhook": "\(webhook.name)", "delivery": "\(delivery.id)"])
         case .pending:
             context.metrics.change { $0.retried += 1 }
+            let metadata = await failure(delivery)
             context.logger.info("webhook delivery failed and will be retried", metadata: metadata)
         case .failed:
             context.metrics.change { $0.failed += 1 }
+            let metadata = await failure(delivery)
             context.logger.warning("webhook delivery failed permanently", metadata: metadata)
         }
+    }
+
+    private func failure(_ delivery: WebhookDelivery) async -> Logger.Metadata {
+        let reason = delivery.lastError ?? delivery.lastStatus.map { "\($0)" } ?? ""
+        return await metadata(delivery, ["attempts": "\(delivery.attempts)", "reason": "\(reason)"])
     }
 
     private func metadata(_ delivery: WebhookDelivery, _ more: Logger.Metadata) async -> Logger.Metadata {

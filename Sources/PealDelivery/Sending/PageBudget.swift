@@ -57,7 +57,7 @@ final class PageBudget: Sendable {
         }
     }
 
-    /// The slots of a bulk page: one for each 1,024 devices, so that the budget limits devices.
+    /// The slots of a bulk page: one for each `Limits.pageDevicesPerSlot` devices, so that the budget limits devices.
     static func slots(for devices: Int) -> Int {
         (devices + Limits.pageDevicesPerSlot - 1) / Limits.pageDevicesPerSlot
     }

@@ -128,7 +128,7 @@ extension StoreSession {
         var createdAt: (message: MessageID, at: Timestamp)?
         try connection.query(SliceTable.ofApp(app, limit: Limits.routeSlicesRead)) { row in
             let (message, route): (MessageID, Route) = (try row.next(), try row.next())
-            let (state, attempt): (Slice.State, Int) = (try row.next(), try row.next())
+            let (state, isHeld): (Slice.State, Int64) = (try row.next(), try row.next())
             let estimate: Int = try row.next()
             let settled = try CountsCoding.decode(row.next()).settled
             guard state != .done else { return }
@@ -137,8 +137,7 @@ extension StoreSession {
             }
             var load = loads[route] ?? RouteLoad()
             load.pending += max(0, estimate - settled)
-            let isHeld = state == .waiting && attempt == 0
-            if let at = createdAt?.at, !isHeld { load.oldestAt = min(load.oldestAt ?? at, at) }
+            if let at = createdAt?.at, isHeld == 0 { load.oldestAt = min(load.oldestAt ?? at, at) }
             loads[route] = load
         }
         return loads

@@ -91,12 +91,14 @@ enum SliceTable {
         """
     }
 
-    /// Waits for a time of its rules: what waits after an attempt has a number of attempts.
+    /// Whether a slice waits without having been tried, as lists of rules do: for a time zone, the end of quiet hours
+    /// or a frequency cap.
     static let isHeld: SQL = "(slice.state = \(code: Slice.State.waiting) AND slice.attempt = 0)"
 
     static func ofApp(_ app: AppKey, limit: Int) -> SQL {
         """
-        SELECT message, route, state, attempt, estimate, counts FROM slice WHERE app = \(app)
+        SELECT message, route, state, CASE WHEN \(isHeld) THEN 1 ELSE 0 END, estimate, counts
+        FROM slice WHERE app = \(app)
         ORDER BY app, message, route, window_no, part LIMIT \(limit)
         """
     }

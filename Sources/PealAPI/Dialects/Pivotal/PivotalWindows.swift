@@ -24,8 +24,8 @@ enum PivotalWindows {
         own[.type] = type.map(JSON.string)
         let isToast = type == nil || type == "toast"
         // Without a type, the template may be one of a tile.
-        let isShown = word(custom, "template_name")?.hasPrefix("tile") == true
-        if isToast, !isShown, body == nil, isBlank(given),
+        let isTile = word(custom, "template_name")?.hasPrefix("tile") == true
+        if isToast, !isTile, body == nil, isBlank(given),
             ["fields", "xml", "value"].allSatisfy({ own.members[$0] == nil })
         {
             return nil
