@@ -87,7 +87,8 @@ let package = Package(
         .target(
             name: "PealServer",
             dependencies: [
-                "PealAPI", "PealConsole", "PealCore", "PealDelivery", "PealLearning", "PealNetwork", "PealPostgres",
+                "PealAPI", "PealConsole", "PealCore", "PealDelivery", "PealExperiments", "PealLearning", "PealNetwork",
+                "PealPostgres",
                 "PealProviders", "PealReports",
                 "PealSQLite", "PealStore", asyncHTTPClient, configuration, crypto, hummingbird, hummingbirdCore,
                 hummingbirdTLS,
@@ -119,7 +120,7 @@ let package = Package(
             resources: [.embedInCode("Assets")], swiftSettings: settings),
         .target(name: "PealCore", dependencies: [], swiftSettings: settings),
         .target(
-            name: "PealExperiments", dependencies: ["PealCore", pealMoments, pealMomentTraining],
+            name: "PealExperiments", dependencies: ["PealCore", logging, pealMoments, pealMomentTraining],
             swiftSettings: settings),
         // A target of its own: within a module, optimized builds specialize every shape of every request.
         .target(name: "PealShapes", dependencies: ["PealCore"], swiftSettings: settings),
@@ -198,7 +199,7 @@ let package = Package(
         .testTarget(
             name: "PealStoreTests",
             dependencies: [
-                "PealCore", "PealExperiments", "PealPostgres", "PealStore", "PealSQLite", "PealTesting",
+                "PealCore", "PealExperiments", "PealPostgres", "PealStore", "PealSQLite", "PealTesting", logging,
                 pealMomentTraining,
             ],
             exclude: ["Golden"], swiftSettings: settings),

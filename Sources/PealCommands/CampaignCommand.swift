@@ -4,10 +4,36 @@ internal import PealCore
 /// `peal campaign`: the totals of messages with the same campaign.
 struct CampaignCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "campaign", abstract: "List and show campaigns, and take moment models back.",
+        commandName: "campaign",
+        abstract: "List and show campaigns, change the share of experiments, and roll back moment models.",
         subcommands: [
-            ListCommand<CampaignResource>.self, ShowCommand<CampaignResource>.self, CampaignRollbackCommand.self,
+            ListCommand<CampaignResource>.self, ShowCommand<CampaignResource>.self, CampaignShareCommand.self,
+            CampaignRollbackCommand.self,
         ])
+}
+
+/// `peal campaign change-share`.
+struct CampaignShareCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "change-share",
+        abstract: "Change the share of users whose phones choose the moment. The experiment's figures begin again.")
+
+    @OptionGroup var name: CampaignResource.Name
+
+    @Argument(help: "From 0 to 1, such as 0.95 to keep 5 % of the users for comparison.")
+    var share: Double
+
+    @OptionGroup var app: AppOptions
+    @OptionGroup var options: ClientOptions
+
+    func validate() throws {
+        guard (0...1).contains(share) else { throw ValidationError("The share must be from 0 to 1.") }
+    }
+
+    func run() async throws {
+        let body: JSON = ["share": .number(String(share))]
+        options.show(try await options.client().send(.post, try app.path(name.segments + ["experiment"]), body: body))
+    }
 }
 
 /// `peal campaign rollback-model`.

@@ -209,6 +209,9 @@ extension Limits {
     /// Requests on an HTTP/1.1 connection whose answers the client has not waited for.
     package static let httpPipelinedRequestsMax = 256
     package static let httpConnectionsMax = 10_000
+    /// Connections that wait to be accepted. Beyond that, Linux drops a client's first packet, which it repeats after a
+    /// second; Linux also applies its own limit, `net.core.somaxconn`.
+    package static let httpBacklog = 4096
     package static let httpSurplusMax = 32
     package static let httpSurplusSeconds = 2
     package static let descriptorsMax = 65_536

@@ -5,11 +5,9 @@ package import PealMomentTraining
 package struct ExperimentReport: Sendable {
     /// Without the users.
     package let facts: ExperimentFacts
-    /// The share of users that are assigned to good moments.
-    package let share: Double
     /// nil unless both arms have two users with matured messages.
     package let comparison: ArmComparison?
-    /// Whether the sizes of the arms agree with `share`, at all looks.
+    /// Whether the sizes of the arms agree with the share of the run, at all looks.
     package let alarm: SampleRatioAlarm
     package let decision: ExperimentDecision
     /// One for each day on which windows matured, but at most `looksMax`; in ascending order.
@@ -37,9 +35,8 @@ package struct ExperimentReport: Sendable {
     private static let looksMax = 60
 
     /// Reads each user's days once, in the order of days.
-    package init(_ facts: ExperimentFacts, share: Double) {
-        self.share = share
-        var alarm = SampleRatioAlarm(share: share)
+    package init(_ facts: ExperimentFacts) {
+        var alarm = SampleRatioAlarm(share: facts.run.share)
         var looks: [Look] = []
         var last: ArmComparison?
         var course = ExperimentCourse(facts)
@@ -75,6 +72,23 @@ package struct ExperimentReport: Sendable {
         guard let comparison, comparison.traditional.rate > 0 else { return nil }
         let (interval, rate) = (comparison.interval(), comparison.traditional.rate)
         return (comparison.lift, interval.lowerBound / rate...interval.upperBound / rate)
+    }
+
+    /// The share that the decision advises; nil while the experiment should continue as it is.
+    package var advisedShare: Double? {
+        facts.isOver ? nil : decision.shareAfterwards.flatMap { $0 == facts.run.share ? nil : $0 }
+    }
+
+    /// What is kept of the run when its share changes.
+    package var result: ShareChange.Result {
+        ShareChange.Result(
+            verdict: decision.rawValue,
+            arms: Dictionary(
+                uniqueKeysWithValues: Arm.allCases.map { arm in
+                    let totals = totals(arm)
+                    return (arm, ShareChange.Count(messages: totals.messages, opens: totals.opens))
+                }),
+            lift: lift?.value, liftInterval: lift?.interval)
     }
 
     /// The lift that `messagesNeeded` is about.

@@ -33,7 +33,6 @@ package final class ExperimentReports: Sendable {
     private struct Name: Hashable {
         let app: AppKey
         let campaign: String
-        let share: Double
     }
 
     private struct Kept {
@@ -65,7 +64,7 @@ package final class ExperimentReports: Sendable {
 
     /// The report of a campaign's experiment; nil if it has none.
     package func report(_ campaign: String, of app: App) async throws -> ExperimentReport? {
-        let name = Name(app: app.key, campaign: campaign, share: app.settings[.experimentShare])
+        let name = Name(app: app.key, campaign: campaign)
         if let kept = kept(name), kept.cost >= Self.reusedTime, isFresh(kept) { return kept.report }
         return try await evaluation(name).value
     }
@@ -73,7 +72,7 @@ package final class ExperimentReports: Sendable {
     /// The report if it is made within `patience`, or was made in the last ten minutes; one that is no longer fresh is
     /// made again meanwhile.
     package func soon(_ campaign: String, of app: App) async throws -> Soon {
-        let name = Name(app: app.key, campaign: campaign, share: app.settings[.experimentShare])
+        let name = Name(app: app.key, campaign: campaign)
         let known = kept(name)
         if let known, isFresh(known) { return .made(known.report) }
         if let failure = state.withLock({ $0.failures.removeValue(forKey: name) }),
@@ -106,11 +105,16 @@ package final class ExperimentReports: Sendable {
     /// Whether a report is being made that `soon` would not have at once. The store's reader for large reads is busy
     /// then, so a page should read as little as possible.
     package func isMaking(_ campaign: String, of app: App) -> Bool {
-        let name = Name(app: app.key, campaign: campaign, share: app.settings[.experimentShare])
+        let name = Name(app: app.key, campaign: campaign)
         let now = time.uptime
         return state.withLock { state in
             state.running[name] != nil && state.kept[name].map { now - $0.madeAt >= Self.ageMax } ?? true
         }
+    }
+
+    /// Drops a report whose experiment was changed. Other servers show the former one for up to `ageMax`.
+    package func forget(_ campaign: String, of app: App) {
+        state.withLock { $0.kept[Name(app: app.key, campaign: campaign)] = nil }
     }
 
     private func kept(_ name: Name) -> Kept? { state.withLock { $0.kept[name] } }
@@ -155,7 +159,7 @@ package final class ExperimentReports: Sendable {
         let material = facts == nil ? nil : try await material(name, now: now)
         let report = await withCheckedContinuation { continuation in
             Self.queue.async {
-                var report = facts.map { ExperimentReport($0, share: name.share) }
+                var report = facts.map(ExperimentReport.init)
                 if let material {
                     if !material.labels.isEmpty { report?.contexts = ContextMap(material.labels) }
                     report?.modelCheck = ModelCheck(

@@ -7,6 +7,7 @@ internal import PealAPI
 internal import PealConsole
 package import PealCore
 internal import PealDelivery
+internal import PealExperiments
 internal import PealLearning
 internal import PealNetwork
 internal import PealPostgres
@@ -173,9 +174,11 @@ struct Server {
         _ services: APIServices, _ storage: Storage, _ clock: any TimeSource
     ) -> [any Service] {
         let learning = LearningService(store: storage.store, time: clock, logger: logger)
+        let decider = ExperimentDecider(
+            store: storage.store, reports: services.experiments, time: clock, logger: logger)
         return [
             NamedService(
-                "background", BackgroundService(functions: dialectBackground(services) + [learning.run]))
+                "background", BackgroundService(functions: dialectBackground(services) + [learning.run, decider.run]))
         ]
     }
 

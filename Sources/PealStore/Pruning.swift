@@ -127,7 +127,7 @@ extension StoreSession {
         for table in [TablePiece.campaignTotal, .experimentSum, .experimentCount] {
             count += try table.delete(where: Pruning.figures(earliest), limit: limit - count, connection)
         }
-        return count
+        return try count + TablePiece.shareChange.delete(where: "at <= \(earliest)", limit: limit - count, connection)
     }
 
     /// Rows that no frequency cap counts.

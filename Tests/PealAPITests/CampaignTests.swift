@@ -117,7 +117,32 @@ struct CampaignTests {
                 check?["calibration"]?.arrayValue?.isEmpty == true && check?["windows"]?.arrayValue?.isEmpty == true)
             #expect(reply["experiment.verdict"] == "undecided" && reply["experiment.share"] == .number("0.5"))
             #expect(reply["experiment.interval"]?.arrayValue?.count == 2, "\(reply.text)")
+            #expect(reply["experiment.advised_share"]?.isNull == true && reply["experiment.per_user"] == false)
+            try await Self.changeShare(fixture, after: reply)
         }
+    }
+
+    /// Another share ends the run with its result and begins one without figures.
+    private static func changeShare(_ fixture: Fixture, after earlier: Fixture.Reply) async throws {
+        let path = "…/campaigns/daily/experiment"
+        for body: JSON in [["share": .number("1.5")], ["share": "x"], [:], ["share": 1, "salt": "s"]] {
+            let refused = try await fixture.admin(.post, path, body)
+            #expect(refused.status == 400, "\(body.text): \(refused.text)")
+        }
+        #expect(try await fixture.admin(.post, "…/campaigns/other/experiment", ["share": 1]).code == "not_found")
+        #expect(try await fixture.admin(.post, path, ["share": .number("0.5")]).code == "conflict")
+        fixture.clock.advance(by: .seconds(1))
+        let change = try await fixture.admin(.post, path, ["share": .number("0.95")])
+        #expect(change.status == 200 && change["share"] == .number("0.95") && change["former_share"] == .number("0.5"))
+        #expect(change["verdict"] == "undecided" && change["lift_interval"]?.arrayValue?.count == 2, "\(change.text)")
+        let opens = earlier["experiment.arms.context_aware.opens"]
+        #expect(change["arms.context_aware.opens"] == opens)
+        let later = try await fixture.admin(.get, "…/campaigns/daily")
+        #expect(later["experiment.changes"]?.arrayValue == [try #require(change.json)])
+        #expect(later["experiment.share"] == .number("0.95") && later["experiment.verdict"] == "undecided")
+        #expect(later["experiment.salt"] == earlier["experiment.salt"])
+        #expect(later["experiment.arms.traditional.users"] == 0, "\(later.text)")
+        #expect(try await fixture.admin(.get, "…/audit").text.contains("experiment.share"))
     }
 
     @Test("of many messages are read page by page")

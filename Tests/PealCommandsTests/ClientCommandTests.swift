@@ -160,6 +160,9 @@ import Testing
             ),
             (["campaign", "list"], "GET", "apps/APP/campaigns?limit=200", ""),
             (["campaign", "show", "a b"], "GET", "apps/APP/campaigns/a%20b", ""),
+            (
+                ["campaign", "change-share", "a", "0.95"], "POST", "apps/APP/campaigns/a/experiment", #"{"share":0.95}"#
+            ),
             (["campaign", "rollback-model", "a"], "POST", "apps/APP/campaigns/a/model/rollback", "{}"),
             (
                 ["campaign", "rollback-model", "a", "--version", "7"], "POST", "apps/APP/campaigns/a/model/rollback",

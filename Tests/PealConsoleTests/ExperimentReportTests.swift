@@ -17,7 +17,8 @@ import Testing
 
     private static func report(_ users: [ExperimentFacts.User], share: Double = 0.5) -> ExperimentReport {
         ExperimentReport(
-            ExperimentFacts(salt: "s", startedAt: Timestamp(milliseconds: 0), users: users), share: share)
+            ExperimentFacts(
+                ExperimentRun(salt: "s", share: share, startedAt: Timestamp(milliseconds: 0)), users: users))
     }
 
     @Test("has one look a day, the last of which is the present state")
@@ -82,7 +83,8 @@ import Testing
 
     @Test("takes its guardrails from all messages and people")
     func guardrails() {
-        var facts = ExperimentFacts(salt: "s", startedAt: Timestamp(milliseconds: 0), users: [])
+        var facts = ExperimentFacts(
+            ExperimentRun(salt: "s", share: 0.5, startedAt: Timestamp(milliseconds: 0)), users: [])
         facts.deliveries = [
             .init(arm: .contextAware, way: .phone, messages: 70), .init(arm: .contextAware, way: .server, messages: 20),
             .init(arm: .contextAware, way: .failed, messages: 10),
@@ -96,7 +98,7 @@ import Testing
             .init(arm: .contextAware, index: 0, opens: 2), .init(arm: .contextAware, index: 3, opens: 3),
             .init(arm: .contextAware, index: 5, opens: 1),
         ]
-        let report = ExperimentReport(facts, share: 0.5)
+        let report = ExperimentReport(facts)
         let counts = report.guardrails.map { "\($0.measure.rawValue) \($0.contextAware.count)/\($0.contextAware.of)" }
         #expect(
             counts == [

@@ -8,7 +8,7 @@ import Testing
 @Suite("Figures of campaigns")
 struct FigureStoreTests {
     /// A message of an experiment to users `u1` to `u20`, of whom every third opens it.
-    private static func send(
+    static func send(
         _ fixture: Fixture, campaign: String = "daily", openEvery: Int = 3, method: DeliveryWindow.Method = .experiment,
         hours: Int64 = 1, endsEarly: Bool = false, opensApp: Bool = false
     ) async throws -> MessageID {
@@ -69,10 +69,10 @@ struct FigureStoreTests {
         try await CampaignVerbs(store: fixture.store).report(campaign, app: fixture.app)
     }
 
-    private static func experiment(_ fixture: Fixture) async throws -> ExperimentReport {
+    static func experiment(_ fixture: Fixture) async throws -> ExperimentReport {
         let (app, now) = (fixture.app, fixture.now)
         let found = try await fixture.store.read { try $0.experiment(app: app, campaign: "daily", now: now) }
-        return ExperimentReport(try #require(found), share: 0.5)
+        return ExperimentReport(try #require(found))
     }
 
     /// What people read of an experiment, as text, so that a failure shows the difference.
@@ -84,7 +84,7 @@ struct FigureStoreTests {
         }
         let looks = report.looks.map { "\($0.at) \(rounded($0.difference)) \(rounded($0.interval.upperBound))" }
         return """
-            \(report.facts.salt) \(report.facts.startedAt) \(arms) \(looks) \(report.decision) \
+            \(report.facts.run) \(arms) \(looks) \(report.decision) \
             \(report.comparison.map { [rounded($0.difference), rounded($0.variance)] } ?? []) \(report.alarm)
             """
     }
@@ -243,7 +243,7 @@ struct FigureStoreTests {
         _ = try await Self.send(fixture, openEvery: 1)
         fixture.time.advance(by: .seconds(2 * 86_400))
         let second = try await Self.experiment(fixture)
-        #expect(first.facts.isOver && !second.facts.isOver && second.facts.salt != first.facts.salt)
+        #expect(first.facts.isOver && !second.facts.isOver && second.facts.run.salt != first.facts.run.salt)
         #expect(Arm.allCases.reduce(0) { $0 + second.totals($1).opens } == 20)
         #expect(try await Self.totals(fixture).messages == 2, "the campaign goes on")
     }

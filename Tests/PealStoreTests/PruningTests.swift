@@ -52,6 +52,7 @@ struct PruningTests {
         "campaign_total": "one row for each campaign; pruned after Limits.statisticsDaysLifeSeconds",
         "experiment_sum": "two rows for each day of an experiment; pruned after Limits.statisticsDaysLifeSeconds",
         "experiment_count": "a fixed set for each experiment; pruned after Limits.statisticsDaysLifeSeconds",
+        "share_change": "one for each run of an experiment that ended; pruned after Limits.statisticsDaysLifeSeconds",
         "model_key": "one row for each app",
         "moment_model": "Limits.modelVersionsMax for each campaign; pruned when expired",
         "learning": "one row for each campaign; goes with its last message",

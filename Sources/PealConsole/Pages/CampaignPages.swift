@@ -6,6 +6,7 @@ enum CampaignPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "campaigns", .read, list),
         .app(.get, "campaigns/:id", .read, show),
+        .app(.post, "campaigns/:id", .manage, changeShare),
     ]
 
     private static let itemsPerPage = 20
@@ -38,6 +39,27 @@ enum CampaignPages {
     }
 
     @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
+        try await page(visit).answer()
+    }
+
+    @Sendable private static func changeShare(_ visit: PageCall) async throws -> ConsoleAnswer {
+        let (app, id) = (try visit.app, visit.parameter("id"))
+        do {
+            let share = try ExperimentShare.read(visit.form["share"])
+            guard let report = try await visit.services.experiments.report(id, of: app), !report.facts.isOver else {
+                throw PealError.notFound("experiment")
+            }
+            _ = try await ExperimentVerbs(store: visit.services.store).changeShare(
+                of: id, to: share, after: report.facts.run, report.result, app: app.key, visit.verb
+            ) { _ in Reply(status: 200, body: []) }
+            visit.services.experiments.forget(id, of: app)
+            return ConsoleAnswer(redirect: visit.link("campaigns", id) + "?done=saved")
+        } catch let error as PealError where visit.may(.read) && (error.field != nil || error.code == .conflict) {
+            return try await page(visit, error: error).answer(error.code.httpStatus)
+        }
+    }
+
+    private static func page(_ visit: PageCall, error: PealError? = nil) async throws -> Page {
         let texts = visit.texts
         let id = visit.parameter("id")
         let app = try visit.app
@@ -45,7 +67,7 @@ enum CampaignPages {
             var page = Page(visit, id, .campaigns)
             page.trail = [(texts[.campaigns], visit.link("campaigns"))]
             page.body = ExperimentSections(visit: visit, campaign: id, learning: nil, release: nil).html(.beingMade)
-            return page.answer()
+            return page
         }
         let report = try await visit.services.campaigns.report(id, app: app.key)
         let model = try await visit.services.store.read { store in
@@ -60,7 +82,7 @@ enum CampaignPages {
         let experiment = try await visit.services.experiments.soon(id, of: app)
         let experimentSections = ExperimentSections(
             visit: visit, campaign: id, learning: model.learning, release: model.release,
-            hasSharedModel: model.hasShared)
+            hasSharedModel: model.hasShared, error: error)
         var page = Page(visit, id, .campaigns)
         page.trail = [(texts[.campaigns], visit.link("campaigns"))]
         page.body = """
@@ -69,7 +91,7 @@ enum CampaignPages {
             <section class="card"><h2>\(texts[.reasons])</h2>\(visit.outcomes(report.total))\(reasons(visit, report))</section>
             <section><h2>\(texts[.messages])</h2>\(MessagePages.table(visit, messages))</section>
             """
-        return page.answer()
+        return page
     }
 
     /// From addressed to opened. The bars repeat the numbers of the table.

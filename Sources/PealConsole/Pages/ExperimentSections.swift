@@ -11,6 +11,8 @@ struct ExperimentSections {
     let release: ModelRelease?
     /// Whether there is a model of all campaigns.
     var hasSharedModel = false
+    /// Why the share could not be changed.
+    var error: PealError?
 
     private var texts: Texts { visit.texts }
 
@@ -34,6 +36,7 @@ struct ExperimentSections {
         }
         return """
             <section class="card" id="experiment"><h2>\(texts[.experiment])</h2>\(headline(report))</section>
+            \(ExperimentShare(visit: visit, campaign: campaign, report: report, error: error).html)
             <section><h2>\(texts[.arms])</h2>\(arms(report).html)<p class="hint">\(texts[.armsHint])</p></section>
             <div class="columns">
             <section class="card"><h2>\(texts[.liftOverTime])</h2>\(LiftChart(looks: report.looks).html(visit))</section>
@@ -52,7 +55,7 @@ struct ExperimentSections {
     private func headline(_ report: ExperimentReport) -> HTML {
         """
         <div class="verdict \(tone(report.decision))" data-verdict="\(report.decision.rawValue)">
-        <p class="big">\(verdict(report.decision))</p>
+        <p class="big">\(texts.verdict(report.decision))</p>
         \(HTML.with(report.lift) { lift in
             """
             <p class="lift"><strong>\(texts.change(lift.value))</strong> \
@@ -71,16 +74,6 @@ struct ExperimentSections {
         case .revert, .noDifference: "warn"
         case .untrustworthy: "bad"
         case .undecided: "dim"
-        }
-    }
-
-    private func verdict(_ decision: ExperimentDecision) -> String {
-        switch decision {
-        case .undecided: texts[.verdictUndecided]
-        case .promote: texts[.verdictPromote]
-        case .revert: texts[.verdictRevert]
-        case .noDifference: texts[.verdictNoDifference]
-        case .untrustworthy: texts[.verdictUntrustworthy]
         }
     }
 
@@ -105,7 +98,7 @@ struct ExperimentSections {
     private func ratioLight(_ report: ExperimentReport) -> HTML {
         let counts = (report.alarm.contextAware, report.alarm.traditional)
         guard counts.0 + counts.1 > 0 else { return .empty }
-        let share = texts.percent(Int((report.share * 1000).rounded()), of: 1000)
+        let share = texts.percent(Int((report.facts.run.share * 1000).rounded()), of: 1000)
         return """
             <p class="light">\(visit.badge(texts[report.alarm.isRaised ? .ratioBad : .ratioGood], report.alarm.isRaised ? "bad" : "good")) \
             \(texts(.ratioText, texts.number(counts.0), texts.number(counts.1), share))</p>
@@ -253,8 +246,8 @@ struct ExperimentSections {
         if let chance = report.comparison?.chanceOfGain {
             facts.add(texts[.chanceOfGain], text: texts.percent(Int((chance * 1000).rounded()), of: 1000))
         }
-        facts.add(texts[.started], visit.time(report.facts.startedAt))
-        facts.add(texts[.salt], "<code>\(report.facts.salt)</code>")
+        facts.add(texts[.started], visit.time(report.facts.run.startedAt))
+        facts.add(texts[.salt], "<code>\(report.facts.run.salt)</code>")
         return "<p class=\"hint\">\(texts[.modelText])</p>\(facts.html)"
     }
 }

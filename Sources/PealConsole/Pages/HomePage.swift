@@ -17,7 +17,8 @@ enum HomePage {
         let after = visit.query["after"].flatMap { AppID($0) }
         let (found, stopped, ending) = try await visit.services.store.read { store in
             let apps =
-                try own.map { try store.app(key: $0).map { [$0] } ?? [] } ?? store.apps(after: after, limit: appsMax + 1)
+                try own.map { try store.app(key: $0).map { [$0] } ?? [] }
+                ?? store.apps(after: after, limit: appsMax + 1)
             return (
                 apps, isAdmin ? try store.stoppedCredentials(limit: 20) : [],
                 isAdmin ? try store.endingCredentials(limit: 20) : []

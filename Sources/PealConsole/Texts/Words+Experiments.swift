@@ -90,8 +90,8 @@ extension Word {
     static let openDelays = Word("When people open", "Wann geöffnet wird")
     static let openRate = Word("Open rate", "Öffnungsrate")
     static let promoteText = Word(
-        "Messages at good moments are opened more often. Choose good moments for everyone.",
-        "Nachrichten in guten Momenten werden öfter geöffnet. Gute Momente für alle wählen.")
+        "Messages at good moments are opened more often. Raise the share to 95 %.",
+        "Nachrichten in guten Momenten werden öfter geöffnet. Den Anteil auf 95 % erhöhen.")
     static let ratioBad = Word("Arms out of balance", "Arme im Ungleichgewicht")
     static let ratioGood = Word("Arms in balance", "Arme im Gleichgewicht")
     static let ratioText = Word(
@@ -107,8 +107,8 @@ extension Word {
             + "vom Server.")
     static let resting = Word("Resting", "In Ruhe")
     static let revertText = Word(
-        "Messages at good moments are opened less often. Send this campaign immediately.",
-        "Nachrichten in guten Momenten werden seltener geöffnet. Diese Kampagne sofort senden.")
+        "Messages at good moments are opened less often. Set the share to 0 %.",
+        "Nachrichten in guten Momenten werden seltener geöffnet. Den Anteil auf 0 % setzen.")
     static let salt = Word("Salt", "Salz")
     static let sentByServer = Word("Sent by server", "Vom Server gesendet")
     static let shownByPhone = Word("Moment chosen", "Moment gewählt")
@@ -143,7 +143,34 @@ extension Word {
     static let sharedModel = Word("The one of all campaigns", "Das aller Kampagnen")
 }
 
+extension Word {
+    static let changeShare = Word("Change the share", "Anteil ändern")
+    static let experimentShare = Word("Share of good moments", "Anteil guter Momente")
+    static let shareChanges = Word("Earlier shares", "Frühere Anteile")
+    static let shareConfirm = Word(
+        "Change the share? The figures begin again with the next messages; the result so far is kept.",
+        "Anteil ändern? Die Zahlen beginnen mit den nächsten Nachrichten neu; das bisherige Ergebnis bleibt erhalten.")
+    static let shareFrom = Word("From", "Von")
+    static let shareHint = Word(
+        "0 sends everything immediately; 95 keeps 5 % for comparison. The figures begin again.",
+        "0 sendet alles sofort; 95 behält 5 % zum Vergleich. Die Zahlen beginnen neu.")
+    static let shareLabel = Word(
+        "Users whose phones choose the moment, in %", "Personen, deren Telefon den Moment wählt, in %")
+    static let shareTo = Word("To", "Auf")
+    static let verdict = Word("Verdict", "Urteil")
+}
+
 extension Texts {
+    func verdict(_ decision: ExperimentDecision) -> String {
+        switch decision {
+        case .undecided: self[.verdictUndecided]
+        case .promote: self[.verdictPromote]
+        case .revert: self[.verdictRevert]
+        case .noDifference: self[.verdictNoDifference]
+        case .untrustworthy: self[.verdictUntrustworthy]
+        }
+    }
+
     func arm(_ arm: Arm) -> String {
         switch arm {
         case .contextAware: self[.methodAware]

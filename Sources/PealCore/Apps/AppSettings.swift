@@ -165,9 +165,13 @@ extension Setting<Minutes> {
 extension Setting<Bool> {
     /// Whether the alert of a message with a delivery window goes to all of the user's devices instead of one.
     package static let alertsAllDevices = Setting(moments, "all_devices", default: false)
+    /// Whether a user has the same arm in all experiments that begin from now on.
+    package static let experimentPerUser = Setting(moments, "per_user", default: false)
+    /// Whether experiments change their share by themselves once they have a verdict.
+    package static let appliesDecisions = Setting(moments, "apply_decisions", default: false)
 }
 
 extension Setting<Double> {
-    /// The share of users that experiments give to devices to choose the moment.
+    /// The share of users whose devices choose the moment, for experiments that begin from now on.
     package static let experimentShare = Setting(moments, "share", default: 0.5)
 }

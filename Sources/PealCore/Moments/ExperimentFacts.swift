@@ -1,9 +1,7 @@
 /// The data of a campaign's experiment: the users' matured messages by their planned arm, whatever happened to them,
 /// and how messages reached users. Messages that were pruned count too.
 package struct ExperimentFacts: Sendable, Hashable {
-    /// An input of the assignment.
-    package let salt: String
-    package let startedAt: Timestamp
+    package let run: ExperimentRun
     /// Users with matured messages that are not in `past`.
     package private(set) var users: [User]
     /// Sums over the users' messages that the store has added up, in ascending order of day.
@@ -18,10 +16,11 @@ package struct ExperimentFacts: Sendable, Hashable {
     package var devices = Devices()
     /// What good moments must not make worse.
     package var guards: [Arm: Guards] = [:]
+    /// How earlier runs ended, oldest first.
+    package var changes: [ShareChange] = []
 
-    package init(salt: String, startedAt: Timestamp, users: [User]) {
-        self.salt = salt
-        self.startedAt = startedAt
+    package init(_ run: ExperimentRun, users: [User]) {
+        self.run = run
         self.users = users
     }
 

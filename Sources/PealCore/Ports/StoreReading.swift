@@ -157,6 +157,10 @@ package protocol StoreReading {
     func spentWakes(app: AppKey, address: Address) throws -> [Timestamp]
     /// The experiment of a campaign, or the last one that is over; nil if it had none. Reads all its messages.
     func experiment(app: AppKey, campaign: String, now: Timestamp) throws -> ExperimentFacts?
+    /// The present run of a campaign's experiment; nil if none runs.
+    func experimentRun(of campaign: String, app: AppKey) throws -> ExperimentRun?
+    /// The campaigns of experiments that run, by name, starting after `name`.
+    func experimentCampaigns(app: AppKey, after name: String?, limit: Int) throws -> [String]
     /// The public keys of an app's models, the newest last.
     func modelKeys(app: AppKey) throws -> [ModelKey]
     /// A model of a campaign (empty for all); nil for a version that does not exist. Without a version, the newest.

@@ -170,6 +170,9 @@ package protocol StoreWriting: StoreReading {
     /// Reports to webhooks that a device became reachable or unreachable.
     func report(_ transition: DeviceTransition, id: OutboxEventID) throws
 
+    /// Ends a run of an experiment and begins one with another share.
+    /// - Returns: false if `run` is not the present one.
+    func changeShare(_ change: ShareChange, after run: ExperimentRun, of campaign: String, app: AppKey) throws -> Bool
     /// The public keys of an app's models. Creates the first one.
     func provideModelKeys(app: AppKey, now: Timestamp) throws -> [ModelKey]
     /// Signs a model and stores it as the newest of its campaign.

@@ -72,7 +72,8 @@ struct HTTPListeners {
                 name,
                 Application(
                     responder: responder, server: server,
-                    configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "peal"),
+                    configuration: ApplicationConfiguration(
+                        address: .hostname(host, port: port), serverName: "peal", backlog: Limits.httpBacklog),
                     onServerRunning: announce("\(name) is listening", file: portFile, logger: logger),
                     eventLoopGroupProvider: .shared(group), logger: logger))
         }

@@ -115,6 +115,7 @@ extension TablePiece {
         "experiment_sum", ["app": .int, "campaign_id": .text, "salt": .text, "arm": .int, "day": .int])
     static let experimentCount = TablePiece(
         "experiment_count", ["app": .int, "campaign_id": .text, "salt": .text, "arm": .int, "name": .text])
+    static let shareChange = TablePiece("share_change", ["app": .int, "campaign_id": .text, "at": .int])
     static let modelKey = TablePiece("model_key", ["app": .int, "kid": .text])
     static let momentModel = TablePiece("moment_model", ["app": .int, "campaign_id": .text, "version": .int])
     static let learning = TablePiece("learning", ["app": .int, "campaign_id": .text])
@@ -132,6 +133,7 @@ extension TablePiece {
         geofence, geofenceTombstone,
         geofenceSeries, locationGroupPlace, locationGroup, location, experimentArm, experiment, openHour, routeGate,
         statistics, rate, momentModel, learning, modelKey, campaignTotal, experimentSum, experimentCount,
+        shareChange,
     ]
 
     /// What a device reported.

@@ -60,5 +60,6 @@ extension Migration {
         Migration(version: 21, statements: SchemaSpentWakes.statements),
         Migration(version: 22, statements: SchemaOffPolicyNames.statements),
         Migration(version: 23, statements: SchemaContentOpens.statements),
+        Migration(version: 24, statements: SchemaRuns.statements),
     ]
 }

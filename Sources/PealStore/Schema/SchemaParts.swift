@@ -264,3 +264,25 @@ enum SchemaOffPolicyNames {
 enum SchemaContentOpens {
     static let statements = ["ALTER TABLE statistics ADD COLUMN content_opened BIGINT NOT NULL DEFAULT 0"]
 }
+
+/// Experiments keep their share, and how their runs ended.
+enum SchemaRuns {
+    /// Shares and lifts in millionths. A missing `share` is the one of the app's settings; `changed_at` is missing in
+    /// the first run.
+    static let statements = [
+        "ALTER TABLE experiment ADD COLUMN share BIGINT",
+        "ALTER TABLE experiment ADD COLUMN per_user BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE experiment ADD COLUMN changed_at BIGINT",
+        "ALTER TABLE experiment_sum ADD COLUMN share BIGINT",
+        "ALTER TABLE experiment_sum ADD COLUMN per_user BIGINT NOT NULL DEFAULT 0",
+        """
+        CREATE TABLE share_change (
+            app BIGINT NOT NULL, campaign_id {text} NOT NULL, at BIGINT NOT NULL, actor {text} NOT NULL,
+            former_share BIGINT NOT NULL, share BIGINT NOT NULL, verdict {text} NOT NULL,
+            aware_messages BIGINT NOT NULL, aware_opens BIGINT NOT NULL, plain_messages BIGINT NOT NULL,
+            plain_opens BIGINT NOT NULL, lift BIGINT, lift_low BIGINT, lift_high BIGINT,
+            PRIMARY KEY (app, campaign_id, at))
+        """,
+        "CREATE INDEX share_change_age ON share_change (at)",
+    ]
+}

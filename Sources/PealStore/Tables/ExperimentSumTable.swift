@@ -15,7 +15,9 @@ enum ExperimentSumTable {
         return sums
     }
 
-    static func put(_ past: ExperimentFacts.Past, _ key: Key, startedAt: Timestamp, now: Timestamp) -> SQL {
+    static func put(
+        _ past: ExperimentFacts.Past, _ key: Key, _ run: ExperimentTable.RunRow, now: Timestamp
+    ) -> SQL {
         let sums = past.sums
         let changing: [ColumnValue] = [
             ("users", sums.users), ("messages", sums.messages), ("opens", sums.opens),
@@ -25,7 +27,7 @@ enum ExperimentSumTable {
         return """
             INSERT INTO experiment_sum \(row: [
                 "app": key.app, "campaign_id": key.campaign, "salt": key.salt, "arm": past.arm,
-                "day": past.day, "started_at": startedAt,
+                "day": past.day, "started_at": run.startedAt, "share": run.share, "per_user": run.isPerUser,
             ], changing)
             ON CONFLICT (app, campaign_id, salt, arm, day) DO UPDATE SET \(set: changing)
             """
@@ -43,10 +45,10 @@ enum ExperimentSumTable {
         """
     }
 
-    /// The salt and the beginning of the campaign's last experiment with sums.
+    /// The campaign's last experiment with sums, as a row of `experiment`.
     static func last(_ campaign: String, app: AppKey) -> SQL {
         """
-        SELECT salt, started_at FROM experiment_sum WHERE app = \(app) AND campaign_id = \(campaign)
+        SELECT salt, share, per_user, started_at, NULL FROM experiment_sum WHERE app = \(app) AND campaign_id = \(campaign)
         ORDER BY started_at DESC LIMIT 1
         """
     }
@@ -65,6 +67,9 @@ enum ExperimentSumTable {
     static func counts(_ key: Key) -> SQL {
         "SELECT arm, name, n FROM experiment_count WHERE \(key.condition)"
     }
+
+    static func deleteSums(_ key: Key) -> SQL { "DELETE FROM experiment_sum WHERE \(key.condition)" }
+    static func deleteCounts(_ key: Key) -> SQL { "DELETE FROM experiment_count WHERE \(key.condition)" }
 
     /// One experiment of a campaign.
     struct Key {
@@ -136,7 +141,8 @@ extension StoreSession {
     /// - Returns: how many rows it changed, approximately.
     func keepOutcomes(of id: MessageID, _ campaign: String, app: AppKey, now: Timestamp) throws -> Int {
         guard try connection.execute(ExperimentTable.mark(id, app: app)) == 1,
-            let experiment = try runningExperiment(of: campaign, app: app)
+            let experiment = try experimentRow(campaign, app: app),
+            try isOfRun(id, since: experiment.changedAt, app: app)
         else { return 0 }
         let key = ExperimentKey(app: app, campaign: campaign, salt: experiment.salt)
         let delivered = try deliveries(.message(id), app: app)
@@ -172,10 +178,18 @@ extension StoreSession {
         for arm in Arm.allCases {
             let own = outcomes.filter { $0.arm == arm }
             if !own.isEmpty {
-                try add(own, arm, day: day, key, startedAt: experiment.startedAt, now: now)
+                try add(own, arm, day: day, key, experiment, now: now)
             }
         }
         return outcomes.count
+    }
+
+    /// Messages of earlier runs do not count in the present one.
+    private func isOfRun(_ id: MessageID, since start: Timestamp?, app: AppKey) throws -> Bool {
+        guard let start else { return true }
+        let createdAt: Timestamp? = try connection.value(
+            "SELECT created_at FROM message WHERE \(MessageTable.matching(app, id))")
+        return createdAt.map { $0 >= start } ?? false
     }
 
     /// A user's part in a message of an experiment, and what is in the sums of the same user.
@@ -189,7 +203,8 @@ extension StoreSession {
 
     /// Messages are added approximately in the order of their days; an earlier one counts with the last day.
     private func add(
-        _ outcomes: [Outcome], _ arm: Arm, day: Int64, _ key: ExperimentKey, startedAt: Timestamp, now: Timestamp
+        _ outcomes: [Outcome], _ arm: Arm, day: Int64, _ key: ExperimentKey, _ run: ExperimentTable.RunRow,
+        now: Timestamp
     ) throws {
         let newest = try connection.first(ExperimentSumTable.newest(arm, key)) { row in
             ExperimentFacts.Past(day: try row.next(), arm: arm, sums: try ExperimentSumTable.sums(&row))
@@ -200,6 +215,6 @@ extension StoreSession {
             sums.add(messages: outcome.former.messages + 1, opens: outcome.former.opens + outcome.opens)
         }
         let past = ExperimentFacts.Past(day: max(day, newest?.day ?? day), arm: arm, sums: sums)
-        try connection.execute(ExperimentSumTable.put(past, key, startedAt: startedAt, now: now))
+        try connection.execute(ExperimentSumTable.put(past, key, run, now: now))
     }
 }

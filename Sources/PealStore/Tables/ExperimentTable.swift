@@ -1,17 +1,16 @@
-internal import Crypto
 internal import PealCore
 
 /// `experiment` and `experiment_arm`: the experiments of campaigns, and what happened to their users' messages.
 enum ExperimentTable {
     /// Users' matured messages by arm and day, with what is in the sums of the same user. Only users who had a device
     /// when a message was scheduled take part, and only messages whose arm the server chose.
-    static func matured(_ campaign: String, app: AppKey, by end: Timestamp) -> SQL {
+    static func matured(_ campaign: String, since start: Timestamp?, app: AppKey, by end: Timestamp) -> SQL {
         """
         SELECT u.user_id, u.arm, u.day, u.messages, u.opens, COALESCE(e.messages, 0), COALESCE(e.opens, 0)
         FROM (
             SELECT m.user_id AS user_id, m.arm AS arm, m.deadline / \(dayMilliseconds) AS day,
                 COUNT(*) AS messages, SUM(\(isOpened)) AS opens
-            FROM \(messages(.campaign(campaign), app)) AND m.deadline <= \(end - maturity) AND \(counts)
+            FROM \(messages(.campaign(campaign, since: start), app)) AND m.deadline <= \(end - maturity) AND \(counts)
             GROUP BY 1, 2, 3) AS u
             LEFT JOIN experiment_arm e
                 ON e.app = \(app) AND e.campaign_id = \(campaign) AND e.user_id = u.user_id
@@ -112,37 +111,47 @@ enum ExperimentTable {
             """
     }
 
-    static func users(_ campaign: String, app: AppKey) -> SQL {
-        "SELECT arm, COUNT(*) FROM experiment_arm WHERE app = \(app) AND campaign_id = \(campaign) GROUP BY arm"
+    static func users(_ campaign: String, since start: Timestamp?, app: AppKey) -> SQL {
+        """
+        SELECT e.arm, COUNT(*) FROM experiment_arm e
+        WHERE e.app = \(app) AND e.campaign_id = \(campaign)\(assigned(since: start)) GROUP BY e.arm
+        """
     }
 
     /// The active devices of the experiment's users by arm, class and whether they allow notifications; NULL for those
     /// without the SDK. `CROSS JOIN` makes SQLite begin with the experiment's users instead of all devices of the app.
-    static func devices(_ campaign: String, app: AppKey) -> SQL {
+    static func devices(_ campaign: String, since start: Timestamp?, app: AppKey) -> SQL {
         """
         SELECT e.arm, i.class, i.capabilities & \(Installation.Capabilities.alerts.rawValue), COUNT(*)
         FROM experiment_arm e CROSS JOIN device d LEFT JOIN installation i ON i.app = d.app AND i.seq = d.seq
         WHERE e.app = \(app) AND e.campaign_id = \(campaign) AND d.app = e.app AND d.user_id = e.user_id
-            AND d.state = \(code: DeviceTable.State.active)
+            AND d.state = \(code: DeviceTable.State.active)\(assigned(since: start))
         GROUP BY 1, 2, 3
         """
     }
 
-    /// Devices that push networks reported as gone, by arm.
-    static func removedDevices(_ campaign: String, app: AppKey, since start: Timestamp) -> SQL {
+    /// Devices that push networks reported as gone during a run, by arm.
+    static func removedDevices(_ campaign: String, app: AppKey, _ run: RunRow) -> SQL {
         """
         SELECT e.arm, COUNT(*)
         FROM experiment_arm e CROSS JOIN device u CROSS JOIN device d
         WHERE e.app = \(app) AND e.campaign_id = \(campaign) AND u.app = e.app AND u.user_id = e.user_id
             AND u.state = \(code: DeviceTable.State.retired) AND d.app = u.app AND d.seq = u.seq
-            AND d.retired_at >= \(start) AND d.retired_reason <> \(DeviceTable.addressMoved)
+            AND d.retired_at >= \(run.startedAt) AND d.retired_reason <> \(DeviceTable.addressMoved)
+            \(assigned(since: run.changedAt))
         GROUP BY e.arm
         """
     }
 
-    /// The messages of a campaign that are not in the sums, or one message.
+    /// Leaves out users `e` who were assigned in an earlier run.
+    private static func assigned(since start: Timestamp?) -> SQL {
+        start.map { " AND e.assigned_at >= \($0)" } ?? ""
+    }
+
+    /// The messages of a campaign's run that are not in the sums, or one message.
     enum Scope {
-        case campaign(String)
+        /// - Parameter since: nil for the first run.
+        case campaign(String, since: Timestamp?)
         case message(MessageID)
     }
 
@@ -153,7 +162,9 @@ enum ExperimentTable {
     private static func belongs(_ scope: Scope, _ app: AppKey) -> SQL {
         let choice: SQL =
             switch scope {
-            case .campaign(let name): "g.campaign_id = \(name) AND g.ending < 2"
+            case .campaign(let name, nil): "g.campaign_id = \(name) AND g.ending < 2"
+            case .campaign(let name, let start?):
+                "g.campaign_id = \(name) AND g.ending < 2 AND g.created_at >= \(start)"
             case .message(let id): "g.message = \(id)"
             }
         // A constant, so that a partial index is used.
@@ -173,35 +184,38 @@ enum ExperimentTable {
 
 extension StoreSession {
     func experiment(app: AppKey, campaign: String, now: Timestamp) throws -> ExperimentFacts? {
-        guard let (salt, startedAt) = try runningExperiment(of: campaign, app: app) else {
+        guard let row = try experimentRow(campaign, app: app) else {
             return try pastExperiment(of: campaign, app: app)
         }
+        let scope = ExperimentTable.Scope.campaign(campaign, since: row.changedAt)
         var facts = ExperimentFacts(
-            salt: salt, startedAt: startedAt, users: try maturedUsers(campaign, app: app, now: now))
-        let found = try deliveries(.campaign(campaign), app: app)
+            try run(row, app: app), users: try maturedUsers(campaign, since: row.changedAt, app: app, now: now))
+        let found = try deliveries(scope, app: app)
         facts.deliveries = found.ways
         for (arm, count) in found.dismissed { facts.guards[arm, default: .init()].dismissed += count }
-        facts.delays = try delays(.campaign(campaign), app: app)
-        for (arm, count) in try sessions(.campaign(campaign), app: app, now: now) {
+        facts.delays = try delays(scope, app: app)
+        for (arm, count) in try sessions(scope, app: app, now: now) {
             facts.guards[arm, default: .init()].observed += count.observed
             facts.guards[arm, default: .init()].withoutSession += count.without
         }
-        try addPast(ExperimentKey(app: app, campaign: campaign, salt: salt), to: &facts)
-        try addPeople(campaign, app: app, to: &facts)
+        try addPast(ExperimentKey(app: app, campaign: campaign, salt: row.salt), to: &facts)
+        try addPeople(campaign, row, app: app, to: &facts)
         return facts
     }
 
     /// Adds the experiment's users and their devices.
-    private func addPeople(_ campaign: String, app: AppKey, to facts: inout ExperimentFacts) throws {
-        try connection.query(ExperimentTable.users(campaign, app: app)) { row in
+    private func addPeople(
+        _ campaign: String, _ run: ExperimentTable.RunRow, app: AppKey, to facts: inout ExperimentFacts
+    ) throws {
+        try connection.query(ExperimentTable.users(campaign, since: run.changedAt, app: app)) { row in
             let arm: Arm = try row.next()
             facts.guards[arm, default: .init()].users = try row.next()
         }
-        try connection.query(ExperimentTable.removedDevices(campaign, app: app, since: facts.startedAt)) { row in
+        try connection.query(ExperimentTable.removedDevices(campaign, app: app, run)) { row in
             let arm: Arm = try row.next()
             facts.guards[arm, default: .init()].removed = try row.next()
         }
-        try connection.query(ExperimentTable.devices(campaign, app: app)) { row in
+        try connection.query(ExperimentTable.devices(campaign, since: run.changedAt, app: app)) { row in
             let (arm, name): (Arm, String?) = (try row.next(), try row.next())
             let (alerts, count): (Int64?, Int) = (try row.next(), try row.next())
             if let alerts {
@@ -217,7 +231,9 @@ extension StoreSession {
         }
     }
 
-    private func maturedUsers(_ campaign: String, app: AppKey, now: Timestamp) throws -> [ExperimentFacts.User] {
+    private func maturedUsers(
+        _ campaign: String, since start: Timestamp?, app: AppKey, now: Timestamp
+    ) throws -> [ExperimentFacts.User] {
         var users: [ExperimentFacts.User] = []
         var last: (user: String, arm: Arm, past: (messages: Int64, opens: Int64))?
         var days: [ExperimentFacts.Day] = []
@@ -225,7 +241,7 @@ extension StoreSession {
             if let last { users.append(ExperimentFacts.User(arm: last.arm, days: days, past: last.past)) }
             days = []
         }
-        try connection.query(ExperimentTable.matured(campaign, app: app, by: now)) { row in
+        try connection.query(ExperimentTable.matured(campaign, since: start, app: app, by: now)) { row in
             let (user, arm): (String, Arm) = (try row.next(), try row.next())
             let day = ExperimentFacts.Day(number: try row.next(), messages: try row.next(), opens: try row.next())
             if last.map({ $0.arm != arm || !$0.user.utf8.elementsEqual(user.utf8) }) ?? true {
@@ -238,28 +254,20 @@ extension StoreSession {
         return users
     }
 
-    /// The salt and the beginning of a campaign's experiment; nil if none runs.
-    func runningExperiment(of campaign: String, app: AppKey) throws -> (salt: String, startedAt: Timestamp)? {
-        try connection.first(
-            "SELECT salt, started_at FROM experiment WHERE app = \(app) AND campaign_id = \(campaign)"
-        ) { row in (try row.next(), try row.next()) }
-    }
-
     /// The last experiment of a campaign whose messages were all pruned.
     private func pastExperiment(of campaign: String, app: AppKey) throws -> ExperimentFacts? {
-        let last = try connection.first(ExperimentSumTable.last(campaign, app: app)) { row -> (String, Timestamp) in
-            (try row.next(), try row.next())
-        }
-        guard let (salt, startedAt) = last else { return nil }
-        var facts = ExperimentFacts(salt: salt, startedAt: startedAt, users: [])
+        guard let row = try connection.first(ExperimentSumTable.last(campaign, app: app), ExperimentTable.RunRow.init)
+        else { return nil }
+        var facts = ExperimentFacts(try run(row, app: app), users: [])
         facts.isOver = true
-        try addPast(ExperimentKey(app: app, campaign: campaign, salt: salt), to: &facts)
+        try addPast(ExperimentKey(app: app, campaign: campaign, salt: row.salt), to: &facts)
         return facts
     }
 
     private func addPast(_ key: ExperimentKey, to facts: inout ExperimentFacts) throws {
         facts.past = try pastSums(key)
         try addPastCounts(key, to: &facts)
+        facts.changes = try shareChanges(key)
     }
 
     func delays(_ scope: ExperimentTable.Scope, app: AppKey) throws -> [ExperimentFacts.Delay] {
@@ -301,43 +309,5 @@ extension StoreSession {
             }
         }
         return (ways, dismissed)
-    }
-}
-
-/// Which users are in which arm of a campaign's experiment.
-extension StoreSession {
-    /// The arm of a user's message: the author's choice, or the arm that the user was assigned to, now or before.
-    func arm(of user: String, in draft: MessageDraft, _ window: DeliveryWindow, now: Timestamp) throws -> Arm {
-        if let arm = window.method.arm { return arm }
-        let campaign = draft.campaignID ?? ""
-        let known: Arm? = try connection.value(
-            """
-            SELECT arm FROM experiment_arm
-            WHERE app = \(draft.app) AND campaign_id = \(campaign) AND user_id = \(user)
-            """)
-        if let known { return known }
-        guard let app = try app(key: draft.app) else { throw PealError.notFound("app") }
-        let salt = try salt(of: campaign, in: draft, now: now)
-        let input = ArmAssignment.input(
-            app: app.bundleID ?? app.id.description, salt: salt, campaign: campaign, userID: user)
-        let arm = ArmAssignment.arm(ofDigest: SHA256.hash(data: input), share: app.settings[.experimentShare])
-        try connection.post(
-            """
-            INSERT INTO experiment_arm (app, campaign_id, user_id, arm, assigned_at)
-            VALUES (\(draft.app), \(campaign), \(user), \(arm), \(now))
-            """)
-        return arm
-    }
-
-    /// The salt of a campaign's experiment: the random part of its first message's id.
-    private func salt(of campaign: String, in draft: MessageDraft, now: Timestamp) throws -> String {
-        try connection.post(
-            """
-            INSERT INTO experiment (app, campaign_id, salt, started_at)
-            VALUES (\(draft.app), \(campaign), \(Hex.encode(draft.id.bytes.suffix(8))), \(now))
-            ON CONFLICT (app, campaign_id) DO NOTHING
-            """)
-        return try connection.value(
-            "SELECT salt FROM experiment WHERE app = \(draft.app) AND campaign_id = \(campaign)") ?? ""
     }
 }

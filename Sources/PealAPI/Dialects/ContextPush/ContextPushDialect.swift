@@ -9,7 +9,8 @@ struct ContextPushDialect: Dialect {
     let envelope: any Envelope = ContextPushEnvelope()
     let reports: [any ReportComposer] = [ContextPushReport()]
     let settings: [any DeclaredSetting] = [
-        Setting.experimentShare, Setting.windowGrace, Setting.alertsAllDevices,
+        Setting.experimentShare, Setting.experimentPerUser, Setting.appliesDecisions, Setting.windowGrace,
+        Setting.alertsAllDevices,
     ]
 
     func endpoints(_ services: APIServices) -> [Endpoint] { ContextPushRoutes(services).all }

@@ -14,6 +14,7 @@ struct NativeCampaigns: Sendable {
         [
             Endpoint(.get, "\(app)/campaigns", .app(.read), list),
             Endpoint(.get, "\(app)/campaigns/:campaign", .app(.read), get),
+            Endpoint(.post, "\(app)/campaigns/:campaign/experiment", .app(.manage), changeShare),
             Endpoint(.post, "\(app)/campaigns/:campaign/model/rollback", .app(.manage), rollBackModel),
         ]
     }
@@ -39,6 +40,19 @@ struct NativeCampaigns: Sendable {
         members["experiment"] = experiment.map(NativeExperiment.json)
         members["model"] = model?.json
         return Answer(.ok, .object(members))
+    }
+
+    private func changeShare(_ call: Call) async throws -> Answer {
+        let (app, name) = (try call.app(), call.parameter("campaign"))
+        let share = try call.body(NativeShareChange.request.shape, .native)
+        guard let report = try await services.experiments.report(name, of: app), !report.facts.isOver else {
+            throw PealError.notFound("experiment")
+        }
+        let reply = try await services.experimentVerbs.changeShare(
+            of: name, to: share, after: report.facts.run, report.result, app: app.key, call.verb
+        ) { change in Reply(status: 200, NativeShareChange.json(change)) }
+        services.experiments.forget(name, of: app)
+        return Answer(reply)
     }
 
     /// Rolls a model back.
@@ -78,6 +92,17 @@ extension NativeDocument {
                     NativeReportSchema.campaignDetail)
             ]),
         APIOperation(
+            id: "changeExperimentShare", method: .post, path: "\(app)/campaigns/:campaign/experiment",
+            summary: "Change the share of an experiment",
+            text: """
+                Its figures begin again with the messages that are sent from now on; the result so far is kept in \
+                `changes`. Users change their arm only as far as the new share requires.
+                """,
+            body: APIBody(
+                schema: NativeShareChange.request.schema(strict), examples: [("promoted", ["share": .number("0.95")])]),
+            answers: [APIAnswer(200, "The change, with the result of the run that it ends.", NativeShareChange.schema)],
+            refusals: [.notFound, .conflict]),
+        APIOperation(
             id: "rollBackModel", method: .post, path: "\(app)/campaigns/:campaign/model/rollback",
             summary: "Issue an earlier moment model again",
             text: "It gets a new version, because devices refuse older ones. For seven days no training replaces it.",
@@ -90,8 +115,9 @@ extension NativeDocument {
 enum NativeExperiment {
     static func json(_ report: ExperimentReport) -> JSON {
         let facts = report.facts
-        var members = JSON.Members([("salt", .string(facts.salt)), ("share", json(report.share))])
-        members["started_at"] = .string(facts.startedAt.description)
+        var members = JSON.Members([("salt", .string(facts.run.salt)), ("share", json(facts.run.share))])
+        members["per_user"] = .bool(facts.run.isPerUser)
+        members["started_at"] = .string(facts.run.startedAt.description)
         members["over"] = .bool(facts.isOver)
         members["arms"] = .object(JSON.Members(Arm.allCases.reversed().map { ($0.name, json($0, report)) }))
         members["difference"] = json(report.comparison?.difference)
@@ -100,6 +126,7 @@ enum NativeExperiment {
         members["lift_interval"] = json(report.lift?.interval)
         members["chance_of_gain"] = json(report.comparison?.chanceOfGain)
         members["verdict"] = .string(report.decision.rawValue)
+        members["advised_share"] = json(report.advisedShare)
         members["messages_needed"] = report.messagesNeeded.map { .integer($0) } ?? .null
         members["sample_ratio"] = [
             "sound": .bool(!report.alarm.isRaised), "context_aware": .integer(report.alarm.contextAware),
@@ -112,6 +139,7 @@ enum NativeExperiment {
         ]
         members["delays"] = delays(report)
         members["guardrails"] = .array(report.guardrails.map(json))
+        members["changes"] = .array(facts.changes.map(NativeShareChange.json))
         members["contexts"] = .array(contexts(report.contexts))
         members["model_check"] = report.modelCheck.map(NativeModelCheck.json)
         return .object(members)
@@ -165,12 +193,12 @@ enum NativeExperiment {
         }
     }
 
-    private static func json(_ interval: ClosedRange<Double>?) -> JSON {
+    static func json(_ interval: ClosedRange<Double>?) -> JSON {
         interval.map { .array([json($0.lowerBound), json($0.upperBound)]) } ?? .null
     }
 
     /// With six decimals; null for nil.
-    private static func json(_ value: Double?) -> JSON {
+    static func json(_ value: Double?) -> JSON {
         guard let value, value.isFinite else { return .null }
         return .number(String((value * 1_000_000).rounded() / 1_000_000))
     }
@@ -178,13 +206,11 @@ enum NativeExperiment {
     static let schema: Schema = {
         let counts = ["users", "messages", "opens"] + ExperimentFacts.Way.allCases.map(\.rawValue)
         let arm = Schema.component("NativeExperimentArm", .object(counts.map { .required($0, .count) }))
-        let verdicts = ["undecided", "promote", "revert", "no_difference", "untrustworthy"]
-        let interval = Schema.component("NativeInterval", .list(.number, 2...2))
         return .component(
             "NativeExperiment",
             .object([
-                .required("salt", .text), .required("share", .number), .required("started_at", .time),
-                .required("over", .flag),
+                .required("salt", .text), .required("share", .number), .required("per_user", .flag),
+                .required("started_at", .time), .required("over", .flag),
                 .required(
                     "arms",
                     .component(
@@ -193,14 +219,20 @@ enum NativeExperiment {
                 .required("difference", Schema.number.orNull), .required("interval", interval.orNull),
                 .required("lift", Schema.number.orNull), .required("lift_interval", interval.orNull),
                 .required("chance_of_gain", Schema.number.orNull),
-                .required("verdict", .component("NativeVerdict", .words(verdicts))),
+                .required("verdict", verdict), .required("advised_share", Schema.number.orNull),
                 .required("messages_needed", Schema.count.orNull),
                 .required("sample_ratio", sampleRatio), .required("looks", .list(look(interval))),
                 .required("devices", devices), .required("delays", .list(delay)),
-                .required("guardrails", .list(guardrail)), .required("contexts", .list(context)),
+                .required("guardrails", .list(guardrail)), .required("changes", .list(NativeShareChange.schema)),
+                .required("contexts", .list(context)),
                 .optional("model_check", NativeModelCheck.schema),
             ]))
     }()
+
+    static let interval = Schema.component("NativeInterval", .list(.number, 2...2))
+
+    static let verdict = Schema.component(
+        "NativeVerdict", .words(["undecided", "promote", "revert", "no_difference", "untrustworthy"]))
 
     private static let sampleRatio = Schema.component(
         "NativeSampleRatio",
@@ -244,61 +276,5 @@ enum NativeExperiment {
         .object([
             .required("minutes_max", Schema.count.orNull), .required("context_aware", .count),
             .required("traditional", .count),
-        ]))
-}
-
-/// What is known about a campaign's moment model.
-struct NativeModel: Sendable {
-    private let learning: CampaignLearning
-    private let release: ModelRelease?
-
-    /// nil if nothing is known.
-    init?(_ learning: CampaignLearning?, _ release: ModelRelease?) {
-        guard learning != nil || release != nil else { return nil }
-        self.learning = learning ?? CampaignLearning(campaign: release?.draft.campaign ?? "")
-        self.release = release
-    }
-
-    var json: JSON {
-        .compact([
-            ("version", release.map { .integer($0.draft.version) }),
-            ("trained_at", release.map { .string($0.draft.trainedAt.description) }),
-            ("expires_at", release.map { .string($0.draft.expiresAt.description) }),
-            ("parent", release?.draft.parent.map(JSON.string)),
-            ("labels", release.map { .integer($0.draft.labels) }),
-            ("displays", .integer(learning.displays)), ("opens", .integer(learning.opens)),
-            ("examined_at", learning.trainedAt.map { .string($0.description) }),
-            ("objections", .array(learning.objections.map(JSON.string))),
-            ("off_policy", learning.offPolicy.map(Self.json)), ("drifted", .bool(learning.hasDrifted)),
-            ("held_until", learning.heldUntil.map { .string($0.description) }),
-        ])
-    }
-
-    private static func json(_ offPolicy: OffPolicyGain) -> JSON {
-        func share(_ millionths: Int64) -> JSON { .number(String(Double(millionths) / 1e6)) }
-        return [
-            "gain": share(offPolicy.gain), "standard_error": share(offPolicy.error),
-            "messages": .integer(offPolicy.messages), "effective_messages": .integer(offPolicy.effectiveMessages),
-        ]
-    }
-
-    static let rollback = ObjectShape("NativeModelRollback", Int64?.none) {
-        Entry("version", .integer(1...Int64.max)) { $0 = $1 }
-    }
-
-    private static let offPolicy = Schema.component(
-        "NativeOffPolicyGain",
-        .object([
-            .required("gain", .number), .required("standard_error", .number), .required("messages", .count),
-            .required("effective_messages", .count),
-        ]))
-
-    static let schema: Schema = .component(
-        "NativeModel",
-        .object([
-            .optional("version", .count), .optional("trained_at", .time), .optional("expires_at", .time),
-            .optional("parent", .text), .optional("labels", .count), .required("displays", .count),
-            .required("opens", .count), .optional("examined_at", .time), .required("objections", .list(.text)),
-            .optional("off_policy", offPolicy), .required("drifted", .flag), .optional("held_until", .time),
         ]))
 }

@@ -1,0 +1,72 @@
+internal import PealCore
+internal import PealExperiments
+internal import PealMomentTraining
+
+/// The share of an experiment: a form that changes it, and how earlier runs ended.
+struct ExperimentShare {
+    let visit: PageCall
+    let campaign: String
+    let report: ExperimentReport
+    let error: PealError?
+
+    private var texts: Texts { visit.texts }
+
+    var html: HTML {
+        let isChangeable = visit.may(.manage) && !report.facts.isOver
+        guard isChangeable || !report.facts.changes.isEmpty else { return .empty }
+        return """
+            <section class="card" id="experiment-share"><h2>\(texts[.experimentShare])</h2>\(if: isChangeable, form)\
+            \(if: !report.facts.changes.isEmpty, changes.html)</section>
+            """
+    }
+
+    private var form: HTML {
+        let value = report.advisedShare ?? report.facts.run.share
+        let field = Field(
+            name: "share", label: texts[.shareLabel], value: visit.form["share"] ?? Self.percent(value),
+            hint: texts[.shareHint], error: error?.message, isRequired: true,
+            more: " inputmode=\"decimal\" autocomplete=\"off\"")
+        return """
+            <form method="post" action="\(visit.link("campaigns", campaign))" class="narrow" \
+            data-confirm="\(texts[.shareConfirm])">\(visit.formStart)\(field.html)\
+            <div class="actions"><button>\(texts[.changeShare])</button></div></form>
+            """
+    }
+
+    private var changes: ListTable {
+        var table = ListTable(
+            caption: texts[.shareChanges],
+            columns: [
+                texts[.at], texts[.actor], texts[.shareFrom], texts[.shareTo], texts[.verdict], texts[.lift],
+                texts[.matured],
+            ], numbers: [2, 3, 5, 6])
+        table.rows = report.facts.changes.reversed().map { change in
+            let result = change.result
+            let lift = result.lift.map { "\(texts.change($0))" as HTML } ?? "<span class=\"none\">–</span>"
+            let decision = ExperimentDecision(rawValue: result.verdict)
+            return [
+                visit.time(change.at), "\(change.actor)", "\(texts.share(change.formerShare))",
+                "\(texts.share(change.share))", "\(decision.map(texts.verdict) ?? result.verdict)", lift,
+                visit.number(result.arms.values.reduce(0) { $0 + $1.messages }),
+            ]
+        }
+        return table
+    }
+
+    /// As people write it in a form: without superfluous zeros.
+    private static func percent(_ share: Double) -> String {
+        let tenths = Int((share * 1000).rounded())
+        return tenths.isMultiple(of: 10) ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+    }
+
+    /// Reads a percentage, with a point or a comma.
+    /// - Throws: `invalid_field`.
+    static func read(_ text: String?) throws(PealError) -> Double {
+        guard let text else { throw .missing("share") }
+        let digits = text.replacing(",", with: ".").replacing("%", with: "").trimmedBlanks
+        guard let percent = Double(digits), (0...100).contains(percent) else {
+            throw .invalid("share", "must be a number from 0 to 100")
+        }
+        return percent / 100
+    }
+}
