@@ -104,6 +104,7 @@ package struct APIServices: Sendable {
     package var experimentVerbs: ExperimentVerbs { ExperimentVerbs(store: store) }
     package var campaigns: CampaignVerbs { CampaignVerbs(store: store) }
     package var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
+    var trail: DeliveryTrail { DeliveryTrail(store: store, isPaused: operations.isPaused) }
     var moments: MomentVerbs { MomentVerbs(store: store, engine: engine) }
     package var webhooks: WebhookVerbs { WebhookVerbs(store: store, rules: webhookRules) }
     package var preview: MessagePreview {
@@ -201,10 +202,13 @@ package protocol Operations: Sendable {
     func metrics() async -> String
     /// Version, sizes, and pending work, for admins.
     func details() async -> JSON.Members
+    /// Whether nothing is sent (`serve --paused`).
+    var isPaused: Bool { get }
 }
 
 extension Operations {
     package func details() async -> JSON.Members { .init() }
+    package var isPaused: Bool { false }
 }
 
 /// How a request names its app.

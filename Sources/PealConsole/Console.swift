@@ -154,6 +154,7 @@ package struct ConsoleServices: Sendable {
     package let native: NativeReader
     package let logger: Logger
 
+    var trail: DeliveryTrail { DeliveryTrail(store: store, isPaused: operations.isPaused) }
     var isTLS: Bool { options.isTLS }
     var trustedProxies: [IPAddress] { options.trustedProxies }
 

@@ -109,6 +109,9 @@ def test_a_backup_under_load_is_restored_paused_and_goes_on(sending, tmp_path):
     count = simulator.summary()
     accepted = server.send(app)
     assert server.message(app, accepted)["state"] == "sending"
+    device = server.get(f"/apps/{app}/devices")["items"][0]["id"]
+    event = server.get(f"/apps/{app}/messages/{accepted}/deliveries", device=device)["items"][-1]
+    assert event["event"] == "pending" and "--paused" in event["detail"]
     with pytest.raises(AssertionError):
         wait_until(lambda: simulator.summary() != count, 2)
     server.stop()

@@ -10,7 +10,7 @@ enum ComposeCheck {
         guard !audience.isEmpty else { return nil }
         let app = try visit.app.key
         if let condition = audience.condition {
-            _ = try visit.services.native.condition(condition.json, "where", visit.now)
+            _ = try visit.services.native.condition(condition.json, visit.now)
         }
         return try await visit.services.store.read(.heavy) { store in
             let estimate = try store.audienceEstimate(app: app, audience, environment: environment, now: visit.now)
@@ -84,7 +84,7 @@ enum ComposeCheck {
         switch request.result {
         case .failure(let refusal):
             return """
-                <div class="preview">\(head)<p class="error"><code>\(refusal.field.description)</code> \(refusal.message)</p>\
+                <div class="preview">\(head)<p class="error"><code>\(refusal.field.description)</code> \(texts.translated(refusal.message))</p>\
                 \(HTML.with(refusal.size) { meter(texts, $0, fields) })</div>
                 """
         case .success(let notification):

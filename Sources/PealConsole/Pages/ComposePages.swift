@@ -76,7 +76,7 @@ enum ComposePages {
         page.scripts = ["compose.js"]
         page.actions = "<a class=\"button\" href=\"\(visit.link("drafts"))\">\(texts[.draftsAndTemplates])</a>"
         page.body = """
-            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
+            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
             \(HTML.when(!leftOut.isEmpty, "<p class=\"notice warn\">\(texts(.leftOut, leftOut.joined(separator: ", ")))</p>"))
             <form method="post" action="\(visit.link("compose"))" class="compose" id="compose" data-keep \
             data-check="\(visit.link("compose", "check"))">\(visit.formStart)\
@@ -111,10 +111,10 @@ enum ComposePages {
             do {
                 return counted + (try await ComposeCheck.previews(visit, try draft(visit, form.withAnybody())))
             } catch let error as PealError where error.field != nil {
-                return counted + "<p class=\"notice warn\">\(error.message)</p>"
+                return counted + "<p class=\"notice warn\">\(texts.message(error))</p>"
             }
         } catch let error as PealError {
-            return "<p class=\"notice bad\">\(error.message)</p>"
+            return "<p class=\"notice bad\">\(texts.message(error))</p>"
         } catch {
             return "<p class=\"notice bad\">\(texts[.internalText])</p>"
         }

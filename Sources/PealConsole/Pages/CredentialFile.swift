@@ -25,7 +25,7 @@ struct CredentialFile {
     static func field(_ visit: PageCall, _ scope: String, _ error: PealError?) -> HTML {
         Field(
             name: name, label: visit.texts[.serviceAccountFile], kind: .area(rows: 5), hint: visit.texts[.dropFile],
-            error: error?.message, isRequired: true, scope: scope,
+            error: error.map(visit.texts.message), isRequired: true, scope: scope,
             more: " spellcheck=\"false\" autocomplete=\"off\" class=\"code\" data-drop"
         ).html
     }

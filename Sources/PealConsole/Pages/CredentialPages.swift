@@ -35,7 +35,7 @@ enum CredentialPages {
         return """
             <section class="card" id="\(network.name.rawValue)"><h2>\(network.title)</h2>
             \(HTML.each(own) { record in credential(visit, record, outcome) })
-            \(HTML.with(outcome?.error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
+            \(HTML.with(outcome?.error) { "<p class=\"notice bad\" role=\"alert\">\(visit.texts.message($0))</p>" })
             <details\(if: outcome?.error != nil, " open")><summary>\
             \(own.isEmpty ? visit.texts[.addCredential] : visit.texts[.replaceCredential])</summary>
             \(form(visit, network, outcome))</details></section>
@@ -136,7 +136,8 @@ enum CredentialPages {
         let texts = visit.texts
         var field = Field(
             name: member.name, label: member.isArchive ? texts[.archive] : texts.credentialMember(member.name),
-            error: error?.field?.hasSuffix(member.name) == true ? error?.message : nil, isRequired: member.isRequired,
+            error: error?.field?.hasSuffix(member.name) == true ? error.map(visit.texts.message) : nil,
+            isRequired: member.isRequired,
             scope: scope, more: " spellcheck=\"false\" autocomplete=\"off\"")
         switch member.value {
         case .text, .word, .contact: field.value = value

@@ -192,7 +192,7 @@ enum DevicePages {
 
     /// What happened to one device, message by message, newest first.
     private static func timeline(_ visit: PageCall, of id: DeviceID) async throws -> HTML {
-        let page = try await DeliveryTrail(store: visit.services.store).timeline(
+        let page = try await visit.services.trail.timeline(
             of: id, app: try visit.app.key, from: position(visit.query["after"]), limit: timelineEntriesMax,
             now: visit.now)
         var groups: [(message: MessageID, title: String, events: [DeliveryTrail.Event])] = []
@@ -222,7 +222,7 @@ enum DevicePages {
 
     /// The latest messages on their way to a user's devices, newest first.
     private static func timeline(_ visit: PageCall, ofUser user: String) async throws -> HTML {
-        let trail = DeliveryTrail(store: visit.services.store)
+        let trail = visit.services.trail
         let messages = try await MessagePages.summaries(
             visit, MessageFilter(), before: visit.query["after"].flatMap { MessageID($0) }, limit: timelineMessagesMax)
         let app = try visit.app.key

@@ -16,7 +16,7 @@ struct ExperimentShare {
         guard isChangeable || !report.facts.changes.isEmpty else { return .empty }
         return """
             <section class="card" id="experiment-share"><h2>\(texts[.experimentShare])</h2>\(if: isChangeable, form)\
-            \(if: !report.facts.changes.isEmpty, changes.html)</section>
+            \(if: !report.facts.changes.isEmpty, "<h3>\(texts[.shareChanges])</h3>\(changes.html)")</section>
             """
     }
 
@@ -24,7 +24,7 @@ struct ExperimentShare {
         let value = report.advisedShare ?? report.facts.run.share
         let field = Field(
             name: "share", label: texts[.shareLabel], value: visit.form["share"] ?? Self.percent(value),
-            hint: texts[.shareHint], error: error?.message, isRequired: true,
+            hint: texts[.shareHint], error: error.map(texts.message), isRequired: true,
             more: " inputmode=\"decimal\" autocomplete=\"off\"")
         return """
             <form method="post" action="\(visit.link("campaigns", campaign))" class="narrow" \

@@ -70,10 +70,11 @@ enum HomePage {
         let fields = [
             Field(
                 name: "name", label: texts[.name], value: visit.form["name"] ?? "",
-                error: error?.field == "name" ? error?.message : nil, isRequired: true, more: " maxlength=\"255\""),
+                error: error?.field == "name" ? error.map(texts.message) : nil, isRequired: true,
+                more: " maxlength=\"255\""),
             Field(
                 name: "bundle_id", label: texts[.bundleID], value: visit.form["bundle_id"] ?? "",
-                hint: texts[.bundleIDHint], error: error?.field == "bundle_id" ? error?.message : nil,
+                hint: texts[.bundleIDHint], error: error?.field == "bundle_id" ? error.map(texts.message) : nil,
                 more: " maxlength=\"255\" spellcheck=\"false\""),
         ]
         page.body = """

@@ -37,7 +37,8 @@ enum ImportPages {
         page.scripts = ["import.js", "export.js"]
         let field = Field(
             name: "devices", label: texts[.importRows], kind: .area(rows: 10),
-            value: outcome == nil ? visit.form.raw("devices") : "", hint: texts[.importHint], error: error?.message,
+            value: outcome == nil ? visit.form.raw("devices") : "", hint: texts[.importHint],
+            error: error.map(texts.message),
             isRequired: true, more: " spellcheck=\"false\" class=\"code\" data-drop")
         page.body = """
             \(HTML.with(outcome) { result(visit, $0) })
@@ -101,7 +102,7 @@ enum ImportPages {
                 let items = results.map { result -> JSON in
                     switch result {
                     case .success(let result): .string(result.isNew ? "created" : "updated")
-                    case .failure(let error): ["message": .string(error.message)]
+                    case .failure(let error): ["message": .string(visit.texts.message(error))]
                     }
                 }
                 return Reply(status: 200, .array(items))

@@ -8,10 +8,14 @@ enum KeyPages {
         .app(.post, "keys/:id/revoke", .manage, revoke),
     ]
 
+    private static let itemsPerPage = 50
+
     private static func page(_ visit: PageCall, secret: String? = nil, error: PealError? = nil) async throws -> Page {
         let texts = visit.texts
         let app = try visit.app.key
         let keys = try await visit.services.store.read { try $0.keys(app: app) }
+        let first = visit.query["after"].flatMap { Int($0) } ?? 0
+        let shown = keys[min(max(0, first), keys.count)...].prefix(itemsPerPage)
         var page = Page(visit, texts[.keys], .keys)
         page.lead = "\(texts[.keysLead])"
         page.body = """
@@ -22,7 +26,8 @@ enum KeyPages {
                 <button type="button" class="small" data-copy="secret">\(texts[.copy])</button></p></section>
                 """
             })
-            \(keys.isEmpty ? visit.empty(.noKeysTitle, .noKeysText) : table(visit, keys))
+            \(keys.isEmpty ? visit.empty(.noKeysTitle, .noKeysText) : table(visit, Array(shown)))
+            \(visit.pager(next: shown.endIndex < keys.endIndex ? String(shown.endIndex) : nil))
             \(form(visit, error))
             """
         return page
@@ -58,13 +63,13 @@ enum KeyPages {
         let chosen = error == nil ? APIKey.Scope.usual.map(\.rawValue) : given.all("scopes")
         let name = Field(
             name: "name", label: texts[.name], value: given["name"] ?? "", hint: texts[.keyNameHint],
-            error: error?.field == "name" ? error?.message : nil, more: " maxlength=\"255\"")
+            error: error?.field == "name" ? error.map(texts.message) : nil, more: " maxlength=\"255\"")
         let days = Field(
             name: "days", label: texts[.validDays], value: given["days"] ?? "", hint: texts[.validDaysHint],
-            error: error?.field == "days" ? error?.message : nil, more: " inputmode=\"numeric\"")
+            error: error?.field == "days" ? error.map(texts.message) : nil, more: " inputmode=\"numeric\"")
         return """
             <section class="card narrow"><h2>\(texts[.newKey])</h2>
-            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
+            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
             <form method="post" action="\(visit.link("keys"))">\(visit.formStart)\(name.html)
             <fieldset class="field"><legend>\(texts[.scopes])</legend><div class="boxes">\
             \(HTML.each(APIKey.Scope.allCases.filter(visit.may)) { scope in

@@ -206,7 +206,7 @@ enum MessagePages {
         let field = Field(
             name: "rate_per_second", label: texts[.rateLimit],
             value: visit.form["rate_per_second"] ?? draft?.options.ratePerSecond.map { String($0) } ?? "",
-            hint: texts[.rateLimitHint], error: error?.message,
+            hint: texts[.rateLimitHint], error: error.map(texts.message),
             more: " inputmode=\"numeric\" autocomplete=\"off\"")
         return """
             <section class="card" id="rate"><h2>\(texts[.pace])</h2>

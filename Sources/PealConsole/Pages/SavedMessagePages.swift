@@ -7,31 +7,47 @@ enum SavedMessagePages {
         .app(.post, "drafts/delete", .send, delete),
     ]
 
-    private static let itemsPerKind = 100
+    private static let itemsPerPage = 50
 
+    /// Drafts and templates, or one kind of them page by page.
     @Sendable private static func list(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let app = try visit.app.key
-        let (drafts, templates) = try await visit.services.store.read { store in
-            (
-                try store.savedMessages(app: app, .draft, after: nil, limit: itemsPerKind),
-                try store.savedMessages(app: app, .template, after: nil, limit: itemsPerKind)
-            )
+        let kinds = visit.query["kind"].flatMap { SavedMessage.Kind(rawValue: $0) }.map { [$0] } ?? [.draft, .template]
+        let after = kinds.count == 1 ? visit.query["after"] : nil
+        let found = try await visit.services.store.read { store in
+            try kinds.map { kind in
+                (kind, try store.savedMessages(app: app, kind, after: after, limit: itemsPerPage + 1))
+            }
         }
         var page = Page(visit, texts[.draftsAndTemplates], .compose)
         page.trail = [(texts[.compose], visit.link("compose"))]
         page.lead = "\(texts[.draftsLead])"
-        guard !drafts.isEmpty || !templates.isEmpty else {
+        guard found.contains(where: { !$1.isEmpty }) || visit.query["kind"] != nil else {
             page.body = visit.empty(
                 .noDraftsTitle, .noDraftsText,
                 action: "<a class=\"button primary\" href=\"\(visit.link("compose"))\">\(texts[.compose])</a>")
             return page.answer()
         }
-        page.body = """
-            <section><h2>\(texts[.drafts])</h2>\(table(visit, drafts, texts[.drafts]))</section>
-            <section><h2>\(texts[.templates])</h2>\(table(visit, templates, texts[.templates]))</section>
-            """
+        page.body = HTML.each(found) { section(visit, $0, $1, isAlone: kinds.count == 1) }
         return page.answer()
+    }
+
+    /// - Parameter items: one more than is shown if there are more.
+    private static func section(
+        _ visit: PageCall, _ kind: SavedMessage.Kind, _ items: [SavedMessage], isAlone: Bool
+    ) -> HTML {
+        let texts = visit.texts
+        let title = texts[kind == .draft ? .drafts : .templates]
+        let shown = Array(items.prefix(itemsPerPage))
+        let hasMore = items.count > itemsPerPage
+        let all: HTML = """
+            <p><a class="button" href="\(visit.link("drafts"))?kind=\(kind.rawValue)">\(texts[.showAll])</a></p>
+            """
+        return """
+            <section><h2>\(title)</h2>\(table(visit, shown, title))\(if: hasMore && !isAlone, all)\
+            \(if: isAlone, visit.pager(next: hasMore ? shown.last?.name : nil))</section>
+            """
     }
 
     private static func table(_ visit: PageCall, _ items: [SavedMessage], _ caption: String) -> HTML {
@@ -94,7 +110,7 @@ extension SavedMessagePages {
         let texts = visit.texts
         let name = Field(
             name: "save_name", label: texts[.saveName], value: form.form["save_name"] ?? "",
-            hint: texts[.saveNameHint], error: error?.field == "save_name" ? error?.message : nil,
+            hint: texts[.saveNameHint], error: error?.field == "save_name" ? error.map(texts.message) : nil,
             more: " maxlength=\"255\" autocomplete=\"off\"")
         return """
             <section class="card"><details\(if: form.form["save_name"] != nil || error?.field == "save_name", " open")>\

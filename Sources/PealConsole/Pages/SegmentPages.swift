@@ -70,15 +70,16 @@ enum SegmentPages {
         let texts = visit.texts
         let name = Field(
             name: "name", label: texts[.name], value: visit.form["name"] ?? edited?.name ?? "",
-            error: error?.field == "name" ? error?.message : nil, isRequired: true, more: " spellcheck=\"false\"")
+            error: error?.field == "name" ? error.map(texts.message) : nil, isRequired: true,
+            more: " spellcheck=\"false\"")
         let condition = Field(
             name: "where", label: texts[.condition], kind: .area(rows: 5),
             value: visit.form["where"] ?? edited?.condition.json.text ?? "", hint: texts[.conditionHint],
-            error: error?.field?.hasPrefix("where") == true ? error?.message : nil, isRequired: true,
+            error: error?.field?.hasPrefix("where") == true ? error.map(texts.message) : nil, isRequired: true,
             more: " spellcheck=\"false\" class=\"code\"")
         return """
             <section class="card narrow" id="edit"><h2>\(texts[.editSegment])</h2>
-            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
+            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
             \(HTML.with(count) { "<p class=\"notice good\" role=\"status\">\(texts.devices($0))</p>" })
             <form method="post" action="\(visit.link("segments"))" data-keep>\(visit.formStart)\(name.html)\(condition.html)
             <details><summary>\(texts[.importExample])</summary><pre>\(example)</pre></details>
@@ -90,7 +91,7 @@ enum SegmentPages {
     @Sendable private static func submit(_ visit: PageCall) async throws -> ConsoleAnswer {
         do {
             let json = try ConsoleCondition.json(visit.form["where"], named: "where")
-            let condition = try visit.services.native.condition(json, "where", visit.now)
+            let condition = try visit.services.native.condition(json, visit.now)
             let app = try visit.app.key
             if visit.form["step"] == "count" {
                 try visit.demand(.read)

@@ -134,12 +134,12 @@ enum RefusalPage {
     private static func explanation(_ refusal: PealError, _ texts: Texts) -> (title: String, text: String) {
         switch refusal.code {
         case .notFound: (texts[.notFoundTitle], texts[.notFoundText])
-        case .forbidden: (texts[.forbiddenTitle], refusal.message)
+        case .forbidden: (texts[.forbiddenTitle], texts.message(refusal))
         case .internal: (texts[.internalTitle], texts[.internalText])
-        case .unavailable, .rateLimited: (texts[.busyTitle], refusal.message)
+        case .unavailable, .rateLimited: (texts[.busyTitle], texts.message(refusal))
         case .invalidJSON, .invalidField, .missingField, .unknownField, .notSupported, .unauthorized, .methodNotAllowed,
             .conflict, .idempotencyMismatch, .bodyTooLarge, .payloadTooLarge, .unsupportedMediaType:
-            (texts[.refusedTitle], refusal.message)
+            (texts[.refusedTitle], texts.message(refusal))
         }
     }
 }

@@ -48,14 +48,14 @@ enum WebhookPages {
         {
             Field(
                 name: name, label: texts[label], kind: kind, value: visit.form.raw(name), hint: hint.map { texts[$0] },
-                error: error?.field == name ? error?.message : nil, isRequired: required,
+                error: error?.field == name ? error.map(texts.message) : nil, isRequired: required,
                 more: " spellcheck=\"false\" autocomplete=\"off\""
             ).html
         }
         let kinds = visit.services.options.webhookKinds.map { ($0, $0) }
         return """
             <section class="card narrow"><h2>\(texts[.newWebhook])</h2>
-            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" })
+            \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
             <form method="post" action="\(visit.link("webhooks"))">\(visit.formStart)
             \(field("name", .name, required: true))\(field("url", .url, required: true))
             \(field("kind", .kind, .choice(kinds)))\(field("type", .authentication, .choice(types.map { ($0, $0) })))

@@ -34,7 +34,9 @@ struct Texts: Sendable {
     }
 
     /// The text with each `{}` replaced by one of `values`, in order.
-    func callAsFunction(_ word: Word, _ values: String...) -> String {
+    func callAsFunction(_ word: Word, _ values: String...) -> String { self(word, values: values) }
+
+    func callAsFunction(_ word: Word, values: [String]) -> String {
         var rest = self[word][...]
         var text = ""
         var values = values[...]

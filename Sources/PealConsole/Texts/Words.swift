@@ -22,6 +22,7 @@ struct Word: Sendable, Hashable {
 extension Word {
     static let accepted = Word("Accepted", "Zugestellt")
     static let actions = Word("Actions", "Aktionen")
+    static let showAll = Word("Show all", "Alle zeigen")
     static let action = Word("Action", "Aktion")
     static let actor = Word("Who", "Wer")
     static let addCredential = Word("Add a credential", "Zugangsdaten hinzufügen")

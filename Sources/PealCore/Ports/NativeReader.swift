@@ -1,8 +1,8 @@
 /// Reads what people write, as the native API would: the console takes the same conditions, messages and devices, and
 /// refuses the same. It is a sibling of the API, so the server passes it these functions.
 package struct NativeReader: Sendable {
-    /// A condition, such as that of a segment, with the path of its first member for errors.
-    package typealias ReadCondition = @Sendable (JSON, String, Timestamp) throws(PealError) -> Condition
+    /// A condition, such as that of a segment. Errors name its members as those of `where`.
+    package typealias ReadCondition = @Sendable (JSON, Timestamp) throws(PealError) -> Condition
     /// Checks a whole message.
     package typealias CheckMessage = @Sendable (JSON, Timestamp) throws(PealError) -> Void
     /// A device with the id that it states, or the given one.

@@ -1,8 +1,13 @@
 /// Reads from the store what happened to messages on their way to devices.
 package struct DeliveryTrail: Sendable {
     package let store: any Store
+    /// Whether this server sends nothing (`serve --paused`).
+    package let isPaused: Bool
 
-    package init(store: any Store) { self.store = store }
+    package init(store: any Store, isPaused: Bool) {
+        self.store = store
+        self.isPaused = isPaused
+    }
 
     package struct Event: Sendable, Hashable {
         /// nil for an address that no device owns.
@@ -39,7 +44,8 @@ package struct DeliveryTrail: Sendable {
             guard let message = try store.message(app: app, id: message),
                 let draft = try store.draft(app: app, id: message.id)
             else { throw PealError.notFound("message") }
-            return try MessageTrail(store: store, message: message, draft: draft, now: now).events(of: subject)
+            return try MessageTrail(store: store, message: message, draft: draft, isPaused: isPaused, now: now)
+                .events(of: subject)
         }
     }
 }
@@ -86,7 +92,7 @@ extension DeliveryTrail {
             while true {
                 for message in messages {
                     let skipped = message.id == position?.message ? position?.index ?? 0 : 0
-                    let entries = try Self.entries(of: device, message, in: store, now: now).dropFirst(skipped)
+                    let entries = try entries(of: device, message, in: store, now: now).dropFirst(skipped)
                     for entry in entries {
                         guard page.entries.count < limit else {
                             page.next = Position(message: message.id, index: entry.index)
@@ -108,14 +114,14 @@ extension DeliveryTrail {
     }
 
     /// Skips a message that has ended without a trace of the device, without reading the message.
-    private static func entries(
+    private func entries(
         of device: Device, _ message: Message, in store: any StoreReading, now: Timestamp
     ) throws -> [Entry] {
-        let trail = MessageTrail(store: store, message: message, draft: nil, now: now)
+        let trail = MessageTrail(store: store, message: message, draft: nil, isPaused: isPaused, now: now)
         guard try !message.state.isFinal || trail.hasTrace(of: device),
             let draft = try store.draft(app: message.app, id: message.id)
         else { return [] }
-        let whole = MessageTrail(store: store, message: message, draft: draft, now: now)
+        let whole = MessageTrail(store: store, message: message, draft: draft, isPaused: isPaused, now: now)
         let events = try whole.events(of: .device(device.id))
         guard events.contains(where: { $0.name != .notMatched }) else { return [] }
         let title = draft.content.headline

@@ -6,6 +6,7 @@ struct MessageTrail {
     let message: Message
     /// nil if only traces are searched.
     let draft: MessageDraft?
+    let isPaused: Bool
     let now: Timestamp
 
     /// Oldest first.
@@ -171,7 +172,8 @@ struct MessageTrail {
         case .scheduled, .planning, .sending, .paused:
             let wait = message.state == .paused ? "the message is paused" : message.state.name
             let tried = log.isEmpty ? "no result from a network yet" : "to be tried again"
-            let detail = try [wait, tried, obstacle(on: recipient.route), rate()].compactMap(\.self)
+            let halt = isPaused ? "the server sends nothing: it was started with --paused" : nil
+            let detail = try [wait, tried, halt, obstacle(on: recipient.route), rate()].compactMap(\.self)
                 .joined(separator: "; ")
             return [Event(device: device, at: log.last?.at ?? begun, name: .pending, detail: detail)]
         }

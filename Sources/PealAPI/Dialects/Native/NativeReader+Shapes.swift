@@ -6,12 +6,8 @@ extension NativeReader {
     /// - Parameter rules: the present rules for addresses.
     package static func shapes(_ rules: @escaping @Sendable () -> AddressRules) -> NativeReader {
         NativeReader(
-            condition: { json, path, now throws(PealError) in
-                do throws(PealError) {
-                    return try NativeConditionShapes.condition.value(of: json, .native, now: now)
-                } catch {
-                    throw error.under(path)
-                }
+            condition: { json, now throws(PealError) in
+                try whereMember.shape.value(of: ["where": json], .native, now: now)
             },
             checkMessage: { json, now throws(PealError) in
                 _ = try NativeMessageShapes.message.value(of: json, .native, now: now)
@@ -23,5 +19,9 @@ extension NativeReader {
             authentication: { json, now throws(PealError) in
                 try NativeWebhookShapes.authentication.value(of: json, .native, now: now)
             })
+    }
+
+    private static let whereMember = ObjectShape("NativeWhere", Condition.or([])) {
+        Entry(required: "where", NativeConditionShapes.condition) { $0 = $1 }
     }
 }

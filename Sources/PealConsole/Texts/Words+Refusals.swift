@@ -1,0 +1,228 @@
+internal import PealCore
+
+/// The errors of the APIs in the console's languages. The core words them in English; here they are recognized and
+/// worded again with the same values.
+extension Texts {
+    /// What was wrong, as people read it.
+    func message(_ error: PealError) -> String { translated(error.message) }
+
+    /// The text of an error in this language. Texts that are not listed stay English.
+    func translated(_ message: String) -> String {
+        guard language != .english else { return message }
+        for refusal in Word.refusals {
+            guard let values = refusal.values(in: message) else { continue }
+            // What precedes a colon is a name; what follows is an error of its own.
+            if refusal.word == .namedRefusal { return "\(values[0]): \(translated(values[1]))" }
+            return self(refusal.word, values: values.map { Word.types[$0] ?? $0 })
+        }
+        return message
+    }
+}
+
+extension Word {
+    /// An error of the core, and the text between its `{}`.
+    fileprivate struct Refusal {
+        let word: Word
+        let pieces: [String]
+
+        init(_ word: Word) {
+            self.word = word
+            pieces = word.english.components("{}")
+        }
+
+        /// The values of a message that has this form; nil if it has another one.
+        func values(in message: String) -> [String]? {
+            guard let first = pieces.first, let last = pieces.last, message.hasPrefix(first) else { return nil }
+            guard pieces.count > 1 else { return message == first ? [] : nil }
+            var (values, rest): ([String], Substring) = ([], message.dropFirst(first.count))
+            for piece in pieces.dropFirst().dropLast() {
+                guard let found = rest.firstRange(of: piece) else { return nil }
+                values.append(String(rest[..<found.lowerBound]))
+                rest = rest[found.upperBound...]
+            }
+            guard rest.hasSuffix(last) else { return nil }
+            return values + [String(rest.dropLast(last.count))]
+        }
+    }
+
+    /// The types of JSON, as errors name them.
+    fileprivate static let types = [
+        "a string": "ein Text", "a number": "eine Zahl", "an integer": "eine ganze Zahl",
+        "a boolean": "true oder false",
+        "true or false": "true oder false", "a list": "eine Liste", "an object": "ein Objekt",
+        "a JSON object": "ein JSON-Objekt", "a text": "ein Text", "a number of seconds": "eine Zahl von Sekunden",
+        "elements": "Elemente", "conditions": "Bedingungen",
+    ]
+
+    static let refusalWords = ofForms + ofMessages + ofCredentials + ofPlatforms + ofValues
+
+    /// Those with the most text of their own first, so that general ones come after special ones.
+    fileprivate static let refusals = refusalWords.map(Refusal.init)
+        .sorted { $0.pieces.reduce(0) { $0 + $1.count } > $1.pieces.reduce(0) { $0 + $1.count } }
+
+    private static let ofForms = [
+        Word("{} is required", "{} fehlt"),
+        Word("{} is unknown", "{} ist unbekannt"),
+        Word("{} is not supported yet", "{} wird noch nicht unterstützt"),
+        Word("{} not found", "{} nicht gefunden"),
+        Word("{} may have at most {} characters", "{} darf höchstens {} Zeichen haben"),
+        Word("{} may have at most {} bytes", "{} darf höchstens {} Bytes haben"),
+        Word("{} may have at most {} entries", "{} darf höchstens {} Einträge haben"),
+        Word("{} must not contain control characters", "{} darf keine Steuerzeichen enthalten"),
+        Word(
+            "{} contains a name that is too long or has control characters",
+            "{} enthält einen Namen, der zu lang ist oder Steuerzeichen hat"),
+        Word("{} is not the id of a device", "{} ist keine Kennung eines Geräts"),
+        Word("at most {} devices can be named", "höchstens {} Geräte können genannt werden"),
+        Word("at most {} devices can be starred", "höchstens {} Geräte können markiert werden"),
+        Word("another app has this {}", "eine andere App hat diese {}"),
+        Word(
+            "bundle_id may contain only letters, digits and . _ : -",
+            "bundle_id darf nur Buchstaben, Ziffern und . _ : - enthalten"),
+        Word("a key cannot grant a scope that it lacks", "ein Schlüssel kann kein Recht vergeben, das ihm fehlt"),
+        Word("give a number of days from 1 to {}", "eine Zahl von Tagen von 1 bis {} angeben"),
+        Word("the line is not a JSON object", "die Zeile ist kein JSON-Objekt"),
+        Word(
+            "the device is retired, because its address is dead",
+            "das Gerät ist außer Betrieb, denn seine Adresse gibt es nicht mehr"),
+        Word(
+            "the condition is not valid JSON: see the example",
+            "die Bedingung ist kein gültiges JSON: siehe das Beispiel"),
+        Word("the condition is not valid: see the example", "die Bedingung ist ungültig: siehe das Beispiel"),
+        Word("there is no segment {}", "es gibt kein Segment {}"),
+        Word("the segment {} would contain itself: {}", "das Segment {} würde sich selbst enthalten: {}"),
+        Word("the value is too long or has control characters", "der Wert ist zu lang oder hat Steuerzeichen"),
+        Word("{} is not valid here", "{} ist hier nicht gültig"),
+        Word("the experiment has this share already", "das Experiment hat diesen Anteil schon"),
+        Word("the share was changed meanwhile", "der Anteil wurde inzwischen geändert"),
+        Word(
+            "this form is too old or was not made here; open the page again",
+            "dieses Formular ist zu alt oder nicht von hier; die Seite erneut öffnen"),
+        Word("the form is larger than {} bytes", "das Formular ist größer als {} Bytes"),
+        Word("this page does not allow {}", "diese Seite erlaubt {} nicht"),
+    ]
+
+    private static let ofMessages = [
+        Word("choose who gets the message", "auswählen, wer die Nachricht bekommt"),
+        Word("write a title or a text", "einen Titel oder einen Text schreiben"),
+        Word("the message would expire before it is sent", "die Nachricht würde ablaufen, bevor sie gesendet wird"),
+        Word(
+            "the message would expire before its window ends",
+            "die Nachricht würde vor dem Ende ihres Fensters ablaufen"),
+        Word("choose the time that clocks show then", "die Zeit wählen, die Uhren dann zeigen"),
+        Word(
+            "the window must end in the future, at most {} days from now",
+            "das Fenster muss in der Zukunft enden, höchstens in {} Tagen"),
+        Word(
+            "a message with a delivery window is for 1 to {} users only",
+            "eine Nachricht mit Zustellfenster ist nur für 1 bis {} Personen"),
+        Word("the lifetime must be a number of hours", "die Lebensdauer muss eine Zahl von Stunden sein"),
+        Word("the rate must be a number from 1 to {}", "das Tempo muss eine Zahl von 1 bis {} sein"),
+        Word("the address of the image must begin with https://", "die Adresse des Bildes muss mit https:// beginnen"),
+        Word("data must be a JSON object, such as {}", "data muss ein JSON-Objekt sein, etwa {}"),
+        Word("badge must be a number", "badge muss eine Zahl sein"),
+        Word("{} is not a locale such as de or pt-BR", "{} ist keine Sprache wie de oder pt-BR"),
+        Word("{} is not a time zone such as Europe/Berlin", "{} ist keine Zeitzone wie Europe/Berlin"),
+        Word("{} is not a date and time", "{} ist kein Datum mit Uhrzeit"),
+        Word("clocks in {} skip this time", "Uhren in {} überspringen diese Zeit"),
+        Word("the message is {} and cannot be {}", "die Nachricht hat den Zustand {}: {} ist nicht möglich"),
+        Word("the message is being sent", "die Nachricht wird gerade gesendet"),
+        Word("a saved message may have at most {} bytes", "eine gespeicherte Nachricht darf höchstens {} Bytes haben"),
+        Word("too many pages follow messages", "zu viele Seiten verfolgen Nachrichten"),
+        Word(
+            "the payload has {} bytes, but {} allows at most {}",
+            "die Nachricht hat {} Bytes, aber {} erlaubt höchstens {}"),
+    ]
+
+    private static let ofCredentials = [
+        Word("{} may contain only letters, digits and {}", "{} darf nur Buchstaben, Ziffern und {} enthalten"),
+        Word("{} is longer than {} bytes", "{} ist länger als {} Bytes"),
+        Word("{} is too long", "{} ist zu lang"),
+        Word("{} must be PEM: {}", "{} muss PEM sein: {}"),
+        Word("{} must begin with mailto: or https:", "{} muss mit mailto: oder https: beginnen"),
+        Word(
+            "private_key must be a P-256 key in PEM (PKCS#8), as in Apple's .p8 file",
+            "private_key muss ein P-256-Schlüssel in PEM (PKCS#8) sein, wie in Apples .p8-Datei"),
+        Word("private_key is not the key of the certificate", "private_key ist nicht der Schlüssel des Zertifikats"),
+        Word("the certificate expired at {}", "das Zertifikat ist am {} abgelaufen"),
+        Word("the passphrase does not open the archive's key", "die Passphrase öffnet den Schlüssel des Archivs nicht"),
+        Word(
+            "the passphrase does not open the archive's certificates",
+            "die Passphrase öffnet die Zertifikate des Archivs nicht"),
+        Word("data is not a PKCS#12 archive", "data ist kein PKCS#12-Archiv"),
+        Word("{} must not be encrypted with a passphrase", "{} darf nicht mit einer Passphrase verschlüsselt sein"),
+        Word(
+            "private_key must be an RSA key of at least 2,048 bits in PEM, as in Google's JSON file",
+            "private_key muss ein RSA-Schlüssel mit mindestens 2.048 Bit in PEM sein, wie in Googles JSON-Datei"),
+        Word(
+            "client_email must be the service account's email address",
+            "client_email muss die E-Mail-Adresse des Dienstkontos sein"),
+        Word(
+            "package_sid must be a package SID: ms-app://S-1-15-2-…",
+            "package_sid muss eine Paket-SID sein: ms-app://S-1-15-2-…"),
+        Word(
+            "subject must have a public domain; push services refuse {}",
+            "subject braucht eine öffentliche Domain; Push-Dienste lehnen {} ab"),
+        Word("the app has {} VAPID keys; delete one first", "die App hat {} VAPID-Schlüssel; zuerst einen löschen"),
+        Word("too many credentials are being checked", "zu viele Zugangsdaten werden gerade geprüft"),
+    ]
+
+    private static let ofPlatforms = [
+        Word("{} must be a JSON object, such as {}", "{} muss ein JSON-Objekt sein, etwa {}"),
+        Word("{} has no member {}; it may have {}", "{} hat kein Feld {}; möglich sind {}"),
+        Word("its options must be an object", "options muss ein Objekt sein"),
+        Word(
+            "its options may have expires_at or ttl_seconds, but not both",
+            "options darf expires_at oder ttl_seconds haben, nicht beide"),
+        Word("there is no option {}", "es gibt keine Option {}"),
+        Word("the option {} must be {}", "die Option {} muss sein: {}"),
+        Word(
+            "url must be an https URL with a host name, without user name, blanks or fragment",
+            "url muss eine https-Adresse mit Hostname sein, ohne Benutzername, Leerzeichen und Fragment"),
+        Word(
+            "the webhook is disabled; PUT it again to enable it",
+            "der Webhook ist abgeschaltet; zum Einschalten erneut speichern"),
+        Word(
+            "the delivery is {} and cannot be retried",
+            "die Zustellung hat den Zustand {} und kann nicht wiederholt werden"),
+        Word("an app may have at most {} webhooks", "eine App darf höchstens {} Webhooks haben"),
+    ]
+
+    /// What the readers of the APIs say after the path of a value.
+    private static let ofValues = [
+        Word("{} must be a number from {} to {}", "{} muss eine Zahl von {} bis {} sein"),
+        Word("must be a number from {} to {}", "muss eine Zahl von {} bis {} sein"),
+        Word("{} must be an integer from {} to {}", "{} muss eine ganze Zahl von {} bis {} sein"),
+        Word("{} must be 1 to {} characters long", "{} muss 1 bis {} Zeichen lang sein"),
+        Word("{} must be 1 to {} bytes long", "{} muss 1 bis {} Bytes lang sein"),
+        Word("{} must be at most {} characters long", "{} darf höchstens {} Zeichen lang sein"),
+        Word("{} must be at most {} bytes long", "{} darf höchstens {} Bytes lang sein"),
+        Word("{} must contain {} to {} {}", "{} muss {} bis {} {} enthalten"),
+        Word("{} may contain at most {} {}", "{} darf höchstens {} {} enthalten"),
+        Word("{} must have one of the members {}", "{} braucht eines der Felder {}"),
+        Word(
+            "{} must have exactly one member; join conditions with and or or",
+            "{} darf nur ein Feld haben; Bedingungen mit and oder or verbinden"),
+        Word("{} must be one of {}", "{} muss eines von {} sein"),
+        Word("{} must be a UUID", "{} muss eine UUID sein"),
+        Word("{} must be a time such as {}", "{} muss eine Zeit wie {} sein"),
+        Word("{} must be in the future", "{} muss in der Zukunft liegen"),
+        Word("{} must be {}, not {}", "{} muss {} sein, nicht {}"),
+        Word("give either {} or {}, not both", "entweder {} oder {} angeben, nicht beide"),
+        namedRefusal,
+    ]
+
+    fileprivate static let namedRefusal = Word("{}: {}", "{}: {}")
+}
+
+extension String {
+    /// The text between occurrences of `separator`.
+    fileprivate func components(_ separator: String) -> [String] {
+        var (parts, rest): ([String], Substring) = ([], self[...])
+        while let found = rest.firstRange(of: separator) {
+            parts.append(String(rest[..<found.lowerBound]))
+            rest = rest[found.upperBound...]
+        }
+        return parts + [String(rest)]
+    }
+}

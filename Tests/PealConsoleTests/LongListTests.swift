@@ -1,0 +1,49 @@
+import PealCore
+import PealTesting
+import Testing
+
+@Suite("Long lists") struct LongListTests {
+    @Test("of keys are divided into pages of less than 100 KB")
+    func keys() async throws {
+        try await ConsoleFixture.open { fixture in
+            for _ in 0..<70 { _ = try await fixture.key([.read]) }
+            let cookie = try await fixture.signIn()
+            let first = try await fixture.get(fixture.page("keys"), cookie: cookie)
+            #expect(first.text.utf8.count < 100_000 && first.text.matches(of: /\/revoke"/).count == 50)
+            let next = try #require(first.text.firstMatch(of: /href="([^"]+)" rel="next"/)?.output.1)
+            let second = try await fixture.get(String(next), cookie: cookie)
+            #expect(second.text.matches(of: /\/revoke"/).count == 20 && !second.text.contains("rel=\"next\""))
+            for after in ["-1", "9223372036854775807", "x", ""] {
+                let page = try await fixture.get(fixture.page("keys?after=\(after)"), cookie: cookie)
+                #expect(page.status == 200, "\(after)")
+            }
+        }
+    }
+
+    @Test("of drafts and templates are divided into pages by kind")
+    func drafts() async throws {
+        try await ConsoleFixture.open { fixture in
+            let verbs = SavedMessageVerbs(store: fixture.store)
+            let call = VerbCall(actor: "test", now: fixture.clock.now)
+            let names = (100..<160).map { (SavedMessage.Kind.draft, "draft \($0)") } + [(.template, "one")]
+            for (kind, name) in names {
+                let draft = SavedMessage(
+                    kind: kind, name: name, request: ["content": ["title": "T"]], createdAt: call.now,
+                    changedAt: call.now)
+                _ = try await verbs.put(draft, app: fixture.app.key, call)
+            }
+            let cookie = try await fixture.signIn()
+            let both = try await fixture.get(fixture.page("drafts"), cookie: cookie)
+            #expect(
+                both.text.contains("draft 149<") && !both.text.contains("draft 150<") && both.text.contains(">one<"))
+            #expect(both.text.contains("drafts?kind=draft\"") && !both.text.contains("drafts?kind=template\""))
+            let drafts = try await fixture.get(fixture.page("drafts?kind=draft"), cookie: cookie)
+            let next = try #require(drafts.text.firstMatch(of: /href="([^"]+)" rel="next"/)?.output.1)
+            let rest = try await fixture.get(String(next).replacing("&amp;", with: "&"), cookie: cookie)
+            #expect(
+                rest.text.contains("draft 150<") && rest.text.contains("draft 159<")
+                    && !rest.text.contains("draft 149<"))
+            #expect(!rest.text.contains(">one<") && !rest.text.contains("rel=\"next\""))
+        }
+    }
+}

@@ -1,0 +1,71 @@
+@testable import PealConsole
+import PealCore
+import PealTesting
+import Testing
+
+@Suite("Errors on German pages") struct RefusalTextTests {
+    @Test(
+        "are German, with the values of the original",
+        arguments: [
+            ("name is required", "name fehlt"),
+            ("name may have at most 255 characters", "name darf höchstens 255 Zeichen haben"),
+            ("write a title or a text", "einen Titel oder einen Text schreiben"),
+            ("rate must be an integer from 1 to 9", "rate muss eine ganze Zahl von 1 bis 9 sein"),
+            ("must be a number from 0 to 100", "muss eine Zahl von 0 bis 100 sein"),
+            ("audience.users must be a list, not a string", "audience.users muss eine Liste sein, nicht ein Text"),
+            ("ios: there is no option x", "ios: es gibt keine Option x"),
+            ("web: something new", "web: something new"),
+            ("something new", "something new"),
+            ("", ""),
+        ])
+    func translated(english: String, german: String) {
+        #expect(Texts(.german).translated(english) == german)
+        #expect(Texts(.english).translated(english) == english)
+    }
+
+    @Test("have the values of the English text in the same number and order")
+    func values() {
+        for word in Word.refusalWords {
+            #expect(
+                word.english.ranges(of: "{}").count == word.german.ranges(of: "{}").count && word.german != word.english
+                    || word.english == "{}: {}", "\(word.english)")
+        }
+    }
+
+    @Test(
+        "say in German what is wrong with a form",
+        arguments: [
+            ("segments", ["name": "", "where": "{}"]), ("segments", ["name": "a", "where": "x"]),
+            ("segments", ["name": "a", "where": #"{"seen":{"within_days":0}}"#]),
+            ("segments", ["name": "a", "where": #"{"segment":"none"}"#]),
+            ("keys", ["name": "a"]), ("keys", ["name": String(repeating: "a", count: 300), "scopes": "read"]),
+            ("keys", ["name": "a", "scopes": "read", "days": "x"]),
+            ("webhooks", ["name": "", "url": "https://a.example", "kind": "events", "type": "none"]),
+            ("webhooks", ["name": "a", "url": "x", "kind": "events", "type": "none"]),
+            ("compose", ["all": "1"]), ("compose", ["title": "T"]),
+            ("compose", ["title": "T", "all": "1", "badge": "x"]),
+            ("compose", ["title": "T", "all": "1", "data": "x"]),
+            ("compose", ["title": "T", "all": "1", "image_url": "x"]),
+            ("compose", ["title": "T", "all": "1", "rate_per_second": "0"]),
+            ("compose", ["title": "T", "devices": "x"]), ("compose", ["title": "T", "all": "1", "at": "x"]),
+            ("compose", ["title": "T", "all": "1", "ttl_hours": "x"]),
+            ("compose", ["title": "T", "all": "1", "ios": #"{"options":{"x":1}}"#]),
+        ])
+    func forms(path: String, fields: [String: String]) async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            let language = ["Accept-Language": "de"]
+            let page = try await fixture.get(fixture.page(path), cookie: cookie, headers: language)
+            let form = fields.merging(["csrf": try #require(page.formSecret), "step": "review"]) { $1 }
+            let reply = try await fixture.post(fixture.page(path), form, cookie: cookie, headers: language)
+            let shown = reply.text.matches(of: /class="notice bad"[^>]*>([^<]+)<|class="error"[^>]*>([^<]+)</).map {
+                String($0.output.1 ?? $0.output.2 ?? "")
+            }
+            #expect(!shown.isEmpty, "\(reply.status): \(reply.text.prefix(3000))")
+            for text in shown {
+                let words = Set(text.lowercased().split { !$0.isLetter }.map(String.init))
+                #expect(words.isDisjoint(with: ["must", "may", "the", "is", "required", "choose", "write"]), "\(text)")
+            }
+        }
+    }
+}
