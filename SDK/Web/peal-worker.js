@@ -10,6 +10,12 @@
   const EVENTS_MAX = 200;
   const QUEUE_MAX = 1000;
   const SEEN_MAX = 200;
+  /** Milliseconds for a request: less than the page waits, so that it learns what happened. */
+  const PATIENCE = 25_000;
+  const PAUSE_MAX = 3_600_000;
+  const FAILURES_MAX = 12;
+  /** The events that prove that a message was displayed. */
+  const RECEIPTS = ["shown", "opened", "dismissed"];
   const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
   /**
@@ -21,6 +27,12 @@
    * @property {string} device_token
    * @property {number} ahead Milliseconds that the server's clock is ahead.
    * @property {boolean} [isStale] Whether the server does not have the browser's present address yet.
+   */
+
+  /**
+   * @typedef {object} Pause When to try the server again.
+   * @property {number} failures
+   * @property {number} until By the browser's clock.
    */
 
   // Storage ----------------------------------------------------------------------------------------------------------
@@ -61,9 +73,23 @@
   /** @returns {Promise<Device | undefined>} */
   const device = () => transaction((values) => values.get("device"));
 
-  /** @param {Device | undefined} value */
-  const setDevice = (value) =>
-    transaction((values) => void (value ? values.put(value, "device") : values.delete("device")));
+  /**
+   * Changes the value that is stored by then.
+   * @template T
+   * @param {string} name
+   * @param {(former: T | undefined) => T | undefined} body What to store; undefined for no change.
+   */
+  const change = (name, body) =>
+    transaction((values) => {
+      const request = values.get(name);
+      request.onsuccess = () => {
+        const value = body(request.result);
+        if (value !== undefined) values.put(value, name);
+      };
+    });
+
+  /** The server's time, in milliseconds. */
+  const serverTime = async () => Date.now() + ((await device())?.ahead ?? 0);
 
   /**
    * Notes that a message was shown.
@@ -116,15 +142,76 @@
     try {
       response = await fetch(`${server}/peal/device/v1/${path}`, {
         method, headers, body: body === undefined ? undefined : JSON.stringify(body), redirect: "error",
-        credentials: "omit",
+        credentials: "omit", signal: /** @type {any} */ (AbortSignal).timeout(PATIENCE),
       });
     } catch {
       throw new Failure(0);
     }
     const answer = await response.json().catch(() => undefined);
-    if (!response.ok) throw new Failure(response.status, answer?.error?.message, answer?.error?.field);
+    if (!response.ok) {
+      if (isBusy(response.status)) await beginPause(response.headers.get("retry-after"));
+      throw new Failure(response.status, answer?.error?.message, answer?.error?.field);
+    }
+    // A page of a network that wants a login is no answer of the server.
+    const isEmpty = response.status === 204 && method !== "POST";
+    if (!isEmpty && typeof answer?.now !== "string") throw new Failure(0);
+    await transaction((values) => void values.delete("pause"));
     return answer;
   }
+
+  // Pauses -----------------------------------------------------------------------------------------------------------
+
+  /** @param {number} status */
+  const isBusy = (status) => [408, 425, 429].includes(status) || status >= 500;
+
+  /**
+   * Whether it is too early for what can wait. An end beyond the longest pause is from a clock that was set back.
+   * @param {Pause | undefined} pause
+   */
+  const holds = (pause) => !!pause && pause.until > Date.now() && pause.until - Date.now() <= PAUSE_MAX;
+
+  const isPaused = async () => holds(await transaction((values) => values.get("pause")));
+
+  /**
+   * Notes that the server wants to be left alone: for as long as it says, or for twice the previous time.
+   * @param {string | null} header Its `Retry-After`.
+   */
+  async function beginPause(header) {
+    const asked = milliseconds(header, await serverTime());
+    let until = 0;
+    await change("pause", (/** @type {Pause | undefined} */ former) => {
+      const running = former && holds(former) ? former : undefined;
+      // Requests that were under way together fail for the same reason, so a pause that is running does not double.
+      const failures = running?.failures ?? Math.min((former?.failures ?? 0) + 1, FAILURES_MAX);
+      const delay = Math.min(Math.max(asked ?? 2 ** failures * 1000, 1000), PAUSE_MAX);
+      until = Math.max(running?.until ?? 0, Date.now() + delay);
+      return { failures, until };
+    });
+    // The browser may end the worker before; then whatever starts it sends what waits.
+    setTimeout(() => void flush(), until - Date.now());
+  }
+
+  /**
+   * @param {string | null} header Seconds or a date (RFC 9110, 10.2.3).
+   * @param {number} now The server's time.
+   * @returns {number | undefined}
+   */
+  function milliseconds(header, now) {
+    if (header && /^\d+$/.test(header)) return Number(header) * 1000;
+    const date = Date.parse(header ?? "");
+    return Number.isNaN(date) ? undefined : date - now;
+  }
+
+  // Registration -----------------------------------------------------------------------------------------------------
+
+  /**
+   * Changes of the registration, one after the other, so that each decides by what the former one stored. A lock also
+   * holds back another version of the worker. Only the outermost step takes it: it would wait for itself otherwise.
+   * @template T
+   * @param {() => Promise<T>} step
+   * @returns {Promise<T>}
+   */
+  const inTurn = (step) => worker.navigator.locks.request("peal-registration", step);
 
   /**
    * Registers and keeps the answer.
@@ -143,7 +230,11 @@
       server, key, registration, device: answer.device, device_token: answer.device_token,
       ahead: Date.parse(answer.now) - Date.now() || 0,
     };
-    await setDevice(value);
+    // The browser may have replaced the subscription meanwhile.
+    const subscription = await worker.registration.pushManager.getSubscription().catch(() => null);
+    const isOther = subscription?.toJSON().endpoint !== registration.address.endpoint;
+    await change("device", (/** @type {Device | undefined} */ latest) => (
+      { ...value, isStale: subscription ? isOther : latest?.isStale }));
     return value;
   }
 
@@ -175,9 +266,20 @@
       return await call(known.server, known.device_token, method, path, body);
     } catch (error) {
       if (!(error instanceof Failure) || error.status !== 401) throw error;
-      const renewed = await registerAgain(known);
+      const renewed = await inTurn(() => replace(known.device_token));
       return call(renewed.server, renewed.device_token, method, path, body);
     }
+  }
+
+  /**
+   * Replaces a token that has ended, unless there is another one by now, or none since the page disconnected.
+   * @param {string} ended
+   * @returns {Promise<Device>}
+   */
+  async function replace(ended) {
+    const known = await device();
+    if (!known) throw new Failure(401, "the browser is not registered");
+    return known.device_token === ended ? registerAgain(known) : known;
   }
 
   // Reports ----------------------------------------------------------------------------------------------------------
@@ -187,33 +289,69 @@
    * @param {Record<string, any>[]} given
    */
   async function report(given) {
-    const ahead = (await device())?.ahead ?? 0;
-    const at = new Date(Date.now() + ahead).toISOString();
+    const at = new Date(await serverTime()).toISOString();
     await transaction((_, events) => {
       given.forEach((event, index) =>
         // The fraction keeps the order of events of one millisecond.
         events.put({ event_id: crypto.randomUUID(), at, queued: Date.now() + index / EVENTS_MAX, ...event }));
+      const request = events.getAll();
+      request.onsuccess = () => surplus(request.result).forEach((event) => events.delete(event.event_id));
     });
     await flush();
   }
 
+  /** @param {any[]} events */
+  const oldestFirst = (events) => events.sort((one, other) => one.queued - other.queued);
+
+  /**
+   * What a full queue loses: the oldest events that prove no display, then the oldest ones.
+   * @param {any[]} events
+   */
+  function surplus(events) {
+    const isReceipt = (/** @type {any} */ event) => RECEIPTS.includes(event.type);
+    const all = oldestFirst(events);
+    const order = [...all.filter((event) => !isReceipt(event)), ...all.filter(isReceipt)];
+    return order.slice(0, Math.max(0, all.length - QUEUE_MAX));
+  }
+
+  /** @type {Promise<unknown>} */
+  let sending = Promise.resolve();
+  /** @type {Promise<boolean> | undefined} */
+  let next;
+
+  /**
+   * Sends what waits, after the sending that is under way: several at once would send the same.
+   * @returns {Promise<boolean>} Whether nothing is left.
+   */
+  function attempt() {
+    if (!next) {
+      next = sending.then(() => {
+        next = undefined;
+        return send();
+      });
+      sending = next.catch(() => {});
+    }
+    return next;
+  }
+
+  /** Sends what waits, or asks for another opportunity. */
   async function flush() {
-    await renewIfStale().catch(syncLater);
+    if (!(await attempt())) syncLater();
+  }
+
+  /** @returns {Promise<boolean>} Whether nothing is left. */
+  async function send() {
+    const isRenewed = !(await isPaused()) && (await renewed());
     let size = EVENTS_MAX;
-    for (;;) {
+    while (!(await isPaused())) {
       const all = await transaction((_, events) => events.getAll());
-      if (all.length === 0) return;
-      const batch = all.sort((one, other) => one.queued - other.queued).slice(0, size);
+      if (all.length === 0) return isRenewed;
+      const batch = oldestFirst(all).slice(0, size);
       try {
         await authorized("POST", "events", batch.map(({ queued, ...event }) => event));
       } catch (error) {
         const isFinal = error instanceof Failure && [400, 413].includes(error.status);
-        if (!isFinal) {
-          // A full queue loses its oldest events rather than growing forever.
-          await forget(all.slice(0, Math.max(0, all.length - QUEUE_MAX)));
-          syncLater();
-          return;
-        }
+        if (!isFinal) return false;
         if (batch.length > 1) {
           // One of them is at fault: only that one is lost.
           size = 1;
@@ -222,6 +360,7 @@
       }
       await forget(batch);
     }
+    return false;
   }
 
   /** Asks the browser to start the worker when there is a network again; few browsers do that (Background Sync). */
@@ -360,32 +499,24 @@
     "pushsubscriptionchange", (/** @type {any} */ event) => event.waitUntil(markStale().then(flush)));
 
   worker.addEventListener("sync", (/** @type {any} */ event) => {
-    if (event.tag === "peal") event.waitUntil(flush());
+    if (event.tag !== "peal") return;
+    // After a failure the browser waits before it tries again. To ask it anew here would start the worker at once.
+    event.waitUntil(attempt().then((isDone) => isDone || Promise.reject(new Failure(0))));
   });
 
-  async function markStale() {
+  const markStale = () =>
+    change("device", (/** @type {Device | undefined} */ known) => known && { ...known, isStale: true });
+
+  /** @returns {Promise<boolean>} Whether the server has the browser's present address. */
+  async function renewed() {
+    if (!(await device())?.isStale) return true;
+    return inTurn(renew).then(() => true, () => false);
+  }
+
+  /** Subscribes again and gives the server the new address, unless that has been done meanwhile. */
+  async function renew() {
     const known = await device();
-    if (known) await setDevice({ ...known, isStale: true });
-  }
-
-  /** @type {Promise<void>} */
-  let renewal = Promise.resolve();
-
-  /** One after the other: several flushes may run at once, and one renewal is enough. */
-  function renewIfStale() {
-    const renewed = renewal.then(async () => {
-      const known = await device();
-      if (known?.isStale) await renew(known);
-    });
-    renewal = renewed.catch(() => {});
-    return renewed;
-  }
-
-  /**
-   * Subscribes again and gives the server the new address.
-   * @param {Device} known
-   */
-  async function renew(known) {
+    if (!known?.isStale) return;
     const key = known.registration.address.application_server_key;
     const bytes = Uint8Array.from(
       atob(key.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
@@ -402,7 +533,7 @@
   /** @type {Record<string, (value: any) => Promise<any>>} */
   const commands = {
     async register({ server, key, registration }) {
-      const registered = await register(server, key, registration);
+      const registered = await inTurn(() => register(server, key, registration));
       // The page waits for the device only.
       void flush();
       return { device: registered.device };
@@ -413,18 +544,20 @@
     async opened({ content, message }) {
       await report([{ type: "content_opened", content: String(content).slice(0, 255), message }]);
     },
-    async disconnect() {
-      const known = await device();
-      if (!known) return;
-      await call(known.server, known.device_token, "DELETE", "registration").catch((error) => {
-        if (error.status !== 401) throw error;
-      });
-      await transaction((values, events) => {
-        values.clear();
-        events.clear();
-      });
-    },
+    disconnect: () => inTurn(unregister),
   };
+
+  async function unregister() {
+    const known = await device();
+    if (!known) return;
+    await call(known.server, known.device_token, "DELETE", "registration").catch((error) => {
+      if (error.status !== 401) throw error;
+    });
+    await transaction((values, events) => {
+      values.clear();
+      events.clear();
+    });
+  }
 
   worker.addEventListener("message", (event) => {
     const run = commands[event.data?.peal];
@@ -442,5 +575,5 @@
 
   worker.addEventListener("install", () => void worker.skipWaiting());
   worker.addEventListener("activate", (event) => event.waitUntil(worker.clients.claim()));
-  void flush();
+  void attempt();
 })();

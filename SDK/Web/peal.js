@@ -64,10 +64,34 @@ export function isSupported() {
  */
 export async function connect(options) {
   if (!isSupported()) throw new PealError("unsupported", "this browser does not support push notifications");
+  const server = serverAddress(options.server);
   if ((await Notification.requestPermission()) !== "granted") {
     throw new PealError("denied", "the person does not allow notifications");
   }
-  const server = String(options.server).replace(/\/+$/, "");
+  return inTurn(() => connected(server, options));
+}
+
+/** @type {Promise<unknown>} The call that changes the connection at present. */
+let former = Promise.resolve();
+
+/**
+ * Calls that change the connection, one after the other, so that the last one wins.
+ * @template T
+ * @param {() => Promise<T>} change
+ * @returns {Promise<T>}
+ */
+function inTurn(change) {
+  const result = former.then(change);
+  former = result.catch(() => {});
+  return result;
+}
+
+/**
+ * @param {string} server
+ * @param {ConnectOptions} options
+ * @returns {Promise<Connection>}
+ */
+async function connected(server, options) {
   const registration = await registered(options.worker);
   await active(registration);
   const key = await applicationServerKey(server, options.key);
@@ -94,12 +118,34 @@ export async function connect(options) {
     subscribe: (topic) => command(registration, "topic", { topic, isSubscribed: true }),
     unsubscribe: (topic) => command(registration, "topic", { topic, isSubscribed: false }),
     opened: (content, message) => command(registration, "opened", { content, message }),
-    disconnect: async () => {
-      await command(registration, "disconnect", {});
-      // The browser may have replaced the first one since.
-      await (await registration.pushManager.getSubscription())?.unsubscribe();
-    },
+    disconnect: () => inTurn(() => disconnected(registration)),
   };
+}
+
+/** @param {ServiceWorkerRegistration} registration */
+async function disconnected(registration) {
+  await command(registration, "disconnect", {});
+  // The browser may have replaced the first one since.
+  await (await registration.pushManager.getSubscription())?.unsubscribe();
+}
+
+/**
+ * @param {string | URL} given
+ * @returns {string} The address without a slash at its end.
+ */
+function serverAddress(given) {
+  /** @type {URL | undefined} */
+  let url;
+  try {
+    url = new URL(given);
+  } catch {
+    // Refused below.
+  }
+  // An address that is not complete would lead to the page's own server.
+  if (!url || !["http:", "https:"].includes(url.protocol) || url.search || url.hash || url.username) {
+    throw new PealError("refused", `"${given}" is not the address of a server, such as https://push.example.com`);
+  }
+  return url.href.replace(/\/+$/, "");
 }
 
 /**
@@ -144,14 +190,21 @@ function active(registration) {
 async function applicationServerKey(server, key) {
   let response;
   try {
-    response = await fetch(`${server}/peal/device/v1/web`, { headers: { authorization: `Bearer ${key}` } });
+    response = await fetch(`${server}/peal/device/v1/web`, {
+      headers: { authorization: `Bearer ${key}` }, signal: /** @type {any} */ (AbortSignal).timeout(PATIENCE),
+    });
   } catch {
     throw new PealError("unreachable", "the server does not answer");
   }
   if (!response.ok) {
     throw new PealError("refused", `the server answers ${response.status}`, { status: response.status });
   }
-  return (await response.json()).application_server_key;
+  const answer = await response.json().catch(() => undefined);
+  // A page of a network that wants a login is no answer of the server.
+  if (typeof answer?.application_server_key !== "string") {
+    throw new PealError("unreachable", "what answers is not a Peal server, or a network that wants a login");
+  }
+  return answer.application_server_key;
 }
 
 /**

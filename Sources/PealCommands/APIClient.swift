@@ -7,7 +7,8 @@ internal import Synchronization
 
 /// A client of a running server's native API. Each call sends one request and returns its JSON answer.
 struct APIClient: Sendable {
-    private let base: String
+    /// The server's URL without a trailing slash.
+    let base: String
     private let apiKey: String
     /// Further trusted certificates (PEM); nil for the system's.
     private let caFile: String?

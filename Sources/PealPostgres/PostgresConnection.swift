@@ -2,6 +2,12 @@ internal import CPostgreSQL
 internal import PealCore
 internal import PealStore
 
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
+
 /// One connection to the database, used by one thread. It stays in libpq's pipeline mode: a batch takes one round trip,
 /// and BEGIN is sent together with the first statement of its transaction.
 final class PostgresConnection: SQLConnection {
@@ -17,6 +23,10 @@ final class PostgresConnection: SQLConnection {
     /// Statements that are sent together with the next one.
     private var posted: [(sql: String, values: [SQLValue])] = []
     private var isOpen = false
+    /// How long the present transaction waits for an answer.
+    private var patience = PostgresConnection.patience(seconds: nil)
+    /// Whether the server did not answer in time.
+    private var hangs = false
     /// The first failure of the transaction, which rolls it back however the caller handles the error.
     private(set) var failure: PostgresFailure?
 
@@ -41,7 +51,7 @@ final class PostgresConnection: SQLConnection {
 
     deinit { PQfinish(handle) }
 
-    var isLost: Bool { PQstatus(handle) != CONNECTION_OK }
+    var isLost: Bool { hangs || PQstatus(handle) != CONNECTION_OK }
 
     /// The socket, for waiting.
     var socket: Int32 { PQsocket(handle) }
@@ -72,6 +82,7 @@ extension PostgresConnection {
         failure = nil
         posted = []
         taken = []
+        patience = Self.patience(seconds: statementSecondsMax)
         opening = [isolation.rawValue]
         if !settings.preparesStatements { opening += settings.sessionSettings.map { "SET LOCAL \($0)" } }
         if let statementSecondsMax { opening.append("SET LOCAL statement_timeout = \(statementSecondsMax * 1000)") }
@@ -100,6 +111,7 @@ extension PostgresConnection {
         failure = nil
         guard isOpen else { return }
         isOpen = false
+        guard !isLost else { return }
         try? run("ROLLBACK", CollectionOfOne([]), isPrepared: false) { _ in }
     }
 
@@ -214,6 +226,29 @@ extension PostgresConnection {
         guard isSent == 1 else { throw PostgresFailure.lost(handle) }
     }
 
+    /// PostgreSQL ends long statements by itself, and the kernel a connection whose packets nobody acknowledges.
+    /// Neither happens while the server hangs and its kernel does not.
+    private static func patience(seconds: Int?) -> Duration {
+        .milliseconds(seconds.map { $0 * 1000 } ?? PostgresSettings.statementMillisecondsMax) + .seconds(5)
+    }
+
+    /// Waits until the next result can be read without waiting.
+    private func awaitResult() throws {
+        let end = ContinuousClock.now + patience
+        while PQisBusy(handle) == 1 {
+            let rest = (end - .now).components
+            let milliseconds = rest.seconds * 1000 + rest.attoseconds / 1_000_000_000_000_000
+            var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            let ready = milliseconds > 0 ? poll(&descriptor, 1, Int32(clamping: milliseconds)) : 0
+            if ready < 0, errno == EINTR { continue }
+            guard ready > 0 else {
+                hangs = true
+                throw PostgresFailure.silent
+            }
+            guard PQconsumeInput(handle) == 1 else { throw PostgresFailure.lost(handle) }
+        }
+    }
+
     /// The results up to the end of the pipeline.
     /// - Throws: the first error in it.
     private func results() throws -> [PostgresResult] {
@@ -221,6 +256,7 @@ extension PostgresConnection {
         var first: PostgresFailure?
         var ends = 0
         while true {
+            try awaitResult()
             guard let result = PQgetResult(handle) else {
                 // Each statement's results end with nil. Twice nil means that nothing more will come.
                 ends += 1

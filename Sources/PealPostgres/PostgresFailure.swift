@@ -28,6 +28,9 @@ struct PostgresFailure: Error, CustomStringConvertible {
         return PostgresFailure(state: nil, "PostgreSQL does not answer: \(line)")
     }
 
+    /// The server accepted a statement and did not answer.
+    static let silent = PostgresFailure(state: nil, "PostgreSQL does not answer: it hangs")
+
     /// The statement was sent in a transaction that an earlier error had ended.
     static let aborted = PostgresFailure(state: "25P02", "an earlier statement of the transaction failed")
 
@@ -46,7 +49,8 @@ struct PostgresFailure: Error, CustomStringConvertible {
     }
 
     var remedy: Remedy {
-        guard let state else { return .reconnect }
+        // A server that hangs would also keep the next connection waiting.
+        guard let state else { return description == Self.silent.description ? .wait : .reconnect }
         switch state {
         // Serialization failure, deadlock, lock not available.
         case "40001", "40P01", "55P03": return .again

@@ -21,13 +21,20 @@ package enum SQLiteBackup {
     }
 
     /// Checks the structure of a database file.
-    /// - Throws: `StoreStartFailure` when it is damaged.
-    package static func check(_ path: String) throws {
+    /// - Returns: the version of its schema.
+    /// - Throws: `StoreStartFailure` when it is damaged, or no database of Peal.
+    package static func check(_ path: String) throws -> Int {
         do {
             let database = try queue(path)
+            defer { try? database.close() }
             let results = try database.inDatabase { try String.fetchAll($0, sql: "PRAGMA quick_check") }
-            try database.close()
             guard results == ["ok"] else { throw StoreStartFailure("\(path) is damaged: \(results.first ?? "")") }
+            let version = try database.inDatabase { connection in
+                try connection.tableExists("migration")
+                    ? Int.fetchOne(connection, sql: "SELECT MAX(version) FROM migration") : nil
+            }
+            guard let version else { throw StoreStartFailure("\(path) is not a Peal database") }
+            return version
         } catch let error as DatabaseError {
             throw StoreStartFailure("\(path) is not a usable database: \(error.message ?? "\(error.resultCode)")")
         }

@@ -119,11 +119,11 @@ enum SQLiteFile {
 
 /// Keeps a second process off a database: an exclusive advisory lock (`flock`) on a file next to it. The system
 /// releases it when the process ends, even if it is killed.
-final class FileLock: Sendable {
+package final class FileLock: Sendable {
     private let descriptor: Int32
 
     /// - Throws: `StoreStartFailure` when another process holds the lock or the file cannot be created.
-    init(besideDatabase path: String) throws {
+    package init(besideDatabase path: String) throws {
         let file = Self.resolved(path) + ".lock"
         descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -144,7 +144,7 @@ final class FileLock: Sendable {
     }
 
     /// Lets another process open the database.
-    func release() { flock(descriptor, LOCK_UN) }
+    package func release() { flock(descriptor, LOCK_UN) }
 
     deinit { close(descriptor) }
 }

@@ -44,7 +44,10 @@ package func backUpStore(
     guard !FileManager.default.fileExists(atPath: database) else {
         throw StoreStartFailure("\(folder) already has a backup")
     }
-    if isDry { return "Would back up \(path) to \(database)." }
+    if isDry {
+        try checkWritable(folder)
+        return "Would back up \(path) to \(database)."
+    }
     do {
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -54,10 +57,17 @@ package func backUpStore(
     let unfinished = database + ".unfinished"
     try? FileManager.default.removeItem(atPath: unfinished)
     try SQLiteBackup.write(path, to: unfinished)
+    let schema: Int
+    do {
+        schema = try SQLiteBackup.check(unfinished)
+    } catch {
+        try? FileManager.default.removeItem(atPath: unfinished)
+        throw StoreStartFailure("\(error)".replacing(unfinished, with: path))
+    }
     let (sha256, bytes) = try BackupFolder.digest(unfinished)
     let description: JSON = [
         "at": .string(SystemTime().now.description), "version": .string(PealVersion.current),
-        "schema": .integer(SQLStore.newestSchemaVersion), "database": .string(BackupFolder.database),
+        "schema": .integer(schema), "database": .string(BackupFolder.database),
         "bytes": .integer(bytes), "sha256": .string(sha256),
     ]
     let file = BackupFolder.file(BackupFolder.description, in: folder)
@@ -68,6 +78,22 @@ package func backUpStore(
         Backed up \(path) to \(database): \(bytes) bytes, SHA-256 \(sha256).
         The master key is not part of the backup. Keep a copy of it in another place.
         """
+}
+
+/// Checks that a folder exists and can be written to, or could be created.
+/// - Throws: `StoreStartFailure`.
+private func checkWritable(_ folder: String) throws {
+    var path = URL(fileURLWithPath: folder).path
+    while !FileManager.default.fileExists(atPath: path), path.count > 1 {
+        path = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    }
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
+        throw StoreStartFailure("cannot create the folder \(folder): \(path) is not a folder")
+    }
+    guard access(path, W_OK | X_OK) == 0 else {
+        throw StoreStartFailure("cannot create the folder \(folder): \(path) is not writable")
+    }
 }
 
 /// Puts the database of a backup where the configuration says that the store is.
@@ -102,12 +128,15 @@ package func restoreStore(
         guard try BackupFolder.digest(database).sha256 == expected else { throw damaged }
         return "Would restore the backup of \(at) to \(path).\n\(masterKeyNote(configuration, path))"
     }
+    // A server may still have the files that were moved away.
+    let lock = try FileLock(besideDatabase: path)
+    defer { lock.release() }
     let unfinished = path + ".restoring"
     try? FileManager.default.removeItem(atPath: unfinished)
     try FileManager.default.copyItem(atPath: database, toPath: unfinished)
     do {
         guard try BackupFolder.digest(unfinished).sha256 == expected else { throw damaged }
-        try SQLiteBackup.check(unfinished)
+        _ = try SQLiteBackup.check(unfinished)
         let copy = try FileHandle(forUpdating: URL(fileURLWithPath: unfinished))
         try copy.synchronize()
         try copy.close()

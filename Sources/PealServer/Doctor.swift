@@ -49,6 +49,8 @@ extension Doctor {
         let location = configuration.store
         if case .sqlite(let path) = location {
             guard let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int, size > 0 else {
+                let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+                if let problem = Self.problem(withFolder: folder) { return diagnosis.add(.failed, "store", problem) }
                 return diagnosis.add(.warning, "store", "no database at \(path) yet; the first start creates it")
             }
         }
@@ -67,6 +69,12 @@ extension Doctor {
         }
     }
 
+    /// Why the server could not create a database there.
+    static func problem(withFolder folder: String) -> String? {
+        guard FileManager.default.fileExists(atPath: folder) else { return "the directory \(folder) does not exist" }
+        return access(folder, W_OK | X_OK) == 0 ? nil : "the directory \(folder) is not writable for this user"
+    }
+
     private func look(into store: SQLStore, _ diagnosis: inout Diagnosis) async {
         guard let version = try? await store.schemaVersion() else {
             let isNew = if case .postgres = configuration.store { true } else { false }
@@ -83,6 +91,7 @@ extension Doctor {
         }
         diagnosis.add(.ok, "schema", "version \(version)")
         do {
+            try await store.checkFinished()
             guard try await store.masterKeyMatches() != false else {
                 return diagnosis.add(.failed, "master key", "does not match the database")
             }
@@ -211,6 +220,10 @@ extension Doctor {
             return "the name has no address"
         } catch let error as NIOConnectionError where error.dnsAError != nil || error.dnsAAAAError != nil {
             return "the name has no address"
+        } catch let error as NIOConnectionError {
+            let first = error.connectionErrors.first?.error
+            if let failure = first as? IOError { return String(cString: strerror(failure.errnoCode)) }
+            return first is ChannelError ? "it does not answer" : "\(error)"
         } catch {
             return "\(error)"
         }

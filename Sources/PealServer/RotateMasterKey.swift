@@ -1,5 +1,7 @@
 internal import Foundation
 internal import PealCore
+internal import PealPostgres
+internal import PealSQLite
 internal import PealStore
 
 /// Replaces the master key of the store.
@@ -31,15 +33,24 @@ package func rotateMasterKey(
     guard let nextFile = file ?? present.map({ $0 + ".new" }) else {
         throw ConfigurationFailure(.masterKey, "name a file for the next key with --to-file")
     }
+    let lock = try lock(present ?? nextFile)
+    defer { lock.release() }
     let isThere = FileManager.default.fileExists(atPath: nextFile)
     if isDry {
         let key = "\(isThere ? "the" : "a new") key in \(nextFile)"
         return prepares
             ? "Would make both keys valid: the present one and \(key)." : "Would replace the master key by \(key)."
     }
+    if !prepares { try await refuseWhileServersRun(engine, rotation) }
     let next = isThere ? try MasterKey.load(nextFile) : try MasterKey.create(nextFile)
-    if prepares {
+    do {
         try await rotation.prepare(next: next)
+    } catch {
+        // A key that was not used must not look like one that was.
+        if !isThere { try? FileManager.default.removeItem(atPath: nextFile) }
+        throw error
+    }
+    if prepares {
         return prepared + "\nThe next key is in \(nextFile)."
     }
     let count = try await rotation.seal(next: next)
@@ -59,13 +70,39 @@ package func rotateMasterKey(
         """
 }
 
-/// Puts the next key's file where the present one is.
-/// - Returns: the path to which the present key's file was moved.
+/// Keeps a second replacement off the files of the keys.
+private func lock(_ file: String) throws -> FileLock {
+    do {
+        return try FileLock(besideDatabase: file)
+    } catch let failure as StoreStartFailure where failure.isInUse {
+        throw StoreStartFailure("another process is replacing the master key \(file)")
+    }
+}
+
+/// Servers that have not heard of the next key could no longer open what is sealed with it.
+private func refuseWhileServersRun(_ engine: any SQLEngine, _ rotation: MasterKeyRotation) async throws {
+    guard engine is PostgresEngine, try await !rotation.isPrepared() else { return }
+    let earliest = SystemTime().now - Limits.serverPresence
+    guard try await rotation.serverCount(seenSince: earliest) > 0 else { return }
+    throw StoreStartFailure(
+        "servers use the database: stop them all and wait for \(Limits.serverPresence.components.seconds) seconds, or "
+            + "begin with --prepare")
+}
+
+/// Puts the next key's file where the present one is. Whenever the process ends, there is a key in `present`, and no
+/// key is lost: earlier backups need the former ones.
+/// - Returns: the path at which the former key remains.
 private func moveKeyFiles(present: String, next: String) throws -> String {
-    let former = present + ".former"
-    if FileManager.default.fileExists(atPath: former) { try FileManager.default.removeItem(atPath: former) }
-    try FileManager.default.moveItem(atPath: present, toPath: former)
-    try FileManager.default.moveItem(atPath: next, toPath: present)
+    let files = FileManager.default
+    var (former, number) = (present + ".former", 1)
+    while files.fileExists(atPath: former), !files.contentsEqual(atPath: former, andPath: present) {
+        number += 1
+        former = "\(present).former.\(number)"
+    }
+    if !files.fileExists(atPath: former) { try files.linkItem(atPath: present, toPath: former) }
+    guard rename(next, present) == 0 else {
+        throw StoreStartFailure("\(next) cannot be moved to \(present): \(String(cString: strerror(errno)))")
+    }
     return former
 }
 

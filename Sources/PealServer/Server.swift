@@ -250,11 +250,10 @@ struct Server {
                 ("webhooks", { [self] in transport.replace(by: try makeTransport($0), time: time) }),
                 (
                     "admin token",
-                    { configuration in
-                        guard services.firstAdmin.isConfigured, let adminToken = configuration.adminToken else {
-                            return
-                        }
-                        services.firstAdmin.set(storage.store.hasher.hash(adminToken))
+                    { [randomness] configuration in
+                        let (hash, isConfigured) = try await AdminToken.hash(
+                            configuration, storage: storage, randomness: randomness)
+                        services.firstAdmin.set(hash, isConfigured: isConfigured)
                     }
                 ),
             ], logger: logger)
@@ -292,6 +291,8 @@ package func migrateStore(_ configuration: ServerConfiguration, isDry: Bool) asy
     PrivateFiles.fromNowOn()
     let newest = SQLStore.newestSchemaVersion
     if isDry, case .sqlite(let path) = configuration.store, !FileManager.default.fileExists(atPath: path) {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        if let problem = Doctor.problem(withFolder: folder) { throw ConfigurationFailure(.storeURL, problem) }
         return "Would create \(path) with schema version \(newest)."
     }
     let storage = try Storage.open(configuration)
@@ -316,6 +317,7 @@ package func migrateStore(_ configuration: ServerConfiguration, isDry: Bool) asy
 package func copyStore(
     from: String, to: String, isDry: Bool, print: @escaping @Sendable (String) -> Void
 ) async throws {
+    PrivateFiles.fromNowOn()
     let (source, target) = (try StoreLocation(from), try StoreLocation(to))
     guard source != target else { throw ConfigurationFailure(.storeURL, "source and target are the same database") }
     try Storage.checkExists(source)

@@ -62,6 +62,7 @@ struct Storage {
     /// - Throws: `ConfigurationFailure` when the database is newer than this program, or belongs to another key.
     func migrate(_ configuration: ServerConfiguration) async throws {
         do {
+            try await store.checkFinished()
             try await store.migrate()
         } catch let failure as StoreStartFailure {
             throw ConfigurationFailure(.storeURL, "\(configuration.store): \(failure)")
@@ -131,11 +132,16 @@ enum AdminToken {
     static func admin(
         _ configuration: ServerConfiguration, storage: Storage, randomness: any Randomness, time: any TimeSource
     ) async throws -> FirstAdmin {
-        if let configured = configuration.adminToken {
-            return FirstAdmin(hash: storage.store.hasher.hash(configured), isConfigured: true, time: time)
-        }
-        let hash = try await storedHash(storage: storage, randomness: randomness)
-        return FirstAdmin(hash: hash, isConfigured: false, time: time)
+        let (hash, isConfigured) = try await hash(configuration, storage: storage, randomness: randomness)
+        return FirstAdmin(hash: hash, isConfigured: isConfigured, time: time)
+    }
+
+    /// The token's hash, and whether the token comes from the configuration.
+    static func hash(
+        _ configuration: ServerConfiguration, storage: Storage, randomness: any Randomness
+    ) async throws -> (hash: [UInt8], isConfigured: Bool) {
+        if let configured = configuration.adminToken { return (storage.store.hasher.hash(configured), true) }
+        return (try await storedHash(storage: storage, randomness: randomness), false)
     }
 
     private static func storedHash(storage: Storage, randomness: any Randomness) async throws -> [UInt8] {

@@ -165,6 +165,11 @@ extension MasterKey {
         try Self.setting(.nextMark, connection) == mark && Self.setting(.mark, connection) != mark
     }
 
+    /// Whether a replacement is in progress.
+    static func hasNext(_ connection: any SQLConnection) throws -> Bool {
+        try setting(.nextMark, connection) != nil
+    }
+
     /// Begins the replacement of this key, or continues it.
     /// - Throws: `StoreStartFailure` when this is not the present key, or another replacement is in progress.
     func begin(next: MasterKey, _ connection: any SQLConnection) throws {

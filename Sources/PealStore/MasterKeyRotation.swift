@@ -24,6 +24,16 @@ package struct MasterKeyRotation: Sendable {
         return try await engine.read { [configured] in try configured.isNext($0) }
     }
 
+    /// Whether servers that have started since accept both keys.
+    package func isPrepared() async throws -> Bool {
+        try await engine.read { try MasterKey.hasNext($0) }
+    }
+
+    /// How many servers used the database since then.
+    package func serverCount(seenSince start: Timestamp) async throws -> Int {
+        try await engine.read { try $0.count("SELECT COUNT(*) FROM live_server WHERE seen_at >= \(start)") }
+    }
+
     /// Makes both keys valid, without sealing anything: servers that start from now on accept both.
     package func prepare(next: MasterKey) async throws {
         guard try await !isUnderWay() else { return }

@@ -64,6 +64,9 @@ package final class SQLStore: Store {
         }
     }
 
+    /// - Throws: `StoreStartFailure` if the database is a copy that was interrupted.
+    package func checkFinished() async throws { try await StoreCopy.checkFinished(engine) }
+
     /// Migrates the database to this program's schema, and checks that it was created with this master key.
     /// - Throws: `StoreStartFailure` when the database is newer than the program or belongs to another key.
     package func migrate() async throws {

@@ -27,6 +27,7 @@ package struct StoreCopy: Sendable {
     /// - Throws: `StoreStartFailure` when the databases do not match each other, or differ afterwards.
     package func run(_ report: @Sendable (Result) -> Void) async throws {
         try await prepare()
+        try await Self.mark(target, isUnfinished: true)
         for table in SchemaTable.all { try await copy(table) }
         for table in SchemaTable.all {
             let (original, copied) = (try await digest(table, in: source), try await digest(table, in: target))
@@ -37,6 +38,28 @@ package struct StoreCopy: Sendable {
             }
             report(copied)
         }
+        try await Self.mark(target, isUnfinished: false)
+    }
+
+    /// What the table of migrations contains until a copy has been compared: no table that is copied can show it.
+    private static let unfinished = -1
+
+    private static func mark(_ target: any SQLEngine, isUnfinished: Bool) async throws {
+        try await target.write(.control) { connection in
+            try connection.execute(
+                isUnfinished
+                    ? "INSERT INTO migration (version) VALUES (\(unfinished)) ON CONFLICT DO NOTHING"
+                    : "DELETE FROM migration WHERE version = \(unfinished)")
+        }
+    }
+
+    /// - Throws: `StoreStartFailure` if the database is a copy that was interrupted.
+    static func checkFinished(_ engine: any SQLEngine) async throws {
+        let isUnfinished = try? await engine.read {
+            try $0.count("SELECT COUNT(*) FROM migration WHERE version = \(unfinished)") > 0
+        }
+        guard isUnfinished == true else { return }
+        throw StoreStartFailure("it is an unfinished copy: run peal store copy again")
     }
 
     /// The source must have this program's schema; the target gets it.

@@ -81,7 +81,12 @@ class DeviceAPI:
         self.devices = {}
         self.events = {}
         self.registrations = []
+        # Each request as method and path, when it arrives.
+        self.requests = []
+        self.held = {}
         self.is_down = False
+        # The paths that a login page of the network answers, and those that get a status with `Retry-After`.
+        self.login_pages, self.busy = set(), {}
         # Events about this content are refused, and so is a proof of this user.
         self.refused, self.expired_user = None, "mallory"
         self.server = Server(self.handle)
@@ -89,7 +94,20 @@ class DeviceAPI:
         self.key = KEY
 
     def stop(self):
+        for path in list(self.held):
+            self.release(path)
         self.server.stop()
+
+    def hold(self, path):
+        """Holds the next request to this path back: it is read and answered after `release`."""
+        self.held[path] = [threading.Event(), False]
+
+    def release(self, path):
+        self.held.pop(path)[0].set()
+
+    def count(self, method, path):
+        with self.lock:
+            return self.requests.count((method, path))
 
     def end_tokens(self):
         with self.lock:
@@ -110,7 +128,7 @@ class DeviceAPI:
             return sorted(self.devices[device]["topics"])
 
     def handle(self, method, path, headers, body):
-        cors = {"access-control-allow-origin": "*"}
+        cors = {"access-control-allow-origin": "*", "access-control-expose-headers": "Retry-After"}
         if method == "OPTIONS":
             return 204, {
                 **cors,
@@ -118,10 +136,23 @@ class DeviceAPI:
                 "access-control-allow-headers": "authorization, content-type",
                 "access-control-max-age": "0",
             }, b""
+        path = path.removeprefix("/peal/device/v1/")
         with self.lock:
+            self.requests.append((method, path))
             if self.is_down:
                 return 503, cors, b"{}"
-            status, answer = self.answer(method, path.removeprefix("/peal/device/v1/"), headers, body)
+            if path in self.login_pages:
+                return 200, {**cors, "content-type": "text/html"}, PAGE
+            if path in self.busy:
+                return 429, {**cors, "retry-after": self.busy[path]}, b"{}"
+            gate = self.held.get(path)
+            is_held = gate is not None and not gate[1]
+            if is_held:
+                gate[1] = True
+        if is_held:
+            gate[0].wait()
+        with self.lock:
+            status, answer = self.answer(method, path, headers, body)
         return status, {**cors, "content-type": "application/json"}, json.dumps(answer).encode() if answer else b""
 
     def answer(self, method, path, headers, body):

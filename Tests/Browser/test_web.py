@@ -1,10 +1,12 @@
 """`peal.js` and `peal-worker.js` in a browser."""
 
 import datetime
+import email.utils
+import time
 import uuid
 
 import pytest
-from conftest import wait_until
+from conftest import AUTH, P256DH, wait_until
 
 
 @pytest.fixture
@@ -14,6 +16,61 @@ def message():
 
 def shown(browser):
     return wait_until(browser.notifications)
+
+
+def stored(browser, name):
+    """What the worker keeps under this name."""
+    return browser.page.evaluate(
+        """(name) => new Promise((resolve, reject) => {
+          const opening = indexedDB.open("peal");
+          opening.onerror = reject;
+          opening.onsuccess = () => {
+            const reading = opening.result.transaction("values").objectStore("values").get(name);
+            reading.onsuccess = () => { opening.result.close(); resolve(reading.result ?? null); };
+          };
+        })""", name)
+
+
+def fill_queue(browser, types):
+    """Puts an event of each type into the queue, the oldest first."""
+    browser.page.evaluate(
+        """(types) => new Promise((resolve, reject) => {
+          const opening = indexedDB.open("peal");
+          opening.onerror = reject;
+          opening.onsuccess = () => {
+            const writing = opening.result.transaction("events", "readwrite");
+            types.forEach((type, queued) =>
+              writing.objectStore("events").put({event_id: crypto.randomUUID(), type, queued, content: `${queued}`}));
+            writing.oncomplete = () => { opening.result.close(); resolve(); };
+          };
+        })""", types)
+
+
+def begin(browser, code, given=None):
+    """Runs code of the page without waiting for its end."""
+    browser.page.evaluate(
+        f"(given) => {{ (window.running ??= []).push(({code}).then(() => 'done', (error) => error.code)); }}", given)
+
+
+def ended(browser):
+    """How everything ended that was begun."""
+    return browser.page.evaluate("Promise.all(running)")
+
+
+def options(api, **more):
+    return {"server": api.url, "key": api.key, "worker": "/peal-worker.js", **more}
+
+
+def replace_subscription(browser, endpoint):
+    """The browser ends the subscription; the worker gets another one when it asks for it."""
+    browser.worker.evaluate(
+        """([endpoint, p256dh, auth]) => {
+          let current = null;
+          PushManager.prototype.getSubscription = async () => current;
+          PushManager.prototype.subscribe = async () => (
+            current = {endpoint, toJSON: () => ({endpoint, keys: {p256dh, auth}})});
+          self.dispatchEvent(new ExtendableEvent("pushsubscriptionchange"));
+        }""", [endpoint, P256DH, AUTH])
 
 
 def test_a_registration_has_what_the_contract_says(browser, api):
@@ -153,13 +210,7 @@ def test_a_new_subscription_reaches_a_server_that_was_down(browser, api, message
     browser.connect(api.url, api.key)
     endpoint = "http://127.0.0.1:9/push/new"
     api.is_down = True
-    browser.worker.evaluate(
-        """(endpoint) => {
-          PushManager.prototype.getSubscription = async () => null;
-          PushManager.prototype.subscribe = async () => (
-            {toJSON: () => ({endpoint, keys: {p256dh: "p", auth: "a"}})});
-          self.dispatchEvent(new ExtendableEvent("pushsubscriptionchange"));
-        }""", endpoint)
+    replace_subscription(browser, endpoint)
     browser.push({"title": "Hello", "peal": {"message": message}})
     shown(browser)
     assert len(api.registrations) == 1
@@ -170,6 +221,144 @@ def test_a_new_subscription_reaches_a_server_that_was_down(browser, api, message
     assert api.registrations[1]["device_token"].startswith("pdt_")
     browser.page.evaluate("connection.opened('article-8')")
     assert len(api.registrations) == 2, "once is enough"
+
+
+def test_a_new_subscription_during_a_connect_reaches_the_server(browser, api):
+    browser.connect(api.url, api.key)
+    api.hold("register")
+    begin(browser, "peal.connect(given)", options(api))
+    wait_until(lambda: api.count("POST", "register") == 2)
+    api.is_down = True
+    replace_subscription(browser, "http://127.0.0.1:9/push/new")
+    wait_until(lambda: stored(browser, "device").get("isStale"))
+    api.release("register")
+    assert ended(browser) == ["done"]
+    wait_until(lambda: api.count("POST", "register") == 3)
+    api.is_down = False
+    browser.page.evaluate("connection.opened('article-7')")
+    wait_until(lambda: api.registrations[-1]["address"]["endpoint"] == "http://127.0.0.1:9/push/new")
+
+
+@pytest.mark.parametrize("person", [{"user_id": "bob", "user_proof": "d.e.f"}, {}])
+def test_an_upload_with_an_ended_token_leaves_the_present_user(browser, api, message, person):
+    browser.connect(api.url, api.key, user_id="ann", user_proof="a.b.c")
+    api.hold("events")
+    begin(browser, "connection.opened('article-7', given)", message)
+    wait_until(lambda: api.count("POST", "events") == 1)
+    api.end_tokens()
+    browser.connect(api.url, api.key, **person)
+    api.release("events")
+    assert ended(browser) == ["done"]
+    wait_until(lambda: api.receipts(message) == ["content_opened"])
+    assert [one.get("user_id") for one in api.registrations] == ["ann", person.get("user_id")]
+    assert stored(browser, "device")["registration"].get("user_id") == person.get("user_id")
+
+
+def test_the_last_connect_wins(browser, api):
+    browser.connect(api.url, api.key)
+    api.hold("web")
+    begin(browser, "peal.connect(given)", options(api, user_id="ann", user_proof="a.b.c"))
+    wait_until(lambda: api.count("GET", "web") == 2)
+    # By another name: a browser asks one address only once at a time.
+    other = api.url.replace("127.0.0.1", "localhost")
+    begin(browser, "peal.connect(given)", options(api, server=other, user_id="bob", user_proof="d.e.f"))
+    for _ in range(20):
+        # Long enough for the second one, if it does not wait for the first.
+        browser.page.evaluate("(server) => fetch(`${server}/peal/device/v1/unknown`).then((it) => it.text())", api.url)
+    api.release("web")
+    assert ended(browser) == ["done", "done"]
+    assert api.registrations[-1]["user_id"] == "bob"
+    assert stored(browser, "device")["registration"]["user_id"] == "bob"
+
+
+def test_an_upload_does_not_bring_a_disconnected_device_back(browser, api):
+    browser.connect(api.url, api.key)
+    api.hold("events")
+    begin(browser, "connection.opened('article-7')")
+    wait_until(lambda: api.count("POST", "events") == 1)
+    browser.page.evaluate("connection.disconnect()")
+    api.release("events")
+    assert ended(browser) == ["done"]
+    assert api.devices == {} and len(api.registrations) == 1
+    assert stored(browser, "device") is None
+
+
+def test_a_registration_that_gets_no_answer_does_not_hold_back_the_next(browser, api, message):
+    browser.connect(api.url, api.key)
+    browser.worker.evaluate(
+        "() => { const { timeout } = AbortSignal; AbortSignal.timeout = () => timeout.call(AbortSignal, 1000); }")
+    api.end_tokens()
+    api.hold("register")
+    begin(browser, "connection.opened('article-7', given)", message)
+    wait_until(lambda: api.count("POST", "register") == 2)
+    device = browser.connect(api.url, api.key)["device"]
+    assert ended(browser) == ["done"]
+    wait_until(lambda: api.receipts(message) == ["content_opened"])
+    assert api.event(message, "content_opened")["device"] == device
+
+
+@pytest.mark.parametrize("is_date", [False, True])
+def test_a_busy_server_is_left_alone_as_long_as_it_says(browser, api, message, is_date):
+    browser.connect(api.url, api.key)
+    # The stub's clock is an hour ahead.
+    later = email.utils.formatdate(time.time() + 3660, usegmt=True)
+    api.busy["events"] = later if is_date else "60"
+    for _ in range(5):
+        begin(browser, "connection.opened('article-7', given)", message)
+    assert ended(browser) == ["done"] * 5
+    browser.page.evaluate("(message) => connection.opened('article-8', message)", message)
+    assert api.count("POST", "events") == 1
+    assert 50 < stored(browser, "pause")["until"] / 1000 - time.time() < 62
+    api.busy.clear()
+    # What the person does is tried, and its success ends the pause.
+    browser.page.evaluate("connection.subscribe('news')")
+    assert stored(browser, "pause") is None
+    browser.page.evaluate("(message) => connection.opened('article-9', message)", message)
+    assert len(api.receipts(message)) == 7
+
+
+def test_a_pause_doubles_and_then_sends_what_waits(browser, api, message):
+    browser.connect(api.url, api.key)
+    api.is_down = True
+    browser.page.evaluate("(message) => connection.opened('article-7', message)", message)
+    assert 0 < stored(browser, "pause")["until"] / 1000 - time.time() <= 2
+    wait_until(lambda: stored(browser, "pause")["failures"] == 2)
+    assert api.count("POST", "events") == 2
+    assert 2 < stored(browser, "pause")["until"] / 1000 - time.time() <= 4
+    api.is_down = False
+    wait_until(lambda: api.receipts(message) == ["content_opened"])
+    assert api.count("POST", "events") == 3
+
+
+def test_a_full_queue_first_loses_what_proves_no_display(browser, api):
+    browser.connect(api.url, api.key)
+    api.busy["events"] = "60"
+    fill_queue(browser, ["shown", "opened", "received", "received"] + ["dismissed"] * 996)
+    browser.page.evaluate("connection.opened('article-7')")
+    api.busy.clear()
+    browser.connect(api.url, api.key)
+    wait_until(lambda: len(api.events) == 1000)
+    contents = [event["content"] for event in api.events.values()]
+    assert contents == ["0", "1", "3", *map(str, range(4, 1000)), "article-7"]
+
+
+def test_a_login_page_of_the_network_is_no_answer(browser, api, message):
+    for path in ["web", "register"]:
+        api.login_pages = {path}
+        assert browser.connect(api.url, api.key).get("error") == "unreachable"
+    api.login_pages = {"events"}
+    browser.connect(api.url, api.key)
+    browser.page.evaluate("(message) => connection.opened('article-7', message)", message)
+    assert api.receipts(message) == []
+    api.login_pages = set()
+    browser.page.evaluate("(message) => connection.opened('article-8', message)", message)
+    assert api.receipts(message) == ["content_opened"] * 2
+
+
+@pytest.mark.parametrize("address", ["", "push.example.com", "/push", "ftp://example.com", "https://example.com?a=b"])
+def test_what_is_no_address_of_a_server_is_refused(browser, api, address):
+    answer = browser.connect(address, api.key)
+    assert answer.get("error") == "refused" and "is not the address of a server" in answer["message"]
 
 
 def test_an_expired_proof_costs_the_user_and_not_the_device(browser, api, message):

@@ -125,6 +125,62 @@ def test_an_export_is_imported_into_another_app_as_it_was(serve, tmp_path, form)
         assert len(rows) == 450 and rows[0]["user_id"] == device(1)["user_id"]
 
 
+def test_a_resume_file_is_for_one_app_and_one_file(serve, tmp_path):
+    peal = serve()
+    first, second = peal.app("First"), peal.app("Second")
+    file, resume = tmp_path / "devices.jsonl", str(tmp_path / "resume")
+    file.write_text("".join(json.dumps(device(number)) + "\n" for number in range(1, 21)))
+    arguments = ["import", str(file), "--resume-file", resume, "--json"]
+    assert command(peal, first, *arguments)[0] == 0
+    status, output, warned = command(peal, second, *arguments)
+    assert status == 2 and "belongs to the import of" in warned and first in warned, (output, warned)
+    assert listed(peal, second) == {}
+    status, output, warned = command(peal, first, *arguments)
+    assert status == 0 and json.loads(output)["resumed_after"] == 20, warned
+    file.write_text("".join(json.dumps(device(number)) + "\n" for number in range(21, 31)))
+    status, output, warned = command(peal, first, *arguments)
+    assert status == 2 and "the input has changed" in warned, (output, warned)
+    assert len(listed(peal, first)) == 20
+
+
+def test_an_import_never_writes_to_its_input(serve, tmp_path):
+    peal = serve()
+    app = peal.app()
+    file, link = tmp_path / "devices.jsonl", tmp_path / "link"
+    text = "".join(json.dumps(device(number)) + "\n" for number in range(1, 4))
+    file.write_text(text)
+    link.symlink_to("devices.jsonl")
+    for option in ("--errors", "--resume-file"):
+        for name in (file, link):
+            status, _, warned = command(peal, app, "import", str(file), option, str(name))
+            assert status == 2 and "is the input" in warned, warned
+    with open(file, encoding="utf-8") as lines:
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
+        environment = {**inherited, "PEAL_SERVER_URL": peal.url, "PEAL_API_KEY": peal.admin_token, "PEAL_APP": app}
+        arguments = [PROGRAM, "import", "-", "--errors", str(file)]
+        piped = subprocess.run(arguments, env=environment, stdin=lines, capture_output=True, text=True, timeout=300)
+    assert piped.returncode == 2 and "is the input" in piped.stderr, piped.stderr
+    assert file.read_text() == text and listed(peal, app) == {}
+
+
+def test_an_export_deletes_nothing(serve, tmp_path):
+    peal = serve()
+    app = peal.app()
+    peal.devices(app, [device(1)])
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "kept").write_text("kept")
+    for name in (str(folder), f"{folder}/"):
+        status, _, warned = command(peal, app, "export", "--output", name)
+        assert status == 2 and "is a folder" in warned, warned
+    assert (folder / "kept").read_text() == "kept"
+    (folder / "out.csv").write_text("old")
+    status, _, warned = command(peal, str(uuid.uuid4()), "export", "--output", str(folder / "out.csv"))
+    assert status == 1, warned
+    assert sorted(path.name for path in folder.iterdir()) == ["kept", "out.csv"]
+    assert (folder / "out.csv").read_text() == "old"
+
+
 def test_a_pivotal_server_is_paged_and_its_devices_keep_their_ids(serve, tmp_path):
     registrations = [
         {

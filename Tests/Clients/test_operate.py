@@ -354,9 +354,60 @@ def test_the_master_key_is_replaced_and_everything_still_works(serve):
     server.stop()
     code, out, error = peal("doctor", "--offline", server=server)
     assert code == 0, out + error
+    # Backups need the keys of their time.
+    second = file.read_bytes()
+    code, out, error = peal("key", "rotate-master", server=server)
+    assert code == 0 and "peal.db.key.former.2" in out, out + error
+    assert (server.directory / "peal.db.key.former").read_bytes() == former
+    assert (server.directory / "peal.db.key.former.2").read_bytes() == second
     shutil.copy(server.directory / "peal.db.key.former", file)
     code, _, error = peal("migrate", server=server)
     assert code != 0 and "master key" in error
+
+
+def test_what_is_no_store_of_peal_is_neither_backed_up_nor_copied_openly(serve, tmp_path):
+    server = serve()
+    app = server.app()
+    server.phones(app, 3)
+    server.stop()
+    with contextlib.closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE t (a)")
+        other.commit()
+    elsewhere = {"PEAL_STORE_URL": f"sqlite:{tmp_path / 'other.db'}"}
+    code, _, error = peal("backup", "--to", tmp_path / "backup", server=server, environment=elsewhere)
+    assert code == 1 and "not a Peal database" in error
+    assert not list((tmp_path / "backup").glob("peal.db*"))
+    code, _, error = peal("backup", "--to", "/proc/x", "--dry-run", server=server)
+    assert code == 1 and "/proc" in error
+    source, copy = server.directory / "peal.db", tmp_path / "copy.db"
+    code, _, error = peal("store", "copy", "--from", f"sqlite:{source}", "--to", f"sqlite:{copy}", server=server)
+    assert code == 0, error
+    assert [mode(path) for path in tmp_path.glob("copy.db*")] == [0o600] * len(list(tmp_path.glob("copy.db*")))
+
+
+def test_sighup_takes_an_admin_token_and_gives_it_back(tmp_path):
+    configuration = tmp_path / "peal.yaml"
+    configuration.write_text("log: {level: info}\n")
+    server = Peal(tmp_path / "peal", {"PEAL_CONFIG": configuration, "PEAL_LOG_LEVEL": ""})
+    try:
+        generated, configured = server.admin_token, "configured-token-0123456789abcdef"
+
+        def opens(token):
+            try:
+                server.request("GET", "/peal/v1/apps", headers={"Authorization": f"Bearer {token}"})
+            except Refused as refused:
+                assert refused.status == 401
+                return False
+            return True
+
+        for text, expected in ((f"admin: {{token: {configured}}}\n", configured), ("log: {level: info}\n", generated)):
+            count = server.log.count("the configuration was reloaded")
+            configuration.write_text(text)
+            server.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: server.log.count("the configuration was reloaded") > count, 20)
+            assert [token for token in (generated, configured) if opens(token)] == [expected]
+    finally:
+        server.stop()
 
 
 def test_nothing_secret_is_in_the_log_at_any_level(serve):

@@ -4,17 +4,27 @@ import PealCore
 import Synchronization
 import Testing
 
+private let firstApp = "0199b2c0-0000-7000-8000-000000000001"
+private let secondApp = "0199b2c0-0000-7000-8000-000000000002"
+
+private func plain(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+/// ASCII in UTF-16, little-endian.
+private func wide(_ text: String, after mark: [UInt8]) -> [UInt8] { mark + text.utf8.flatMap { [$0, 0] } }
+
 @Suite("Import and export") struct ImportCommandTests {
-    private static let app = "0199b2c0-0000-7000-8000-000000000001"
+    private static let app = firstApp
 
     /// A server that keeps devices by address, as the native API answers; `address` beginning with `bad` is refused.
     private final class FakeServer: Sendable {
         let devices = Mutex<[String: JSON]>([:])
         let batches = Mutex<[(key: String, count: Int)]>([])
         /// Answers this many batches, then 503.
-        let batchesMax: Int
+        let batchesMax: Mutex<Int>
 
-        init(batchesMax: Int = .max) { self.batchesMax = batchesMax }
+        var batchCount: Int { batches.withLock { $0.count } }
+
+        init(batchesMax: Int = .max) { self.batchesMax = Mutex(batchesMax) }
 
         func answer(_ seen: ScriptedServer.Seen) -> ScriptedServer.Reply {
             guard seen.uri.hasSuffix("devices:batch") else { return .init(status: 404, body: "{}") }
@@ -23,7 +33,7 @@ import Testing
                 batches.append((seen.headers["idempotency-key"] ?? "", given.count))
                 return batches.count
             }
-            guard count <= batchesMax else { return .init(status: 503, body: "{}") }
+            guard count <= batchesMax.withLock({ $0 }) else { return .init(status: 503, body: "{}") }
             let results = given.enumerated().map { index, device -> JSON in
                 let address = device["address"]?.stringValue ?? ""
                 if address.hasPrefix("bad") {
@@ -83,30 +93,144 @@ import Testing
         let folder = try Folder()
         let file = try folder.write("d.jsonl", Self.lines(1...2500, bad: [7, 1500]))
         let resume = ["--resume-file", "\(folder.path)/resume", "--errors", "\(folder.path)/errors"]
-        let first = FakeServer(batchesMax: 1)
-        try await with(first) { run in
+        let fake = FakeServer(batchesMax: 1)
+        try await with(fake) { run in
             let (code, terminal) = await run(["import", file] + resume)
             #expect(code == 1)
             #expect(terminal.output.isEmpty)
-        }
-        #expect(first.batches.withLock { $0.map(\.count) } == [1000, 1000])
-        #expect(folder.text("resume")?.contains(#""done":1001"#) == true)
-        let second = FakeServer()
-        try await with(second) { run in
-            let (code, terminal) = await run(["import", file, "--json"] + resume)
-            #expect(code == 1)
-            let summary = try JSONParser.parse(terminal.output)
+            #expect(folder.text("resume")?.contains(#""done":1001"#) == true)
+            fake.batchesMax.withLock { $0 = .max }
+            let (next, resumed) = await run(["import", file, "--json"] + resume)
+            #expect(next == 1)
+            let summary = try JSONParser.parse(resumed.output)
             #expect(summary == ["created": 1498, "updated": 0, "refused": 1, "skipped": 0, "resumed_after": 1001])
-            #expect(second.batches.withLock { $0.map(\.count) } == [1000, 498])
-            let keys = (first.batches.withLock { $0[1].key }, second.batches.withLock { $0[0].key })
-            #expect(keys.0 == keys.1 && !keys.0.isEmpty)
+            #expect(fake.batches.withLock { $0.map(\.count) } == [1000, 1000, 1000, 498])
+            let keys = fake.batches.withLock { $0.map(\.key) }
+            #expect(keys[1] == keys[2] && !keys[1].isEmpty)
             #expect((folder.text("errors") ?? "").split(separator: "\n").count == 2)
             let (done, quiet) = await run(["import", file, "--json"] + resume)
             #expect(done == 0 && quiet.output.contains(#""resumed_after":2500"#))
             let other = try folder.write("other.jsonl", "")
             #expect(await run(["import", other] + resume).0 == 2)
         }
-        #expect(second.batches.withLock(\.count) == 2)
+        #expect(fake.batches.withLock(\.count) == 4)
+    }
+
+    @Test(
+        "goes on only with the resume file of the same import",
+        arguments: [
+            // The app, the members of the file, and the exit code.
+            (firstApp, #""server":"URL","app":"FIRST","done":5"#, 0), (firstApp, #""done":5"#, 0),
+            (firstApp.uppercased(), #""server":"URL","app":"FIRST","done":9"#, 0),
+            (secondApp, #""server":"URL","app":"FIRST","done":5"#, 2),
+            (firstApp, #""server":"http://other:8080","app":"FIRST","done":5"#, 2),
+            (firstApp, #""app":5,"done":5"#, 2), (firstApp, #""done":-1"#, 2), (firstApp, #""done":10"#, 2),
+        ] as [(String, String, Int32)])
+    func otherImport(app: String, members: String, code: Int32) async throws {
+        let folder = try Folder()
+        let file = try folder.write("d.jsonl", Self.lines(1...9) + "\n\n")
+        let fake = FakeServer()
+        try await ScriptedServer.with({ fake.answer($0) }) { url, _ in
+            let rest = members.replacing("URL", with: url).replacing("FIRST", with: firstApp)
+            let text = "{\"source\":\"\(file)\",\(rest)}"
+            let resume = try folder.write("resume", text)
+            let terminal = Terminal(environment: ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": app])
+            #expect(await terminal.run(["import", file, "--resume-file", resume]) == code, "\(terminal.errors)")
+            if code == 2 {
+                #expect(folder.text("resume") == text)
+                #expect(fake.batchCount == 0)
+                #expect(terminal.errors.contains("\(folder.path)/resume"), "\(terminal.errors)")
+            } else if !members.contains(#""done":9"#) {
+                let written = try JSONParser.parse(folder.text("resume") ?? "")
+                #expect(
+                    written == [
+                        "source": .string(file), "server": .string(url), "app": .string(firstApp), "done": 9,
+                    ])
+            }
+        }
+    }
+
+    @Test(
+        "never writes to a file that is something else",
+        arguments: [
+            ["--errors", "d.jsonl"], ["--errors", "link"], ["--errors", "hard"], ["--errors", "other"],
+            ["--errors", "inner"], ["--errors", "missing/x"], ["--errors", "new", "--resume-file", "new"],
+            ["--errors", "./new", "--resume-file", "new"], ["--resume-file", "d.jsonl"], ["--resume-file", "link"],
+            ["--resume-file", "hard"], ["--resume-file", "other"], ["--resume-file", "inner"],
+            ["--resume-file", "missing/x"], ["--resume-file", "broken"],
+        ])
+    func foreignFiles(options: [String]) async throws {
+        let folder = try Folder()
+        let file = try folder.write("d.jsonl", Self.lines(1...3))
+        _ = try folder.write("other", "my notes\n")
+        let files = FileManager.default
+        try files.createDirectory(atPath: "\(folder.path)/inner", withIntermediateDirectories: false)
+        try files.createSymbolicLink(atPath: "\(folder.path)/link", withDestinationPath: "d.jsonl")
+        try files.createSymbolicLink(atPath: "\(folder.path)/broken", withDestinationPath: "nothing")
+        try files.linkItem(atPath: file, toPath: "\(folder.path)/hard")
+        let fake = FakeServer()
+        try await with(fake) { run in
+            let paths = options.map { $0.hasPrefix("--") ? $0 : "\(folder.path)/\($0)" }
+            let (code, terminal) = await run(["import", file] + paths)
+            #expect(code == 2)
+            #expect(!terminal.errors.contains("Error Domain"), "\(terminal.errors)")
+        }
+        #expect(fake.batchCount == 0)
+        #expect(folder.text("d.jsonl") == Self.lines(1...3))
+        #expect(folder.text("other") == "my notes\n")
+        let names = try files.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(names == ["broken", "d.jsonl", "hard", "inner", "link", "other"])
+    }
+
+    @Test("keeps an earlier import's refusals until the server answers")
+    func earlierRefusals() async throws {
+        let folder = try Folder()
+        let file = try folder.write("d.jsonl", Self.lines(1...3, bad: [2]))
+        let old = #"{"line":9,"reason":"old"}"# + "\n"
+        let errors = try folder.write("errors", old)
+        let fake = FakeServer(batchesMax: 0)
+        try await with(fake) { run in
+            #expect(await run(["import", file, "--errors", errors]).0 == 1)
+            #expect(folder.text("errors") == old)
+            fake.batchesMax.withLock { $0 = .max }
+            #expect(await run(["import", file, "--errors", errors]).0 == 1)
+            #expect(folder.text("errors")?.hasPrefix(#"{"line":2,"#) == true)
+            #expect(await run(["import", file, "--errors", "/dev/null"]).0 == 1)
+            let good = try folder.write("good.jsonl", Self.lines(1...3))
+            #expect(await run(["import", good, "--errors", errors]).0 == 0)
+            #expect(folder.text("errors") == "")
+        }
+    }
+
+    @Test(
+        "reports a file that it cannot read as wrong usage",
+        arguments: [
+            ("d.csv", wide("platform,address\nios,00\n", after: [0xFF, 0xFE]), "is not UTF-8"),
+            ("d.csv", wide("platform,address\nios,00\n", after: [0xFE, 0xFF, 0x00]), "is not UTF-8"),
+            ("d.csv", wide("platform,address\nios,00\n", after: []), "is not UTF-8"),
+            ("d.csv", [0x61, 0x2C, 0xE4, 0x0A], "is not UTF-8"),
+            ("d.jsonl", wide("{}\n", after: [0xFF, 0xFE]), "is not UTF-8"),
+            ("d.csv", plain(""), "has no header"), ("d.csv", plain("\n\n"), "has no header"),
+            ("d.csv", plain("\"platform\"x\n"), "has no valid header: text follows a closing quote"),
+            ("d.csv", plain("address\n"), "has no column platform"),
+            ("d.csv", plain("platform,address,user_id,user_id\nios,00,a,b\n"), "more than one column user_id"),
+            ("d.csv/", plain(""), "is a folder"),
+        ] as [(String, [UInt8], String)])
+    func unreadable(name: String, bytes: [UInt8], reason: String) async throws {
+        let folder = try Folder()
+        if name.hasSuffix("/") {
+            try FileManager.default.createDirectory(
+                atPath: "\(folder.path)/\(name)", withIntermediateDirectories: false)
+        } else {
+            _ = try folder.write(name, bytes)
+        }
+        let fake = FakeServer()
+        try await with(fake) { run in
+            let (code, terminal) = await run(["import", "\(folder.path)/\(name)"])
+            #expect(code == 2)
+            #expect(terminal.errors.contains(reason), "\(terminal.errors)")
+        }
+        #expect(fake.batchCount == 0)
     }
 
     @Test("reads CSV by its header")
@@ -172,8 +296,64 @@ import Testing
             #expect(lines.count == 4 && lines[0].hasPrefix("id,platform,"))
             #expect(
                 lines[1].hasPrefix("1,,,x,") && lines[2].contains(",\"a,b\",") && lines[3].contains("\"[\"\"t\"\"]\""))
-            #expect(folder.text("out.csv.partial") == nil)
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            #expect(files == ["out.csv"])
         }
+    }
+
+    @Test(
+        "writes only to a file, before anything is requested",
+        arguments: ["inner", "inner/", "linked", "broken", "/dev/null", "missing/x", "new/", ""])
+    func exportTargets(name: String) async throws {
+        let folder = try Folder()
+        let files = FileManager.default
+        try files.createDirectory(atPath: "\(folder.path)/inner", withIntermediateDirectories: false)
+        _ = try folder.write("inner/kept", "kept")
+        try files.createSymbolicLink(atPath: "\(folder.path)/linked", withDestinationPath: "inner")
+        try files.createSymbolicLink(atPath: "\(folder.path)/broken", withDestinationPath: "nothing")
+        try await ScriptedServer.with({ _ in .init(status: 200, body: #"{"items":[]}"#) }) { url, server in
+            let terminal = Terminal(
+                environment: ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app])
+            let output = name.isEmpty || name.hasPrefix("/") ? name : "\(folder.path)/\(name)"
+            #expect(await terminal.run(["export", "--output", output]) == 2)
+            #expect(!terminal.errors.contains("Error Domain"), "\(terminal.errors)")
+            #expect(server.requests.isEmpty)
+        }
+        #expect(folder.text("inner/kept") == "kept")
+        #expect(try files.contentsOfDirectory(atPath: folder.path).sorted() == ["broken", "inner", "linked"])
+        #expect(try files.destinationOfSymbolicLink(atPath: "\(folder.path)/linked") == "inner")
+    }
+
+    @Test("replaces a file through its link, and only with all devices", arguments: ["out.jsonl", "link"])
+    func exportReplacement(name: String) async throws {
+        let folder = try Folder()
+        _ = try folder.write("out.jsonl", "old\n")
+        _ = try folder.write("out.jsonl.partial", "of the user\n")
+        let files = FileManager.default
+        try files.createSymbolicLink(atPath: "\(folder.path)/link", withDestinationPath: "out.jsonl")
+        let isRefused = Mutex(true)
+        try await ScriptedServer.with({ seen in
+            guard seen.uri.contains("cursor=p2") else {
+                return .init(status: 200, body: #"{"items":[{"id":"1"}],"next_cursor":"p2"}"#)
+            }
+            return isRefused.withLock { $0 }
+                ? .init(status: 403, body: "{}") : .init(status: 200, body: #"{"items":[{"id":"2"}]}"#)
+        }) { url, _ in
+            let terminal = Terminal(
+                environment: ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app])
+            let arguments = ["export", "--output", "\(folder.path)/\(name)"]
+            #expect(await terminal.run(arguments) == 1)
+            #expect(folder.text("out.jsonl") == "old\n")
+            isRefused.withLock { $0 = false }
+            #expect(await terminal.run(arguments) == 0, "\(terminal.errors)")
+        }
+        #expect(folder.text("out.jsonl") == #"{"id":"1"}"# + "\n" + #"{"id":"2"}"# + "\n")
+        #expect(folder.text("out.jsonl.partial") == "of the user\n")
+        #expect(try files.destinationOfSymbolicLink(atPath: "\(folder.path)/link") == "out.jsonl")
+        let names = try files.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(names == ["link", "out.jsonl", "out.jsonl.partial"])
+        let mode = try files.attributesOfItem(atPath: "\(folder.path)/out.jsonl")[.posixPermissions] as? Int
+        #expect(mode == 0o600)
     }
 
     @Test("reads every registration of a page as its platform, or is refused with what is missing", arguments: [6, 50])

@@ -110,6 +110,22 @@ final class Folder: Sendable {
         }
     }
 
+    @Test(
+        "null is a value in CSV, except for objects",
+        arguments: [
+            ("user_id", "null", ["user_id": "null"]), ("alias", "null", ["alias": "null"]),
+            ("topics", "null", ["topics": ["null"]]), ("attributes", "null", [:]), ("identifiers", " null ", [:]),
+            ("attributes", #"{"a":null}"#, ["attributes": ["a": .null]]),
+        ] as [(String, String, JSON)])
+    func nulls(column: String, text: String, expected: JSON) throws {
+        let device = try DeviceColumns.device([text], header: [column])
+        guard case .device(let cleaned) = ImportRecord(number: 1, device: device, environment: nil).content else {
+            Issue.record("not a device")
+            return
+        }
+        #expect(cleaned == expected)
+    }
+
     @Test("a record loses what only the server says, and a retired one is skipped")
     func cleaning() throws {
         let device = try JSONParser.parse(

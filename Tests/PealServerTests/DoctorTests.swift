@@ -52,6 +52,13 @@ struct DoctorTests {
             facts: .init(), expiresAt: time.now + .seconds(days * 86_400 + 60))
     }
 
+    @Test("names a folder in which no database can be created", arguments: ["/nowhere/at/all", "/proc"])
+    func folder(_ folder: String) async throws {
+        let diagnosis = await examine(try await configuration("\(folder)/peal.db"), at: ManualTime())
+        let check = try #require(diagnosis.checks.first { $0.subject == "store" })
+        #expect(check.state == .failed && check.detail.contains(folder), "\(check)")
+    }
+
     @Test("finds nothing wrong with a healthy store")
     func well() async throws {
         let time = ManualTime()

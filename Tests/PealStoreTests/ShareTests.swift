@@ -146,6 +146,9 @@ struct ShareTests {
             ($0 as? PealError)?.code == .conflict
         }
         await #expect { try await Self.change(fixture, to: 0.95) } throws: { ($0 as? PealError)?.code == .conflict }
+        await #expect { try await Self.change(fixture, to: 0.950_000_1) } throws: {
+            ($0 as? PealError)?.code == .conflict
+        }
         #expect(try await Self.run(fixture).share == 0.95)
     }
 
@@ -164,6 +167,20 @@ struct ShareTests {
         #expect(Arm.allCases.reduce(0) { $0 + over.totals($1).messages } == 20)
         _ = try await Self.arms(fixture)
         #expect(try await Self.run(fixture).share == 0.95)
+    }
+
+    @Test("counts users once after an experiment that is over", arguments: StoreUnderTest.allCases)
+    func again(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
+        try await Self.set(fixture) { $0[.experimentPerUser] = true }
+        for _ in 0..<2 {
+            _ = try await FigureStoreTests.send(fixture)
+            fixture.time.advance(by: .seconds(StoreRetention().messageSeconds + 86_400))
+            try await fixture.pruneAll()
+            let report = try await FigureStoreTests.experiment(fixture)
+            #expect(report.facts.isOver && Arm.allCases.reduce(0) { $0 + report.totals($1).users } == 20)
+        }
     }
 
     @Test("divides users alike in all campaigns if the app says so", arguments: StoreUnderTest.allCases)

@@ -74,7 +74,7 @@ package struct Reporter: Sendable {
                 // A batch that is refused as a whole would be refused forever and block all later events.
                 guard case .refused(let status, _, _, _) = error, status == 400 || status == 413 else { return error }
                 if batch.count > 1 {
-                    if let failure = try await one(of: batch, as: identity.deviceToken) { return failure }
+                    if let failure = try await one(of: batch.map(\.eventID)) { return failure }
                     continue
                 }
             }
@@ -83,15 +83,20 @@ package struct Reporter: Sendable {
         }
     }
 
-    /// Sends events one at a time, to find the one that is refused.
-    private func one(of batch: [DeviceEvent], as deviceToken: String) async throws -> APIFailure? {
-        for event in batch {
+    /// Sends events one at a time, to find the one that is refused. Each is read again: the person may have stopped
+    /// sharing contexts meanwhile, or the app asked to be forgotten.
+    private func one(of ids: [String]) async throws -> APIFailure? {
+        for id in ids {
+            let ledger = try state.read()
+            guard let identity = ledger.identity, let event = ledger.outbox.first(where: { $0.eventID == id }) else {
+                continue
+            }
             do {
-                _ = try await api.report([event], as: deviceToken)
+                _ = try await api.report([event], as: identity.deviceToken)
             } catch {
                 guard case .refused = error else { return error }
             }
-            try state.update { $0.acknowledge(events: [event.eventID]) }
+            try state.update { $0.acknowledge(events: [id]) }
         }
         return nil
     }

@@ -31,6 +31,12 @@ package enum APIFailure: Error, Sendable, Hashable {
         case .unauthorized, .refused: false
         }
     }
+
+    /// Whether the server refused the user of a registration, or the proof.
+    package var concernsUser: Bool {
+        guard case .refused(_, _, _, let field) = self else { return false }
+        return field == "user_proof" || field == "user_id"
+    }
 }
 
 /// The device API over HTTP.

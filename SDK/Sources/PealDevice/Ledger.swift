@@ -52,8 +52,10 @@ package struct Ledger: Sendable, Hashable, Codable {
     package private(set) var registered: Registration?
     /// The device's user according to the server.
     package private(set) var user: String?
-    /// Whether the app asked to be forgotten.
-    package var isLeaving = false
+    /// Whether the app asked to be forgotten, and its device is not deleted yet.
+    package private(set) var isLeaving = false
+    /// The token of the device to delete; nil if it has none.
+    package private(set) var formerToken: String?
     package var clock = ServerClock()
     package var pause = Pause()
     package private(set) var entries: [String: LedgerEntry] = [:]
@@ -128,7 +130,7 @@ package struct Ledger: Sendable, Hashable, Codable {
     package mutating func ask(
         _ id: String, claimID: String, score: Double?, snapshot: String?, trace: [UInt8] = [], now: Int64
     ) -> (claim: LedgerEntry.Claim, message: OpenMessage)? {
-        guard let entry = self[id], let message = entry.message else { return nil }
+        guard mayShow, let entry = self[id], let message = entry.message else { return nil }
         switch entry.stage {
         case .held:
             let claim = LedgerEntry.Claim(id: claimID, rev: message.rev, score: score, snapshot: snapshot)
@@ -143,9 +145,9 @@ package struct Ledger: Sendable, Hashable, Codable {
     }
 
     /// The claim was granted: from now on `run` displays the message.
-    /// - Returns: whether it may: false if an alert or another run was faster.
+    /// - Returns: whether it may: false if an alert or another run was faster, or if the person signed out meanwhile.
     package mutating func grant(_ id: String, claimID: String, run: String, now: Int64) -> Bool {
-        guard let entry = self[id], entry.claim?.id == claimID else { return false }
+        guard mayShow, let entry = self[id], entry.claim?.id == claimID else { return false }
         guard entry.stage == .asked || entry.stage == .intent && entry.intent?.run != run else { return false }
         self[id]?.enter(.intent, at: now)
         self[id]?.intent = LedgerEntry.Intent(run: run)
@@ -305,10 +307,15 @@ package struct Ledger: Sendable, Hashable, Codable {
 
     // MARK: Registration
 
-    /// Stores the server's answer. Messages of another user are no longer shown.
+    /// Stores the server's answer. Messages of another user are no longer shown. If the app asked to be forgotten
+    /// meanwhile, the device is one to delete.
     package mutating func register(
         _ answer: RegistrationAnswer, as sent: Registration, sentAt reading: ClockReading
     ) {
+        guard !isLeaving else {
+            formerToken = answer.deviceToken
+            return
+        }
         identity = Identity(
             device: answer.device, deviceToken: answer.deviceToken, app: answer.app, modelKeys: answer.modelKeys ?? [])
         (registered, user) = (sent, answer.userID)
@@ -327,17 +334,46 @@ package struct Ledger: Sendable, Hashable, Codable {
     /// Whether the app wants another user than the server knows: then no message may be shown.
     package var isBetweenUsers: Bool { wanted?.userID != registered?.userID }
 
+    /// Whether messages that the server sent for the device and its user may be shown now.
+    private var mayShow: Bool { !isBetweenUsers && !isLeaving }
+
     /// The device's token has ended.
     package mutating func dropIdentity() { identity = nil }
 
-    /// The user's proof was not accepted: the device continues without a user.
-    package mutating func refuseUser() {
+    /// The user's proof was not accepted: the device continues without a user, unless the app has stated another user
+    /// or proof since the request was sent.
+    package mutating func refuseUser(as sent: Registration) {
+        guard wanted?.userID == sent.userID, wanted?.userProof == sent.userProof else { return }
         wanted?.userID = nil
         wanted?.userProof = nil
     }
 
+    /// The app asked to be forgotten: the phone starts from the beginning. Until the device is deleted, its token
+    /// remains, and which messages were shown, because an alert of the server may still arrive.
+    package mutating func forget() {
+        var rest = Ledger()
+        (rest.isLeaving, rest.formerToken) = (true, identity?.deviceToken ?? formerToken)
+        (rest.server, rest.clock, rest.pause) = (server, clock, pause)
+        rest.entries = entries.compactMapValues(\.display)
+        self = rest
+    }
+
+    /// The device is deleted. What the app said since it asked for that is for a new device.
+    package mutating func endForgetting() {
+        var next = Ledger()
+        if wanted != nil { (next.server, next.wanted) = (server, wanted) }
+        (next.topics, next.topicChanges, next.sharesContext) = (topics, topicChanges, sharesContext)
+        self = next
+    }
+
+    /// Continues what a former version of the SDK began, which kept everything until the device was deleted.
+    package mutating func resumeForgetting() {
+        if isLeaving, identity != nil { forget() }
+    }
+
     /// Changes what the app requests. What it says before the device has an address is sent together with that.
     package mutating func state(on platform: String, _ change: (inout Registration) -> Void) {
+        resumeForgetting()
         var wanted = wanted ?? Registration(platform: platform, address: .text(""))
         change(&wanted)
         self.wanted = wanted
@@ -366,22 +402,5 @@ package struct Ledger: Sendable, Hashable, Codable {
         for entry in entries.sorted(by: { $0.value.since < $1.value.since }).prefix(entries.count - Self.entriesMax) {
             entries[entry.key] = nil
         }
-    }
-}
-
-/// Base64 of RFC 4648 §4, for the few bytes that events carry.
-package enum Base64 {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-
-    package static func encode(_ bytes: [UInt8]) -> String {
-        var text = ""
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let chunk = bytes[start..<min(start + 3, bytes.count)]
-            let word = chunk.enumerated().reduce(0) { $0 | Int($1.element) << (16 - 8 * $1.offset) }
-            for digit in 0..<4 {
-                text.append(digit <= chunk.count ? alphabet[word >> (18 - 6 * digit) & 63] : "=")
-            }
-        }
-        return text
     }
 }

@@ -49,6 +49,14 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
         (self.id, self.owner, self.stage, self.message, self.since) = (id, owner, stage, message, since)
     }
 
+    /// Only that the message was displayed, or may have been: neither its content nor its user. nil if it was not.
+    var display: Self? {
+        guard stage.wasShown || stage == .intent else { return nil }
+        var display = Self(id: id, owner: "", stage: stage, since: since)
+        display.intent = intent
+        return display
+    }
+
     /// No step was taken later than now.
     mutating func limit(to now: Int64) { since = min(since, now) }
 
@@ -73,4 +81,21 @@ package enum AlertVerdict: Sendable, Hashable {
     case silence
     /// The app is displaying it at this moment: check again.
     case wait
+}
+
+/// Base64 of RFC 4648 §4, for the few bytes that events carry.
+package enum Base64 {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+
+    package static func encode(_ bytes: [UInt8]) -> String {
+        var text = ""
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let chunk = bytes[start..<min(start + 3, bytes.count)]
+            let word = chunk.enumerated().reduce(0) { $0 | Int($1.element) << (16 - 8 * $1.offset) }
+            for digit in 0..<4 {
+                text.append(digit <= chunk.count ? alphabet[word >> (18 - 6 * digit) & 63] : "=")
+            }
+        }
+        return text
+    }
 }

@@ -8,6 +8,7 @@ protocol ImageStore: Sendable {
     func fetch(_ url: String, for message: String) async
     func file(for message: String) -> URL?
     func remove(_ message: String)
+    func removeAll()
 }
 
 /// Images in a folder.
@@ -39,6 +40,8 @@ struct ImageFolder: ImageStore {
         guard let file = file(for: message) else { return }
         try? FileManager.default.removeItem(at: file)
     }
+
+    func removeAll() { try? FileManager.default.removeItem(at: folder) }
 
     /// Message ids are UUIDs; anything else must not become a path.
     private func path(_ message: String, _ type: String) -> URL {

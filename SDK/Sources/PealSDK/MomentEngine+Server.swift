@@ -7,30 +7,44 @@ internal import PealWire
 extension MomentEngine {
     private static let syncPagesMax = 20
 
-    /// Sends the server what the app requests.
+    /// Sends the server what the app requests: first that a former device be deleted.
     /// - Returns: what stopped it; nil if nothing is left to send.
     func register() async throws -> APIFailure? {
         let ledger = try parts.state.read()
         guard !ledger.pause.holds(at: parts.clock.wall) else { return nil }
-        if ledger.isLeaving { return try await leave(ledger) }
-        guard let wanted = ledger.wanted else { return nil }
-        if ledger.needsRegistration {
-            var request = wanted
-            request.deviceToken = ledger.identity?.deviceToken
-            request.topics = ledger.identity == nil ? ledger.topics : nil
-            let sent = parts.clock.reading
-            do {
-                let answer = try await parts.api.register(request)
-                try parts.state.update { $0.register(answer, as: wanted, sentAt: sent) }
-            } catch let failure as APIFailure {
-                try note(failure)
-                if case .refused(_, _, _, let field) = failure, field == "user_proof" || field == "user_id" {
-                    try parts.state.update { $0.refuseUser() }
-                }
-                return failure
-            }
-        }
+        if ledger.isLeaving, let failure = try await leave() { return failure }
+        if try parts.state.read().needsRegistration, let failure = try await sendRegistration() { return failure }
         return try await changeTopics()
+    }
+
+    private func sendRegistration() async throws -> APIFailure? {
+        let permission = await parts.presenter.permission()
+        // Read only now: the app may have said something while the system answered.
+        let ledger = try parts.state.read()
+        guard let wanted = ledger.wanted, !ledger.isLeaving else { return nil }
+        var request = wanted
+        request.deviceToken = ledger.identity?.deviceToken
+        request.topics = ledger.identity == nil ? ledger.topics : nil
+        request.capabilities = Self.capabilities(ledger, permission)
+        let sent = parts.clock.reading
+        let answer: RegistrationAnswer
+        do {
+            answer = try await parts.api.register(request)
+        } catch {
+            try note(error)
+            if error.concernsUser { try refuse(wanted, error) }
+            return error
+        }
+        // The permission is not part of what was registered: syncs report when it changes.
+        try parts.state.update { $0.register(answer, as: wanted, sentAt: sent) }
+        return nil
+    }
+
+    /// What the device can do, with what the person allows at present.
+    private static func capabilities(_ ledger: Ledger, _ permission: NotificationPermission) -> Capabilities {
+        var capabilities = ledger.wanted?.capabilities ?? Capabilities()
+        (capabilities.alerts, capabilities.scheduledSummary) = (permission.allowsAlerts, permission.isSummarized)
+        return capabilities
     }
 
     private func changeTopics() async throws -> APIFailure? {
@@ -51,17 +65,27 @@ extension MomentEngine {
         return nil
     }
 
-    private func leave(_ ledger: Ledger) async throws -> APIFailure? {
-        if let identity = ledger.identity {
+    /// Deletes the device that the app asked to forget.
+    private func leave() async throws -> APIFailure? {
+        let token = try parts.state.update { ledger in
+            ledger.resumeForgetting()
+            return ledger.formerToken
+        }
+        if let token {
             do {
-                try await parts.api.unregister(as: identity.deviceToken)
+                try await parts.api.unregister(as: token)
             } catch {
                 // A token that has ended no longer belongs to a device.
-                guard !error.isTemporary else { return error }
+                guard !error.isTemporary else {
+                    try note(error)
+                    return error
+                }
             }
         }
-        try parts.state.update { $0 = Ledger() }
+        // The ledger comes last: if the process ends before, the next one does all of it again.
+        parts.images.removeAll()
         try parts.models.update { $0 = [:] }
+        try parts.state.update { $0.endForgetting() }
         return nil
     }
 
@@ -78,9 +102,11 @@ extension MomentEngine {
     private func pages() async throws -> APIFailure? {
         var cursor: String?
         for _ in 0..<Self.syncPagesMax {
+            let permission = await parts.presenter.permission()
+            // Read only now: the person may have stopped sharing contexts while the system answered.
             let ledger = try parts.state.read()
             guard let identity = ledger.identity else { return .unauthorized }
-            let request = try await syncRequest(ledger, identity, cursor)
+            let request = try syncRequest(ledger, identity, permission, cursor)
             let sent = parts.clock.reading
             let answer: SyncAnswer
             do {
@@ -91,19 +117,27 @@ extension MomentEngine {
             }
             try take(answer, to: request, sentAt: sent)
             try install(answer.models ?? [], identity)
-            for message in answer.messages ?? [] {
-                guard let url = message.content.imageURL else { continue }
-                await parts.images.fetch(url, for: message.id)
-            }
+            try await fetchImages(answer.messages ?? [])
             guard let next = answer.next else { return nil }
             cursor = next
         }
         return nil
     }
 
+    /// Fetches the images of messages that the device holds: not of those that it did not take, because their user
+    /// has changed or they were shown already.
+    private func fetchImages(_ messages: [OpenMessage]) async throws {
+        for message in messages {
+            guard let url = message.content.imageURL, try parts.state.read()[message.id]?.stage == .held else {
+                continue
+            }
+            await parts.images.fetch(url, for: message.id)
+        }
+    }
+
     private func syncRequest(
-        _ ledger: Ledger, _ identity: Ledger.Identity, _ cursor: String?
-    ) async throws -> SyncRequest {
+        _ ledger: Ledger, _ identity: Ledger.Identity, _ permission: NotificationPermission, _ cursor: String?
+    ) throws -> SyncRequest {
         var request = SyncRequest(device: identity.device)
         request.have.msgs = Dictionary(
             ledger.entries(in: .held).prefix(256).map { ($0.id, $0.message?.rev ?? 0) }, uniquingKeysWith: max)
@@ -112,10 +146,7 @@ extension MomentEngine {
         request.wakes = ledger.wakes.isEmpty ? nil : ledger.wakes
         let events = Array(ledger.outbox.prefix(Reporter.eventsPerRequestMax))
         request.events = events.isEmpty ? nil : events
-        var capabilities = ledger.wanted?.capabilities ?? Capabilities()
-        let permission = await parts.presenter.permission()
-        (capabilities.alerts, capabilities.scheduledSummary) = (permission.allowsAlerts, permission.isSummarized)
-        request.capabilities = capabilities
+        request.capabilities = Self.capabilities(ledger, permission)
         request.cursor = cursor
         return request
     }

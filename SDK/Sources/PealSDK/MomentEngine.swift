@@ -45,8 +45,18 @@ actor MomentEngine {
     /// The share of wake-ups that are assumed to arrive until the device knows better.
     private static let wakeRatePrior = 0.6
 
+    /// A user and the proof, as an app states them.
+    private struct SignIn: Hashable {
+        let user: String?
+        let proof: String?
+    }
+
     let parts: EngineParts
     private var turns = Turns()
+    /// How many callers of `signIn` wait.
+    private var signInsUnderWay = 0
+    /// What the server refused while they wait. A wake sends what the app said last, whoever started the wake.
+    private var refusals: [SignIn: APIFailure] = [:]
 
     init(_ parts: EngineParts) { self.parts = parts }
 
@@ -130,6 +140,32 @@ actor MomentEngine {
             push.messages.count < WakePush.messagesMax
             && ledger.entries(in: .held).contains { named[$0.id] == nil }
         return isNews || isStale
+    }
+
+    // MARK: Signing in
+
+    /// States who uses the app, or with nil that nobody does, and registers it.
+    /// - Returns: why the server did not take it; nil also if the app has said something else since.
+    func signIn(_ user: String?, _ proof: String?, on platform: String) async throws -> APIFailure? {
+        let signIn = SignIn(user: user, proof: proof)
+        signInsUnderWay += 1
+        defer {
+            signInsUnderWay -= 1
+            if signInsUnderWay == 0 { refusals = [:] }
+        }
+        refusals[signIn] = nil
+        try parts.state.update { ledger in
+            ledger.state(on: platform) { ($0.userID, $0.userProof) = (user, proof) }
+        }
+        let failure = try await wake(isForeground: true, syncs: true).failure
+        // The wake's own refusal may be that of another sign-in.
+        return refusals[signIn] ?? (failure?.concernsUser == true ? nil : failure)
+    }
+
+    /// The server did not accept the user or the proof of a registration.
+    func refuse(_ sent: Registration, _ failure: APIFailure) throws {
+        if signInsUnderWay > 0 { refusals[SignIn(user: sent.userID, proof: sent.userProof)] = failure }
+        try parts.state.update { $0.refuseUser(as: sent) }
     }
 
     // MARK: Choosing

@@ -50,7 +50,6 @@ public actor Peal {
                     nseLedger: configuration.hasExtension, background: configuration.canWake, alerts: nil)
             }
             ledger.server = configuration.server.absoluteString
-            ledger.isLeaving = false
         }
         _ = try? await engine.wake(syncs: true)
     }
@@ -65,30 +64,25 @@ public actor Peal {
     /// - Parameters:
     ///   - user: the person's id in your app.
     ///   - proof: the statement of your backend that this person signed in; see the device API's `user_proof`.
-    /// - Throws: `PealError.refused` if the server does not accept the proof, `PealError.notStored`. Without a
-    ///   connection, or before the device has a token, it succeeds, and the server learns of it later.
+    /// - Throws: `PealError.refused` if the server does not accept this proof, `PealError.notStored`. Without a
+    ///   connection, or before the device has a token, it succeeds, and the server learns of it later. It also succeeds
+    ///   if another sign-in or a sign-out replaces it before the server has seen it.
     public func signIn(user: String, proof: String? = nil) async throws {
         try await setUser(user, proof)
     }
 
-    /// Separates the person from this device. Messages to the person are no longer shown.
+    /// Separates the person from this device. Messages to the person are no longer shown, not even one whose moment is
+    /// being considered now.
     /// - Throws: `PealError.notStored`.
     public func signOut() async throws { try await setUser(nil, nil) }
 
     private func setUser(_ user: String?, _ proof: String?) async throws {
-        let report: WakeReport
+        let failure: APIFailure?
         do {
-            try parts.state.update { ledger in
-                ledger.state(on: configuration.platform) { ($0.userID, $0.userProof) = (user, proof) }
-            }
-            report = try await engine.wake(isForeground: true, syncs: true)
+            failure = try await engine.signIn(user, proof, on: configuration.platform)
         } catch {
             throw PealError.notStored
         }
-        if let failure = report.failure { try refuse(failure) }
-    }
-
-    private func refuse(_ failure: APIFailure) throws {
         if case .refused(_, let code, let message, let field) = failure {
             throw PealError.refused(code: code, message: message, field: field)
         }
@@ -114,9 +108,12 @@ public actor Peal {
         _ = try? await engine.wake(isForeground: true)
     }
 
-    /// Deletes the device on the server, and everything that this phone stores about it.
+    /// Deletes the device on the server, and everything that this phone stores about it. Without a connection, the
+    /// phone keeps the device's token and the ids of the messages that it has shown, and deletes the device at the next
+    /// opportunity, also after a new start of the app. What the app says afterwards is for a new device, which
+    /// `setDeviceToken` registers once the former one is deleted.
     public func forgetDevice() async {
-        change { $0.isLeaving = true }
+        change { $0.forget() }
         _ = try? await engine.wake()
     }
 

@@ -90,6 +90,15 @@ struct ExperimentTests {
         #expect(ArmComparison(people) == nil)
     }
 
+    @Test(
+        "of which one is to be empty have the wrong sizes as soon as somebody is in it",
+        arguments: [(0.0, 0, 100_000, false), (0, 1, 100_000, true), (1, 100_000, 0, false), (1, 100_000, 1, true)])
+    func emptyArm(share: Double, contextAware: Int, traditional: Int, isRaised: Bool) {
+        var alarm = SampleRatioAlarm(share: share)
+        alarm.record(contextAware: contextAware, traditional: traditional)
+        #expect(alarm.isRaised == isRaised)
+    }
+
     @Test("narrow their interval by what users did before")
     func cuped() throws {
         let comparison = try #require(ArmComparison(users(4000, lift: 0.2, seed: 3)))

@@ -10,7 +10,7 @@ import Testing
 extension MomentEngineTests {
     private static let day: Int64 = 86_400_000
 
-    @Test("returns from a response before it is uploaded", .timeLimit(.minutes(1)))
+    @Test("returns from a response before it is uploaded", .timeLimit(.minutes(10)))
     func slowUpload() async {
         let exchange = exchange()
         let peal = peal(exchange, policy: FixedPolicy(isGood: false), start: BackgroundWork.start)
@@ -31,7 +31,7 @@ extension MomentEngineTests {
         #expect(ledger.now.outbox == [])
     }
 
-    @Test("ends a wake in the background before the system ends the app", .timeLimit(.minutes(1)))
+    @Test("ends a wake in the background before the system ends the app", .timeLimit(.minutes(10)))
     func slowServer() async {
         let exchange = exchange()
         let peal = peal(exchange, policy: FixedPolicy(isGood: false), backgroundSeconds: 0.05)

@@ -68,7 +68,8 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
 
     func peal(
         _ exchange: ScriptedExchange, policy: any MomentPolicy = FixedPolicy(), run: String = "r",
-        backgroundSeconds: Double = 25,
+        backgroundSeconds: Double = 25, sensors: any Sensors = SimulatedSensors(),
+        images: any ImageStore = NoImages(),
         describe: @escaping @Sendable () -> DeviceDescription = { DeviceDescription() },
         start: @escaping @Sendable (@escaping @Sendable () async -> Void) async -> Void = { await $0() }
     ) -> Peal {
@@ -80,7 +81,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
             EngineParts(
                 state: MemoryState(ledger, process: Process()) { false }, models: MemoryState([:]),
                 api: HTTPDeviceAPI(server: configuration.server, key: "key", exchange: exchange), presenter: presenter,
-                sensors: SimulatedSensors(), clock: clock, policy: policy, images: NoImages(),
+                sensors: sensors, clock: clock, policy: policy, images: images,
                 makeID: {
                     uuid(
                         counter.with {

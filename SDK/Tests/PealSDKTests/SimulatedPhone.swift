@@ -125,6 +125,8 @@ final class SimulatedPresenter: NotificationPresenter, @unchecked Sendable {
     struct Refused: Error {}
 
     let state = Locked(State())
+    /// What the answer about the permission waits for.
+    let delay = Locked<@Sendable () async -> Void>({})
 
     func add(_ notification: LocalNotification) async throws {
         let isRefused = state.with { state in
@@ -148,19 +150,28 @@ final class SimulatedPresenter: NotificationPresenter, @unchecked Sendable {
 
     func contains(_ id: String) async -> Bool { state.now.displayed[id] != nil }
     func remove(_ ids: [String]) async { state.with { state in ids.forEach { state.displayed[$0] = nil } } }
-    func permission() async -> NotificationPermission { state.now.permission }
+    func permission() async -> NotificationPermission {
+        await delay.now()
+        return state.now.permission
+    }
     func register(_ categories: [NotificationCategory]) async { state.with { $0.categories = categories } }
 }
 
 struct SimulatedSensors: Sensors {
     var signals = Signals()
-    func read() async -> Signals { signals }
+    var delay: @Sendable () async -> Void = {}
+
+    func read() async -> Signals {
+        await delay()
+        return signals
+    }
 }
 
 struct NoImages: ImageStore {
     func fetch(_ url: String, for message: String) async {}
     func file(for message: String) -> URL? { nil }
     func remove(_ message: String) {}
+    func removeAll() {}
 }
 
 /// Shows the first message it is asked about, or none.

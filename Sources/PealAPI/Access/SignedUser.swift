@@ -3,33 +3,57 @@ internal import PealCore
 
 /// A user's id signed by the app's backend: a compact JWS (RFC 7515) with HS256 over an object with the id. The key is
 /// the shared secret, decoded from hexadecimal digits.
-enum SignedUser {
-    /// The id in `signed`, if one of the secrets signed it and it is valid according to `exp` and `nbf` (RFC 7519
-    /// §4.1). Tokens with critical extensions (`crit`, RFC 7515 §4.1.11) are refused.
+enum SignedUser: Equatable {
+    case signed(String)
+    case expired
+    /// Its `nbf` is in the future.
+    case early
+    /// Malformed, or signed with another secret.
+    case invalid
+
+    /// Reads `signed`, and checks that one of the secrets signed it and that it is valid according to `exp` and `nbf`
+    /// (RFC 7519 §4.1). Tokens with critical extensions (`crit`, RFC 7515 §4.1.11) are invalid.
     /// - Parameters:
     ///   - member: the member of the payload that holds the id.
     ///   - secrets: hexadecimal text.
-    static func id(in signed: String, member: String, secrets: [String], now: Timestamp) -> String? {
+    init(_ signed: String, member: String, secrets: [String], now: Timestamp) {
         let parts = signed.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let header = json(parts[0]), header["alg"]?.stringValue == "HS256",
-            header["crit"] == nil, let payload = json(parts[1]), isCurrent(payload, now: now),
-            let id = payload[member]?.stringValue, let signature = Base64URL.decode(parts[2])
-        else { return nil }
+        guard parts.count == 3, let header = Self.json(parts[0]), header["alg"]?.stringValue == "HS256",
+            header["crit"] == nil, let payload = Self.json(parts[1]), let id = payload[member]?.stringValue,
+            let signature = Base64URL.decode(parts[2])
+        else {
+            self = .invalid
+            return
+        }
         let input = Array("\(parts[0]).\(parts[1])".utf8)
         let isSigned = secrets.contains { secret in
             guard let bytes = Hex.decode(secret) else { return false }
             let code = HMAC<SHA256>.authenticationCode(for: input, using: SymmetricKey(data: bytes))
             return ConstantTime.areEqual(Array(code), signature)
         }
-        return isSigned ? id : nil
+        self = isSigned ? Self.current(payload, now: now) ?? .signed(id) : .invalid
     }
 
-    /// Not after `exp` and not before `nbf`, both in seconds since 1970.
-    private static func isCurrent(_ payload: JSON, now: Timestamp) -> Bool {
+    /// Why a proof is not valid now: `exp` and `nbf` are in seconds since 1970. nil if it is.
+    private static func current(_ payload: JSON, now: Timestamp) -> SignedUser? {
         let seconds = Double(now.milliseconds) / 1000
-        let hasEnded = payload["exp"].map { $0.doubleValue.map { seconds >= $0 } ?? true } ?? false
-        let hasBegun = payload["nbf"].map { $0.doubleValue.map { seconds >= $0 } ?? false } ?? true
-        return hasBegun && !hasEnded
+        for (name, refusal) in [("exp", SignedUser.expired), ("nbf", .early)] {
+            guard let limit = payload[name] else { continue }
+            guard let limit = limit.doubleValue else { return .invalid }
+            if name == "exp" ? seconds >= limit : seconds < limit { return refusal }
+        }
+        return nil
+    }
+
+    /// The id.
+    /// - Throws: what `refusal` makes of the reason, as a sentence about the field.
+    func id(of field: String, _ demand: String, refusal: (String) -> PealError) throws(PealError) -> String {
+        switch self {
+        case .signed(let id): return id
+        case .expired: throw refusal("\(field) has expired")
+        case .early: throw refusal("\(field) is not valid yet: its nbf is in the future")
+        case .invalid: throw refusal(demand)
+        }
     }
 
     private static func json(_ part: Substring) -> JSON? {

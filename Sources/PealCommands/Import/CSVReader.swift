@@ -132,8 +132,9 @@ struct ByteSource {
     /// - Throws: `usage` when the file cannot be read.
     init(_ path: String) throws(CommandFailure) {
         self.path = path
-        let attributes = path == "-" ? nil : try? FileManager.default.attributesOfItem(atPath: path)
-        size = attributes?[.type] as? FileAttributeType == .typeRegular ? attributes?[.size] as? Int : nil
+        let status = path == "-" ? nil : FileStatus(path)
+        guard status?.kind != .folder else { throw .usage("\(path) is a folder") }
+        size = status?.kind == .file ? status?.bytes : nil
         if path == "-" {
             handle = .standardInput
         } else if let file = FileHandle(forReadingAtPath: path) {
@@ -171,7 +172,12 @@ struct ByteSource {
     }
 
     /// Skips a byte order mark.
+    /// - Throws: `usage` when it is that of UTF-16.
     mutating func skipByteOrderMark() throws(CommandFailure) {
+        let first = try peek()
+        if first == 0xFF || first == 0xFE, [[0xFF, 0xFE], [0xFE, 0xFF]].contains(Array(piece.prefix(2))) {
+            throw .usage("\(path) is not UTF-8")
+        }
         guard try peek() == 0xEF, piece.count >= 3, position == 0, piece.starts(with: [0xEF, 0xBB, 0xBF]) else {
             return
         }

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Foundation
 internal import PealCore
 
 /// `peal export`: writes every device of an app in a format that `peal import` reads.
@@ -28,7 +27,22 @@ struct ExportCommand: AsyncParsableCommand {
         let path = try app.path(["devices"]).adding("topic", topic)
         let format = DeviceFormat.chosen(format, file: output)
         // The file gets its final name when it is complete.
-        let file = try output.map { path throws(CommandFailure) in try OutputFile("\(path).partial") }
+        let file = try output.map { name throws(CommandFailure) in try ReplacementFile(name) }
+        do {
+            let count = try await export(client, path, format, to: file)
+            guard let file, let output else { return }
+            try file.finish()
+            options.show(["devices": .integer(count), "output": .string(output)])
+        } catch {
+            file?.discard()
+            throw error
+        }
+    }
+
+    /// - Returns: the number of devices.
+    private func export(
+        _ client: APIClient, _ path: APIPath, _ format: DeviceFormat, to file: ReplacementFile?
+    ) async throws(CommandFailure) -> Int {
         var progress = Progress(Surroundings.current.time)
         if format == .csv { try write([DeviceColumns.all.joined(separator: ",")], to: file) }
         let total = try await total(client)
@@ -41,16 +55,11 @@ struct ExportCommand: AsyncParsableCommand {
             try write(devices.map { format == .csv ? DeviceColumns.row($0) : $0.text }, to: file)
             count += devices.count
             let next = page["next_cursor"]?.stringValue
-            guard next == nil || next != cursor else {
-                throw CommandFailure.refused("the server returned the same cursor twice")
-            }
+            guard next == nil || next != cursor else { throw .refused("the server returned the same cursor twice") }
             cursor = next
             progress.report(count, share: total.map { Double(count) / Double(max(1, $0)) }, isLast: cursor == nil)
         } while cursor != nil
-        if let file, let output {
-            try file.finish(as: output)
-            options.show(["devices": .integer(count), "output": .string(output)])
-        }
+        return count
     }
 
     /// How many devices there will be; nil if the server does not say. Retired devices are not counted.
@@ -69,49 +78,9 @@ struct ExportCommand: AsyncParsableCommand {
         }
     }
 
-    private func write(_ lines: [String], to file: OutputFile?) throws(CommandFailure) {
+    private func write(_ lines: [String], to file: ReplacementFile?) throws(CommandFailure) {
         guard !lines.isEmpty else { return }
         let text = lines.joined(separator: "\n")
         if let file { try file.write(text + "\n") } else { Surroundings.current.print(text) }
-    }
-}
-
-/// A file that is written in pieces.
-struct OutputFile {
-    private let handle: FileHandle
-    let path: String
-
-    /// - Parameter isContinued: appends to an existing file instead of replacing it.
-    /// - Throws: `usage` when it cannot be written.
-    init(_ path: String, isContinued: Bool = false) throws(CommandFailure) {
-        self.path = path
-        let files = FileManager.default
-        if !isContinued || !files.fileExists(atPath: path) {
-            // Other users must not read tokens and user ids.
-            _ = files.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
-        }
-        guard let handle = FileHandle(forWritingAtPath: path) else { throw .usage("cannot write \(path)") }
-        if isContinued { _ = try? handle.seekToEnd() }
-        self.handle = handle
-    }
-
-    /// - Throws: `failed` when it cannot be written, for example because the disk is full.
-    func write(_ text: String) throws(CommandFailure) {
-        do {
-            try handle.write(contentsOf: Data(text.utf8))
-        } catch {
-            throw .failed("cannot write \(path): \(error)")
-        }
-    }
-
-    /// - Throws: `failed` when the file cannot be renamed.
-    func finish(as name: String) throws(CommandFailure) {
-        do {
-            try handle.close()
-            try? FileManager.default.removeItem(atPath: name)
-            try FileManager.default.moveItem(atPath: path, toPath: name)
-        } catch {
-            throw .failed("cannot write \(name): \(error)")
-        }
     }
 }

@@ -60,12 +60,25 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
+        try checkFiles()
         switch from {
         case .file:
             guard let file else { throw CommandFailure.usage("give a file, or - for standard input") }
             let source = try FileSource(file, .chosen(format, file: file), environment: environment)
             try await run(source, unit: "line", client: try options.client())
         case .pivotal: try await runPivotal()
+        }
+    }
+
+    /// - Throws: `usage` when a file would be written that is read, or that is written for another purpose.
+    private func checkFiles() throws(CommandFailure) {
+        let input = file == "-" ? FileStatus.standardInput : file.flatMap { FileStatus($0) }
+        for (option, path) in [("--errors", errors), ("--resume-file", resumeFile)] {
+            guard let path, let input, let output = FileStatus(path), input.isSameFile(as: output) else { continue }
+            throw .usage("\(option) \(path) is the input; give another file")
+        }
+        if let errors, let resumeFile, FileStatus.isSameFile(errors, resumeFile) {
+            throw .usage("--errors and --resume-file are the same file")
         }
     }
 
@@ -103,12 +116,13 @@ struct ImportCommand: AsyncParsableCommand {
     ) async throws {
         var source = source
         var progress = Progress(Surroundings.current.time)
-        let resume = resumeFile.map { ResumeFile(path: $0, source: source.name) }
-        let isResumed = try (resume?.done() ?? 0) > 0
+        let id = try app.id()
+        let name = source.name
+        let resume = resumeFile.map { ResumeFile(path: $0, source: name, server: client.base, app: id) }
+        try resume?.check()
         let importer = Importer(
-            client: client, path: APIPath(["apps", try app.id(), "devices"], verb: ":batch"), resume: resume,
-            errors: try errors.map { path throws(CommandFailure) in try OutputFile(path, isContinued: isResumed) },
-            unit: unit)
+            client: client, path: APIPath(["apps", id, "devices"], verb: ":batch"), resume: resume,
+            errors: try errors.map { path throws(CommandFailure) in try ImportRefusal.file(path) }, unit: unit)
         let summary = try await importer.run(&source, &progress)
         let made = try await topics(resume, &progress)
         options.show(

@@ -11,6 +11,9 @@ protocol ImportSource {
 
     /// The next record with a number above `done`; nil at the end.
     mutating func next(after done: Int) async throws(CommandFailure) -> ImportRecord?
+
+    /// At the end: whether there is no record `done`, although an earlier run read it.
+    func ends(before done: Int) -> Bool
 }
 
 /// One device of an import's source.
@@ -57,6 +60,8 @@ struct FileSource: ImportSource {
     let name: String
     private let environment: String?
     private var reader: Reader
+    /// The number of the last record that was read, also of those that were skipped.
+    private var reached = 0
 
     var share: Double? {
         switch reader {
@@ -71,7 +76,7 @@ struct FileSource: ImportSource {
     }
 
     /// - Parameter environment: of iOS devices without one.
-    /// - Throws: `usage` when the file cannot be read, or its header lacks platform or address.
+    /// - Throws: `usage` when the file cannot be read, or its header lacks platform or address or repeats a column.
     init(_ path: String, _ format: DeviceFormat, environment: String?) throws(CommandFailure) {
         name = path
         self.environment = environment
@@ -81,10 +86,12 @@ struct FileSource: ImportSource {
             return
         }
         var csv = CSVReader(source)
-        let header = try csv.next()?.fields
-        guard case .success(let names)? = header else { throw .usage("\(path) has no header") }
+        let names = try Self.header(&csv, of: path)
         for column in ["platform", "address"] where !names.contains(column) {
             throw .usage("\(path) has no column \(column); columns are \(DeviceColumns.all.joined(separator: ", "))")
+        }
+        for column in DeviceColumns.all where names.count(where: { $0 == column }) > 1 {
+            throw .usage("\(path) has more than one column \(column)")
         }
         let unknown = names.filter { !DeviceColumns.all.contains($0) }
         if !unknown.isEmpty {
@@ -93,21 +100,36 @@ struct FileSource: ImportSource {
         reader = .csv(csv, header: names)
     }
 
+    private static func header(_ csv: inout CSVReader, of path: String) throws(CommandFailure) -> [String] {
+        guard let fields = try csv.next()?.fields else { throw .usage("\(path) has no header") }
+        switch fields {
+        // Without a byte order mark, UTF-16 looks like UTF-8 with zeros.
+        case .success(let names) where !names.contains(where: { $0.utf8.contains(0) }): return names
+        case .failure(let fault) where fault != .encoding:
+            throw .usage("\(path) has no valid header: \(fault.reason)")
+        case .success, .failure: throw .usage("\(path) is not UTF-8")
+        }
+    }
+
     mutating func next(after done: Int) throws(CommandFailure) -> ImportRecord? {
         switch reader {
         case .lines(var lines):
             defer { reader = .lines(lines) }
             while let line = try lines.next() {
+                reached = line.number
                 if line.number > done { return record(line) }
             }
         case .csv(var csv, let header):
             defer { reader = .csv(csv, header: header) }
             while let row = try csv.next() {
+                reached = row.number
                 if row.number > done { return record(row, header) }
             }
         }
         return nil
     }
+
+    func ends(before done: Int) -> Bool { reached < done }
 
     private func record(_ line: LineReader.Line) -> ImportRecord {
         guard let bytes = line.bytes else {
@@ -174,7 +196,8 @@ enum DeviceColumns {
             }
             return list
         case "address" where text.hasPrefix("{"), _ where objects.contains(name):
-            guard let object = try? JSONParser.parse(text), object.objectValue != nil else {
+            // For the other columns `null` is a text: there are users of that name.
+            guard let object = try? JSONParser.parse(text), object.objectValue != nil || object.isNull else {
                 throw Fault(reason: "\(name) is not a JSON object")
             }
             return object

@@ -17,6 +17,8 @@ struct Importer {
         var resumedAfter = 0
         /// How many topics the imported devices came with.
         var subscriptions = 0
+        /// Whether the file for refusals belongs to this import.
+        fileprivate var hasBegun = false
 
         static func == (left: Summary, right: Summary) -> Bool { left.json == right.json }
 
@@ -31,7 +33,8 @@ struct Importer {
     }
 
     /// - Parameter progress: updated after each batch.
-    /// - Throws: when the server refuses a batch or cannot be reached; earlier batches stay imported.
+    /// - Throws: when the server refuses a batch or cannot be reached; earlier batches stay imported. `usage` when the
+    ///   source is shorter than in an earlier run.
     func run(
         _ source: inout some ImportSource, _ progress: inout Progress
     ) async throws(CommandFailure) -> Summary {
@@ -48,7 +51,13 @@ struct Importer {
             batch.add(record)
             done = record.number
         }
+        guard !source.ends(before: summary.resumedAfter) else {
+            throw .usage(
+                "the input has changed: it ends before \(unit) \(summary.resumedAfter), up to which it was imported "
+                    + "according to \(resume?.path ?? "the resume file")")
+        }
         try await send(batch, &summary)
+        try begin(&summary)
         progress.report(summary.devices, "\(summary.refused) refused", isLast: true)
         return summary
     }
@@ -63,10 +72,19 @@ struct Importer {
                 .post, path, body: batch.body, idempotencyKey: batch.idempotencyKey)
             refusals += try note(answer, batch, &summary)
         }
+        try begin(&summary)
         try report(refusals.sorted { $0.number < $1.number }, after: summary.refused)
         summary.refused += refusals.count
         summary.skipped += batch.skipped
         if !client.isDryRun { try resume?.write(last) }
+    }
+
+    /// Removes the refusals of an earlier import, but not before the server has answered: an import that does not start
+    /// must not cost the user that list.
+    private func begin(_ summary: inout Summary) throws(CommandFailure) {
+        guard !summary.hasBegun else { return }
+        if summary.resumedAfter == 0 { try errors?.empty() }
+        summary.hasBegun = true
     }
 
     /// Counts the results of a batch. Returns the refusals.
@@ -159,49 +177,22 @@ struct ImportBatch {
 struct ImportRefusal: Equatable {
     let number: Int
     let reason: String
-}
 
-/// Records the progress of an import: `{"source":"…","done":N,"topic"?:"…"}`, replaced atomically after each batch.
-struct ResumeFile {
-    let path: String
-    let source: String
+    /// What the lines of a file for refusals begin with.
+    private static let beginnings = ["{\"line\":", "{\"registration\":"]
 
-    /// The number of the last imported record; 0 without a file.
-    /// - Throws: `usage` when the file is not a resume file, or belongs to another import.
-    func done() throws(CommandFailure) -> Int {
-        guard let json = try read() else { return 0 }
-        guard let done = json["done"]?.integerValue, done >= 0 else { throw .usage("\(path) is not a resume file") }
-        return Int(done)
-    }
-
-    /// The last topic whose devices are subscribed; nil before the first.
-    func lastTopic() throws(CommandFailure) -> String? { try read()?["topic"]?.stringValue }
-
-    /// - Throws: `failed` when it cannot be written.
-    func write(_ done: Int) throws(CommandFailure) {
-        try write(["source": .string(source), "done": .integer(done)])
-    }
-
-    /// - Throws: `failed` when it cannot be written.
-    func write(lastTopic: String) throws(CommandFailure) {
-        try write(["source": .string(source), "done": .integer(try done()), "topic": .string(lastTopic)])
-    }
-
-    private func read() throws(CommandFailure) -> JSON? {
-        guard let bytes = FileManager.default.contents(atPath: path), !bytes.isEmpty else { return nil }
-        guard let json = try? JSONParser.parse(Array(bytes)) else { throw .usage("\(path) is not a resume file") }
-        guard json["source"]?.stringValue == source else {
-            throw .usage("\(path) belongs to the import of \(json["source"]?.stringValue ?? "something else")")
+    /// Opens the file for refusals.
+    /// - Throws: `usage` when it cannot be written, or contains something else, which would be lost.
+    static func file(_ path: String) throws(CommandFailure) -> OutputFile {
+        guard let status = FileStatus(path), status.kind == .file, status.bytes > 0 else { return try OutputFile(path) }
+        guard let old = FileHandle(forReadingAtPath: path), let bytes = try? old.read(upToCount: 32) else {
+            throw .usage("cannot read \(path)")
         }
-        return json
-    }
-
-    private func write(_ json: JSON) throws(CommandFailure) {
-        do {
-            try Data(json.bytes + [0x0A]).write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw .failed("cannot write \(path): \(error)")
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard beginnings.contains(where: text.hasPrefix) else {
+            throw .usage("\(path) exists and contains no refused devices; give another --errors")
         }
+        return try OutputFile(path)
     }
 }
 

@@ -45,6 +45,9 @@ struct PivotalSource: ImportSource {
 
     var share: Double? { page?.total.map { $0 > 0 ? Double(reached) / Double($0) : 1 } }
 
+    /// Never: devices unregister while the server runs, which must not prevent an import from being completed.
+    func ends(before done: Int) -> Bool { false }
+
     /// The registrations as their platforms see them, with tags and custom user ids, which the list lacks.
     /// Registrations that become no device stay as they are, so their platforms need no secret.
     /// - Throws: `refused` when a registration belongs to none of the platforms: its tags and its user would be lost.

@@ -53,10 +53,10 @@ struct ExperimentShare {
         return table
     }
 
-    /// As people write it in a form: without superfluous zeros.
+    /// As people write it in a form: with as many decimals as it has.
     private static func percent(_ share: Double) -> String {
-        let tenths = Int((share * 1000).rounded())
-        return tenths.isMultiple(of: 10) ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+        let text = String((share * 1e6).rounded() / 1e4)
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
     /// Reads a percentage, with a point or a comma.
@@ -64,7 +64,9 @@ struct ExperimentShare {
     static func read(_ text: String?) throws(PealError) -> Double {
         guard let text else { throw .missing("share") }
         let digits = text.replacing(",", with: ".").replacing("%", with: "").trimmedBlanks
-        guard let percent = Double(digits), (0...100).contains(percent) else {
+        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let percent = Double(digits),
+            (0...100).contains(percent)
+        else {
             throw .invalid("share", "must be a number from 0 to 100")
         }
         return percent / 100

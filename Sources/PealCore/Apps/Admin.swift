@@ -33,32 +33,41 @@ package final class FirstAdmin: Sendable {
 
     private struct Known {
         var hash: [UInt8]
+        var isConfigured: Bool
         var readAt: Duration
     }
 
-    /// Whether the token comes from the configuration. Then only the configuration can change it.
-    package let isConfigured: Bool
     private let time: any TimeSource
     private let known: Mutex<Known>
 
     package init(hash: [UInt8], isConfigured: Bool, time: any TimeSource) {
-        self.isConfigured = isConfigured
         self.time = time
-        known = Mutex(Known(hash: hash, readAt: time.uptime))
+        known = Mutex(Known(hash: hash, isConfigured: isConfigured, readAt: time.uptime))
     }
+
+    /// Whether the token comes from the configuration. Then only the configuration can change it.
+    package var isConfigured: Bool { known.withLock(\.isConfigured) }
 
     /// The hash of the current token.
     package func hash(_ store: any Store) async -> [UInt8] {
-        let (hash, readAt) = known.withLock { ($0.hash, $0.readAt) }
-        guard !isConfigured, time.uptime - readAt > Self.lasts else { return hash }
-        guard let stored = try? await store.read({ try $0.setting(Self.settingName) }) else { return hash }
-        set(stored)
-        return stored
+        let present = known.withLock { $0 }
+        guard !present.isConfigured, time.uptime - present.readAt > Self.lasts else { return present.hash }
+        guard let stored = try? await store.read({ try $0.setting(Self.settingName) }) else { return present.hash }
+        return take(stored: stored)
     }
 
-    package func set(_ hash: [UInt8]) {
+    /// The configuration may have got a token meanwhile.
+    private func take(stored: [UInt8]) -> [UInt8] {
         let now = time.uptime
-        known.withLock { $0 = Known(hash: hash, readAt: now) }
+        return known.withLock { known in
+            if !known.isConfigured { known = Known(hash: stored, isConfigured: false, readAt: now) }
+            return known.hash
+        }
+    }
+
+    package func set(_ hash: [UInt8], isConfigured: Bool) {
+        let now = time.uptime
+        known.withLock { $0 = Known(hash: hash, isConfigured: isConfigured, readAt: now) }
     }
 }
 
@@ -122,7 +131,7 @@ package struct AdminVerbs: Sendable {
             try store.setSetting(FirstAdmin.settingName, hash)
             try store.audit(call, app: nil, "admin.rotate", "admin \(Admin.first)")
         }
-        first.set(hash)
+        first.set(hash, isConfigured: false)
         return adminToken
     }
 

@@ -6,7 +6,7 @@ internal import PealCore
 struct CredentialWatch: Sendable {
     /// Whole days before the end, the earliest warning first.
     static let warningDays: [Int64] = [30, 14, 7]
-    private static let interval: Duration = .seconds(3600)
+    private static let interval: Duration = .seconds(60)
     /// The earliest expiries come first, so that a server with more credentials still gets the urgent warnings.
     private static let credentialsMax = 1000
 

@@ -5,10 +5,6 @@ internal import PealCore
 /// that limits requests counts those of all servers together.
 struct ServerPresence: Sendable {
     private static let interval: Duration = .seconds(5)
-    /// How long a server counts after it was last seen: longer than three rounds, so that one late write changes
-    /// nothing.
-    private static let life: Duration = .seconds(20)
-
     let context: DeliveryContext
 
     /// Once: records this server, and counts all.
@@ -16,7 +12,7 @@ struct ServerPresence: Sendable {
         let (owner, now) = (context.owner, context.time.now)
         do {
             let count = try await context.store.write(.control) {
-                try $0.recordServer(owner, now: now, seenSince: now - Self.life)
+                try $0.recordServer(owner, now: now, seenSince: now - Limits.serverPresence)
             }
             for provider in context.providers.values { provider.share(among: count) }
         } catch {

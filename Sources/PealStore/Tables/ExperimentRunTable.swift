@@ -122,7 +122,10 @@ extension StoreSession {
             isPerUser
             ? try beginExperiment("", of: app, with: message, now: now).salt : Hex.encode(message.bytes.suffix(8))
         // A decision outlives the campaign's messages.
-        let decided = try shareChanges(ExperimentKey(app: app.key, campaign: campaign, salt: salt)).last?.share
+        let key = ExperimentKey(app: app.key, campaign: campaign, salt: salt)
+        let decided = try shareChanges(key).last?.share
+        // An experiment that is over may have had the shared salt too; its users are no longer known.
+        if known == nil { try deleteSums(key) }
         let run = ExperimentRun(
             salt: salt, share: decided ?? app.settings[.experimentShare], isPerUser: isPerUser, startedAt: now)
         try connection.post(ExperimentTable.begin(run, campaign, app: app.key))
@@ -159,9 +162,13 @@ extension StoreSession {
         }
         try connection.execute(ExperimentTable.record(change, campaign, app: app))
         let key = ExperimentKey(app: app, campaign: campaign, salt: run.salt)
+        try deleteSums(key)
+        return true
+    }
+
+    private func deleteSums(_ key: ExperimentKey) throws {
         try connection.execute(ExperimentSumTable.deleteSums(key))
         try connection.execute(ExperimentSumTable.deleteCounts(key))
-        return true
     }
 
     /// How the campaign's runs ended, oldest first.

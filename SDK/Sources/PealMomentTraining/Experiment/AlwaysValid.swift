@@ -41,7 +41,7 @@ public struct SampleRatioAlarm: Sendable, Hashable {
     public private(set) var isRaised = false
 
     /// An alarm for an experiment with that share, between 0 and 1.
-    public init(share: Double) { self.share = min(max(share, 0.01), 0.99) }
+    public init(share: Double) { self.share = min(max(share, 0), 1) }
 
     /// Adds the counts of users at a look.
     public mutating func record(contextAware: Int, traditional: Int) {
@@ -49,8 +49,11 @@ public struct SampleRatioAlarm: Sendable, Hashable {
         isRaised = isRaised || logFactor > log(Self.limit)
     }
 
-    /// The logarithm of the Bayes factor.
+    /// The logarithm of the Bayes factor; infinite if an arm that should be empty is not.
     public var logFactor: Double {
+        if share == 0 || share == 1 {
+            return (share == 0 ? contextAware : traditional) > 0 ? .infinity : -.infinity
+        }
         let (one, other) = (Double(contextAware), Double(traditional))
         let (first, second) = (Self.priorUsers * share, Self.priorUsers * (1 - share))
         return logBeta(first + one, second + other) - logBeta(first, second)

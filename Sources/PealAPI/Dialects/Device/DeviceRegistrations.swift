@@ -121,11 +121,10 @@ struct UserProof: Sendable {
         guard let text else {
             throw PealError(.missingField, "user_id needs user_proof, signed by your backend", field: "user_proof")
         }
-        let proved = SignedUser.id(in: text, member: "user_id", secrets: [secret].compactMap(\.self), now: now)
-        guard proved.map(ExactText.init) == ExactText(user) else {
-            throw PealError(
-                .forbidden, "user_proof must be signed with the device key's shared secret for this user_id",
-                field: "user_proof")
-        }
+        let demand = "user_proof must be signed with the device key's shared secret for this user_id"
+        let refusal = { (text: String) in PealError(.forbidden, text, field: "user_proof") }
+        let proved = try SignedUser(text, member: "user_id", secrets: [secret].compactMap(\.self), now: now)
+            .id(of: "user_proof", demand, refusal: refusal)
+        guard ExactText(proved) == ExactText(user) else { throw refusal(demand) }
     }
 }

@@ -125,9 +125,9 @@ struct PivotalRegistration: Sendable {
                 try store.storedKey(.pivotal, publicHalf: key.publicHalf)?.sharedSecret
             }
         }
-        guard let id = SignedUser.id(in: signed, member: "custom_user_id", secrets: secrets, now: now) else {
-            throw PealError.invalid(name, "custom_user_id must be signed with the application's shared secret")
-        }
+        let id = try SignedUser(signed, member: "custom_user_id", secrets: secrets, now: now).id(
+            of: "custom_user_id", "custom_user_id must be signed with the application's shared secret"
+        ) { .invalid(name, $0) }
         return try checked(id)
     }
 }
