@@ -173,7 +173,7 @@
   const isPaused = async () => holds(await transaction((values) => values.get("pause")));
 
   /**
-   * Notes that the server wants to be left alone: for as long as it says, or for twice the previous time.
+   * Notes the pause that the server asks for; without a duration, it is twice as long as the one before.
    * @param {string | null} header Its `Retry-After`.
    */
   async function beginPause(header) {
@@ -500,7 +500,7 @@
 
   worker.addEventListener("sync", (/** @type {any} */ event) => {
     if (event.tag !== "peal") return;
-    // After a failure the browser waits before it tries again. To ask it anew here would start the worker at once.
+    // After a failure the browser waits before it tries again. Another request here would start the worker at once.
     event.waitUntil(attempt().then((isDone) => isDone || Promise.reject(new Failure(0))));
   });
 

@@ -57,7 +57,7 @@ import Testing
 
     @Test("examines a server's surroundings: warnings end well, a failure does not")
     func doctor() async throws {
-        let terminal = Terminal(environment: ["PEAL_STORE_URL": "sqlite:/tmp/peal-no-such-folder/peal.db"])
+        let terminal = Terminal(environment: ["PEAL_STORE_URL": "sqlite:/tmp/peal-no-such-database.db"])
         #expect(await terminal.run(["doctor", "--offline"]) == 0)
         #expect(terminal.output.hasPrefix("ok       configuration  valid\n"), "\(terminal.output)")
         #expect(terminal.output.contains("\nwarning  store          no database at"))

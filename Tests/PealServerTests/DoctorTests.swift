@@ -52,11 +52,11 @@ struct DoctorTests {
             facts: .init(), expiresAt: time.now + .seconds(days * 86_400 + 60))
     }
 
-    @Test("names a folder in which no database can be created", arguments: ["/nowhere/at/all", "/proc"])
-    func folder(_ folder: String) async throws {
-        let diagnosis = await examine(try await configuration("\(folder)/peal.db"), at: ManualTime())
+    @Test("names a folder in which no database can be created")
+    func folder() async throws {
+        let diagnosis = await examine(try await configuration("/nowhere/at/all/peal.db"), at: ManualTime())
         let check = try #require(diagnosis.checks.first { $0.subject == "store" })
-        #expect(check.state == .failed && check.detail.contains(folder), "\(check)")
+        #expect(check.state == .failed && check.detail.contains("/nowhere/at/all"), "\(check)")
     }
 
     @Test("finds nothing wrong with a healthy store")
@@ -134,7 +134,7 @@ struct DoctorTests {
         let diagnosis = await examine(
             try await configuration("/nowhere/peal.db", settings), at: ManualTime(now: Timestamp(milliseconds: 0)))
         let failed = diagnosis.checks.filter { $0.state == .failed }.map(\.subject)
-        #expect(failed == ["clock", "HTTPS certificate", "trust roots"])
+        #expect(failed == ["clock", "HTTPS certificate", "trust roots", "store"])
     }
 
     @Test("connects only to the hosts that credentials need")

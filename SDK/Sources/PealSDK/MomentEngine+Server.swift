@@ -67,13 +67,13 @@ extension MomentEngine {
 
     /// Deletes the device that the app asked to forget.
     private func leave() async throws -> APIFailure? {
-        let token = try parts.state.update { ledger in
+        let formerToken = try parts.state.update { ledger in
             ledger.resumeForgetting()
             return ledger.formerToken
         }
-        if let token {
+        if let formerToken {
             do {
-                try await parts.api.unregister(as: token)
+                try await parts.api.unregister(as: formerToken)
             } catch {
                 // A token that has ended no longer belongs to a device.
                 guard !error.isTemporary else {
