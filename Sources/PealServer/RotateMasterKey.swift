@@ -33,14 +33,14 @@ package func rotateMasterKey(
     guard let nextFile = file ?? present.map({ $0 + ".new" }) else {
         throw ConfigurationFailure(.masterKey, "name a file for the next key with --to-file")
     }
-    let lock = try lock(present ?? nextFile)
-    defer { lock.release() }
     let isThere = FileManager.default.fileExists(atPath: nextFile)
     if isDry {
         let key = "\(isThere ? "the" : "a new") key in \(nextFile)"
         return prepares
             ? "Would make both keys valid: the present one and \(key)." : "Would replace the master key by \(key)."
     }
+    let lock = try lock(present ?? nextFile)
+    defer { lock.release() }
     if !prepares { try await refuseWhileServersRun(engine, rotation) }
     let next = isThere ? try MasterKey.load(nextFile) : try MasterKey.create(nextFile)
     do {
