@@ -120,8 +120,10 @@ FLOODS = {
 
 def flood(target, pieces, seconds):
     """Sends a flood until the server ends the connection. Returns the bytes sent, and whether it ended it."""
-    sent, end = 0, time.monotonic() + seconds
-    with contextlib.closing(target.connect(("h2",), wait=seconds)) as connection:
+    with contextlib.closing(target.connect(("h2",))) as connection:
+        # From here on: a busy machine may be slow to shake hands.
+        connection.settimeout(seconds)
+        sent, end = 0, time.monotonic() + seconds
         try:
             connection.sendall(frames.PREFACE + settings())
             for piece in pieces:
