@@ -101,7 +101,6 @@ package struct APIServices: Sendable {
     var receipts: ReceiptVerbs { ReceiptVerbs(gatherer: receiptGatherer) }
     package var routes: RouteVerbs { RouteVerbs(store: store) }
     var models: ModelVerbs { ModelVerbs(store: store) }
-    package var experimentVerbs: ExperimentVerbs { ExperimentVerbs(store: store) }
     package var campaigns: CampaignVerbs { CampaignVerbs(store: store) }
     package var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
     var trail: DeliveryTrail { DeliveryTrail(store: store, isPaused: operations.isPaused) }

@@ -216,9 +216,10 @@ extension Limits {
     package static let httpSurplusSeconds = 2
     package static let descriptorsMax = 65_536
 
-    /// How long a server on a shared database counts after it was last seen: longer than three rounds of its notes, so
-    /// that one late write changes nothing.
-    package static let serverPresence = Duration.seconds(20)
+    // Servers on one database
+    /// How long a server counts after it was last seen: longer than three rounds of its notes, so that one late write
+    /// changes nothing.
+    package static let serverPresenceSeconds: Int64 = 20
 
     // Guessing and quotas
     package static let authenticationFailuresPerMinute = 60

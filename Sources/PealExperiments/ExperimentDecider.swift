@@ -58,13 +58,12 @@ package struct ExperimentDecider: Sendable {
         else { return }
         let call = VerbCall(actor: "experiments", now: time.now)
         do {
-            _ = try await ExperimentVerbs(store: store).changeShare(
-                of: campaign, to: share, after: report.facts.run, report.result, app: app.key, call
-            ) { _ in Reply(status: 200, .null) }
+            _ = try await reports.changeShare(report, of: campaign, in: app, to: share, call) { _ in
+                Reply(status: 200, .null)
+            }
         } catch let error as PealError where error.code == .conflict || error.code == .notFound {
             return
         }
-        reports.forget(campaign, of: app)
         logger.notice(
             "an experiment was decided",
             metadata: [

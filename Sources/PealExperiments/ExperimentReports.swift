@@ -112,9 +112,27 @@ package final class ExperimentReports: Sendable {
         }
     }
 
-    /// Drops a report whose experiment was changed. Other servers show the former one for up to `ageMax`.
-    package func forget(_ campaign: String, of app: App) {
+    /// Ends the present run of an experiment with the result that it has now, and begins one with another share.
+    /// - Throws: `not_found` if no experiment runs; `conflict` if it has that share, or another run has begun.
+    package func changeShare(
+        of campaign: String, in app: App, to share: Double, _ call: VerbCall,
+        reply: @escaping @Sendable (ShareChange) throws -> Reply
+    ) async throws -> Reply {
+        guard let report = try await report(campaign, of: app), !report.facts.isOver else {
+            throw PealError.notFound("experiment")
+        }
+        return try await changeShare(report, of: campaign, in: app, to: share, call, reply: reply)
+    }
+
+    /// Other servers may show the former report for up to `ageMax`.
+    func changeShare(
+        _ report: ExperimentReport, of campaign: String, in app: App, to share: Double, _ call: VerbCall,
+        reply: @escaping @Sendable (ShareChange) throws -> Reply
+    ) async throws -> Reply {
+        let made = try await ExperimentVerbs(store: store).changeShare(
+            of: campaign, to: share, after: report.facts.run, report.result, app: app.key, call, reply: reply)
         state.withLock { $0.kept[Name(app: app.key, campaign: campaign)] = nil }
+        return made
     }
 
     private func kept(_ name: Name) -> Kept? { state.withLock { $0.kept[name] } }

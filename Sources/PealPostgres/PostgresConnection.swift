@@ -243,7 +243,7 @@ extension PostgresConnection {
             if ready < 0, errno == EINTR { continue }
             guard ready > 0 else {
                 hangs = true
-                throw PostgresFailure.silent
+                throw PostgresFailure.hang
             }
             guard PQconsumeInput(handle) == 1 else { throw PostgresFailure.lost(handle) }
         }

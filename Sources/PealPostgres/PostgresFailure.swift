@@ -6,6 +6,8 @@ struct PostgresFailure: Error, CustomStringConvertible {
     /// Five characters (PostgreSQL, Appendix A); nil when the connection failed and there was no answer.
     let state: String?
     let description: String
+    /// Whether the server accepted a statement and did not answer.
+    private let isHang: Bool
 
     /// The error in the answer to a statement.
     init(_ result: OpaquePointer) {
@@ -13,11 +15,13 @@ struct PostgresFailure: Error, CustomStringConvertible {
             PQresultErrorField(result, Int32(name.asciiValue ?? 0)).map { String(cString: $0) }
         }
         state = field("C")
+        isHang = false
         description = "PostgreSQL error \(state ?? "none"): \(field("M") ?? "no message")"
     }
 
-    private init(state: String?, _ description: String) {
+    private init(state: String?, _ description: String, isHang: Bool = false) {
         self.state = state
+        self.isHang = isHang
         self.description = description
     }
 
@@ -28,8 +32,7 @@ struct PostgresFailure: Error, CustomStringConvertible {
         return PostgresFailure(state: nil, "PostgreSQL does not answer: \(line)")
     }
 
-    /// The server accepted a statement and did not answer.
-    static let silent = PostgresFailure(state: nil, "PostgreSQL does not answer: it hangs")
+    static let hang = PostgresFailure(state: nil, "PostgreSQL does not answer: it hangs", isHang: true)
 
     /// The statement was sent in a transaction that an earlier error had ended.
     static let aborted = PostgresFailure(state: "25P02", "an earlier statement of the transaction failed")
@@ -50,7 +53,7 @@ struct PostgresFailure: Error, CustomStringConvertible {
 
     var remedy: Remedy {
         // A server that hangs would also keep the next connection waiting.
-        guard let state else { return description == Self.silent.description ? .wait : .reconnect }
+        guard let state else { return isHang ? .wait : .reconnect }
         switch state {
         // Serialization failure, deadlock, lock not available.
         case "40001", "40P01", "55P03": return .again

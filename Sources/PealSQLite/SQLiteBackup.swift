@@ -21,22 +21,23 @@ package enum SQLiteBackup {
     }
 
     /// Checks the structure of a database file.
+    /// - Parameter name: what errors call the file, if it is a copy.
     /// - Returns: the version of its schema.
     /// - Throws: `StoreStartFailure` when it is damaged, or no database of Peal.
-    package static func check(_ path: String) throws -> Int {
+    package static func check(_ path: String, as name: String) throws -> Int {
         do {
             let database = try queue(path)
             defer { try? database.close() }
             let results = try database.inDatabase { try String.fetchAll($0, sql: "PRAGMA quick_check") }
-            guard results == ["ok"] else { throw StoreStartFailure("\(path) is damaged: \(results.first ?? "")") }
+            guard results == ["ok"] else { throw StoreStartFailure("\(name) is damaged: \(results.first ?? "")") }
             let version = try database.inDatabase { connection in
                 try connection.tableExists("migration")
                     ? Int.fetchOne(connection, sql: "SELECT MAX(version) FROM migration") : nil
             }
-            guard let version else { throw StoreStartFailure("\(path) is not a Peal database") }
+            guard let version else { throw StoreStartFailure("\(name) is not a Peal database") }
             return version
         } catch let error as DatabaseError {
-            throw StoreStartFailure("\(path) is not a usable database: \(error.message ?? "\(error.resultCode)")")
+            throw StoreStartFailure("\(name) is not a usable database: \(error.message ?? "\(error.resultCode)")")
         }
     }
 

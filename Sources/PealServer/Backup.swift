@@ -59,10 +59,10 @@ package func backUpStore(
     try SQLiteBackup.write(path, to: unfinished)
     let schema: Int
     do {
-        schema = try SQLiteBackup.check(unfinished)
+        schema = try SQLiteBackup.check(unfinished, as: path)
     } catch {
         try? FileManager.default.removeItem(atPath: unfinished)
-        throw StoreStartFailure("\(error)".replacing(unfinished, with: path))
+        throw error
     }
     let (sha256, bytes) = try BackupFolder.digest(unfinished)
     let description: JSON = [
@@ -136,7 +136,7 @@ package func restoreStore(
     try FileManager.default.copyItem(atPath: database, toPath: unfinished)
     do {
         guard try BackupFolder.digest(unfinished).sha256 == expected else { throw damaged }
-        _ = try SQLiteBackup.check(unfinished)
+        _ = try SQLiteBackup.check(unfinished, as: database)
         let copy = try FileHandle(forUpdating: URL(fileURLWithPath: unfinished))
         try copy.synchronize()
         try copy.close()

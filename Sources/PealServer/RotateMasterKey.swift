@@ -42,6 +42,14 @@ package func rotateMasterKey(
     let lock = try lock(present ?? nextFile)
     defer { lock.release() }
     if !prepares { try await refuseWhileServersRun(engine, rotation) }
+    let next = try await begin(rotation, nextFile, isThere: isThere)
+    if prepares { return prepared + "\nThe next key is in \(nextFile)." }
+    return try await finish(rotation, next, nextFile, replacing: file == nil ? present : nil)
+}
+
+/// Makes both keys valid.
+/// - Returns: the next key, which is created if its file does not exist.
+private func begin(_ rotation: MasterKeyRotation, _ nextFile: String, isThere: Bool) async throws -> MasterKey {
     let next = isThere ? try MasterKey.load(nextFile) : try MasterKey.create(nextFile)
     do {
         try await rotation.prepare(next: next)
@@ -50,11 +58,17 @@ package func rotateMasterKey(
         if !isThere { try? FileManager.default.removeItem(atPath: nextFile) }
         throw error
     }
-    if prepares {
-        return prepared + "\nThe next key is in \(nextFile)."
-    }
+    return next
+}
+
+/// Seals everything under the next key.
+/// - Parameter present: the file that the next key's file replaces; nil if both stay.
+/// - Returns: lines to print.
+private func finish(
+    _ rotation: MasterKeyRotation, _ next: MasterKey, _ nextFile: String, replacing present: String?
+) async throws -> String {
     let count = try await rotation.seal(next: next)
-    guard file == nil, let present else {
+    guard let present else {
         try await rotation.end(next: next)
         return """
             The master key was replaced by the one in \(nextFile): \(count) secrets sealed.
@@ -82,10 +96,10 @@ private func lock(_ file: String) throws -> FileLock {
 /// Servers that have not heard of the next key could no longer open what is sealed with it.
 private func refuseWhileServersRun(_ engine: any SQLEngine, _ rotation: MasterKeyRotation) async throws {
     guard engine is PostgresEngine, try await !rotation.isPrepared() else { return }
-    let earliest = SystemTime().now - Limits.serverPresence
+    let earliest = SystemTime().now - .seconds(Limits.serverPresenceSeconds)
     guard try await rotation.serverCount(seenSince: earliest) > 0 else { return }
     throw StoreStartFailure(
-        "servers use the database: stop them all and wait for \(Limits.serverPresence.components.seconds) seconds, or "
+        "servers use the database: stop them all and wait for \(Limits.serverPresenceSeconds) seconds, or "
             + "begin with --prepare")
 }
 

@@ -49,22 +49,22 @@ package struct Ledger: Sendable, Hashable, Codable {
     /// The registration that the app requests.
     package var wanted: Registration?
     /// The registration that the server accepted.
-    package private(set) var registered: Registration?
+    package internal(set) var registered: Registration?
     /// The device's user according to the server.
-    package private(set) var user: String?
+    package internal(set) var user: String?
     /// Whether the app asked to be forgotten, and its device is not deleted yet.
-    package private(set) var isLeaving = false
+    package internal(set) var isLeaving = false
     /// The token of the device to delete; nil if it has none.
-    package private(set) var formerToken: String?
+    package internal(set) var formerToken: String?
     package var clock = ServerClock()
     package var pause = Pause()
-    package private(set) var entries: [String: LedgerEntry] = [:]
+    package internal(set) var entries: [String: LedgerEntry] = [:]
     package private(set) var outbox: [DeviceEvent] = []
     /// Wake-ups to acknowledge.
-    package private(set) var wakes: [Int] = []
-    package private(set) var lastWake: Int?
+    package internal(set) var wakes: [Int] = []
+    package internal(set) var lastWake: Int?
     /// The device whose wake-ups are counted.
-    private var countedDevice: String?
+    var countedDevice: String?
     package var wakeRate: WakeRate?
     package var rules: DisplayRules?
     /// Topics to subscribe to (true) and to unsubscribe from.
@@ -303,89 +303,6 @@ package struct Ledger: Sendable, Hashable, Codable {
             entries[key]?.trace = []
             entries[key]?.claim?.snapshot = nil
         }
-    }
-
-    // MARK: Registration
-
-    /// Stores the server's answer. Messages of another user are no longer shown. If the app asked to be forgotten
-    /// meanwhile, the device is one to delete.
-    package mutating func register(
-        _ answer: RegistrationAnswer, as sent: Registration, sentAt reading: ClockReading
-    ) {
-        guard !isLeaving else {
-            formerToken = answer.deviceToken
-            return
-        }
-        identity = Identity(
-            device: answer.device, deviceToken: answer.deviceToken, app: answer.app, modelKeys: answer.modelKeys ?? [])
-        (registered, user) = (sent, answer.userID)
-        if countedDevice != answer.device {
-            // The server deleted the former one, and counts from the beginning.
-            (countedDevice, lastWake, wakes) = (answer.device, nil, [])
-        }
-        clock.learn(answer.now, sentAt: reading)
-        pause = Pause()
-        for key in entries.keys {
-            guard let entry = entries[key], entry.owner != owner else { continue }
-            if entry.stage == .held || entry.stage == .asked { entries[key]?.enter(.gone, at: answer.now.milliseconds) }
-        }
-    }
-
-    /// Whether the app wants another user than the server knows: then no message may be shown.
-    package var isBetweenUsers: Bool { wanted?.userID != registered?.userID }
-
-    /// Whether messages that the server sent for the device and its user may be shown now.
-    private var mayShow: Bool { !isBetweenUsers && !isLeaving }
-
-    /// The device's token has ended.
-    package mutating func dropIdentity() { identity = nil }
-
-    /// The user's proof was not accepted: the device continues without a user, unless the app has stated another user
-    /// or proof since the request was sent.
-    package mutating func refuseUser(as sent: Registration) {
-        guard wanted?.userID == sent.userID, wanted?.userProof == sent.userProof else { return }
-        wanted?.userID = nil
-        wanted?.userProof = nil
-    }
-
-    /// The app asked to be forgotten: the phone starts from the beginning. Until the device is deleted, its token
-    /// remains, and which messages were shown, because an alert of the server may still arrive.
-    package mutating func forget() {
-        var rest = Ledger()
-        (rest.isLeaving, rest.formerToken) = (true, identity?.deviceToken ?? formerToken)
-        (rest.server, rest.clock, rest.pause) = (server, clock, pause)
-        rest.entries = entries.compactMapValues(\.display)
-        self = rest
-    }
-
-    /// The device is deleted. What the app said since it asked for that is for a new device.
-    package mutating func endForgetting() {
-        var next = Ledger()
-        if wanted != nil { (next.server, next.wanted) = (server, wanted) }
-        (next.topics, next.topicChanges, next.sharesContext) = (topics, topicChanges, sharesContext)
-        self = next
-    }
-
-    /// Continues what a former version of the SDK began, which kept everything until the device was deleted.
-    package mutating func resumeForgetting() {
-        if isLeaving, identity != nil { forget() }
-    }
-
-    /// Changes what the app requests. What it says before the device has an address is sent together with that.
-    package mutating func state(on platform: String, _ change: (inout Registration) -> Void) {
-        resumeForgetting()
-        var wanted = wanted ?? Registration(platform: platform, address: .text(""))
-        change(&wanted)
-        self.wanted = wanted
-    }
-
-    /// Whether the server has not yet received what the app requests.
-    package var needsRegistration: Bool {
-        guard var wanted, wanted.address != .text("") else { return false }
-        guard identity != nil, var registered else { return true }
-        (wanted.userProof, registered.userProof) = (nil, nil)
-        (wanted.topics, registered.topics) = (nil, nil)
-        return wanted != registered
     }
 
     /// Removes what is too old to matter.

@@ -31,16 +31,19 @@ enum SignedUser: Equatable {
             let code = HMAC<SHA256>.authenticationCode(for: input, using: SymmetricKey(data: bytes))
             return ConstantTime.areEqual(Array(code), signature)
         }
-        self = isSigned ? Self.current(payload, now: now) ?? .signed(id) : .invalid
+        self = isSigned ? Self.refusal(payload, now: now) ?? .signed(id) : .invalid
     }
 
     /// Why a proof is not valid now: `exp` and `nbf` are in seconds since 1970. nil if it is.
-    private static func current(_ payload: JSON, now: Timestamp) -> SignedUser? {
+    private static func refusal(_ payload: JSON, now: Timestamp) -> SignedUser? {
         let seconds = Double(now.milliseconds) / 1000
-        for (name, refusal) in [("exp", SignedUser.expired), ("nbf", .early)] {
-            guard let limit = payload[name] else { continue }
-            guard let limit = limit.doubleValue else { return .invalid }
-            if name == "exp" ? seconds >= limit : seconds < limit { return refusal }
+        if let end = payload["exp"] {
+            guard let end = end.doubleValue else { return .invalid }
+            if seconds >= end { return .expired }
+        }
+        if let start = payload["nbf"] {
+            guard let start = start.doubleValue else { return .invalid }
+            if seconds < start { return .early }
         }
         return nil
     }

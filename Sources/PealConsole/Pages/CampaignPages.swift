@@ -46,13 +46,9 @@ enum CampaignPages {
         let (app, id) = (try visit.app, visit.parameter("id"))
         do {
             let share = try ExperimentShare.read(visit.form["share"])
-            guard let report = try await visit.services.experiments.report(id, of: app), !report.facts.isOver else {
-                throw PealError.notFound("experiment")
+            _ = try await visit.services.experiments.changeShare(of: id, in: app, to: share, visit.verb) { _ in
+                Reply(status: 200, body: [])
             }
-            _ = try await ExperimentVerbs(store: visit.services.store).changeShare(
-                of: id, to: share, after: report.facts.run, report.result, app: app.key, visit.verb
-            ) { _ in Reply(status: 200, body: []) }
-            visit.services.experiments.forget(id, of: app)
             return ConsoleAnswer(redirect: visit.link("campaigns", id) + "?done=saved")
         } catch let error as PealError where visit.may(.read) && (error.field != nil || error.code == .conflict) {
             return try await page(visit, error: error).answer(error.code.httpStatus)

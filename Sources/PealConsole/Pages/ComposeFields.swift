@@ -15,7 +15,7 @@ struct ComposeFields: Sendable {
     ) -> HTML {
         Field(
             name: name, label: texts[label], kind: kind, value: form.form.raw(name), hint: hint.map { texts[$0] },
-            error: error?.field == name ? error.map(texts.message) : nil, more: more
+            error: texts.message(error, at: name), more: more
         ).html
     }
 
@@ -99,7 +99,7 @@ struct ComposeFields: Sendable {
     private func row(_ number: Int, _ row: ComposeRows.Row) -> HTML {
         let name = "row\(number)"
         let label = texts(.rowNumber, String(number))
-        let problem = error?.field == "\(name)_value" ? error.map(texts.message) : nil
+        let problem = texts.message(error, at: "\(name)_value")
         let kinds = ComposeRows.Kind.allCases.map { ($0.rawValue, texts.kind($0)) }
         return """
             <div class="rule\(if: problem != nil, " wrong")" role="group" aria-label="\(label)">
@@ -138,7 +138,7 @@ struct ComposeFields: Sendable {
         let json = Field(
             name: platform.rawValue, label: texts(.platformObject, texts.platform(platform)), kind: .area(rows: 2),
             value: form.form.raw(platform.rawValue),
-            error: error?.field == platform.rawValue ? error.map(texts.message) : nil,
+            error: texts.message(error, at: platform.rawValue),
             more: " spellcheck=\"false\" class=\"code\" placeholder=\"\(ComposePlatforms.example(platform))\"")
         return """
             <fieldset class="translation"><legend>\(texts.platform(platform))</legend>

@@ -70,11 +70,11 @@ enum HomePage {
         let fields = [
             Field(
                 name: "name", label: texts[.name], value: visit.form["name"] ?? "",
-                error: error?.field == "name" ? error.map(texts.message) : nil, isRequired: true,
+                error: texts.message(error, at: "name"), isRequired: true,
                 more: " maxlength=\"255\""),
             Field(
                 name: "bundle_id", label: texts[.bundleID], value: visit.form["bundle_id"] ?? "",
-                hint: texts[.bundleIDHint], error: error?.field == "bundle_id" ? error.map(texts.message) : nil,
+                hint: texts[.bundleIDHint], error: texts.message(error, at: "bundle_id"),
                 more: " maxlength=\"255\" spellcheck=\"false\""),
         ]
         page.body = """

@@ -63,10 +63,10 @@ enum KeyPages {
         let chosen = error == nil ? APIKey.Scope.usual.map(\.rawValue) : given.all("scopes")
         let name = Field(
             name: "name", label: texts[.name], value: given["name"] ?? "", hint: texts[.keyNameHint],
-            error: error?.field == "name" ? error.map(texts.message) : nil, more: " maxlength=\"255\"")
+            error: texts.message(error, at: "name"), more: " maxlength=\"255\"")
         let days = Field(
             name: "days", label: texts[.validDays], value: given["days"] ?? "", hint: texts[.validDaysHint],
-            error: error?.field == "days" ? error.map(texts.message) : nil, more: " inputmode=\"numeric\"")
+            error: texts.message(error, at: "days"), more: " inputmode=\"numeric\"")
         return """
             <section class="card narrow"><h2>\(texts[.newKey])</h2>
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })

@@ -110,7 +110,7 @@ extension SavedMessagePages {
         let texts = visit.texts
         let name = Field(
             name: "save_name", label: texts[.saveName], value: form.form["save_name"] ?? "",
-            hint: texts[.saveNameHint], error: error?.field == "save_name" ? error.map(texts.message) : nil,
+            hint: texts[.saveNameHint], error: texts.message(error, at: "save_name"),
             more: " maxlength=\"255\" autocomplete=\"off\"")
         return """
             <section class="card"><details\(if: form.form["save_name"] != nil || error?.field == "save_name", " open")>\

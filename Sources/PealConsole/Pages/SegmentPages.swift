@@ -70,7 +70,7 @@ enum SegmentPages {
         let texts = visit.texts
         let name = Field(
             name: "name", label: texts[.name], value: visit.form["name"] ?? edited?.name ?? "",
-            error: error?.field == "name" ? error.map(texts.message) : nil, isRequired: true,
+            error: texts.message(error, at: "name"), isRequired: true,
             more: " spellcheck=\"false\"")
         let condition = Field(
             name: "where", label: texts[.condition], kind: .area(rows: 5),

@@ -48,7 +48,7 @@ enum WebhookPages {
         {
             Field(
                 name: name, label: texts[label], kind: kind, value: visit.form.raw(name), hint: hint.map { texts[$0] },
-                error: error?.field == name ? error.map(texts.message) : nil, isRequired: required,
+                error: texts.message(error, at: name), isRequired: required,
                 more: " spellcheck=\"false\" autocomplete=\"off\""
             ).html
         }

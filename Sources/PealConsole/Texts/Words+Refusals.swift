@@ -6,6 +6,11 @@ extension Texts {
     /// What was wrong, as people read it.
     func message(_ error: PealError) -> String { translated(error.message) }
 
+    /// What is wrong with a field; nil if the error is about another one.
+    func message(_ error: PealError?, at field: String) -> String? {
+        error.flatMap { $0.field == field ? message($0) : nil }
+    }
+
     /// The text of an error in this language. Texts that are not listed stay English.
     func translated(_ message: String) -> String {
         guard language != .english else { return message }
@@ -27,7 +32,7 @@ extension Word {
 
         init(_ word: Word) {
             self.word = word
-            pieces = word.english.components("{}")
+            pieces = word.english.split(separator: "{}", omittingEmptySubsequences: false).map(String.init)
         }
 
         /// The values of a message that has this form; nil if it has another one.
@@ -213,16 +218,4 @@ extension Word {
     ]
 
     fileprivate static let namedRefusal = Word("{}: {}", "{}: {}")
-}
-
-extension String {
-    /// The text between occurrences of `separator`.
-    fileprivate func components(_ separator: String) -> [String] {
-        var (parts, rest): ([String], Substring) = ([], self[...])
-        while let found = rest.firstRange(of: separator) {
-            parts.append(String(rest[..<found.lowerBound]))
-            rest = rest[found.upperBound...]
-        }
-        return parts + [String(rest)]
-    }
 }

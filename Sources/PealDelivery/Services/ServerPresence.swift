@@ -5,6 +5,7 @@ internal import PealCore
 /// that limits requests counts those of all servers together.
 struct ServerPresence: Sendable {
     private static let interval: Duration = .seconds(5)
+
     let context: DeliveryContext
 
     /// Once: records this server, and counts all.
@@ -12,7 +13,7 @@ struct ServerPresence: Sendable {
         let (owner, now) = (context.owner, context.time.now)
         do {
             let count = try await context.store.write(.control) {
-                try $0.recordServer(owner, now: now, seenSince: now - Limits.serverPresence)
+                try $0.recordServer(owner, now: now, seenSince: now - .seconds(Limits.serverPresenceSeconds))
             }
             for provider in context.providers.values { provider.share(among: count) }
         } catch {

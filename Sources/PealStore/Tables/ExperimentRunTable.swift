@@ -82,11 +82,11 @@ extension ExperimentTable {
             """
     }
 
-    static func changes(_ key: ExperimentSumTable.Key) -> SQL {
+    static func changes(of campaign: String, app: AppKey) -> SQL {
         """
         SELECT at, actor, former_share, share, verdict, aware_messages, aware_opens, plain_messages, plain_opens, lift,
             lift_low, lift_high
-        FROM share_change WHERE app = \(key.app) AND campaign_id = \(key.campaign) ORDER BY at
+        FROM share_change WHERE app = \(app) AND campaign_id = \(campaign) ORDER BY at
         """
     }
 }
@@ -122,10 +122,9 @@ extension StoreSession {
             isPerUser
             ? try beginExperiment("", of: app, with: message, now: now).salt : Hex.encode(message.bytes.suffix(8))
         // A decision outlives the campaign's messages.
-        let key = ExperimentKey(app: app.key, campaign: campaign, salt: salt)
-        let decided = try shareChanges(key).last?.share
+        let decided = try shareChanges(of: campaign, app: app.key).last?.share
         // An experiment that is over may have had the shared salt too; its users are no longer known.
-        if known == nil { try deleteSums(key) }
+        if known == nil { try deleteSums(ExperimentKey(app: app.key, campaign: campaign, salt: salt)) }
         let run = ExperimentRun(
             salt: salt, share: decided ?? app.settings[.experimentShare], isPerUser: isPerUser, startedAt: now)
         try connection.post(ExperimentTable.begin(run, campaign, app: app.key))
@@ -172,8 +171,8 @@ extension StoreSession {
     }
 
     /// How the campaign's runs ended, oldest first.
-    func shareChanges(_ key: ExperimentKey) throws -> [ShareChange] {
-        try connection.all(ExperimentTable.changes(key)) { row in
+    func shareChanges(of campaign: String, app: AppKey) throws -> [ShareChange] {
+        try connection.all(ExperimentTable.changes(of: campaign, app: app)) { row in
             let (at, actor): (Timestamp, String) = (try row.next(), try row.next())
             let (former, share): (Int64, Int64) = (try row.next(), try row.next())
             let verdict: String = try row.next()

@@ -267,7 +267,7 @@ extension StoreSession {
     private func addPast(_ key: ExperimentKey, to facts: inout ExperimentFacts) throws {
         facts.past = try pastSums(key)
         try addPastCounts(key, to: &facts)
-        facts.changes = try shareChanges(key)
+        facts.changes = try shareChanges(of: key.campaign, app: key.app)
     }
 
     func delays(_ scope: ExperimentTable.Scope, app: AppKey) throws -> [ExperimentFacts.Delay] {

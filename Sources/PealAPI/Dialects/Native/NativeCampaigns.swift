@@ -43,16 +43,11 @@ struct NativeCampaigns: Sendable {
     }
 
     private func changeShare(_ call: Call) async throws -> Answer {
-        let (app, name) = (try call.app(), call.parameter("campaign"))
         let share = try call.body(NativeShareChange.request.shape, .native)
-        guard let report = try await services.experiments.report(name, of: app), !report.facts.isOver else {
-            throw PealError.notFound("experiment")
-        }
-        let reply = try await services.experimentVerbs.changeShare(
-            of: name, to: share, after: report.facts.run, report.result, app: app.key, call.verb
-        ) { change in Reply(status: 200, NativeShareChange.json(change)) }
-        services.experiments.forget(name, of: app)
-        return Answer(reply)
+        return Answer(
+            try await services.experiments.changeShare(
+                of: call.parameter("campaign"), in: try call.app(), to: share, call.verb
+            ) { change in Reply(status: 200, NativeShareChange.json(change)) })
     }
 
     /// Rolls a model back.
