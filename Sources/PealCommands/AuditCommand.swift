@@ -135,11 +135,12 @@ struct AdminCreateCommand: AsyncParsableCommand {
 struct AdminListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List the named admins.")
 
+    @OptionGroup var list: ListOptions
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
         options.show(
-            try await options.client().send(.get, APIPath(["admins"])),
+            try await options.client().list(APIPath(["admins"]), limit: list.limit),
             columns: ["id", "name", "created_at", "created_by", "last_used_at"])
     }
 }

@@ -5,7 +5,7 @@ internal import PealServer
 
 /// The options of every client command: the server, the API key and the output format.
 struct ClientOptions: ParsableArguments {
-    @Option(help: "Base URL of the server. Default: PEAL_SERVER_URL, or http://127.0.0.1:8080.")
+    @Option(help: "Base URL of the server. Default: PEAL_SERVER_URL, or PEAL_HTTP_PORT (8080) of this machine.")
     var server: String?
 
     @Option(
@@ -34,11 +34,11 @@ struct ClientOptions: ParsableArguments {
     var dryRun = false
 
     /// - Parameters:
-    ///   - address: the server's URL unless an option or the environment names another.
+    ///   - address: the server's URL unless an option or the environment names another; nil for this machine's.
     ///   - secret: the API key unless an option or the environment gives another.
     /// - Throws: `CommandFailure.usage` when there is no key, or the URL is invalid.
     func client(
-        at address: String = "http://127.0.0.1:8080", with secret: String? = nil
+        at address: String? = nil, with secret: String? = nil
     ) throws(CommandFailure) -> APIClient {
         let base = try base(address)
         guard let key = try ownKey() ?? value("PEAL_ADMIN_TOKEN") ?? secret else {
@@ -62,13 +62,15 @@ struct ClientOptions: ParsableArguments {
     /// A client with the key, if there is one.
     func anyClient() throws(CommandFailure) -> APIClient {
         guard try hasKey() else {
-            return APIClient(base: try base("http://127.0.0.1:8080"), apiKey: "", caFile: try trustedFile())
+            return APIClient(base: try base(nil), apiKey: "", caFile: try trustedFile())
         }
         return try client()
     }
 
-    private func base(_ address: String) throws(CommandFailure) -> String {
-        let base = server ?? value("PEAL_SERVER_URL") ?? address
+    private func base(_ address: String?) throws(CommandFailure) -> String {
+        // In a container, commands have the server's environment.
+        let port = value("PEAL_HTTP_PORT").flatMap { UInt16($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 8080
+        let base = server ?? value("PEAL_SERVER_URL") ?? address ?? "http://127.0.0.1:\(port)"
         guard base.contains(#/^https?://[^/?#]/#) else {
             throw .usage("\(base) is not a valid server URL, such as http://127.0.0.1:8080")
         }
@@ -216,6 +218,7 @@ package struct Surroundings: Sendable {
     package var read: @Sendable (_ path: String) -> [UInt8]?
     /// Times long commands.
     package var time: any TimeSource
+    package let randomness: any Randomness = SystemRandomness()
     /// Asks the user at the terminal; nil if there is no terminal or no answer.
     package var ask: @Sendable (_ question: String) -> String?
 
@@ -238,8 +241,7 @@ package struct Surroundings: Sendable {
     /// The surroundings of this process.
     package static let process = Surroundings(
         environment: ProcessInfo.processInfo.environment,
-        print: { FileHandle.standardOutput.write(Data(($0 + "\n").utf8)) },
-        warn: { FileHandle.standardError.write(Data(($0 + "\n").utf8)) },
+        print: { StandardStream.print($0) }, warn: { StandardStream.warn($0) },
         read: { path in
             guard path == "-" else { return FileManager.default.contents(atPath: path).map { Array($0) } }
             guard let data = try? FileHandle.standardInput.readToEnd() else { return [] }
@@ -247,7 +249,7 @@ package struct Surroundings: Sendable {
         },
         ask: { question in
             guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return nil }
-            FileHandle.standardError.write(Data((question + " ").utf8))
+            try? StandardStream.error.write(question + " ")
             return readLine()
         })
 }

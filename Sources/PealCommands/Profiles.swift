@@ -71,8 +71,10 @@ enum Profiles {
 
     private static func path(_ environment: [String: String]) -> String {
         if let path = environment["PEAL_PROFILES_FILE"], !path.isEmpty { return path }
+        // "If $XDG_CONFIG_HOME is either not set or empty …" (XDG Base Directory Specification)
+        if let folder = environment["XDG_CONFIG_HOME"], !folder.isEmpty { return "\(folder)/peal/profiles.json" }
         let home = environment["HOME"] ?? NSHomeDirectory()
-        return (environment["XDG_CONFIG_HOME"] ?? "\(home)/.config") + "/peal/profiles.json"
+        return "\(home)/.config/peal/profiles.json"
     }
 
     private static func isLoose(_ path: String) -> Bool {

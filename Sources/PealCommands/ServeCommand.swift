@@ -55,7 +55,7 @@ extension CommandFailure {
         do {
             return try await body()
         } catch let failure as ConfigurationFailure {
-            throw CommandFailure.usage("peal: \(failure)")
+            throw failure.mayPass ? CommandFailure.failed("peal: \(failure)") : .usage("peal: \(failure)")
         } catch {
             throw CommandFailure.failed("peal: \(error)")
         }

@@ -14,7 +14,7 @@ final class DeliveryContext: Sendable {
     /// Whether no other process works on the store.
     let isOnlyProcess: Bool
 
-    let metrics = DeliveryMetrics()
+    let metrics: DeliveryMetrics
     let routes = RouteBoard()
     let leases = LeaseBoard()
     let messages = MessageCache()
@@ -43,6 +43,7 @@ final class DeliveryContext: Sendable {
         let store = DeliveryReads(store: store)
         self.store = store
         self.providers = providers
+        metrics = DeliveryMetrics(providers.keys)
         self.time = time
         self.randomness = randomness
         self.logger = logger

@@ -3,9 +3,7 @@ internal import Synchronization
 
 /// Counts what the engine has done since its start. Workers add a page at a time; `/metrics` reads the counts.
 package final class DeliveryMetrics: Sendable {
-    private let state = Mutex(Snapshot())
-
-    package init() {}
+    private let state: Mutex<Snapshot>
 
     /// The counts at one instant. They only grow, unless a comment says otherwise.
     package struct Snapshot: Sendable, Hashable {
@@ -71,6 +69,18 @@ package final class DeliveryMetrics: Sendable {
 
     /// How many series of each kind are counted for single apps.
     static let seriesMax = 2000
+
+    /// Begins with zeros for what can be counted: the rates of a series that appears with its first jump would not
+    /// contain that jump.
+    init(_ providers: some Sequence<ProviderName>) {
+        var snapshot = Snapshot()
+        for provider in providers {
+            for outcome in Outcome.allCases where outcome != .moved {
+                snapshot.notifications[Series(provider: provider, outcome: outcome)] = 0
+            }
+        }
+        state = Mutex(snapshot)
+    }
 
     package var snapshot: Snapshot { state.withLock { $0 } }
 

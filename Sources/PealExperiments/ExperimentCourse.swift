@@ -12,8 +12,7 @@ struct ExperimentCourse {
 
     private struct Total {
         let arm: Arm
-        var messages: Int64
-        var opens: Int64
+        var sum: ExperimentSums.User
     }
 
     /// In the order of days.
@@ -32,7 +31,7 @@ struct ExperimentCourse {
     init(_ facts: ExperimentFacts) {
         past = facts.past
         lastPast = facts.past.last?.day ?? .min
-        totals = facts.users.map { Total(arm: $0.arm, messages: $0.pastMessages, opens: $0.pastOpens) }
+        totals = facts.users.map { Total(arm: $0.arm, sum: $0.past) }
         entries = facts.users.enumerated().flatMap { index, user in
             user.days.map {
                 Entry(day: $0.number, user: index, messages: Int64($0.messages), opens: Int64($0.opens))
@@ -63,12 +62,12 @@ struct ExperimentCourse {
 
     private mutating func add(_ entry: Entry) {
         let before = totals[entry.user]
-        let (messages, opens) = (before.messages + entry.messages, before.opens + entry.opens)
-        totals[entry.user].messages = messages
-        totals[entry.user].opens = opens
+        totals[entry.user].sum.messages += entry.messages
+        totals[entry.user].sum.opens += entry.opens
+        let after = totals[entry.user].sum
         func change(_ sums: inout ExperimentSums) {
-            sums.remove(messages: before.messages, opens: before.opens)
-            sums.add(messages: messages, opens: opens)
+            sums.remove(before.sum)
+            sums.add(after)
         }
         if before.arm == .contextAware { change(&contextAware) } else { change(&traditional) }
     }

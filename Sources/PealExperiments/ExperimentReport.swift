@@ -138,8 +138,10 @@ package struct ExperimentReport: Sendable {
 
 extension ArmTotals {
     fileprivate init(_ sums: ExperimentSums) {
-        self.init(
-            users: sums.users, messages: sums.messages, opens: sums.opens, squaredMessages: sums.squaredMessages,
-            products: sums.products, squaredOpens: sums.squaredOpens)
+        self.init()
+        (users, messages, opens) = (sums.users, sums.messages, sums.opens)
+        (squaredMessages, products, squaredOpens) = (sums.squaredMessages, sums.products, sums.squaredOpens)
+        (expected, squaredExpected) = (sums.expected, sums.squaredExpected)
+        (expectedMessages, expectedOpens) = (sums.expectedMessages, sums.expectedOpens)
     }
 }

@@ -1,5 +1,6 @@
 package import ArgumentParser
 import Foundation
+import PealCore
 
 /// `peal-lab`: tests and measurements that are not part of the server.
 package struct LabCommand: AsyncParsableCommand {
@@ -89,7 +90,7 @@ package struct FuzzCommand: ParsableCommand {
 
     /// Prints without buffering: the next input may crash the process.
     private func say(_ text: String) {
-        FileHandle.standardOutput.write(Data((text + "\n").utf8))
+        StandardStream.print(text)
     }
 
     private func corpusInputs() throws -> [[UInt8]] {

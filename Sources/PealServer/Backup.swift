@@ -146,6 +146,7 @@ package func restoreStore(
         throw error
     }
     PrivateFiles.closeToOthers([path])
+    try PrivateFiles.giveDatabase(path)
     return """
         Restored the backup of \(at) to \(path).
         \(masterKeyNote(configuration, path))

@@ -125,7 +125,7 @@ final class LogOutput: Sendable {
         var isWriting = false
     }
 
-    static let standardError = LogOutput { FileHandle.standardError.write(Data($0.utf8)) }
+    static let standardError = LogOutput { try? StandardStream.error.write($0) }
 
     private let bytesMax: Int
     private let queue = DispatchQueue(label: "peal.log")

@@ -43,6 +43,8 @@ package func rotateMasterKey(
     defer { lock.release() }
     if !prepares { try await refuseWhileServersRun(engine, rotation) }
     let next = try await begin(rotation, nextFile, isThere: isThere)
+    if let present { try PrivateFiles.give([nextFile, present + ".lock"], toOwnerOf: present) }
+    if case .sqlite(let path) = configuration.store { try PrivateFiles.giveDatabase(path) }
     if prepares { return prepared + "\nThe next key is in \(nextFile)." }
     return try await finish(rotation, next, nextFile, replacing: file == nil ? present : nil)
 }

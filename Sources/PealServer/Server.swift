@@ -137,7 +137,9 @@ struct Server {
     private func makeTraces() -> TraceExporter? {
         configuration.tracing.map { tracing in
             TraceExporter(
-                .init(url: tracing.url, percent: tracing.percent, version: PealVersion.current),
+                .init(
+                    url: tracing.url, percent: tracing.percent, version: PealVersion.current,
+                    caFile: configuration.caFile),
                 group: eventLoopGroup, time: time, logger: logger)
         }
     }
@@ -205,9 +207,10 @@ struct Server {
         } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode) {
             let address = "\(configuration.http.host):\(configuration.http.port)"
             throw ConfigurationFailure(
-                .httpPort, "cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))")
+                .httpPort, "cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))",
+                mayPass: error.errnoCode != EACCES)
         } catch is SocketAddressError.UnknownHost {
-            throw ConfigurationFailure(.httpHost, "\(configuration.http.host) has no address")
+            throw ConfigurationFailure(.httpHost, "\(configuration.http.host) has no address", mayPass: true)
         }
     }
 
@@ -306,6 +309,7 @@ package func migrateStore(_ configuration: ServerConfiguration, isDry: Bool) asy
     try await storage.migrate(configuration)
     let version = try await storage.store.schemaVersion()
     try storage.close()
+    if case .sqlite(let path) = configuration.store { try PrivateFiles.giveDatabase(path) }
     return "The database is at schema version \(version)."
 }
 
@@ -326,6 +330,7 @@ package func copyStore(
     guard !isDry else { return print("Would copy \(source) to \(target).") }
     let copy = try Storage.engine(target)
     defer { try? copy.close() }
+    if case .sqlite(let path) = target { try PrivateFiles.giveDatabase(path) }
     try await StoreCopy(from: original, to: copy).run { result in
         print("\(result.table): \(result.rows) rows, SHA-256 \(result.sha256)")
     }

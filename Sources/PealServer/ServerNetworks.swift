@@ -6,21 +6,21 @@ internal import PealProviders
 
 extension ConfigurationKey {
     fileprivate static let apnsProductionURL = ConfigurationKey(
-        "providers.apns.production.url", .url, default: "https://api.push.apple.com", "APNs in production")
+        "providers.apns.production.url", .url(), default: "https://api.push.apple.com", "APNs in production")
     fileprivate static let apnsSandboxURL = ConfigurationKey(
-        "providers.apns.sandbox.url", .url, default: "https://api.sandbox.push.apple.com", "APNs in the sandbox")
+        "providers.apns.sandbox.url", .url(), default: "https://api.sandbox.push.apple.com", "APNs in the sandbox")
     fileprivate static let apnsProductionManagementURL = ConfigurationKey(
-        "providers.apns.production.management.url", .url,
+        "providers.apns.production.management.url", .url(),
         default: "https://api-manage-broadcast.push.apple.com:2196", "Channel management of APNs in production")
     fileprivate static let apnsSandboxManagementURL = ConfigurationKey(
-        "providers.apns.sandbox.management.url", .url,
+        "providers.apns.sandbox.management.url", .url(),
         default: "https://api-manage-broadcast.sandbox.push.apple.com:2195", "Channel management of APNs in the sandbox"
     )
     fileprivate static let apnsProductionBroadcastURL = ConfigurationKey(
-        "providers.apns.production.broadcast.url", .url,
+        "providers.apns.production.broadcast.url", .url(),
         "APNs for broadcasts in production; defaults to the URL for other notifications")
     fileprivate static let apnsSandboxBroadcastURL = ConfigurationKey(
-        "providers.apns.sandbox.broadcast.url", .url,
+        "providers.apns.sandbox.broadcast.url", .url(),
         "APNs for broadcasts in the sandbox; defaults to the URL for other notifications")
     fileprivate static let apnsConnectionsMax = ConfigurationKey(
         "providers.apns.connections.max", .integer(1...64, unit: "connections"), default: "4",
@@ -78,7 +78,8 @@ extension APNsConfigurationError {
 
 extension ConfigurationKey {
     fileprivate static let fcmURL = ConfigurationKey(
-        "providers.fcm.url", .url, default: "https://fcm.googleapis.com", "FCM; a path in it is put before /v1/projects"
+        "providers.fcm.url", .url(), default: "https://fcm.googleapis.com",
+        "FCM; a path in it is put before /v1/projects"
     )
     fileprivate static let fcmTokenHosts = ConfigurationKey(
         "providers.fcm.token.allowed.hosts", .hosts,
@@ -125,7 +126,7 @@ extension ServerNetwork {
 
 extension ConfigurationKey {
     fileprivate static let wnsTokenURL = ConfigurationKey(
-        "providers.wns.token.url", .url, default: "https://login.live.com/accesstoken.srf",
+        "providers.wns.token.url", .url(), default: "https://login.live.com/accesstoken.srf",
         "Token endpoint of WNS for Microsoft Store apps")
     fileprivate static let wnsTenantTokenURL = ConfigurationKey(
         "providers.wns.tenant.token.url", .text,

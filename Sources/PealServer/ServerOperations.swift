@@ -32,13 +32,16 @@ struct ServerOperations: Operations {
     }
 
     func readiness() async -> [(subsystem: String, failure: String?)] {
-        // Checked first, because a locked store answers late. A paused engine writes nothing.
-        var failure = delivery.isRunning && !isPaused ? delivery.storeFailure : nil
+        // Checked first, because a locked store answers late.
+        var failure = writeFailure
         if failure == nil, await !store.isReady() { failure = "the store does not respond, or is not migrated" }
         return [
             ("store", failure), ("delivery", delivery.isRunning ? nil : "the workers are not running"),
         ]
     }
+
+    /// Why the delivery cannot write; nil if it can. A paused engine writes nothing.
+    private var writeFailure: String? { delivery.isRunning && !isPaused ? delivery.storeFailure : nil }
 
     func stoppedApps() async -> Int { await facts()?.census.appsStopped ?? 0 }
 
@@ -51,7 +54,7 @@ struct ServerOperations: Operations {
             MetricsFacts(
                 now: time.now, delivery: delivery.metrics.snapshot, webhooks: courier.metrics.snapshot,
                 connections: connections.snapshot, failures: failures.snapshot, http: http.snapshot,
-                process: .current, isPaused: isPaused, store: await facts()))
+                process: .current, isPaused: isPaused, isStoreWritable: writeFailure == nil, store: await facts()))
     }
 
     func details() async -> JSON.Members {

@@ -39,7 +39,10 @@ struct Storage {
                 masterKey: masterKey,
                 shared: (engine as? PostgresEngine).map { ($0, PostgresSignals($0.settings)) })
         } catch {
-            throw ConfigurationFailure(.storeURL, "cannot open \(configuration.store): \(error)")
+            let isInUse = (error as? StoreStartFailure)?.isInUse ?? false
+            throw ConfigurationFailure(
+                .storeURL, "cannot open \(configuration.store): \(error)",
+                mayPass: isInUse || configuration.store.isShared)
         }
     }
 
@@ -116,6 +119,29 @@ enum PrivateFiles {
     /// New files of this process get mode 0600, new directories 0700.
     static func fromNowOn() { _ = umask(0o077) }
 
+    /// Gives files that root created to the owner of `model`: commands of an administrator must not leave files that
+    /// the server, which is another user, cannot open. Other users own what they create.
+    static func give(_ paths: [String], toOwnerOf model: String) throws {
+        guard geteuid() == 0 else { return }
+        let owner = try FileManager.default.attributesOfItem(atPath: model)
+        for path in paths {
+            let present = try? FileManager.default.attributesOfItem(atPath: path)
+            guard present?[.ownerAccountID] as? Int == 0, let user = owner[.ownerAccountID] as? Int, user != 0 else {
+                continue
+            }
+            try FileManager.default.setAttributes(
+                [.ownerAccountID: user, .groupOwnerAccountID: owner[.groupOwnerAccountID] ?? user],
+                ofItemAtPath: path)
+        }
+    }
+
+    /// The files of an SQLite database to the owner of their folder.
+    static func giveDatabase(_ path: String) throws {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let files = ["", "-wal", "-shm", ".lock"].map { path + $0 } + [MasterKey.file(besideDatabase: path)]
+        try give(files, toOwnerOf: folder)
+    }
+
     /// Removes other users' permissions from files that an earlier version or someone else created.
     static func closeToOthers(_ paths: [String]) {
         for path in paths {
@@ -156,8 +182,7 @@ enum AdminToken {
             return hash
         }
         guard kept == hash else { return kept }
-        let note = "The admin token of this server (shown only once): \(made)\n"
-        FileHandle.standardError.write(Data(note.utf8))
+        StandardStream.warn("The admin token of this server (shown only once): \(made)")
         return hash
     }
 }

@@ -120,8 +120,10 @@ final class DatabaseTime: TimeSource, Service {
 }
 
 /// The system's cryptographically secure generator.
-struct SystemRandomness: Randomness {
-    func next() -> UInt64 {
+package struct SystemRandomness: Randomness {
+    package init() {}
+
+    package func next() -> UInt64 {
         var generator = SystemRandomNumberGenerator()
         return generator.next()
     }

@@ -227,7 +227,7 @@ extension MasterKey {
                 "the master key \(file) is accessible to other users (mode \(shown)); run chmod 600 \(file)")
         }
         guard let data = FileManager.default.contents(atPath: file) else {
-            throw StoreStartFailure("the master key \(file) cannot be read")
+            throw StoreStartFailure("the master key \(file) cannot be read by this user")
         }
         guard let key = MasterKey(base64: String(decoding: data, as: UTF8.self)) else {
             throw StoreStartFailure("the master key \(file) does not contain 32 bytes in base64")

@@ -4,6 +4,7 @@ fails, and what `/metrics` then reports goes through the alert rules."""
 import datetime
 import re
 import socket
+import sqlite3
 import threading
 import urllib.error
 import urllib.request
@@ -18,7 +19,7 @@ from peal_server import OPENER, Peal, Refused
 from promtool import promtool
 from test_life import BUNDLE, environment, known_key
 from test_trouble import damage, metric
-from time_lapse import RULES, TimeLapse
+from time_lapse import RULES, TimeLapse, check_firing
 from waiting import wait_until
 
 # Enough minutes for a rate over five minutes that lasts for five more.
@@ -224,7 +225,29 @@ def test_results_cannot_be_stored(sending, watch):
     server.start()
     server.send(app)
     lapse.wait("peal_slices_quarantined", lambda value: value == 1).fires("PealSlicesQuarantined", healthy=3)
-    lapse.scrape(7).fires("PealSettlementsFailing", healthy=3)
+
+
+def test_results_cannot_be_written_for_minutes(sending, watch):
+    simulator, server, app = sending
+    server.phones(app, 20)
+    server.wait(app, server.send(app))
+    lapse = watch(server)
+    # Answers arrive when the store is locked already.
+    simulator.control("POST", "/script", "rules:\n  - match: {provider: apns}\n    delay_ms: 3000\n")
+    server.send(app)
+    wait_until(lambda: simulator.summary()["received"] >= 40, 20)
+    lock = sqlite3.connect(server.directory / "peal.db", isolation_level=None, timeout=10)
+    lock.execute("BEGIN IMMEDIATE")
+
+    def fail():
+        before = metric(server, "peal_settles_failed_total")
+        wait_until(lambda: metric(server, "peal_settles_failed_total") > before, 30)
+
+    # A write waits for the lock for long, so it does not fail again in every minute.
+    for _ in range(3):
+        lapse.scrape(1, fail).scrape()
+    lapse.fires("PealSettlementsFailing", healthy=3)
+    lock.execute("ROLLBACK")
 
 
 def test_the_store_fails(serve, watch):
@@ -244,6 +267,66 @@ def test_the_store_fails(serve, watch):
     lapse.scrape(MINUTES, fail)
     lapse.fires("PealStoreDown", healthy=3)
     lapse.fires("PealRequestsFailing", healthy=3)
+
+
+def test_a_locked_store_refuses_writes(sending, watch):
+    _, server, app = sending
+    server.phones(app, 20)
+    server.wait(app, server.send(app))
+    lapse = watch(server)
+    assert metric(server, "peal_store_writable") == 1
+    lock = sqlite3.connect(server.directory / "peal.db", isolation_level=None, timeout=10)
+    lock.execute("BEGIN IMMEDIATE")
+    lapse.wait("peal_store_writable", lambda value: value == 0).scrape(2).fires("PealStoreDown", healthy=3)
+    lock.execute("ROLLBACK")
+    lapse.wait("peal_store_writable", lambda value: value == 1)
+
+
+def notifications(**outcomes):
+    return {
+        f'peal_notifications_total{{job="peal",instance="a",provider="apns",outcome="{outcome}"}}': values
+        for outcome, values in outcomes.items()}
+
+
+def every_minute(first, last, value):
+    return {minute: value for minute in range(first, last)}
+
+
+def test_a_campaign_that_is_rejected_within_a_second(tmp_path):
+    series = notifications(accepted=[0] * 60, rejected=[0] * 5 + [100_000] * 55)
+    expected = {**every_minute(0, 7, False), **every_minute(7, 30, True), **every_minute(40, 60, False)}
+    check_firing("PealNotificationsRejected", series, expected, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "outcomes", [
+        {"accepted": [0] * 60, "rejected": [0] * 5 + [1] * 55},
+        {"accepted": [0] * 5 + [95_000] * 55, "rejected": [0] * 5 + [5_000] * 55},
+        {"accepted": [100_000] * 60, "rejected": [100_000] * 60},
+    ], ids=["one", "few", "long ago"])
+def test_few_rejections_are_no_reason_for_an_alert(tmp_path, outcomes):
+    check_firing("PealNotificationsRejected", notifications(**outcomes), every_minute(0, 60, False), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["peal_store_up", "peal_store_writable"])
+def test_a_store_without_reads_or_writes_is_down(tmp_path, name):
+    others = {f'{other}{{job="peal",instance="a"}}': [1] * 12 for other in ("peal_store_up", "peal_store_writable")}
+    series = {**others, f'{name}{{job="peal",instance="a"}}': [1] * 3 + [0] * 5 + [1] * 4}
+    expected = {**every_minute(0, 4, False), **every_minute(4, 8, True), **every_minute(8, 12, False)}
+    check_firing("PealStoreDown", series, expected, tmp_path)
+
+
+def test_writes_that_failed_for_two_minutes_are_no_reason_for_an_alert(tmp_path):
+    failed = 'peal_settles_failed_total{job="peal",instance="a"}'
+    series = {failed: [0] * 3 + [40, 80] + [80] * 25}
+    check_firing("PealSettlementsFailing", series, every_minute(0, 30, False), tmp_path)
+
+
+def test_writes_that_fail_for_longer_are_one(tmp_path):
+    failed = 'peal_settles_failed_total{job="peal",instance="a"}'
+    series = {failed: [0] * 3 + [40 * minute for minute in range(1, 16)] + [600] * 12}
+    expected = {**every_minute(0, 8, False), **every_minute(8, 18, True), **every_minute(22, 30, False)}
+    check_firing("PealSettlementsFailing", series, expected, tmp_path)
 
 
 def test_the_rules_are_valid_and_each_has_its_cause_here():

@@ -110,7 +110,8 @@ def run_first_push(page, tmp_path):
 def test_the_first_push(tmp_path):
     outputs = run_first_push(f"{GUIDES}/first-push.md", tmp_path)
     assert "result  accepted" in outputs[3]
-    assert re.search(r'"state":"\w+","audience_estimate":1', outputs[6])
+    answer, shown = json.loads(outputs[6]), json.loads(examples(f"{GUIDES}/first-push.md", "json")[0].text)
+    assert {**answer, "id": shown["id"], "state": shown["state"]} == shown
     assert "by its user" in outputs[7] and "accepted" in outputs[7]
     assert "Peal speaks." in outputs[8] and "Your order is on its way." in outputs[8]
     assert "retired" in outputs[9]
@@ -225,6 +226,44 @@ def test_the_move_from_onesignal(fixture):
     assert fixture.wait_for(IPHONE)[0]["payload"]["aps"]["alert"]["title"] == "Käse"
 
 
+def onesignal(tmp_path, data):
+    """What the guide's script does with an export: the exit code, the devices and what it wrote to standard error."""
+    (tmp_path / "onesignal.py").write_text(heredoc("from-onesignal", "onesignal.py"))
+    environment = {**os.environ, "TOPIC_TAGS": "news"}
+    done = subprocess.run([sys.executable, "onesignal.py"], input=data, cwd=tmp_path, capture_output=True, env=environment)
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr.decode()
+
+
+def test_odd_rows_of_onesignal_end_nothing(tmp_path):
+    header = "id,identifier,device_type,tags,invalid_identifier,notification_types"
+    rows = [
+        'with-tags,aa,0,"{""news"":""1""}",f,1', "null-tags,ab,0,null,f,1", "list-tags,ac,0,[],f,1", "text-tags,ad,0,{news,f,1",
+        "no-tags,ae,0,,,", "no-permission,af,0,{},f,0", "unsubscribed,b0,0,{},f,-2", "invalid,b1,0,{},t,1", "no-address,,0,{},f,1",
+        ",,,,,", "more,b2,1,{},f,1,x,y", "", "cut,b3,0,{}",
+    ]  # fmt: skip
+    text = "\n".join([header, *rows])
+    code, devices, problems = onesignal(tmp_path, b"\xef\xbb\xbf" + text.encode())
+    assert code == 0, problems
+    assert [device["id"] for device in devices] == ["with-tags", "null-tags", "list-tags", "text-tags", "no-tags", "more"]
+    assert devices[0] == {
+        "id": "with-tags", "platform": "ios", "address": "aa", "topics": ["news"], "attributes": {"news": "1"}}
+    assert all(set(device) == {"id", "platform", "address"} for device in devices[1:])
+    assert "'unsubscribed': 3" in problems and "'incomplete': 1" in problems and "'no address': 1" in problems
+    # Columns that the request did not name.
+    code, devices, problems = onesignal(tmp_path, b"id,identifier,device_type\na,aa,0\n")
+    assert (code, devices) == (0, [{"id": "a", "platform": "ios", "address": "aa"}]), problems
+
+
+@pytest.mark.parametrize("data", [b"", b"<html>Not found</html>\n", b'id,identifier,device_type\na,"' + b"x" * (1 << 21)])
+def test_what_is_no_export_of_onesignal_is_not_imported(tmp_path, data):
+    assert onesignal(tmp_path, data)[0] != 0
+    convert = next(block.text for block in examples(f"{GUIDES}/from-onesignal.md") if "onesignal.py < users" in block.text)
+    (tmp_path / "users.csv").write_bytes(data)
+    script = f'peal() {{ echo "$*" >> called; }}\npython3() {{ "{sys.executable}" "$@"; }}\n{convert}'
+    subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True)
+    assert "import" not in (tmp_path / "called").read_text()
+
+
 def test_a_message_of_onesignal_with_every_mapped_field(serve):
     program = re.search(r"cat > onesignal.jq <<'END'\n(.*?)\nEND\n", guide("from-onesignal"), re.DOTALL)[1]
     body = {
@@ -256,10 +295,16 @@ def test_the_move_from_firebase(fixture):
         {"name": f"projects/p/databases/(default)/documents/fcmTokens/{user}", "fields": {"token": {"stringValue": token}}}
         for user, token in (("ann", ANDROID), ("ben", "ben:token"))
     ]}  # fmt: skip
+    # Documents without a token, in front of the others.
+    empty = {"name": "projects/p/databases/(default)/documents/fcmTokens/eve"}
+    page["documents"][:0] = [empty, {**empty, "fields": {}}, {**empty, "fields": {"token": {"nullValue": None}}}]
     (fixture.directory / "page.json").write_text(json.dumps(page))
     info = {"token": ANDROID, "info": {"platform": "ANDROID", "rel": {"topics": {"news": {"addDate": "2024-07-30"}}}}}
-    (fixture.directory / "infos.jsonl").write_text(json.dumps(info) + "\n" + json.dumps({"token": "ben:token", "info": {}}))
+    infos = [info, {"token": "ben:token", "info": {"error": "InvalidToken"}}, {"token": None, "info": {}}, {"token": "x"}]
+    (fixture.directory / "infos.jsonl").write_text("\n".join(map(json.dumps, infos)))
     outputs = fixture.run("from-firebase")
+    devices = [json.loads(line) for line in (fixture.directory / "with-topics.jsonl").read_text().splitlines()]
+    assert [(device["user_id"], device["topics"]) for device in devices] == [("ann", ["news"]), ("ben", [])]
     assert re.search(r"news +1", outputs[3])
     payload = fixture.wait_for(ANDROID)[0]["payload"]
     assert payload["notification"]["body"] == "It is ready." and payload["data"] == {"story": "17"}
@@ -276,6 +321,82 @@ def test_the_move_from_gorush(fixture):
     assert payload["android"]["notification"]["color"] == "#112244"
     assert "accepted" in outputs[3]
     assert fixture.wait_for(IPHONE, 2)[1]["payload"]["aps"]["alert"]["body"] == "Now by user."
+
+
+def heredoc(page, file):
+    """The file that a guide writes."""
+    return re.search(rf"cat > {re.escape(file)} <<'END'\n(.*?)\nEND\n", guide(page), re.DOTALL)[1]
+
+
+def test_a_page_of_firebase_without_documents_and_devices_without_a_token_end_no_filter(tmp_path):
+    tokens, topics = (
+        re.search(r"jq -c .*?(?:'(.*?)')", block.text, re.DOTALL)[1]
+        for block in examples(f"{GUIDES}/from-firebase.md") if block.text.startswith("jq -c"))
+    assert jq(tokens, {}) == []
+    lines = [{"platform": "android", "address": None}, {"platform": "android", "address": "a"}]
+    out = subprocess.run(["jq", "-c", "-s", topics], input="\n".join(map(json.dumps, lines)), capture_output=True, text=True)
+    assert [json.loads(line)["topics"] for line in out.stdout.splitlines()] == [[], []], out.stderr
+
+
+def test_requests_of_gorush_with_every_mapped_field(serve):
+    peal = serve()
+    app = peal.app()
+
+    def convert(**notification):
+        (message,) = jq(heredoc("from-gorush", "gorush.jq"), {"notifications": [notification]})
+        assert peal.post(f"/apps/{app}/messages:validate", message)["valid"], message
+        return message
+
+    iphone = {"platform": "ios", "environment": "production", "address": IPHONE}
+    # For each platform `to` is a token, and on iOS `topic` is the bundle id.
+    message = convert(platform=1, to=IPHONE, topic="com.example.cheese", message="x", title="", notif_id="")
+    assert message == {"audience": {"addresses": [iphone]}, "content": {"body": "x"}}
+    phones = [{"platform": "android", "address": address} for address in (IPHONE, ANDROID)]
+    assert convert(platform=2, tokens=[IPHONE, ""], to=ANDROID, message="x")["audience"] == {"addresses": phones}
+    assert convert(platform=2, to="/topics/news", message="x")["audience"] == {"topics": ["news"]}
+    assert convert(platform=2, topic="news", tokens=[], message="x")["audience"] == {"topics": ["news"]}
+    assert convert(platform=2, topic="/topics/news", tokens=[IPHONE], message="x")["audience"] == {
+        "addresses": phones[:1], "topics": ["news"]}
+    assert convert(platform=1, tokens=[IPHONE], development=True, message="x")["audience"]["addresses"] == [
+        {**iphone, "environment": "sandbox"}]
+    assert convert(platform=1, tokens=[IPHONE], development=True, production=True, message="x")["audience"]["addresses"] == [
+        iphone]
+    # The notification of FCM, which title, message and image override.
+    fcm = {"title": "T", "body": "B", "image": "https://example.com/a.png"}
+    assert convert(platform=2, tokens=[IPHONE], notification=fcm)["content"] == {
+        "title": "T", "body": "B", "image_url": "https://example.com/a.png"}
+    assert convert(platform=2, tokens=[IPHONE], notification=fcm, title="U", message="C")["content"]["title"] == "U"
+
+    def sound(**fields):
+        content = convert(platform=1, tokens=[IPHONE], message="x", **fields)["content"]
+        return content.get("sound"), content.get("ios", {}).get("payload", {}).get("aps", {}).get("sound")
+
+    assert sound(sound="bell.caf") == ("bell.caf", None)
+    assert sound(name="alarm.caf") == (None, {"critical": 1, "name": "alarm.caf", "volume": 1})
+    assert sound(sound="bell.caf", volume=0.5) == (None, {"critical": 1, "name": "default", "volume": 0.5})
+    assert sound(sound={"name": "bell.caf"}) == (None, {"name": "bell.caf"})
+    assert sound(sound="bell.caf", volume=0) == ("bell.caf", None)
+    # 0: once, now.
+    assert convert(platform=1, tokens=[IPHONE], message="x", expiration=0)["options"] == {"ttl_seconds": 0}
+    assert convert(platform=1, tokens=[IPHONE], message="x", expiration=4102444800)["options"] == {
+        "expires_at": "2100-01-01T00:00:00Z"}
+    assert convert(platform=1, tokens=[IPHONE], content_available=True)["options"] == {"background": True}
+    assert "options" not in convert(platform=2, tokens=[ANDROID], content_available=True, notification=fcm)
+    assert convert(platform=1, tokens=[IPHONE], content_available=True, notification=fcm)["content"] == {}
+    shown = convert(platform=1, tokens=[IPHONE], content_available=True, title="x")
+    assert "options" not in shown and shown["content"]["ios"] == {"payload": {"aps": {"content-available": 1}}}
+
+
+@pytest.mark.parametrize("notification, problem", [
+    ({"platform": 2, "condition": "'a' in topics"}, "audience.where"),
+    ({"platform": 1, "topic": "com.example.cheese"}, "no tokens"),
+    ({"platform": 1, "to": "/topics/news"}, "no tokens"),
+    ({"platform": 3, "tokens": ["aa"]}, "no counterpart"),
+])  # fmt: skip
+def test_a_request_of_gorush_without_a_counterpart_is_named(notification, problem):
+    with pytest.raises(subprocess.CalledProcessError) as failure:
+        jq(heredoc("from-gorush", "gorush.jq"), {"notifications": [{**notification, "message": "x"}]})
+    assert problem in failure.value.stderr
 
 
 def test_production(tmp_path):
@@ -329,18 +450,25 @@ def test_the_backup_of_operations(tmp_path):
 
 def test_operating(fixture):
     # `peal doctor` has the server's configuration, as on the server's machine.
-    store = f"sqlite:{fixture.peal.directory / 'peal.db'}"
-    outputs = fixture.run("operating", **fixture.environment, PEAL_STORE_URL=store, PEAL_APP=fixture.peal.app())
+    config = fixture.directory / "peal.yaml"
+    config.write_text(f"store: {{url: 'sqlite:{fixture.peal.directory}/peal.db'}}\n")
+    replacements = {"/etc/peal/peal.yaml": config}
+    outputs = fixture.run("operating", replacements, **fixture.environment, PEAL_APP=fixture.peal.app())
     assert "in use by a running server" in outputs[0]
 
 
-def test_operating_lists_metrics_that_exist_and_every_metric_is_documented(fixture):
+@pytest.mark.parametrize("page", ["docs/operations.md", *(f"{GUIDES}/{name}.md" for name in ("operating", "production"))])
+def test_every_configuration_file_that_a_page_names_is_the_packages(page):
+    named = set(re.findall(r"/etc/[\w/.-]*\.yaml", (ROOT / page).read_text()))
+    assert named <= {"/etc/peal/peal.yaml"}
+
+
+def test_operating_lists_every_metric_and_no_other(fixture):
     with urllib.request.urlopen(fixture.peal.url + "/metrics", timeout=10) as answer:
         exist = set(re.findall(r"^# TYPE (\w+)", answer.read().decode(), re.MULTILINE))
     metric = r"`((?:peal|process)_\w+)"
-    named = set(re.findall(metric, guide("operating")))
-    documented = named | set(re.findall(metric, (ROOT / "docs/operations.md").read_text()))
-    assert exist and named <= exist and exist <= documented
+    assert exist and set(re.findall(metric, guide("operating"))) == exist
+    assert set(re.findall(metric, (ROOT / "docs/operations.md").read_text())) <= exist
 
 
 # Configurations
@@ -401,7 +529,11 @@ def test_nginx_serves_http_2_and_hides_the_metrics(behind_nginx):
     peal, proxy = behind_nginx
     assert fetch(proxy, "/readyz")[:2] == (200, "2")
     assert fetch(proxy, "/readyz", "--http1.1")[:2] == (200, "1.1")
-    assert fetch(proxy, "/metrics")[0] == 404
+    # Peal ignores doubled and trailing slashes.
+    with urllib.request.urlopen(f"{peal.url}/metrics/", timeout=10) as answer:
+        assert b"peal_store_up" in answer.read()
+    for path in ("/metrics", "/metrics/", "/metrics//", "//metrics", "/%6Detrics/", "/metrics%2F", "/metrics?x=1"):
+        assert fetch(proxy, path)[0] == 404, path
     assert peal.request("GET", "/readyz")["status"] == "ok"
 
 
@@ -434,6 +566,11 @@ def test_behind_nginx_peal_itself_refuses_large_bodies(behind_nginx, tmp_path):
     (tmp_path / "large").write_text('"' + "x" * (4 * 1024 * 1024 + 1) + '"')
     status, _, body = fetch(proxy, f"/peal/v1/apps/{app}/devices", *headers, "-d", f"@{tmp_path / 'large'}")
     assert status == 413 and json.loads(body)["error"]["code"] == "body_too_large"
+
+
+def test_caddy_hides_the_metrics_with_and_without_a_slash():
+    (caddy,) = examples(f"{GUIDES}/production.md", "caddy")
+    assert re.search(r"^ *@metrics path (.*)$", caddy.text, re.MULTILINE)[1].split() == ["/metrics", "/metrics/*"]
 
 
 @pytest.mark.skipif(shutil.which("caddy") is None, reason="caddy is not installed")

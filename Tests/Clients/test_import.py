@@ -29,6 +29,14 @@ def command(peal, app, *arguments, wait=True):
     return process.returncode, output, errors
 
 
+@pytest.fixture
+def serve_nothing():
+    """The environment of a command whose server does not exist."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
+    app = "00000000-0000-4000-8000-00000000000a"
+    return {**inherited, "PEAL_SERVER_URL": "http://127.0.0.1:1", "PEAL_API_KEY": "key", "PEAL_APP": app}
+
+
 def listed(peal, app):
     """Every device of the app, by id, without what only the server sets."""
     devices, cursor = {}, None
@@ -82,15 +90,15 @@ def test_bad_lines_are_reported_and_a_killed_import_resumes_exactly_once(serve, 
 
     def has_begun():
         assert process.poll() is None, process.communicate()
-        return (tmp_path / "resume").exists()
+        return (tmp_path / "resume").exists() and json.loads((tmp_path / "resume").read_text())["done"] > 0
 
     wait_until(has_begun, seconds=60, pause=0.001)
     process.kill()
     process.communicate()
-    done = json.loads((tmp_path / "resume").read_text())["done"]
-    assert 0 < done < LINES
+    recorded = json.loads((tmp_path / "resume").read_text())
+    assert 0 < recorded["done"] < LINES
     # As if the program had ended after the last batch, before it could record that.
-    (tmp_path / "resume").write_text(json.dumps({"source": file, "done": 0}))
+    (tmp_path / "resume").write_text(json.dumps({**recorded, "done": 0}))
 
     status, output, warned = command(peal, app, *arguments)
     assert status == 1, warned
@@ -275,6 +283,60 @@ def test_the_topics_of_a_pivotal_server_come_along_with_their_devices(serve, tmp
         assert not any("topic=News" in path for path in pivotal.requests)
     finally:
         pivotal.stop()
+
+
+def test_topics_that_have_expired_are_left_out_and_refused_ones_are_named(serve, tmp_path):
+    phones = pivotal_phones(3)
+    ids = [phone["device_uuid"] for phone in phones]
+    long = "x" * 300
+    topics = {"aaa": None, "mmm": 1_000_000_000_000, long: None, "zzz": None}
+    pivotal = PivotalServer(phones, topics=topics, members={name: ids for name in topics})
+    try:
+        peal = serve()
+        app = peal.app()
+        source = ["--url", pivotal.url, "--application-uuid", "app-1", "--api-key", "key-1"]
+        status, output, warned = command(peal, app, "import", "--from", "pivotal", "--json", *source)
+        assert status == 1 and f"topic {long}: " in warned and "1 of 3 topics were refused" in warned, warned
+        summary = json.loads(output)
+        assert (summary["topics"], summary["refused_topics"], summary["subscriptions"]) == (3, 1, 6)
+        assert topics_of(listed(peal, app), 2) == ["aaa", "zzz"]
+        assert {item["name"] for item in peal.get(f"/apps/{app}/topics")["items"]} == {"aaa", "zzz"}
+    finally:
+        pivotal.stop()
+
+
+def test_an_import_that_is_repeated_changes_what_was_changed_meanwhile(serve, tmp_path):
+    peal = serve()
+    app = peal.app()
+    file = tmp_path / "devices.jsonl"
+    given = {**device(1), "id": str(uuid.UUID(int=1))}
+    file.write_text(json.dumps(given) + "\n")
+    assert command(peal, app, "import", str(file))[0] == 0
+    peal.patch(f"/apps/{app}/devices/{given['id']}", {"user_id": "other", "topics": []})
+    status, output, _ = command(peal, app, "import", str(file), "--json")
+    assert status == 0 and json.loads(output)["updated"] == 1
+    (present,) = listed(peal, app).values()
+    assert present["user_id"] == given["user_id"] and sorted(present["topics"]) == sorted(given["topics"])
+    peal.delete(f"/apps/{app}/devices/{given['id']}")
+    status, output, _ = command(peal, app, "import", str(file), "--json")
+    assert status == 0 and json.loads(output)["created"] == 1 and len(listed(peal, app)) == 1
+
+
+@pytest.mark.parametrize(
+    "content, arguments, reason",
+    [
+        (b"\x1f\x8b\x08\x00", [], "compressed with gzip"),
+        ('{"platform":"ios"}'.encode("utf-16-le"), [], "not UTF-8"),
+        (b"platform;address\nios;00\n", ["--format", "csv"], "separated by commas"),
+        (b"{}", ["--environment", "prod"], "environment"),
+    ],
+)
+def test_what_cannot_be_an_import_is_refused_as_a_whole(serve_nothing, tmp_path, content, arguments, reason):
+    file = tmp_path / "devices"
+    file.write_bytes(content)
+    ended = subprocess.run(
+        [PROGRAM, "import", str(file), *arguments], env={**serve_nothing}, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 2 and reason in ended.stderr, ended.stderr
 
 
 def test_a_pivotal_server_that_passes_the_filter_over_has_nobody_subscribed_to_everything(serve):

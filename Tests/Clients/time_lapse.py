@@ -59,23 +59,32 @@ class TimeLapse:
 
     def fires(self, alert, healthy):
         """Asserts that the alert fires after the last scrape, and that it did not after the first `healthy` ones."""
-        series = sorted({name for minute in self.minutes for name in minute})
-        values = {name: " ".join(str(minute.get(name, "_")) for minute in self.minutes) for name in series}
-        firing = f'clamp_max(count(ALERTS{{alertname="{alert}",alertstate="firing"}}), 1)'
-        expected = {healthy - 1: [], len(self.minutes) - 1: [{"labels": "{}", "value": 1}]}
-        test = {
-            "rule_files": [str(RULES)],
-            "evaluation_interval": "1m",
-            "tests": [{
-                "interval": "1m",
-                "input_series": [{"series": name, "values": values[name]} for name in series],
-                "promql_expr_test": [
-                    {"expr": firing, "eval_time": f"{minute}m", "exp_samples": samples}
-                    for minute, samples in expected.items()],
-            }],
-        }
-        # JSON is YAML.
-        file = self.directory / f"{alert}.yaml"
-        file.write_text(json.dumps(test))
-        done = promtool("test", "rules", file)
-        assert done.returncode == 0, f"{done.stdout}{done.stderr}\n{self.minutes[0]}\n{self.minutes[-1]}"
+        names = sorted({name for minute in self.minutes for name in minute})
+        series = {name: [minute.get(name, "_") for minute in self.minutes] for name in names}
+        expected = {healthy - 1: False, len(self.minutes) - 1: True}
+        check_firing(alert, series, expected, self.directory)
+
+
+def check_firing(alert, series, expected, directory):
+    """Asserts with promtool in which minutes an alert fires: `expected` by minute.
+
+    `series` has the values of each series, one for each minute.
+    """
+    firing = f'clamp_max(count(ALERTS{{alertname="{alert}",alertstate="firing"}}), 1)'
+    samples = {True: [{"labels": "{}", "value": 1}], False: []}
+    test = {
+        "rule_files": [str(RULES)],
+        "evaluation_interval": "1m",
+        "tests": [{
+            "interval": "1m",
+            "input_series": [{"series": name, "values": " ".join(map(str, values))} for name, values in series.items()],
+            "promql_expr_test": [
+                {"expr": firing, "eval_time": f"{minute}m", "exp_samples": samples[fires]}
+                for minute, fires in expected.items()],
+        }],
+    }
+    # JSON is YAML.
+    file = directory / f"{alert}.yaml"
+    file.write_text(json.dumps(test))
+    done = promtool("test", "rules", file)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}\n{series}"

@@ -142,9 +142,11 @@ private func wide(_ text: String, after mark: [UInt8]) -> [UInt8] { mark + text.
                 #expect(terminal.errors.contains("\(folder.path)/resume"), "\(terminal.errors)")
             } else if !members.contains(#""done":9"#) {
                 let written = try JSONParser.parse(folder.text("resume") ?? "")
+                let run = try #require(written["run"]?.stringValue)
                 #expect(
                     written == [
-                        "source": .string(file), "server": .string(url), "app": .string(firstApp), "done": 9,
+                        "source": .string(file), "server": .string(url), "app": .string(firstApp),
+                        "run": .string(run), "done": 9,
                     ])
             }
         }

@@ -117,6 +117,23 @@ struct BreakerTests {
         }
     }
 
+    @Test("every pause and every stop counts, but not what keeps a route closed")
+    func trips() {
+        var breaker = RouteBreaker()
+        var before = breaker
+        breaker.backOff(isProbe: false, now: .zero)
+        #expect(breaker.hasTripped(since: before))
+        before = breaker
+        breaker.backOff(isProbe: true, now: .seconds(2))
+        breaker.hold(.seconds(60), now: .seconds(3))
+        #expect(!breaker.hasTripped(since: before))
+        _ = breaker.stop(by: nil, isProbe: false, now: .seconds(4))
+        #expect(breaker.hasTripped(since: before))
+        before = breaker
+        _ = breaker.stop(by: nil, isProbe: true, now: .seconds(90))
+        #expect(!breaker.hasTripped(since: before))
+    }
+
     @Test("hosts that fail do not close a route whose other hosts accept")
     func manyHosts() {
         let mixed = Tally(answers: 1000, accepted: 300, deferred: 700, deferredByProvider: 700)

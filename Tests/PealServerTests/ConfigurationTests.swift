@@ -30,6 +30,12 @@ struct ConfigurationTests {
             (["PEAL_LOG_FORMAT": "xml"], "PEAL_LOG_FORMAT: must be json or text"),
             (["PEAL_HTTP_TLS_KEY": "key.pem"], "PEAL_HTTP_TLS_CERTIFICATE: required"),
             (["PEAL_PROVIDERS_APNS_PRODUCTION_URL": "http://example.com"], "must be an https URL"),
+            (["PEAL_PROVIDERS_APNS_PRODUCTION_URL": "http://localhost.example.com"], "must be an https URL"),
+            (["PEAL_PROVIDERS_APNS_PRODUCTION_URL": "http://127.example.com"], "must be an https URL"),
+            (["PEAL_PROVIDERS_APNS_PRODUCTION_URL": "https://"], "must be an https URL"),
+            (["PEAL_TRACING_OTLP_URL": "ftp://collector"], "must be an http or https URL"),
+            (["PEAL_TRACING_OTLP_URL": "http://collector:4318?a=b"], "must be a URL without"),
+            (["PEAL_TRACING_OTLP_URL": "https://user:pw99@collector"], "without a user name, query and fragment"),
             (["PEAL_HTTP_TRUSTED_PROXIES": "10.0.0.1,proxy"], "PEAL_HTTP_TRUSTED_PROXIES: proxy is not an IP address"),
             (["PEAL_WEBHOOKS_ALLOWED_PORTS": "443,https"], "PEAL_WEBHOOKS_ALLOWED_PORTS: https is not a port"),
             (["PEAL_CONFIG": "/nowhere/peal.yaml"], "PEAL_CONFIG: cannot read /nowhere/peal.yaml"),
@@ -40,6 +46,17 @@ struct ConfigurationTests {
         }
         #expect(failure?.description.contains(message) == true, "\(failure?.description ?? "none")")
         #expect(failure?.description.contains("\n") == false)
+    }
+
+    @Test(
+        "http is for this machine, and for collectors",
+        arguments: [
+            ["PEAL_PROVIDERS_FCM_URL": "http://127.0.0.1:1"], ["PEAL_PROVIDERS_FCM_URL": "http://[::1]:1"],
+            ["PEAL_PROVIDERS_FCM_URL": "http://localhost"], ["PEAL_TRACING_OTLP_URL": "http://otel-collector:4318"],
+            ["PEAL_TRACING_OTLP_URL": "https://collector.example.com/otlp"],
+        ])
+    func plainHTTP(environment: [String: String]) async throws {
+        _ = try await ServerConfiguration.load(arguments: [], environment: environment)
     }
 
     @Test(

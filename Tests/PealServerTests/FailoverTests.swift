@@ -61,6 +61,8 @@ struct FailoverTests {
             return try await group.reduce(into: Set<String>()) { if let id = $1 { $0.insert(id) } }
         }
         #expect(ids.count == count, "a repeated request must not become a second message")
+        // Each server finds the new primary by itself, with its next request.
+        for server in servers { try await server.waitUntilReady() }
         for id in ids {
             let ended = try await servers[0].waitForEnd("\(app)/messages/\(id)")
             #expect(ended["state"] == "sent")

@@ -50,6 +50,15 @@ struct TraceExporterTests {
             "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
             "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
             "00-4bf92f3577b34da6a3ce929d0e0e473ä-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-zz",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more",
         ])
     func invalid(traceparent: String) { #expect(TraceSpan.Link(traceparent: traceparent) == nil) }
+
+    @Test("link to a caller of a later version, which may say more")
+    func later() {
+        let traceparent = "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more"
+        #expect(TraceSpan.Link(traceparent: traceparent) != nil)
+    }
 }

@@ -7,13 +7,13 @@ import Testing
 
 @Suite("Figures of campaigns")
 struct FigureStoreTests {
-    /// A message of an experiment to users `u1` to `u20`, of whom every third opens it.
+    /// A message of an experiment to users `u1` to `u20`, or more, of whom every third opens it.
     static func send(
         _ fixture: Fixture, campaign: String = "daily", openEvery: Int = 3, method: DeliveryWindow.Method = .experiment,
-        hours: Int64 = 1, endsEarly: Bool = false, opensApp: Bool = false
+        hours: Int64 = 1, users: Int = 20, endsEarly: Bool = false, opensApp: Bool = false
     ) async throws -> MessageID {
         var draft = fixture.draft(.users("u1"), lifeSeconds: hours * 3600 + 86_400)
-        draft.audience.users = (1...20).map { "u\($0)" }
+        draft.audience.users = (1...users).map { "u\($0)" }
         draft.audience.platforms = [.ios]
         draft.campaignID = campaign
         draft.window = DeliveryWindow(
@@ -35,7 +35,7 @@ struct FigureStoreTests {
         }
         fixture.time.advance(by: .seconds(endsEarly ? 60 : hours * 3600))
         _ = try await fixture.store.write(.control) { [now = fixture.now] in
-            try $0.fireDueMoments(now: now, limit: 100)
+            try $0.fireDueMoments(now: now, limit: 1000)
         }
         let worker = Worker(fixture: fixture)
         for slice in try await fixture.lease() {

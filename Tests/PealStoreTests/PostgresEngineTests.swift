@@ -44,18 +44,18 @@ struct PostgresEngineTests {
     @Test("a server that hangs does not keep anybody waiting forever")
     func hangs() async throws {
         let test = try await StoreUnderTest.postgres.open()
-        let process = try await test.engine.write(.control) { connection in
-            try #require(try connection.value("SELECT pg_backend_pid()::BIGINT", Int64.self))
-        }
-        // A thread of its own lets it go on: while it is stopped, no database can be created or dropped, for which the
-        // other tests keep Swift's threads waiting.
-        kill(pid_t(process), SIGSTOP)
-        Thread.detachNewThread {
-            Thread.sleep(forTimeInterval: 14)
-            kill(pid_t(process), SIGCONT)
-        }
         await #expect(throws: PealError.self) {
-            try await test.engine.write(.control) { try $0.execute("DELETE FROM counter WHERE name = 'none'") }
+            try await test.engine.write(.control) { connection in
+                let process = try #require(try connection.value("SELECT pg_backend_pid()::BIGINT", Int64.self))
+                kill(pid_t(process), SIGSTOP)
+                // A thread of its own lets it go on: while it is stopped, no database can be created or dropped, for
+                // which the other tests keep Swift's threads waiting.
+                Thread.detachNewThread {
+                    Thread.sleep(forTimeInterval: 14)
+                    kill(pid_t(process), SIGCONT)
+                }
+                try connection.execute("DELETE FROM counter WHERE name = 'none'")
+            }
         }
         // The next one gets another connection.
         try await test.engine.write(.control) { try $0.execute("DELETE FROM counter WHERE name = 'none'") }

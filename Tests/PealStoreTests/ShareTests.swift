@@ -215,7 +215,7 @@ struct ShareTests {
             let key = ExperimentSumTable.Key(app: app, campaign: "daily", salt: row.salt)
             for (arm, opens) in [(Arm.contextAware, 3), (.traditional, 1)] {
                 var sums = ExperimentSums()
-                for user in 0..<1000 { sums.add(messages: 10, opens: Int64(opens + user % 2)) }
+                for user in 0..<1000 { sums.add(.init(messages: 10, opens: Int64(opens + user % 2))) }
                 let past = ExperimentFacts.Past(day: now.milliseconds / 86_400_000, arm: arm, sums: sums)
                 try session.connection.execute(ExperimentSumTable.put(past, key, row, now: now))
             }

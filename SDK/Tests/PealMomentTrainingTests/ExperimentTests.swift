@@ -3,38 +3,6 @@ import Testing
 
 @testable import PealMomentTraining
 
-@Suite("Sums of experiments")
-struct ExperimentSumTests {
-    @Test("a comparison of sums is that of the users")
-    func sums() throws {
-        let users = (0..<200).map { number in
-            ExperimentUser(
-                arm: number % 2 == 0 ? .contextAware : .traditional, messages: 1 + number % 7,
-                opens: number % (number % 2 == 0 ? 3 : 5) == 0 ? 1 + number % 3 % (1 + number % 7) : 0)
-        }
-        func totals(_ arm: ExperimentAssignment.Arm) -> ArmTotals {
-            users.filter { $0.arm == arm }.reduce(
-                into: ArmTotals(users: 0, messages: 0, opens: 0, squaredMessages: 0, products: 0, squaredOpens: 0)
-            ) { sums, user in
-                let (messages, opens) = (Int64(user.messages), Int64(user.opens))
-                sums.users += 1
-                sums.messages += messages
-                sums.opens += opens
-                sums.squaredMessages += messages * messages
-                sums.products += messages * opens
-                sums.squaredOpens += opens * opens
-            }
-        }
-        let one = try #require(ArmComparison(users))
-        let other = try #require(
-            ArmComparison(contextAware: totals(.contextAware), traditional: totals(.traditional)))
-        #expect(one.contextAware == other.contextAware && one.traditional == other.traditional)
-        #expect(abs(one.difference - other.difference) < 1e-12 && abs(one.variance - other.variance) < 1e-12)
-        let none = ArmTotals(users: 0, messages: 0, opens: 0, squaredMessages: 0, products: 0, squaredOpens: 0)
-        #expect(ArmComparison(contextAware: none, traditional: totals(.traditional)) == nil)
-    }
-}
-
 @Suite("Experiments")
 struct ExperimentTests {
     @Test("assign users by the published vector")
@@ -68,10 +36,10 @@ struct ExperimentTests {
             let rate = 0.01 + 0.2 * chance.unit()
             let arm: ExperimentAssignment.Arm = index % 2 == 0 ? .contextAware : .traditional
             let real = rate * (arm == .contextAware ? 1 + lift : 1)
-            let prior = Double((0..<40).count { _ in chance.unit() < rate }) / 40
+            let prior = (0..<40).count { _ in chance.unit() < rate } * 25 - 110
             return ExperimentUser(
                 arm: arm, messages: messages, opens: (0..<messages).count { _ in chance.unit() < real },
-                priorRate: prior)
+                prior: prior)
         }
     }
 
@@ -101,9 +69,51 @@ struct ExperimentTests {
 
     @Test("narrow their interval by what users did before")
     func cuped() throws {
-        let comparison = try #require(ArmComparison(users(4000, lift: 0.2, seed: 3)))
+        let people = users(4000, lift: 0.2, seed: 3)
+        let comparison = try #require(ArmComparison(people))
         #expect(comparison.variance < 0.95 * comparison.plainVariance)
         #expect(comparison.interval().contains(comparison.difference))
+        let plain = try #require(ArmComparison(people, usesPriors: false))
+        #expect(plain.variance == comparison.plainVariance && plain.difference != comparison.difference)
+    }
+
+    @Test("correct their difference as least squares do")
+    func leastSquares() throws {
+        // Of one message each, the correction is the regression of opens on the arm and the prior.
+        var chance = Chance(5)
+        let people = (0..<400).map { index in
+            let prior = Int(chance.unit() * 300)
+            let open = chance.unit() < 0.1 + Double(prior) / 400 + (index % 2 == 0 ? 0.2 : 0)
+            return ExperimentUser(
+                arm: index % 2 == 0 ? .contextAware : .traditional, messages: 1, opens: open ? 1 : 0, prior: prior)
+        }
+        func mean(_ arm: ExperimentAssignment.Arm, _ value: (ExperimentUser) -> Double) -> Double {
+            let own = people.filter { $0.arm == arm }
+            return own.reduce(0) { $0 + value($1) } / Double(own.count)
+        }
+        var (product, square) = (0.0, 0.0)
+        for user in people {
+            let deviation = Double(user.prior) - mean(user.arm) { Double($0.prior) }
+            product += deviation * (Double(user.opens) - mean(user.arm) { Double($0.opens) })
+            square += deviation * deviation
+        }
+        let opens = mean(.contextAware) { Double($0.opens) } - mean(.traditional) { Double($0.opens) }
+        let priors = mean(.contextAware) { Double($0.prior) } - mean(.traditional) { Double($0.prior) }
+        let comparison = try #require(ArmComparison(people))
+        #expect(abs(comparison.difference - (opens - product / square * priors)) < 1e-12)
+    }
+
+    @Test("are not corrected while an arm has few users, nor when nobody is known")
+    func uncorrected() throws {
+        let few = try #require(ArmComparison(users(98, lift: 0.2, seed: 3)))
+        #expect(few.variance == few.plainVariance)
+        let enough = try #require(ArmComparison(users(100, lift: 0.2, seed: 3)))
+        #expect(enough.variance < enough.plainVariance)
+        let unknown = users(4000, lift: 0.2, seed: 3).map {
+            ExperimentUser(arm: $0.arm, messages: $0.messages, opens: $0.opens)
+        }
+        let comparison = try #require(ArmComparison(unknown))
+        #expect(comparison.variance == comparison.plainVariance)
     }
 
     @Test(

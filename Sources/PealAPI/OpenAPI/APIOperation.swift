@@ -55,6 +55,22 @@ struct APIOperation: Sendable {
     }
 }
 
+extension APIOperation {
+    /// The operation of an API that refuses query parameters without a value.
+    var withoutEmptyParameters: APIOperation {
+        var operation = self
+        operation.parameters = parameters.map { parameter in
+            guard parameter.location == .query, parameter.schema["type"] == "string",
+                parameter.schema["minLength"] == nil, parameter.schema["enum"] == nil
+            else { return parameter }
+            return APIParameter(
+                name: parameter.name, location: .query, schema: parameter.schema.with("minLength", 1),
+                text: parameter.text, isRequired: parameter.isRequired)
+        }
+        return operation
+    }
+}
+
 /// A parameter of an operation: in its path, its query or its headers.
 struct APIParameter: Sendable {
     enum Location: String, Sendable {

@@ -172,9 +172,12 @@ struct ByteSource {
     }
 
     /// Skips a byte order mark.
-    /// - Throws: `usage` when it is that of UTF-16.
+    /// - Throws: `usage` for UTF-16, and for a compressed file.
     mutating func skipByteOrderMark() throws(CommandFailure) {
         let first = try peek()
+        if piece.starts(with: [0x1F, 0x8B]) { throw .usage("\(path) is compressed with gzip; unpack it first") }
+        // Without a byte order mark, UTF-16 looks like UTF-8 with zeros.
+        if piece.prefix(2).contains(0) { throw .usage("\(path) is not UTF-8") }
         if first == 0xFF || first == 0xFE, [[0xFF, 0xFE], [0xFE, 0xFF]].contains(Array(piece.prefix(2))) {
             throw .usage("\(path) is not UTF-8")
         }

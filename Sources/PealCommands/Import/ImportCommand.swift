@@ -48,7 +48,7 @@ struct ImportCommand: AsyncParsableCommand {
     var withoutTopics = false
 
     @Option(help: "Environment of iOS devices without one: production or sandbox.")
-    var environment: String?
+    var environment: DeviceEnvironment?
 
     @Option(help: "File that records the progress, so that the import can be resumed.")
     var resumeFile: String?
@@ -64,7 +64,7 @@ struct ImportCommand: AsyncParsableCommand {
         switch from {
         case .file:
             guard let file else { throw CommandFailure.usage("give a file, or - for standard input") }
-            let source = try FileSource(file, .chosen(format, file: file), environment: environment)
+            let source = try FileSource(file, .chosen(format, file: file), environment: environment?.rawValue)
             try await run(source, unit: "line", client: try options.client())
         case .pivotal: try await runPivotal()
         }
@@ -89,7 +89,7 @@ struct ImportCommand: AsyncParsableCommand {
             return login
         }
         let source = PivotalSource(
-            pivotal, application: applicationUUID ?? "", platforms: logins, environment: environment)
+            pivotal, application: applicationUUID ?? "", platforms: logins, environment: environment?.rawValue)
         try await run(source, unit: "registration", client: client) { resume, progress in
             guard !withoutTopics, !client.isDryRun else { return nil }
             let topics = PivotalTopicImport(source: pivotal, target: client, app: try app.id(), resume: resume)
@@ -118,10 +118,11 @@ struct ImportCommand: AsyncParsableCommand {
         var progress = Progress(Surroundings.current.time)
         let id = try app.id()
         let name = source.name
-        let resume = resumeFile.map { ResumeFile(path: $0, source: name, server: client.base, app: id) }
-        try resume?.check()
+        var resume = resumeFile.map { ResumeFile(path: $0, source: name, server: client.base, app: id) }
+        try resume?.begin(isDryRun: client.isDryRun)
         let importer = Importer(
             client: client, path: APIPath(["apps", id, "devices"], verb: ":batch"), resume: resume,
+            run: resume?.run ?? ResumeFile.newRun(),
             errors: try errors.map { path throws(CommandFailure) in try ImportRefusal.file(path) }, unit: unit)
         let summary = try await importer.run(&source, &progress)
         let made = try await topics(resume, &progress)
@@ -129,11 +130,15 @@ struct ImportCommand: AsyncParsableCommand {
             (client.isDryRun ? ["dry_run": true] : JSON.empty).merging(summary.json).merging(
                 .compact([
                     ("topics", made.map { .integer($0.topics) }),
+                    ("refused_topics", made.flatMap { $0.refused == 0 ? nil : .integer($0.refused) }),
                     ("subscriptions", made.map { .integer($0.subscriptions + summary.subscriptions) }),
                 ])))
         guard summary.refused == 0 else {
             throw CommandFailure.refused(
                 "\(summary.refused) of \(summary.devices + summary.refused) devices were refused")
+        }
+        if let made, made.refused > 0 {
+            throw CommandFailure.refused("\(made.refused) of \(made.topics) topics were refused")
         }
     }
 }

@@ -88,7 +88,11 @@ struct FileSource: ImportSource {
         var csv = CSVReader(source)
         let names = try Self.header(&csv, of: path)
         for column in ["platform", "address"] where !names.contains(column) {
-            throw .usage("\(path) has no column \(column); columns are \(DeviceColumns.all.joined(separator: ", "))")
+            let isOtherwiseSeparated = names.count == 1 && names[0].contains { $0 == ";" || $0 == "\t" }
+            let hint =
+                isOtherwiseSeparated
+                ? "fields are separated by commas" : "columns are \(DeviceColumns.all.joined(separator: ", "))"
+            throw .usage("\(path) has no column \(column); \(hint)")
         }
         for column in DeviceColumns.all where names.count(where: { $0 == column }) > 1 {
             throw .usage("\(path) has more than one column \(column)")
@@ -232,6 +236,13 @@ extension String {
         while text.last?.isWhitespace == true { text.removeLast() }
         return String(text)
     }
+}
+
+/// The environment of iOS devices, as the native API spells it.
+enum DeviceEnvironment: String, CaseIterable, ExpressibleByArgument {
+    case production
+    case sandbox
+    case development
 }
 
 /// The format of a file with devices.

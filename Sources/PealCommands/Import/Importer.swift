@@ -6,6 +6,8 @@ struct Importer {
     let client: APIClient
     let path: APIPath
     let resume: ResumeFile?
+    /// Identifies this import and its continuations, so that only their repeated batches have no effect.
+    let run: String
     let errors: OutputFile?
     /// What the number of a record counts: `line` or `registration`.
     let unit: String
@@ -69,7 +71,7 @@ struct Importer {
             summary.created += batch.devices.count
         } else if !batch.devices.isEmpty {
             let answer = try await client.send(
-                .post, path, body: batch.body, idempotencyKey: batch.idempotencyKey)
+                .post, path, body: batch.body, idempotencyKey: batch.idempotencyKey(in: run))
             refusals += try note(answer, batch, &summary)
         }
         try begin(&summary)
@@ -161,15 +163,15 @@ struct ImportBatch {
 
     var body: JSON { ["devices": .array(devices.map(\.device))] }
 
-    /// A hash of the batch, so that it has no effect when it is sent again.
-    var idempotencyKey: String {
+    /// The import's run and a hash of the batch, so that the batch has no effect when the same run sends it again.
+    func idempotencyKey(in run: String) -> String {
         var (one, two): (UInt64, UInt64) = (0xCBF2_9CE4_8422_2325, 0x6C62_272E_07BB_0142)
         for byte in body.bytes {
             one = (one ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
             two = (two ^ UInt64(byte)) &* 0x9E37_79B9_7F4A_7C15
         }
         let words = [one, two].map { String($0, radix: 16) }
-        return "import-\(words[0])-\(words[1])-\(devices.count)"
+        return "import-\(run)-\(words[0])-\(words[1])-\(devices.count)"
     }
 }
 

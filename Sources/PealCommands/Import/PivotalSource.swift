@@ -171,15 +171,19 @@ struct PivotalTopicImport {
     let app: String
     let resume: ResumeFile?
 
-    /// The number of topics, and of new subscriptions.
     struct Summary {
-        var (topics, subscriptions) = (0, 0)
+        /// Topics that have not expired.
+        var topics = 0
+        /// Those among them that this server does not accept.
+        var refused = 0
+        /// New subscriptions.
+        var subscriptions = 0
     }
 
     /// - Parameters:
     ///   - withDevices: false if the devices were imported with their topics.
     ///   - progress: updated after each page of devices.
-    /// - Throws: when either server refuses or cannot be reached; earlier topics stay imported.
+    /// - Throws: when the Pivotal server refuses, or either cannot be reached; earlier topics stay imported.
     func run(withDevices: Bool, _ progress: inout Progress) async throws(CommandFailure) -> Summary {
         var summary = Summary()
         guard let topics = try await source.topics() else {
@@ -191,12 +195,26 @@ struct PivotalTopicImport {
         for topic in topics.sorted(by: { $0.name < $1.name }) {
             summary.topics += 1
             guard topic.name > last else { continue }
-            let body = JSON.compact([("expires_at", topic.expiresAt.map { .string($0.description) })])
-            _ = try await target.send(.put, APIPath(["apps", app, "topics", topic.name]), body: body)
-            if hasMembers { try await subscribe(to: topic, &summary, &progress) }
+            if try await create(topic) {
+                if hasMembers { try await subscribe(to: topic, &summary, &progress) }
+            } else {
+                summary.refused += 1
+            }
             try resume?.write(lastTopic: topic.name)
         }
         return summary
+    }
+
+    /// - Returns: false when this server refuses the topic, which is reported.
+    private func create(_ topic: PivotalTopic) async throws(CommandFailure) -> Bool {
+        let body = JSON.compact([("expires_at", topic.expiresAt.map { .string($0.description) })])
+        do throws(CommandFailure) {
+            _ = try await target.send(.put, APIPath(["apps", app, "topics", topic.name]), body: body)
+            return true
+        } catch .refused(let reason) {
+            Surroundings.current.warn("topic \(topic.listed): \(reason)")
+            return false
+        }
     }
 
     /// Whether the list can be filtered by topic. If the server ignores the filter, every device would be subscribed to
@@ -335,7 +353,8 @@ struct PivotalClient: Sendable {
             guard (200..<300).contains(status), let list = document?["topics"]?.arrayValue else {
                 throw .refused("the Pivotal server answered \(status) to page \(number) of its topics")
             }
-            topics += list.compactMap(PivotalTopic.init)
+            let now = Surroundings.current.time.now
+            topics += list.compactMap(PivotalTopic.init).filter { $0.expiresAt.map { $0 > now } ?? true }
             let isLast = document?["totalPages"]?.integerValue.map { number >= $0 } ?? (list.count < 50)
             if isLast || list.isEmpty { return topics }
             number += 1

@@ -2,7 +2,7 @@ internal import Foundation
 internal import PealCore
 
 /// Records the progress of an import, and is replaced atomically after each batch:
-/// `{"source":"…","server":"…","app":"…","done":N,"topic"?:"…"}`.
+/// `{"source":"…","server":"…","app":"…","run":"…","done":N,"topic"?:"…"}`.
 struct ResumeFile {
     let path: String
     let source: String
@@ -11,11 +11,27 @@ struct ResumeFile {
     /// The id of the app.
     let app: String
 
-    /// Finds before the first batch what would otherwise fail after it.
+    /// Identifies the import over all times that it is resumed.
+    private(set) var run = newRun()
+
+    init(path: String, source: String, server: String, app: String) {
+        (self.path, self.source, self.server, self.app) = (path, source, server, app)
+    }
+
+    static func newRun() -> String { String(Surroundings.current.randomness.next(), radix: 36) }
+
+    /// Continues the file's run, or writes the file before the first batch: a batch that is sent but not recorded
+    /// belongs to the run too.
     /// - Throws: `usage` when the file cannot be written, is not a resume file, or belongs to another import.
-    func check() throws(CommandFailure) {
+    mutating func begin(isDryRun: Bool) throws(CommandFailure) {
         try ReplacementFile(path).discard()
         _ = try done()
+        // Earlier versions recorded no run.
+        if let run = try read()?["run"]?.stringValue {
+            self.run = run
+        } else if !isDryRun, try read() == nil {
+            try write(0)
+        }
     }
 
     /// The number of the last imported record; 0 without a file.
@@ -63,7 +79,7 @@ struct ResumeFile {
 
     private func write(_ progress: [(String, JSON)]) throws(CommandFailure) {
         let names: [(String, JSON)] = [
-            ("source", .string(source)), ("server", .string(server)), ("app", .string(app)),
+            ("source", .string(source)), ("server", .string(server)), ("app", .string(app)), ("run", .string(run)),
         ]
         do throws(CommandFailure) {
             try ReplacementFile.write(JSON.object(.init(names + progress)).text + "\n", to: path)

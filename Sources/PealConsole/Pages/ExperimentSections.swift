@@ -246,6 +246,10 @@ struct ExperimentSections {
         if let chance = report.comparison?.chanceOfGain {
             facts.add(texts[.chanceOfGain], text: texts.percent(Int((chance * 1000).rounded()), of: 1000))
         }
+        if let ratio = report.comparison?.varianceRatio, ratio < 1 {
+            let share = texts.percent(Int((ratio * 1000).rounded()), of: 1000)
+            facts.add(texts[.varianceRatio], text: texts(.varianceRatioText, share))
+        }
         facts.add(texts[.started], visit.time(report.facts.run.startedAt))
         facts.add(texts[.salt], "<code>\(report.facts.run.salt)</code>")
         return "<p class=\"hint\">\(texts[.modelText])</p>\(facts.html)"

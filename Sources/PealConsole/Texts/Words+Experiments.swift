@@ -116,6 +116,8 @@ extension Word {
     static let to = Word("To", "Bis")
     static let trainedOn = Word("Training", "Training")
     static let usingPhone = Word("Using the phone", "Am Telefon")
+    static let varianceRatio = Word("Correction for earlier opens", "Korrektur um frühere Öffnungen")
+    static let varianceRatioText = Word("{} of the variance remains", "{} der Varianz bleiben übrig")
     static let walking = Word("Walking", "Zu Fuß")
     static let worse = Word("worse", "schlechter")
     static let undecidedNeeds = Word(

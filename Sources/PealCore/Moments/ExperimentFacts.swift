@@ -36,14 +36,13 @@ package struct ExperimentFacts: Sendable, Hashable {
         package let arm: Arm
         /// In ascending order of day, each with at least one message.
         package let days: [Day]
-        /// How many more messages of the user are part of `past`.
-        package let pastMessages: Int64
-        package let pastOpens: Int64
+        /// The messages of the user that are part of `ExperimentFacts.past`.
+        package let past: ExperimentSums.User
 
-        package init(arm: Arm, days: [Day], past: (messages: Int64, opens: Int64) = (0, 0)) {
+        package init(arm: Arm, days: [Day], past: ExperimentSums.User = .init()) {
             self.arm = arm
             self.days = days
-            (pastMessages, pastOpens) = past
+            self.past = past
         }
     }
 
@@ -179,22 +178,55 @@ package struct ExperimentSums: Sendable, Hashable {
     package var products: Int64 = 0
     /// The sum of each user's squared opens.
     package var squaredOpens: Int64 = 0
+    /// The sum of each user's expectation: messages × prior.
+    package var expected: Int64 = 0
+    /// The sum of each user's messages × expectation.
+    package var expectedMessages: Int64 = 0
+    /// The sum of each user's opens × expectation.
+    package var expectedOpens: Int64 = 0
+    /// The sum of each user's squared expectation.
+    package var squaredExpected: Int64 = 0
 
     package init() {}
 
-    /// Adds a user with these totals; one without messages is none.
-    package mutating func add(messages: Int64, opens: Int64) { count(messages, opens, 1) }
+    /// A user's messages in the experiment.
+    package struct User: Sendable, Hashable {
+        package var messages: Int64
+        package var opens: Int64
+        /// How much more often than usual the user opened messages before the experiment, in thousandths; 0 if unknown.
+        package let prior: Int64
 
-    /// Takes a user with these totals away.
-    package mutating func remove(messages: Int64, opens: Int64) { count(messages, opens, -1) }
+        package init(messages: Int64 = 0, opens: Int64 = 0, prior: Int64 = 0) {
+            (self.messages, self.opens, self.prior) = (messages, opens, prior)
+        }
+    }
 
-    private mutating func count(_ messages: Int64, _ opens: Int64, _ sign: Int64) {
+    /// The prior of a user with these earlier messages. Ten more at the usual rate, 5 %, are added, because few
+    /// messages say little.
+    package static func prior(messages: Int64, opens: Int64) -> Int64 {
+        (1000 * opens + 500) / (messages + 10) - 50
+    }
+
+    /// Adds a user; one without messages is none.
+    package mutating func add(_ user: User) { count(user, 1) }
+
+    /// Takes a user away.
+    package mutating func remove(_ user: User) { count(user, -1) }
+
+    /// Wraps instead of trapping: with billions of messages, the report is wrong, but the server continues.
+    private mutating func count(_ user: User, _ sign: Int64) {
+        let (messages, opens) = (user.messages, user.opens)
         guard messages > 0 else { return }
-        users += sign
-        self.messages += sign * messages
-        self.opens += sign * opens
-        squaredMessages += sign * messages * messages
-        products += sign * messages * opens
-        squaredOpens += sign * opens * opens
+        let expectation = messages &* user.prior
+        users &+= sign
+        self.messages &+= sign &* messages
+        self.opens &+= sign &* opens
+        squaredMessages &+= sign &* messages &* messages
+        products &+= sign &* messages &* opens
+        squaredOpens &+= sign &* opens &* opens
+        expected &+= sign &* expectation
+        expectedMessages &+= sign &* messages &* expectation
+        expectedOpens &+= sign &* opens &* expectation
+        squaredExpected &+= sign &* expectation &* expectation
     }
 }

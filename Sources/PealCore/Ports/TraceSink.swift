@@ -24,9 +24,10 @@ package struct TraceSpan: Sendable, Hashable {
         /// nil for a value that is not valid.
         package init?(traceparent: String) {
             let parts = traceparent.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
-            guard parts.count >= 4, parts[0].utf8.count == 2, parts[0] != "ff", parts[1].utf8.count == 32,
-                parts[2].utf8.count == 16,
-                parts.prefix(3).joined().utf8.allSatisfy({
+            // Only later versions may have more than the version, both ids and the flags.
+            guard parts.count >= 4, parts.count == 4 || parts[0] != "00", parts[0] != "ff",
+                parts.prefix(4).map(\.utf8.count) == [2, 32, 16, 2],
+                parts.prefix(4).joined().utf8.allSatisfy({
                     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
                         || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
                 }), parts[1].contains(where: { $0 != "0" }), parts[2].contains(where: { $0 != "0" })

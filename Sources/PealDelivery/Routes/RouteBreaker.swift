@@ -106,6 +106,11 @@ struct RouteBreaker: Sendable {
     /// Whether nothing is lost but the tally of recent answers if it is forgotten.
     var isLikeNew: Bool { memory == Memory() && probes.isEmpty && refused.isEmpty }
 
+    /// Whether the route is paused or stopped, and was not in an earlier state.
+    func hasTripped(since before: RouteBreaker) -> Bool {
+        closedUntil != nil && before.closedUntil == nil || isStopped && !before.isStopped
+    }
+
     /// Applies what another process, or an earlier run, stored.
     mutating func adopt(_ memory: Memory) {
         self.memory = memory

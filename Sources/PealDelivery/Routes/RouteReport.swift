@@ -26,12 +26,14 @@ extension DeliveryContext {
         let problem = pages.compactMap(\.problem).max { $0.kind.weight < $1.kind.weight }
         let uptime = time.uptime
         let effect = routes.change(route) { breaker in
+            let before = breaker
             var effect = RouteEffect(breaker.judge(tally, of: message, isProbe: isProbe, now: uptime))
             effect.take(problem, of: message, isProbe: isProbe, isOwnStop: isOwnStop, &breaker, now: uptime)
             if isProbe { breaker.abandonProbe(of: message) }
+            effect.hasTripped = breaker.hasTripped(since: before)
             return effect
         }
-        if effect.judgement.hasTripped { metrics.change { $0.breakerTrips += 1 } }
+        if effect.hasTripped { metrics.change { $0.breakerTrips += 1 } }
         // Any answer to a probe shows that the credential is accepted.
         let isAccepted = tally.accepted > 0 || effect.judgement.hasReopened && problem == nil
         await note(effect, on: route, terms.key, isAccepted: isAccepted)
@@ -51,9 +53,12 @@ extension DeliveryContext {
         var effect = RouteEffect()
         switch page.problem?.kind {
         case .stop, .hold:
-            routes.change(route) {
-                effect.take(page.problem, of: message, isProbe: false, isOwnStop: false, &$0, now: uptime)
+            routes.change(route) { breaker in
+                let before = breaker
+                effect.take(page.problem, of: message, isProbe: false, isOwnStop: false, &breaker, now: uptime)
+                effect.hasTripped = breaker.hasTripped(since: before)
             }
+            if effect.hasTripped { metrics.change { $0.breakerTrips += 1 } }
         case .unsent, .reconnect, .refreshCredential, nil: break
         }
         await note(effect, on: route, key, isAccepted: page.problem == nil && page.tally.accepted > 0)
@@ -87,6 +92,8 @@ struct RouteEffect: Sendable {
     var stopReason: String?
     /// Whether the message was refused while others are accepted.
     var isRefusedAlone = false
+    /// Whether the route is paused or stopped now, and was not before.
+    var hasTripped = false
 
     init() {}
 

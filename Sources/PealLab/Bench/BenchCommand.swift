@@ -10,7 +10,7 @@ struct BenchCommand: AsyncParsableCommand {
 
     /// Prints one line of JSON.
     static func report(_ figures: JSON) {
-        FileHandle.standardOutput.write(Data((figures.text + "\n").utf8))
+        StandardStream.print(figures.text)
     }
 }
 

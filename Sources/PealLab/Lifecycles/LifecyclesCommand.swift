@@ -26,7 +26,7 @@ package struct LifecyclesCommand: AsyncParsableCommand {
 
     package func run() async throws {
         let total = try await LifecycleRun(count: count, seed: seed, directory: directory).run { done in
-            FileHandle.standardError.write(Data("\r\(done) of \(count)".utf8))
+            try? StandardStream.error.write("\r\(done) of \(count)")
         }
         print("\n\(total.report)")
         guard total.isSound else { throw ExitCode.failure }

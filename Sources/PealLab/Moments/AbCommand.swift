@@ -48,13 +48,13 @@ struct ExperimentFigures: Codable {
         /// Shares of runs in which zero was excluded at any look.
         let naive: Double
         let alwaysValid: Double
-        let withoutPriorRates: Double
+        let withoutPriors: Double
         let medianDay: Int?
 
         enum CodingKeys: String, CodingKey {
             case lift, naive
             case alwaysValid = "always_valid"
-            case withoutPriorRates = "without_prior_rates"
+            case withoutPriors = "without_priors"
             case medianDay = "median_day"
         }
     }
@@ -97,7 +97,7 @@ struct ExperimentFigures: Codable {
             }
             return Row(
                 lift: lift, naive: share(\.naive), alwaysValid: share(\.alwaysValid),
-                withoutPriorRates: share(\.withoutPriorRates), medianDay: Self.median(outcomes.compactMap(\.day)))
+                withoutPriors: share(\.withoutPriors), medianDay: Self.median(outcomes.compactMap(\.day)))
         }
         cupedVariance = PocketDayTrial.mean(ratios)
         sampleRatio = [0.5, 0.52, 0.55].map { chance in
@@ -123,7 +123,7 @@ struct ExperimentFigures: Codable {
         var lines = ["Zero excluded at any of \(looks) daily looks, \(users) users, \(runs) runs"]
         for row in rows {
             let names = [
-                ("plain test", row.naive), ("always valid", row.withoutPriorRates), ("and CUPED", row.alwaysValid),
+                ("plain test", row.naive), ("always valid", row.withoutPriors), ("and CUPED", row.alwaysValid),
             ]
             let shares = names.map { "\($0.0) \(Evaluation.percent($0.1))" }.joined(separator: ", ")
             let day = row.medianDay.map { ", median day \($0)" } ?? ""

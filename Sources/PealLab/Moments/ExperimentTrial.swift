@@ -1,4 +1,5 @@
 import Foundation
+import PealCore
 import PealMomentTraining
 import PealMoments
 import PealWorlds
@@ -13,14 +14,14 @@ struct ExperimentTrial {
 
     /// The results of one run over its days.
     struct Outcome {
-        /// Whether a plain test at the 5 % level, the always-valid interval, and the same without prior rates excluded
+        /// Whether a plain test at the 5 % level, the always-valid interval, and the same without priors excluded
         /// zero at any look.
         var naive = false
         var alwaysValid = false
-        var withoutPriorRates = false
+        var withoutPriors = false
         /// The first day on which the interval excluded zero.
         var day: Int?
-        /// How much the prior rates reduce the variance, at the last look.
+        /// How much the priors reduce the variance, at the last look.
         var varianceRatio = 1.0
     }
 
@@ -29,7 +30,8 @@ struct ExperimentTrial {
         var outcome = Outcome()
         let rates = (0..<users).map { _ in Logistic.probability(random.normal(-3.05, 0.8)) }
         let priors = rates.map { rate in
-            Double((0..<Self.earlierMessages).count { _ in random.hits(rate) }) / Double(Self.earlierMessages)
+            let opens = (0..<Self.earlierMessages).count { _ in random.hits(rate) }
+            return Self.prior(messages: Self.earlierMessages, opens: opens)
         }
         let arms = (0..<users).map { experiment.arm(of: "u\($0)", share: 0.5) }
         let firstDays = (0..<users).map { _ in random.below(7) }
@@ -41,7 +43,7 @@ struct ExperimentTrial {
                 if random.hits(rate) { opens[user] += 1 }
             }
             let totals = (0..<users).map {
-                ExperimentUser(arm: arms[$0], messages: messages[$0], opens: opens[$0], priorRate: priors[$0])
+                ExperimentUser(arm: arms[$0], messages: messages[$0], opens: opens[$0], prior: priors[$0])
             }
             guard day > 0, let comparison = ArmComparison(totals) else { continue }
             look(comparison, totals, day, &outcome)
@@ -49,19 +51,24 @@ struct ExperimentTrial {
         return outcome
     }
 
+    /// As the server has it.
+    fileprivate static func prior(messages: Int, opens: Int) -> Int {
+        Int(ExperimentSums.prior(messages: Int64(messages), opens: Int64(opens)))
+    }
+
     private func look(
         _ comparison: ArmComparison, _ totals: [ExperimentUser], _ day: Int, _ outcome: inout Outcome
     ) {
-        if let plain = ArmComparison(totals, usesPriorRates: false) {
+        if let plain = ArmComparison(totals, usesPriors: false) {
             let error = plain.variance.squareRoot()
             outcome.naive = outcome.naive || abs(plain.difference) > 1.96 * error
-            outcome.withoutPriorRates = outcome.withoutPriorRates || !plain.interval().contains(0)
+            outcome.withoutPriors = outcome.withoutPriors || !plain.interval().contains(0)
         }
         if !comparison.interval().contains(0) {
             outcome.alwaysValid = true
             outcome.day = outcome.day ?? day + 1
         }
-        outcome.varianceRatio = comparison.variance / comparison.plainVariance
+        outcome.varianceRatio = comparison.varianceRatio
     }
 
     /// The number of users at which the alarm fires if users are assigned to the context-aware arm with this
@@ -102,7 +109,7 @@ struct WorldExperiment: Codable {
             let policy: any BusyDaysPolicy = arms[person] == .contextAware ? phone : immediate
             return policy
         }
-        let priors = Self.priorRates(trial)
+        let priors = Self.priors(trial)
         var decided: (ExperimentDecision, Int)?
         var last: ArmComparison?
         for day in BusyDays.testDays {
@@ -117,7 +124,7 @@ struct WorldExperiment: Codable {
             last = ArmComparison(
                 (0..<settings.people).map {
                     ExperimentUser(
-                        arm: arms[$0], messages: messages[$0], opens: opens[$0], priorRate: priors[$0])
+                        arm: arms[$0], messages: messages[$0], opens: opens[$0], prior: priors[$0])
                 })
             guard let comparison = last, decided == nil else { continue }
             let decision = ExperimentDecision(comparison, isRatioSound: true)
@@ -130,12 +137,12 @@ struct WorldExperiment: Codable {
         (decision, day) = (decided?.0 ?? .undecided, decided?.1)
     }
 
-    private static func priorRates(_ trial: BusyDaysTrial) -> [Double] {
-        var counts = [(shown: Double, opens: Double)](repeating: (0, 0), count: trial.world.settings.people)
+    private static func priors(_ trial: BusyDaysTrial) -> [Int] {
+        var counts = [(shown: Int, opens: Int)](repeating: (0, 0), count: trial.world.settings.people)
         for display in trial.logged.displays {
             counts[display.person].shown += 1
             counts[display.person].opens += display.opened ? 1 : 0
         }
-        return counts.map { $0.shown > 0 ? $0.opens / $0.shown : 0 }
+        return counts.map { ExperimentTrial.prior(messages: $0.shown, opens: $0.opens) }
     }
 }

@@ -104,7 +104,7 @@ package struct TortureCommand: AsyncParsableCommand {
     }
 
     /// Prints without buffering.
-    private static func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+    private static func say(_ text: String) { StandardStream.print(text) }
 
     private static func text(_ seed: UInt64, _ result: TortureRun.Result) -> String {
         let verdict = result.verdict

@@ -23,8 +23,8 @@ package struct ConfigurationKey: Sendable, Hashable {
 
     package enum Kind: Sendable, Hashable {
         case text
-        /// An https URL; http on loopback.
-        case url
+        /// An https URL; http on loopback, or everywhere if `allowsHTTP`.
+        case url(allowsHTTP: Bool = false)
         /// Comma-separated `host`, `host:port` or `.suffix`.
         case hosts
         case path
@@ -199,8 +199,10 @@ extension ConfigurationKey {
         "log.format", .choice(["json", "text"]), default: "json", "Format of log entries")
 
     static let tracingURL = ConfigurationKey(
-        "tracing.otlp.url", .url,
-        "Collector that receives traces of messages as OTLP over HTTP (JSON), without /v1/traces; nothing by default")
+        "tracing.otlp.url", .url(allowsHTTP: true),
+        "Collector (http or https) that receives traces of messages as OTLP over HTTP (JSON), without /v1/traces; "
+            + "nothing by default"
+    )
     static let tracingPercent = ConfigurationKey(
         "tracing.percent", .integer(0...100, unit: "percent"), default: "100", "Share of the messages that are traced")
 

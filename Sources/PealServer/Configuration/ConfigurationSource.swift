@@ -1,5 +1,6 @@
 internal import Configuration
 internal import Foundation
+internal import PealCore
 internal import Yams
 
 /// Where the value of a key comes from.
@@ -154,11 +155,7 @@ struct ConfigurationValues {
             guard choices.contains(text) else {
                 throw ConfigurationFailure(key, "must be \(key.kind.name), not \"\(text)\"")
             }
-        case .url:
-            let isLoopback = ["http://127.", "http://localhost", "http://[::1]"].contains(where: text.hasPrefix)
-            guard text.hasPrefix("https://") || isLoopback, text.count > "https://".count else {
-                throw ConfigurationFailure(key, "must be an https URL, not \"\(text)\"")
-            }
+        case .url(let allowsHTTP): try checkURL(text, key, allowsHTTP: allowsHTTP)
         case .hosts:
             let entries = text.split(separator: ",").map { $0.trimmingPrefix(" ") }
             guard entries.allSatisfy({ $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } && !$0.contains("/") }) else {
@@ -166,13 +163,37 @@ struct ConfigurationValues {
             }
         }
     }
+
+    private static func checkURL(_ text: String, _ key: ConfigurationKey, allowsHTTP: Bool) throws {
+        // Paths are appended. A password would be shown with the configuration.
+        guard !text.contains(where: { $0 == "@" || $0 == "?" || $0 == "#" }) else {
+            throw ConfigurationFailure(key, "must be a URL without a user name, query and fragment")
+        }
+        let parts = URLComponents(string: text)
+        let host = parts?.host.map { $0.filter { $0 != "[" && $0 != "]" } } ?? ""
+        let isHTTP = parts?.scheme == "http" && (allowsHTTP || isLoopback(host))
+        guard !host.isEmpty, parts?.scheme == "https" || isHTTP else {
+            let form = allowsHTTP ? "an http or https URL" : "an https URL (http only on this machine)"
+            throw ConfigurationFailure(key, "must be \(form), not \"\(text)\"")
+        }
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || IPAddress(host).map { $0.bytes.count == 4 ? $0.bytes[0] == 127 : host == "::1" } ?? false
+    }
 }
 
 /// Why the server cannot start with this configuration, in one line: the key and the reason.
 package struct ConfigurationFailure: Error, CustomStringConvertible {
     package let description: String
+    /// Whether the reason may disappear by itself, such as a database that does not answer yet: then a later start with
+    /// the same configuration may succeed.
+    package let mayPass: Bool
 
-    package init(_ description: String) { self.description = description }
+    package init(_ description: String) { (self.description, mayPass) = (description, false) }
 
-    init(_ key: ConfigurationKey, _ reason: String) { description = "\(key.environmentName): \(reason)" }
+    init(_ key: ConfigurationKey, _ reason: String, mayPass: Bool = false) {
+        description = "\(key.environmentName): \(reason)"
+        self.mayPass = mayPass
+    }
 }

@@ -17,6 +17,14 @@ package enum StoreLocation: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Whether it is a database server, which may be down for a while.
+    var isShared: Bool {
+        switch self {
+        case .sqlite: false
+        case .postgres: true
+        }
+    }
+
     /// The path or the URL, without a password.
     package var description: String {
         switch self {

@@ -22,6 +22,8 @@ struct MetricsFacts: Sendable {
     let http: HTTPMetrics.Snapshot
     let process: ProcessFigures
     let isPaused: Bool
+    /// Whether the last write of the delivery was stored.
+    let isStoreWritable: Bool
     /// nil when the store does not respond.
     let store: StoreFacts?
 }

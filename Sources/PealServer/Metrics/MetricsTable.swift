@@ -125,6 +125,9 @@ extension Metric {
 
     private static let store: [Metric] = [
         Metric(one: "peal_store_up", .gauge, "Whether the store responds.") { $0.store == nil ? 0 : 1 },
+        Metric(one: "peal_store_writable", .gauge, "Whether the results of deliveries can be written.") {
+            $0.isStoreWritable ? 1 : 0
+        },
         Metric(one: "peal_store_bytes", .gauge, "Size of the database.") { $0.store?.bytes },
     ]
 

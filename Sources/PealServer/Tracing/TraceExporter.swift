@@ -2,6 +2,7 @@ internal import AsyncHTTPClient
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
+internal import NIOSSL
 internal import PealCore
 internal import ServiceLifecycle
 internal import Synchronization
@@ -15,6 +16,8 @@ final class TraceExporter: TraceSink, Service {
         /// How many of a hundred messages are traced.
         let percent: Int
         let version: String
+        /// Further trust roots in PEM; nil for none.
+        var caFile: String?
     }
 
     private struct State {
@@ -32,7 +35,9 @@ final class TraceExporter: TraceSink, Service {
         self.settings = settings
         self.time = time
         self.logger = logger
-        client = HTTPClient(eventLoopGroupProvider: .shared(group))
+        var tls = TLSConfiguration.makeClientConfiguration()
+        if let caFile = settings.caFile { tls.additionalTrustRoots = [.file(caFile)] }
+        client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: .init(tlsConfiguration: tls))
     }
 
     /// The same messages on every server: the last byte of an id is random.

@@ -61,5 +61,6 @@ extension Migration {
         Migration(version: 22, statements: SchemaOffPolicyNames.statements),
         Migration(version: 23, statements: SchemaContentOpens.statements),
         Migration(version: 24, statements: SchemaRuns.statements),
+        Migration(version: 25, statements: SchemaPriors.statements),
     ]
 }

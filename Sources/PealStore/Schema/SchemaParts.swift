@@ -286,3 +286,13 @@ enum SchemaRuns {
         "CREATE INDEX share_change_age ON share_change (at)",
     ]
 }
+
+/// How often users opened messages before an experiment, and the sums that correct its result for it.
+enum SchemaPriors {
+    /// Zeros are what is unknown of users that are in the sums already.
+    static let statements =
+        ["ALTER TABLE experiment_arm ADD COLUMN prior BIGINT NOT NULL DEFAULT 0"]
+        + ["expected", "expected_messages", "expected_opens", "squared_expected"].map {
+            "ALTER TABLE experiment_sum ADD COLUMN \($0) BIGINT NOT NULL DEFAULT 0"
+        }
+}

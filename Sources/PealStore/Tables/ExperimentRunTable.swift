@@ -50,9 +50,23 @@ extension ExperimentTable {
         """
     }
 
+    /// How many messages of other experiments a user got and opened, once their outcomes were final. Experiments with
+    /// the same salt assign the user to the same arm, so that what happened there depends on it.
+    static func former(_ user: String, except salt: String, app: AppKey) -> SQL {
+        """
+        SELECT CAST(COALESCE(SUM(a.messages), 0) AS BIGINT), CAST(COALESCE(SUM(a.opens), 0) AS BIGINT)
+        FROM experiment_arm a JOIN experiment e ON e.app = a.app AND e.campaign_id = a.campaign_id
+        WHERE a.app = \(app) AND a.user_id = \(user) AND e.salt <> \(salt)
+        """
+    }
+
     /// The counts of an earlier run are dropped.
-    static func assign(_ user: String, to arm: Arm, _ campaign: String, app: AppKey, now: Timestamp) -> SQL {
-        let changing: [ColumnValue] = [("arm", arm), ("assigned_at", now), ("messages", 0), ("opens", 0)]
+    static func assign(
+        _ user: String, to arm: Arm, prior: Int64, _ campaign: String, app: AppKey, now: Timestamp
+    ) -> SQL {
+        let changing: [ColumnValue] = [
+            ("arm", arm), ("assigned_at", now), ("messages", 0), ("opens", 0), ("prior", prior),
+        ]
         return """
             INSERT INTO experiment_arm \(row: ["app": app, "campaign_id": campaign, "user_id": user], changing)
             ON CONFLICT (app, campaign_id, user_id) DO UPDATE SET \(set: changing)
@@ -106,8 +120,16 @@ extension StoreSession {
         // Messages without a campaign are in no report, which a changed share could mislead.
         let share = campaign.isEmpty ? app.settings[.experimentShare] : run.share
         let arm = ArmAssignment.arm(ofDigest: SHA256.hash(data: input), share: share)
-        try connection.post(ExperimentTable.assign(user, to: arm, campaign, app: draft.app, now: now))
+        let prior = campaign.isEmpty ? 0 : try prior(of: user, run, app: draft.app)
+        try connection.post(ExperimentTable.assign(user, to: arm, prior: prior, campaign, app: draft.app, now: now))
         return arm
+    }
+
+    /// A user's prior as it is when the user enters an experiment: later messages may depend on the arm.
+    private func prior(of user: String, _ run: ExperimentRun, app: AppKey) throws -> Int64 {
+        try connection.first(ExperimentTable.former(user, except: run.salt, app: app)) { row in
+            ExperimentSums.prior(messages: try row.next(), opens: try row.next())
+        } ?? 0
     }
 
     /// The present run of a campaign's experiment, which its first message begins. The salt is the random part of that

@@ -2,7 +2,10 @@ internal import PealCore
 
 /// `experiment_sum` and `experiment_count`: what messages contribute to their experiments, once it is final.
 enum ExperimentSumTable {
-    static let columns: Columns = "users, messages, opens, squared_messages, products, squared_opens"
+    static let columns: Columns = """
+        users, messages, opens, squared_messages, products, squared_opens, expected, expected_messages,
+            expected_opens, squared_expected
+        """
 
     static func sums(_ row: inout RowReader) throws -> ExperimentSums {
         var sums = ExperimentSums()
@@ -12,6 +15,10 @@ enum ExperimentSumTable {
         sums.squaredMessages = try row.next()
         sums.products = try row.next()
         sums.squaredOpens = try row.next()
+        sums.expected = try row.next()
+        sums.expectedMessages = try row.next()
+        sums.expectedOpens = try row.next()
+        sums.squaredExpected = try row.next()
         return sums
     }
 
@@ -22,7 +29,9 @@ enum ExperimentSumTable {
         let changing: [ColumnValue] = [
             ("users", sums.users), ("messages", sums.messages), ("opens", sums.opens),
             ("squared_messages", sums.squaredMessages), ("products", sums.products),
-            ("squared_opens", sums.squaredOpens), ("pruned_at", now),
+            ("squared_opens", sums.squaredOpens), ("expected", sums.expected),
+            ("expected_messages", sums.expectedMessages), ("expected_opens", sums.expectedOpens),
+            ("squared_expected", sums.squaredExpected), ("pruned_at", now),
         ]
         return """
             INSERT INTO experiment_sum \(row: [
@@ -168,7 +177,7 @@ extension StoreSession {
         let outcomes = try connection.all(ExperimentTable.outcomes(of: id, app: app)) { row in
             Outcome(
                 user: try row.next(), arm: try row.next(), day: try row.next(), opens: try row.next(),
-                former: (messages: try row.next(), opens: try row.next()))
+                former: try ExperimentTable.sum(&row))
         }
         try connection.execute(
             outcomes.map {
@@ -198,7 +207,7 @@ extension StoreSession {
         let arm: Arm
         let day: Int64
         let opens: Int64
-        let former: (messages: Int64, opens: Int64)
+        let former: ExperimentSums.User
     }
 
     /// Messages are added approximately in the order of their days; an earlier one counts with the last day.
@@ -211,8 +220,11 @@ extension StoreSession {
         }
         var sums = newest?.sums ?? ExperimentSums()
         for outcome in outcomes {
-            sums.remove(messages: outcome.former.messages, opens: outcome.former.opens)
-            sums.add(messages: outcome.former.messages + 1, opens: outcome.former.opens + outcome.opens)
+            var user = outcome.former
+            sums.remove(user)
+            user.messages += 1
+            user.opens += outcome.opens
+            sums.add(user)
         }
         let past = ExperimentFacts.Past(day: max(day, newest?.day ?? day), arm: arm, sums: sums)
         try connection.execute(ExperimentSumTable.put(past, key, run, now: now))

@@ -6,7 +6,7 @@ enum ExperimentTable {
     /// when a message was scheduled take part, and only messages whose arm the server chose.
     static func matured(_ campaign: String, since start: Timestamp?, app: AppKey, by end: Timestamp) -> SQL {
         """
-        SELECT u.user_id, u.arm, u.day, u.messages, u.opens, COALESCE(e.messages, 0), COALESCE(e.opens, 0)
+        SELECT u.user_id, u.arm, u.day, u.messages, u.opens, \(sum)
         FROM (
             SELECT m.user_id AS user_id, m.arm AS arm, m.deadline / \(dayMilliseconds) AS day,
                 COUNT(*) AS messages, SUM(\(isOpened)) AS opens
@@ -21,12 +21,18 @@ enum ExperimentTable {
     /// Each user's part in a matured message, with what is in the sums of the same user.
     static func outcomes(of message: MessageID, app: AppKey) -> SQL {
         """
-        SELECT m.user_id, m.arm, m.deadline / \(dayMilliseconds), \(isOpened), COALESCE(e.messages, 0),
-            COALESCE(e.opens, 0)
+        SELECT m.user_id, m.arm, m.deadline / \(dayMilliseconds), \(isOpened), \(sum)
         FROM message g JOIN moment m ON m.app = g.app AND m.message = g.message
             LEFT JOIN experiment_arm e ON e.app = g.app AND e.campaign_id = g.campaign_id AND e.user_id = m.user_id
         WHERE \(belongs(.message(message), app)) AND \(counts)
         """
+    }
+
+    /// What is in the sums of a user `e`.
+    private static let sum: SQL = "COALESCE(e.messages, 0), COALESCE(e.opens, 0), COALESCE(e.prior, 0)"
+
+    static func sum(_ row: inout RowReader) throws -> ExperimentSums.User {
+        ExperimentSums.User(messages: try row.next(), opens: try row.next(), prior: try row.next())
     }
 
     /// Adds messages to the totals of their user.
@@ -235,7 +241,7 @@ extension StoreSession {
         _ campaign: String, since start: Timestamp?, app: AppKey, now: Timestamp
     ) throws -> [ExperimentFacts.User] {
         var users: [ExperimentFacts.User] = []
-        var last: (user: String, arm: Arm, past: (messages: Int64, opens: Int64))?
+        var last: (user: String, arm: Arm, past: ExperimentSums.User)?
         var days: [ExperimentFacts.Day] = []
         func finish() {
             if let last { users.append(ExperimentFacts.User(arm: last.arm, days: days, past: last.past)) }
@@ -246,7 +252,7 @@ extension StoreSession {
             let day = ExperimentFacts.Day(number: try row.next(), messages: try row.next(), opens: try row.next())
             if last.map({ $0.arm != arm || !$0.user.utf8.elementsEqual(user.utf8) }) ?? true {
                 finish()
-                last = (user, arm, (messages: try row.next(), opens: try row.next()))
+                last = (user, arm, try ExperimentTable.sum(&row))
             }
             days.append(day)
         }

@@ -28,6 +28,14 @@ struct RunningServer: Sendable {
         throw FixtureFailure("\(path) did not end in \(seconds) s")
     }
 
+    func waitUntilReady(seconds: Int = 60) async throws {
+        for _ in 0..<(seconds * 10) {
+            if let answer = try? await Self.request("GET", "\(address)/readyz", nil), answer.0 == 200 { return }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        throw FixtureFailure("\(address) was not ready in \(seconds) s")
+    }
+
     static func request(
         _ method: String, _ url: String, _ body: JSON?, headers: [(String, String)] = []
     ) async throws -> (Int, JSON) {

@@ -8,43 +8,83 @@ public struct ExperimentUser: Sendable, Hashable {
     public let messages: Int
     /// Those opened at most 24 hours after the end of their window.
     public let opens: Int
-    /// The share of messages that the user opened before the experiment; nil without messages.
-    public let priorRate: Double?
+    /// How much more often than usual the user opened messages before the experiment, in thousandths; 0 if unknown.
+    public let prior: Int
 
     /// Totals of a user.
-    public init(arm: ExperimentAssignment.Arm, messages: Int, opens: Int, priorRate: Double? = nil) {
-        (self.arm, self.messages, self.opens, self.priorRate) = (arm, messages, opens, priorRate)
+    public init(arm: ExperimentAssignment.Arm, messages: Int, opens: Int, prior: Int = 0) {
+        (self.arm, self.messages, self.opens, self.prior) = (arm, messages, opens, prior)
     }
 }
 
 /// Sums over the users of one arm, without the users: what is kept of an experiment for good.
 public struct ArmTotals: Sendable, Hashable {
-    public var users: Int64
-    public var messages: Int64
-    public var opens: Int64
+    /// Users with at least one message.
+    public var users: Int64 = 0
+    public var messages: Int64 = 0
+    public var opens: Int64 = 0
     /// The sum of each user's squared messages.
-    public var squaredMessages: Int64
+    public var squaredMessages: Int64 = 0
     /// The sum of each user's messages × opens.
-    public var products: Int64
+    public var products: Int64 = 0
     /// The sum of each user's squared opens.
-    public var squaredOpens: Int64
+    public var squaredOpens: Int64 = 0
+    /// The sum of each user's expectation: messages × prior.
+    public var expected: Int64 = 0
+    /// The sum of each user's messages × expectation.
+    public var expectedMessages: Int64 = 0
+    /// The sum of each user's opens × expectation.
+    public var expectedOpens: Int64 = 0
+    /// The sum of each user's squared expectation.
+    public var squaredExpected: Int64 = 0
 
-    /// Sums over users with at least one message.
-    public init(
-        users: Int64, messages: Int64, opens: Int64, squaredMessages: Int64, products: Int64, squaredOpens: Int64
-    ) {
-        (self.users, self.messages, self.opens) = (users, messages, opens)
-        (self.squaredMessages, self.products, self.squaredOpens) = (squaredMessages, products, squaredOpens)
+    /// No users.
+    public init() {}
+
+    /// Adds a user; one without messages is none.
+    public mutating func add(_ user: ExperimentUser) {
+        guard user.messages > 0 else { return }
+        let (messages, opens) = (Int64(user.messages), Int64(user.opens))
+        let expectation = messages * Int64(user.prior)
+        users += 1
+        self.messages += messages
+        self.opens += opens
+        squaredMessages += messages * messages
+        products += messages * opens
+        squaredOpens += opens * opens
+        expected += expectation
+        expectedMessages += messages * expectation
+        expectedOpens += opens * expectation
+        squaredExpected += expectation * expectation
     }
+}
 
-    /// Opens per message, and its variance by the delta method.
-    fileprivate var ratio: (rate: Double, variance: Double) {
-        let (users, rate) = (Double(users), Double(opens) / Double(messages))
-        let perUser = Double(messages) / users
-        // The residuals opens - rate * messages of the users sum to zero.
-        let squares =
-            Double(squaredOpens) - 2 * rate * Double(products) + rate * rate * Double(squaredMessages)
-        return (rate, max(squares, 0) / (users - 1) / (perUser * perUser) / users)
+/// The ratios of an arm and how they vary, by the delta method: opens and expectation per message, both of which are
+/// linearized per user, so that their residuals sum to zero.
+private struct ArmRatios {
+    let rate: Double
+    let expectation: Double
+    /// The variances of both ratios, and their covariance.
+    let rateVariance: Double
+    let expectationVariance: Double
+    let covariance: Double
+
+    /// - Parameter totals: of at least two users.
+    init(_ totals: ArmTotals) {
+        let (users, messages) = (Double(totals.users), Double(totals.messages))
+        let (rate, expectation) = (Double(totals.opens) / messages, Double(totals.expected) / messages)
+        let squares = Double(totals.squaredMessages)
+        let scale = users / (users - 1) / (messages * messages)
+        /// The sum of products of the residuals of two variables with these ratios.
+        func residuals(_ product: Int64, _ one: Int64, _ ratio: Double, _ other: Int64, _ second: Double) -> Double {
+            Double(product) - ratio * Double(other) - second * Double(one) + ratio * second * squares
+        }
+        let (products, expected) = (totals.products, totals.expectedMessages)
+        (self.rate, self.expectation) = (rate, expectation)
+        rateVariance = max(residuals(totals.squaredOpens, products, rate, products, rate), 0) * scale
+        expectationVariance =
+            max(residuals(totals.squaredExpected, expected, expectation, expected, expectation), 0) * scale
+        covariance = residuals(totals.expectedOpens, products, rate, expected, expectation) * scale
     }
 }
 
@@ -61,53 +101,57 @@ public struct ArmComparison: Sendable, Hashable {
         public let opens: Int
         /// Opens per message.
         public var rate: Double { messages > 0 ? Double(opens) / Double(messages) : 0 }
+
+        init(_ totals: ArmTotals) {
+            (users, messages, opens) = (Int(totals.users), Int(totals.messages), Int(totals.opens))
+        }
     }
 
     /// The arm with moments chosen by phones.
     public let contextAware: ArmSummary
     /// The arm with messages shown immediately.
     public let traditional: ArmSummary
-    /// The rate of the context-aware arm minus that of the traditional arm.
+    /// The rate of the context-aware arm minus that of the traditional arm, corrected for users' priors.
     public let difference: Double
     /// The variance of `difference`, by the delta method.
     public let variance: Double
-    /// The variance without the correction for users' prior rates.
+    /// The variance without the correction for users' priors.
     public let plainVariance: Double
 
-    /// - Parameter usesPriorRates: whether to correct the difference for the share of messages that users opened before
-    ///   the experiment (CUPED), which narrows the interval.
-    /// - Returns: nil unless both arms have two users with messages.
-    public init?(_ users: [ExperimentUser], usesPriorRates: Bool = true) {
-        let active = users.filter { $0.messages > 0 }
-        let arms = [ExperimentAssignment.Arm.contextAware, .traditional].map { arm in
-            active.filter { $0.arm == arm }
-        }
-        guard arms.allSatisfy({ $0.count > 1 }) else { return nil }
-        let slope = usesPriorRates ? Self.slope(active) : 0
-        let mean = Self.meanPriorRate(active)
-        let plain = arms.map { Self.ratio($0, slope: 0, mean: mean) }
-        let corrected = arms.map { Self.ratio($0, slope: slope, mean: mean) }
-        contextAware = Self.summary(arms[0])
-        traditional = Self.summary(arms[1])
-        difference = corrected[0].rate - corrected[1].rate
-        variance = corrected[0].variance + corrected[1].variance
-        plainVariance = plain[0].variance + plain[1].variance
-    }
+    /// With fewer users in an arm, correcting for their priors would narrow the interval too much.
+    static let correctedUsersMin: Int64 = 50
 
-    /// The comparison by sums over users, without their prior rates.
+    /// The comparison by sums over users.
+    /// - Parameter usesPriors: whether to correct the difference for how often users opened messages before the
+    ///   experiment (CUPED, Deng and others 2013), which narrows the interval.
     /// - Returns: nil unless both arms have two users with messages.
-    public init?(contextAware: ArmTotals, traditional: ArmTotals) {
+    public init?(contextAware: ArmTotals, traditional: ArmTotals, usesPriors: Bool = true) {
         let arms = [contextAware, traditional]
         guard arms.allSatisfy({ $0.users > 1 && $0.messages > 0 }) else { return nil }
-        let ratios = arms.map(\.ratio)
-        let summaries = arms.map {
-            ArmSummary(users: Int($0.users), messages: Int($0.messages), opens: Int($0.opens))
-        }
-        (self.contextAware, self.traditional) = (summaries[0], summaries[1])
-        difference = ratios[0].rate - ratios[1].rate
-        variance = ratios[0].variance + ratios[1].variance
-        plainVariance = variance
+        let (aware, plain) = (ArmRatios(contextAware), ArmRatios(traditional))
+        let spread = aware.expectationVariance + plain.expectationVariance
+        let covariance = aware.covariance + plain.covariance
+        // The factor with the smallest variance.
+        let isCorrected = usesPriors && spread > 0 && arms.allSatisfy { $0.users >= Self.correctedUsersMin }
+        let factor = isCorrected ? covariance / spread : 0
+        (self.contextAware, self.traditional) = (ArmSummary(contextAware), ArmSummary(traditional))
+        difference = aware.rate - plain.rate - factor * (aware.expectation - plain.expectation)
+        plainVariance = aware.rateVariance + plain.rateVariance
+        variance = max(plainVariance - factor * covariance, 0)
     }
+
+    /// The comparison of these users.
+    /// - Returns: nil unless both arms have two users with messages.
+    public init?(_ users: [ExperimentUser], usesPriors: Bool = true) {
+        func totals(_ arm: ExperimentAssignment.Arm) -> ArmTotals {
+            users.reduce(into: ArmTotals()) { if $1.arm == arm { $0.add($1) } }
+        }
+        self.init(
+            contextAware: totals(.contextAware), traditional: totals(.traditional), usesPriors: usesPriors)
+    }
+
+    /// How much of the variance the correction for users' priors leaves; 1 without a correction.
+    public var varianceRatio: Double { plainVariance > 0 ? variance / plainVariance : 1 }
 
     /// The difference as a share of the traditional rate.
     public var lift: Double { traditional.rate > 0 ? difference / traditional.rate : 0 }
@@ -132,45 +176,5 @@ public struct ArmComparison: Sendable, Hashable {
         let standard = difference / deviation
         let density = exp(-0.5 * standard * standard) / (2 * Double.pi).squareRoot()
         return deviation * density - difference * 0.5 * erfc(standard / 2.0.squareRoot())
-    }
-
-    private static func summary(_ users: [ExperimentUser]) -> ArmSummary {
-        ArmSummary(
-            users: users.count, messages: users.reduce(0) { $0 + $1.messages },
-            opens: users.reduce(0) { $0 + $1.opens })
-    }
-
-    private static func meanPriorRate(_ users: [ExperimentUser]) -> Double {
-        let rates = users.compactMap(\.priorRate)
-        return rates.isEmpty ? 0 : rates.reduce(0, +) / Double(rates.count)
-    }
-
-    /// Of the residuals after the prior rates, both in messages.
-    private static func slope(_ users: [ExperimentUser]) -> Double {
-        let mean = meanPriorRate(users)
-        let total = summary(users)
-        var (product, square) = (0.0, 0.0)
-        for user in users {
-            guard let prior = user.priorRate else { continue }
-            let messages = Double(user.messages)
-            let deviation = (prior - mean) * messages
-            product += (Double(user.opens) - total.rate * messages) * deviation
-            square += deviation * deviation
-        }
-        return square > 0 ? product / square : 0
-    }
-
-    /// A ratio of sums and its variance: the residual of each user, linearized at the ratio.
-    private static func ratio(
-        _ users: [ExperimentUser], slope: Double, mean: Double
-    ) -> (rate: Double, variance: Double) {
-        let opens = users.map { user in
-            Double(user.opens) - slope * ((user.priorRate ?? mean) - mean) * Double(user.messages)
-        }
-        let messages = users.reduce(0.0) { $0 + Double($1.messages) }
-        let rate = opens.reduce(0, +) / messages
-        let perUser = messages / Double(users.count)
-        let residuals = Moments(zip(opens, users).map { ($0 - rate * Double($1.messages)) / perUser })
-        return (rate, residuals.variance / Double(users.count))
     }
 }

@@ -35,9 +35,10 @@ struct NativeAdmins: Sendable {
     }
 
     private func list(_ call: Call) async throws -> Answer {
+        let page = try NativeList(call.query, by: .id)
         try await AccessRecorder(services).write()
         let admins = try await services.store.read { try $0.admins() }
-        return Answer(.ok, ["items": .array(admins.map(Self.json)), "next_cursor": .null])
+        return page.answer(ofAll: admins, by: \.id, json: Self.json)
     }
 
     private func show(_ call: Call) async throws -> Answer {
@@ -82,14 +83,8 @@ extension NativeDocument {
             ], namesIdempotencyKey: false),
         APIOperation(
             id: "listAdmins", method: .get, path: "/peal/v1/admins", summary: "List the named admins",
-            answers: [
-                APIAnswer(
-                    200, "All of them, without the first admin.",
-                    .object([
-                        .required("items", .list(shownAdmin)),
-                        .required("next_cursor", Schema.text.orNull.described("Always null.")),
-                    ]))
-            ]),
+            text: "The first admin is not among them.", parameters: page(.id),
+            answers: [list(of: "NativeAdmin", shownAdmin)]),
         APIOperation(
             id: "getAdmin", method: .get, path: "/peal/v1/admins/:id", summary: "Show an admin",
             answers: [APIAnswer(200, "The admin.", shownAdmin)]),

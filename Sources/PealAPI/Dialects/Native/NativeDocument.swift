@@ -25,11 +25,13 @@ enum NativeDocument {
         return DialectDocument(
             name: "Native", text: "Apps, credentials, keys, devices, messages and their results.",
             dialect: NativeDialect(), refusal: refusal, pathParameters: pathParameters,
-            operations: apps + audit + admins + credentials + keys(describing) + devices + topics(describing)
-                + segments + messages(describing)
-                + states + deliveries + channels + webhooks
-                + campaigns + routes + statistics + progress + savedMessages(describing) + signInLinks,
-            webhooks: [event])
+            operations: operations(describing).map(\.withoutEmptyParameters), webhooks: [event])
+    }
+
+    private static func operations(_ describing: Describing) -> [APIOperation] {
+        apps + audit + admins + credentials + keys(describing) + devices + topics(describing) + segments
+            + messages(describing) + states + deliveries + channels + webhooks + campaigns + routes + statistics
+            + progress + savedMessages(describing) + signInLinks
     }
 
     /// The native API's policy, for schemas without a time that must be in the future.

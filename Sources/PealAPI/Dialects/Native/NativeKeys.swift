@@ -54,13 +54,10 @@ struct NativeKeys: Sendable {
 
     private func list(_ call: Call) async throws -> Answer {
         let app = try call.app().key
+        let page = try NativeList(call.query, by: .id)
         try await AccessRecorder(services).write()
         let keys = try await services.store.read { try $0.keys(app: app) }
-        return Answer(
-            .ok,
-            [
-                "items": .array(keys.map { .compact(Self.facts($0) + [Self.publicHalf($0)]) }), "next_cursor": .null,
-            ])
+        return page.answer(ofAll: keys, by: \.id) { .compact(Self.facts($0) + [Self.publicHalf($0)]) }
     }
 
     private func revoke(_ call: Call) async throws -> Answer {
@@ -176,16 +173,7 @@ extension NativeDocument {
                 ], namesIdempotencyKey: false),
             APIOperation(
                 id: "listKeys", method: .get, path: "\(app)/keys", summary: "List the keys without their secrets",
-                answers: [
-                    APIAnswer(
-                        200, "All of them.",
-                        .component(
-                            "NativeKeyList",
-                            .object([
-                                .required("items", .list(key)),
-                                .required("next_cursor", Schema.text.orNull.described("Always null.")),
-                            ])))
-                ]),
+                parameters: page(.id), answers: [list(of: "NativeKey", key)]),
             APIOperation(
                 id: "revokeKey", method: .delete, path: "\(app)/keys/:id", summary: "Revoke a key",
                 answers: [APIAnswer(204, "Revoked, effective immediately.")]),

@@ -67,6 +67,15 @@ struct NativeList {
             .ok, ["items": .array(try shown.map(json)), "next_cursor": next.map(JSON.string) ?? .null])
     }
 
+    /// A page of a short list that was read as a whole, in the order of its ids.
+    func answer<Item, Of>(
+        ofAll items: [Item], by id: (Item) -> Identifier<Of>, json: (Item) throws -> JSON
+    ) rethrows -> Answer {
+        let after: Identifier<Of>? = self.id()
+        let rest = items.filter { item in after.map { id(item) > $0 } ?? true }.sorted { id($0) < id($1) }
+        return try answer(Array(rest.prefix(fetchCount)), cursor: { id($0).bytes }, json: json)
+    }
+
     /// The bytes of a cursor for an id and a number.
     static func bytes(_ id: MessageID, _ number: Int) -> [UInt8] { id.bytes + bytes(number) }
 
@@ -87,13 +96,13 @@ extension NativeList.Position {
         }
     }
 
-    /// The cursor's form as a regular expression (ECMA-262). The empty cursor is the first page.
+    /// The cursor's form as a regular expression (ECMA-262).
     var pattern: String {
         let character = "[A-Za-z0-9_-]"
         return switch self {
-        case .id: "(\(character){21}[AQgw])?"
-        case .position: "(\(character){32})?"
-        case .number: "(\(character){10}[AEIMQUYcgkosw048])?"
+        case .id: "\(character){21}[AQgw]"
+        case .position: "\(character){32}"
+        case .number: "\(character){10}[AEIMQUYcgkosw048]"
         case .name: "(\(character){4})*(\(character)[AQgw]|\(character){2}[AEIMQUYcgkosw048])?"
         }
     }

@@ -2,8 +2,9 @@ internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
-/// Refuses what an operation does not document: unknown query parameters, and a body if it takes none; and what is
-/// given twice, because the sender and the server could mean different ones. The shapes check the members of bodies.
+/// Refuses what an operation does not document: unknown query parameters, and a body if it takes none; what is given
+/// twice, because the sender and the server could mean different ones; and query parameters without a value, because an
+/// empty filter would list everything. The shapes check the members of bodies.
 struct NativeStrictness: Sendable {
     private struct Name: Hashable {
         let method: String
@@ -41,6 +42,7 @@ struct NativeStrictness: Sendable {
             guard !name.isEmpty else { throw PealError(.unknownField, "a query parameter has no name", field: "") }
             guard known.contains(name) else { throw .unknown(name, near: Spelling.nearest(to: name, known)) }
             guard seen.insert(name).inserted else { throw .invalid(name, "\(name) is given more than once") }
+            guard query.given(name)?.isEmpty == false else { throw .invalid(name, "\(name) has no value") }
         }
     }
 }
