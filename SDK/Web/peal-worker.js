@@ -258,15 +258,17 @@
    * @param {string} method
    * @param {string} path
    * @param {unknown} [body]
+   * @param {(step: () => Promise<Device>) => Promise<Device>} [turn] How it waits for its turn to replace the token; by
+   *   default behind other changes of the registration.
    */
-  async function authorized(method, path, body) {
+  async function authorized(method, path, body, turn = inTurn) {
     const known = await device();
     if (!known) throw new Failure(401, "the browser is not registered");
     try {
       return await call(known.server, known.device_token, method, path, body);
     } catch (error) {
       if (!(error instanceof Failure) || error.status !== 401) throw error;
-      const renewed = await inTurn(() => replace(known.device_token));
+      const renewed = await turn(() => replace(known.device_token));
       return call(renewed.server, renewed.device_token, method, path, body);
     }
   }
@@ -406,8 +408,8 @@
   async function show(given) {
     const message = messageID(given);
     const isRepeated = message ? await wasSeen(message).catch(() => false) : false;
-    const hasText = given.title !== undefined || given.body !== undefined;
-    const isShown = hasText && (await present(given, message, isRepeated));
+    const hasText = [given.title, given.body].some((text) => (text ?? "") !== "");
+    const isShown = hasText ? await present(given, message, isRepeated) : await presentQuietly();
     if (!message) return;
     if (isRepeated) return report([{ message, type: "suppressed", reason: "duplicate" }]);
     const outcome = isShown ? { message, type: "shown" } : { message, type: "suppressed", reason: "no_permission" };
@@ -415,19 +417,37 @@
   }
 
   /**
+   * Shows that a push without text arrived, because the subscription promises that every push is visible
+   * (`userVisibleOnly`): Chromium shows a notice of its own otherwise, and Safari withdraws the permission. Chromium
+   * accepts a silent push while the person has the page before them, Safari does not
+   * (https://webkit.org/blog/12945/meet-web-push/). The notification does not name the message, because the person
+   * does not see its content.
+   * @returns {Promise<boolean>} Whether it was shown.
+   */
+  async function presentQuietly() {
+    // Of the browsers only Chromium's have this member.
+    if ("userAgentData" in worker.navigator) {
+      const windows = await worker.clients.matchAll({ type: "window", includeUncontrolled: true });
+      if (windows.some((client) => client.focused && client.visibilityState === "visible")) return false;
+    }
+    return present({ title: worker.location.host, tag: "peal" }, undefined, true);
+  }
+
+  /**
    * Shows a notification. If the browser refuses what the author wrote, such as actions that are no list, title and body
    * are shown alone.
    * @param {Record<string, any>} given
    * @param {string | undefined} message
-   * @param {boolean} isRepeated
+   * @param {boolean} isSilent
    * @returns {Promise<boolean>} Whether it was shown: not if the person took the permission back.
    */
-  async function present(given, message, isRepeated) {
+  async function present(given, message, isSilent) {
     const { body, icon, image, badge, actions, requireInteraction, data } = given;
     const title = String(given.title ?? "");
     const always = {
-      silent: isRepeated || given.silent === true, tag: String(given.tag ?? message ?? ""),
-      data: { peal: message, url: given.url ?? data?.url, data, actions: Array.isArray(actions) ? actions : [] },
+      silent: isSilent || given.silent === true, tag: String(given.tag ?? message ?? ""),
+      // The member `peal` marks Peal's notifications, also those without a message's id.
+      data: { peal: message ?? null, url: given.url ?? data?.url, data, actions: Array.isArray(actions) ? actions : [] },
     };
     const options = /** @type {NotificationOptions} */ ({ ...always, body, icon, image, badge, actions, requireInteraction });
     const plain = body === undefined ? always : { ...always, body: String(body) };
@@ -463,12 +483,12 @@
    * @param {string} button
    */
   async function open(data, button) {
-    const action = (data?.actions ?? []).find((/** @type {any} */ one) => one?.action === button);
-    const url = target(action?.url ?? data?.url);
+    const action = (data.actions ?? []).find((/** @type {any} */ one) => one?.action === button);
+    const url = target(action?.url ?? data.url);
     const windows = await worker.clients.matchAll({ type: "window", includeUncontrolled: true });
-    const known = windows.find((client) => client.url === url.href) ?? (data?.url || action?.url ? undefined : windows[0]);
+    const known = windows.find((client) => client.url === url.href) ?? (data.url || action?.url ? undefined : windows[0]);
     for (const client of windows) {
-      client.postMessage({ peal: "opened", message: data?.peal, button: button || undefined, data: data?.data });
+      client.postMessage({ peal: "opened", message: data.peal ?? undefined, button: button || undefined, data: data.data });
     }
     if (known) {
       await known.focus();
@@ -479,17 +499,25 @@
 
   worker.addEventListener("push", (event) => event.waitUntil(show(payload(event.data))));
 
+  /**
+   * Whether Peal showed this notification: a worker that imports this file may show others.
+   * @param {Notification} notification
+   */
+  const isPeals = ({ data }) => typeof data === "object" && data !== null && "peal" in data;
+
   worker.addEventListener("notificationclick", (event) => {
+    if (!isPeals(event.notification)) return;
     const { data } = event.notification;
     event.notification.close();
-    const message = data?.peal;
+    const message = data.peal;
     const receipt = message ? report([{ message, type: "opened", button: event.action || undefined }]) : undefined;
     // A browser opens a window only soon after the click, so the receipt must not delay it or keep it from opening.
     event.waitUntil(Promise.allSettled([open(data, event.action), receipt]));
   });
 
   worker.addEventListener("notificationclose", (event) => {
-    const message = event.notification.data?.peal;
+    if (!isPeals(event.notification)) return;
+    const message = event.notification.data.peal;
     if (message) event.waitUntil(report([{ message, type: "dismissed" }]));
   });
 
@@ -538,14 +566,30 @@
       void flush();
       return { device: registered.device };
     },
-    async topic({ topic, isSubscribed }) {
-      await authorized(isSubscribed ? "PUT" : "DELETE", `topics/${encodeURIComponent(topic)}`);
-    },
+    topic: ({ topic, isSubscribed }) => inTurn(() => changeTopic(topic, isSubscribed)),
     async opened({ content, message }) {
       await report([{ type: "content_opened", content: String(content).slice(0, 255), message }]);
     },
     disconnect: () => inTurn(unregister),
   };
+
+  /**
+   * Changes a topic on the server, then in the stored registration: a registration replaces all topics, so a renewed one
+   * would undo the change otherwise. For the same reason it must be called in turn.
+   * @param {string} topic
+   * @param {boolean} isSubscribed
+   */
+  async function changeTopic(topic, isSubscribed) {
+    const path = `topics/${encodeURIComponent(topic)}`;
+    await authorized(isSubscribed ? "PUT" : "DELETE", path, undefined, (step) => step());
+    await change("device", (/** @type {Device | undefined} */ known) => {
+      const topics = /** @type {string[] | undefined} */ (known?.registration.topics);
+      // Without topics, a registration leaves those on the server as they are.
+      if (!known || !topics) return undefined;
+      const others = topics.filter((one) => one !== topic);
+      return { ...known, registration: { ...known.registration, topics: [...others, ...(isSubscribed ? [topic] : [])] } };
+    });
+  }
 
   async function unregister() {
     const known = await device();
@@ -573,7 +617,10 @@
           })));
   });
 
-  worker.addEventListener("install", () => void worker.skipWaiting());
-  worker.addEventListener("activate", (event) => event.waitUntil(worker.clients.claim()));
+  // A worker of the site that imports this file decides itself when it replaces its former version under open pages.
+  if (worker.location.pathname.split("/").pop()?.includes("peal-worker")) {
+    worker.addEventListener("install", () => void worker.skipWaiting());
+    worker.addEventListener("activate", (event) => event.waitUntil(worker.clients.claim()));
+  }
   void attempt();
 })();

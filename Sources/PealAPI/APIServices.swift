@@ -29,6 +29,7 @@ package struct APIServices: Sendable {
     let usage: KeyUsage
     package let http: HTTPMetrics
     package let experiments: ExperimentReports
+    private let messageIDs: MessageIDs
     let bodies = BodyBudget()
     let parsing = ParsingTurns()
     let progressStreams = ProgressStreams()
@@ -73,6 +74,7 @@ package struct APIServices: Sendable {
         recentApps = RecentReads(store: store, time: time)
         receiptGatherer = ReceiptGatherer(store: store)
         experiments = ExperimentReports(store: store, time: time)
+        messageIDs = MessageIDs()
     }
 
     package var addressRules: AddressRules { hosts.addresses }
@@ -127,7 +129,7 @@ package struct APIServices: Sendable {
     package func endStreams() { progressStreams.close() }
 
     func newDeviceID() -> DeviceID { randomness.identifier() }
-    func newMessageID(at now: Timestamp) -> MessageID { randomness.timeOrderedIdentifier(at: now) }
+    func newMessageID(at now: Timestamp) -> MessageID { messageIDs.next(at: now, randomness) }
 }
 
 /// The configuration of the API.

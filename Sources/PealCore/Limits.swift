@@ -221,6 +221,9 @@ extension Limits {
     /// changes nothing.
     package static let serverPresenceSeconds: Int64 = 20
 
+    /// How many locales, and how many time zones, all devices of a server may have.
+    package static let wordsMax = 10_000
+
     // Guessing and quotas
     package static let authenticationFailuresPerMinute = 60
     package static let requestsPerKeyPerSecond = 10_000

@@ -46,7 +46,15 @@ package struct ExperimentDecider: Sendable {
             let names = try await store.read { [last] in
                 try $0.experimentCampaigns(app: app.key, after: last, limit: Self.pageSize)
             }
-            for name in names { try await decide(name, of: app) }
+            for name in names {
+                do {
+                    try await decide(name, of: app)
+                } catch {
+                    logger.error(
+                        "an experiment could not be decided",
+                        metadata: ["app": "\(app.id)", "campaign": "\(name)", "error": "\(error)"])
+                }
+            }
             last = names.count == Self.pageSize ? names.last : nil
         } while last != nil && !Task.isCancelled
     }

@@ -131,12 +131,14 @@ extension PostgresConnection {
         try run(sql, sets) { try $0.forEachRow(row) }
     }
 
+    @discardableResult
     func execute(_ sql: String, _ parameters: [SQLValue]) throws -> Int {
         var count = 0
         try run(sql, CollectionOfOne(parameters)) { count = $0.changedCount }
         return count
     }
 
+    @discardableResult
     func execute(_ sql: String, rows: [[SQLValue]]) throws -> [Int] {
         var counts: [Int] = []
         counts.reserveCapacity(rows.count)
@@ -185,7 +187,8 @@ extension PostgresConnection {
     private func exchange(
         _ sql: String, _ sets: some Collection<[SQLValue]>, isPrepared: Bool
     ) throws -> ArraySlice<PostgresResult> {
-        guard PQpipelineStatus(handle) != PQ_PIPELINE_OFF || PQenterPipelineMode(handle) == 1 else {
+        // After a hang, the answers of earlier statements would be read as those of these.
+        guard !hangs, PQpipelineStatus(handle) != PQ_PIPELINE_OFF || PQenterPipelineMode(handle) == 1 else {
             throw PostgresFailure.lost(handle)
         }
         for statement in opening { try send(PQsendQueryParams(handle, statement, 0, nil, nil, nil, nil, 1)) }

@@ -39,9 +39,14 @@ final class PostgresNumbers: Sendable {
                 // What is left of the blocks of deleted apps.
                 if state.blocks.count >= Self.blocksMax { (state.blocks, state.spare) = ([:], [:]) }
                 state.blocks[series.name] = (last - series.blockSize + 1)...last
+            } catch let unknown as PostgresConnection.CommitUnknown {
+                // The block may be lost, but it cannot be issued twice.
+                state.connection = nil
+                throw unknown.failure
             } catch let failure as PostgresFailure {
                 box.connection.rollback()
-                if failure.remedy == .reconnect { state.connection = nil }
+                // Answers that were not awaited would be read as those of the next statements.
+                if failure.remedy == .reconnect || box.connection.isLost { state.connection = nil }
                 // The row is locked, perhaps by the transaction that waits for this number.
                 if failure.remedy == .again { return nil }
                 throw failure

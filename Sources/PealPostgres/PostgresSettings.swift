@@ -41,6 +41,8 @@ package struct PostgresSettings: Sendable {
     func connect() throws -> OpaquePointer {
         let options: KeyValuePairs<String, String> = [
             "connect_timeout": "5", "tcp_user_timeout": "10000", "target_session_attrs": "read-write",
+            // A connection that only listens sends nothing whose loss would be noticed.
+            "keepalives_idle": "5", "keepalives_interval": "2", "keepalives_count": "3",
             "fallback_application_name": "peal", "dbname": url, "client_encoding": "UTF8",
         ]
         guard let handle = Self.connect(options) else { throw PostgresFailure.lost(nil) }

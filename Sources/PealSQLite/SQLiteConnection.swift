@@ -44,6 +44,7 @@ final class SQLiteConnection: SQLConnection {
         }
     }
 
+    @discardableResult
     func execute(_ sql: String, _ parameters: [SQLValue]) throws -> Int {
         try withStatement(sql) { statement, names in
             try names.bind(parameters, to: statement)
@@ -51,6 +52,7 @@ final class SQLiteConnection: SQLConnection {
         }
     }
 
+    @discardableResult
     func execute(_ sql: String, rows: [[SQLValue]]) throws -> [Int] {
         guard !rows.isEmpty else { return [] }
         return try withStatement(sql) { statement, names in

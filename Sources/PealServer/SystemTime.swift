@@ -97,11 +97,16 @@ final class DatabaseTime: TimeSource, Service {
     var lag: Duration { system.lag }
     func sleep(for duration: Duration) async throws { try await system.sleep(for: duration) }
 
-    /// Reads the database's clock, which is as of half of the time that the answer took.
+    /// A slower answer has probably waited for others before the clock was read.
+    private static let roundTripMax: Duration = .seconds(2)
+
+    /// Reads the database's clock, which is as of half of the time that the answer took. A slow answer is used only if
+    /// there is no other: a clock that is ahead ends the leases of other servers.
     func measure() async {
         let start = system.uptime
         guard let answer = try? await serverTime() else { return }
         let uptime = system.uptime
+        guard uptime - start <= Self.roundTripMax || anchor.withLock({ $0 == nil }) else { return }
         let time = answer + (uptime - start) / 2
         anchor.withLock { $0 = (time, uptime) }
         let offset = time.milliseconds - system.now.milliseconds

@@ -23,18 +23,35 @@ package struct StoreRetention: Sendable, Hashable {
 extension StoreSession {
     /// Half of the limit is reserved for what requests began, so that neither a large deletion nor a backlog of old
     /// rows delays the other.
-    func prune(now: Timestamp, limit: Int) throws -> Int {
-        var count = try completeRemainders(now: now, limit: limit / 2)
-        for step in [
-            pruneAnswers, sumOutcomes, pruneMessages, pruneDevices, pruneTopics, pruneGeofences, pruneAudit,
-            pruneWebhooks,
-            pruneStatistics, pruneFrequency, pruneEvents, pruneSettings, pruneModels, pruneFigures, pruneSpentWakes,
-        ]
-        where count < limit {
-            count += try step(now, limit - count)
+    func prune(_ steps: [PruneStep], now: Timestamp, limit: Int) throws -> Int {
+        let completes = steps.contains(.remainders)
+        var count = completes ? try completeRemainders(now: now, limit: max(1, limit / 2)) : 0
+        for step in steps where count < limit && step != .remainders {
+            count += try work(of: step)(now, limit - count)
         }
-        if count < limit { count += try completeRemainders(now: now, limit: limit - count) }
+        if completes, count < limit { count += try completeRemainders(now: now, limit: limit - count) }
         return count
+    }
+
+    private func work(of step: PruneStep) -> (_ now: Timestamp, _ limit: Int) throws -> Int {
+        switch step {
+        case .remainders: completeRemainders
+        case .answers: pruneAnswers
+        case .outcomes: sumOutcomes
+        case .messages: pruneMessages
+        case .devices: pruneDevices
+        case .topics: pruneTopics
+        case .geofences: pruneGeofences
+        case .audit: pruneAudit
+        case .webhooks: pruneWebhooks
+        case .statistics: pruneStatistics
+        case .frequency: pruneFrequency
+        case .events: pruneEvents
+        case .settings: pruneSettings
+        case .models: pruneModels
+        case .figures: pruneFigures
+        case .wakes: pruneSpentWakes
+        }
     }
 
     private func pruneAnswers(_ now: Timestamp, _ limit: Int) throws -> Int {

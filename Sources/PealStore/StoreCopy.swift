@@ -1,5 +1,5 @@
 internal import Crypto
-package import PealCore
+internal import PealCore
 
 /// Copies a store from one database to another, of either engine. To continue an interrupted copy, run it again: rows
 /// that are already there stay. No server may use either database meanwhile.
@@ -46,7 +46,7 @@ package struct StoreCopy: Sendable {
 
     private static func mark(_ target: any SQLEngine, isUnfinished: Bool) async throws {
         try await target.write(.control) { connection in
-            try connection.execute(
+            _ = try connection.execute(
                 isUnfinished
                     ? "INSERT INTO migration (version) VALUES (\(unfinished)) ON CONFLICT DO NOTHING"
                     : "DELETE FROM migration WHERE version = \(unfinished)")

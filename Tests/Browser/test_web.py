@@ -93,6 +93,66 @@ def test_topics_change(browser, api):
     assert api.topics(device) == []
 
 
+def renew_by_a_token(browser, api):
+    """The device's token ends; the worker registers again when it reports something."""
+    api.end_tokens()
+    browser.page.evaluate("connection.opened('article-7')")
+
+
+def renew_by_an_address(browser, api):
+    """The browser replaces the subscription; the worker registers the new one."""
+    replace_subscription(browser, "http://127.0.0.1:9/push/new")
+
+
+RENEWALS = [renew_by_a_token, renew_by_an_address]
+
+
+@pytest.mark.parametrize("renew", RENEWALS)
+def test_a_renewed_registration_has_the_present_topics(browser, api, renew):
+    device = browser.connect(api.url, api.key, topics=["news", "chess"])["device"]
+    browser.page.evaluate("connection.unsubscribe('news')")
+    browser.page.evaluate("connection.subscribe('sport')")
+    browser.page.evaluate("connection.subscribe('chess')")
+    assert api.topics(device) == ["chess", "sport"]
+    renew(browser, api)
+    wait_until(lambda: len(api.registrations) == 2)
+    assert api.topics(device) == ["chess", "sport"]
+    assert sorted(api.registrations[1]["topics"]) == ["chess", "sport"]
+
+
+@pytest.mark.parametrize("renew", RENEWALS)
+def test_a_renewed_registration_without_topics_leaves_them(browser, api, renew):
+    device = browser.connect(api.url, api.key)["device"]
+    browser.page.evaluate("connection.subscribe('sport')")
+    renew(browser, api)
+    wait_until(lambda: len(api.registrations) == 2)
+    assert "topics" not in api.registrations[1] and api.topics(device) == ["sport"]
+
+
+def test_a_topic_that_the_server_refuses_is_not_kept(browser, api):
+    browser.connect(api.url, api.key, topics=["news"])
+    api.is_down = True
+    begin(browser, "connection.subscribe('sport')")
+    begin(browser, "connection.unsubscribe('news')")
+    assert ended(browser) == ["refused", "refused"]
+    assert stored(browser, "device")["registration"]["topics"] == ["news"]
+
+
+def test_a_topic_changes_after_a_renewal_that_is_under_way(browser, api):
+    device = browser.connect(api.url, api.key, topics=["news"])["device"]
+    api.hold("register")
+    replace_subscription(browser, "http://127.0.0.1:9/push/new")
+    wait_until(lambda: api.count("POST", "register") == 2)
+    begin(browser, "connection.subscribe('sport')")
+    for _ in range(20):
+        # Long enough for the topic, if it does not wait for the renewal.
+        browser.page.evaluate("(server) => fetch(`${server}/peal/device/v1/unknown`).then((it) => it.text())", api.url)
+    api.release("register")
+    assert ended(browser) == ["done"]
+    assert api.topics(device) == ["news", "sport"]
+    assert stored(browser, "device")["registration"]["topics"] == ["news", "sport"]
+
+
 def test_a_push_is_shown_and_reported(browser, api, message):
     device = browser.connect(api.url, api.key)["device"]
     browser.push({"title": "Hello", "body": "World", "data": {"offer": 15}, "peal": {"message": message}})
@@ -168,6 +228,44 @@ def test_any_payload_is_shown(browser, api, data, body):
     browser.connect(api.url, api.key)
     browser.push(data)
     assert shown(browser)[0]["body"] == body
+
+
+def leave_the_page(browser):
+    """The person looks at something else. Playwright's pages always have the focus."""
+    browser.worker.evaluate(
+        "() => Object.defineProperty(WindowClient.prototype, 'focused', {configurable: true, get: () => false})")
+
+
+@pytest.mark.parametrize("push", [{"data": {"story": 17}}, {"title": "", "body": ""}, {"title": None, "body": None}, ""])
+def test_a_push_without_text_shows_a_quiet_notification(browser, api, message, push):
+    browser.connect(api.url, api.key)
+    leave_the_page(browser)
+    for _ in range(2):
+        browser.push(push and {**push, "peal": {"message": message}})
+        notification = shown(browser)[0]
+    host = browser.origin.removeprefix("http://")
+    assert (notification["title"], notification["body"], notification["tag"]) == (host, "", "peal")
+    assert notification["silent"] and len(browser.notifications()) == 1
+    # The person has not seen the message, so nothing but its arrival is reported.
+    browser.act("notificationclick")
+    wait_until(lambda: browser.notifications() == [])
+    if push:
+        wait_until(lambda: api.receipts(message) == ["received", "suppressed"])
+        assert api.event(message, "suppressed")["reason"] == "duplicate"
+
+
+def test_a_push_without_text_shows_nothing_beside_the_page_in_chromium(browser, api, message):
+    browser.connect(api.url, api.key)
+    browser.push({"data": {"story": 17}, "peal": {"message": message}})
+    wait_until(lambda: api.receipts(message) == ["received"])
+    assert browser.notifications() == []
+
+
+def test_a_push_without_text_is_shown_beside_the_page_in_other_browsers(browser, api, message):
+    browser.connect(api.url, api.key)
+    browser.worker.evaluate("() => { delete WorkerNavigator.prototype.userAgentData; }")
+    browser.push({"data": {"story": 17}, "peal": {"message": message}})
+    assert shown(browser)[0]["tag"] == "peal"
 
 
 @pytest.mark.parametrize("member", ["_k", "receiptId", "task_id"])
@@ -387,6 +485,61 @@ def test_a_worker_of_the_site_may_import_it(browser, api, message):
     browser.connect(api.url, api.key, worker="/worker.js")
     browser.push({"title": "Hello", "peal": {"message": message}})
     wait_until(lambda: api.receipts(message) == ["received", "shown"])
+
+
+@pytest.mark.parametrize("data", ["{url: '/own'}", "'text'", "null"])
+def test_a_notification_of_the_site_is_its_own(browser, api, message, data):
+    browser.connect(api.url, api.key, worker="/worker.js")
+    browser.worker.evaluate(
+        f"""() => {{
+          self.visited = [];
+          Clients.prototype.openWindow = async (url) => void visited.push(url);
+          WindowClient.prototype.focus = async function () {{ visited.push(this.url); return this; }};
+          return registration.showNotification("Site", {{data: {data}}});
+        }}""")
+    shown(browser)
+    browser.act("notificationclick")
+    # What is handled after the click.
+    browser.push({"title": "Hello", "peal": {"message": message}})
+    wait_until(lambda: api.receipts(message) == ["received", "shown"])
+    assert sorted(one["title"] for one in browser.notifications()) == ["Hello", "Site"]
+    assert browser.worker.evaluate("visited") == []
+    assert browser.page.evaluate("window.messages ?? []") == []
+    browser.page.evaluate(
+        """async () => {
+          const shown = await (await navigator.serviceWorker.ready).getNotifications();
+          shown.filter((one) => one.title === "Hello").forEach((one) => one.close());
+        }""")
+    wait_until(lambda: len(browser.notifications()) == 1)
+    browser.act("notificationclose")
+    browser.page.evaluate("connection.opened('article-7')")
+    assert [event["type"] for event in api.events.values()] == ["received", "shown", "content_opened"]
+
+
+def test_a_click_without_a_message_id_is_peals(browser, api):
+    browser.connect(api.url, api.key, worker="/worker.js")
+    browser.push("just text")
+    shown(browser)
+    browser.act("notificationclick")
+    wait_until(lambda: browser.notifications() == [])
+
+
+@pytest.mark.parametrize("name,state", [("worker.js", "waiting"), ("peal-worker.js", "active")])
+def test_only_its_own_file_replaces_a_worker_under_open_pages(browser, api, name, state):
+    browser.connect(api.url, api.key, worker=f"/{name}")
+    browser.page.reload()
+    browser.page.wait_for_function("window.peal !== undefined && navigator.serviceWorker.controller !== null")
+    browser.page.evaluate("(url) => navigator.serviceWorker.register(url, {type: 'module'})", f"/{name}?2")
+    states = """() => navigator.serviceWorker.ready.then((it) => Object.fromEntries(
+      ["installing", "waiting", "active"].map((state) => [state, it[state]?.scriptURL.split("/").pop()])))"""
+    wait_until(lambda: (found := browser.page.evaluate(states)) and not found.get("installing") and
+               f"{name}?2" in found.values())
+    if state == "active":
+        wait_until(lambda: browser.page.evaluate(states)["active"] == f"{name}?2")
+    else:
+        time.sleep(0.5)
+        assert browser.page.evaluate(states)["waiting"] == f"{name}?2"
+        assert browser.page.evaluate("navigator.serviceWorker.controller.scriptURL").endswith(f"/{name}")
 
 
 def test_refusals_name_what_is_wrong(browser, api):

@@ -131,7 +131,9 @@ def test_an_android_phone(fixture):
     outputs = fixture.run("android", REGISTRATION_TOKEN=ANDROID)
     assert "result  accepted" in outputs[0]
     assert "pdt_" in outputs[1] and "android" in outputs[1]
-    assert "accepted" in outputs[2]
+    # The backend's way works too, and ends the device token of the app's.
+    assert "ann" in outputs[2]
+    assert "accepted" in outputs[3]
     shown, data_only = (item["payload"] for item in fixture.wait_for(ANDROID, 2))
     assert shown["notification"]["body"] == "It is ready."
     assert "notification" not in data_only and data_only["data"]["story"] == "17"
@@ -616,11 +618,39 @@ def test_the_swift_code_fits_the_sdk(tmp_path):
         run(tmp_path, "swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-I", ".", f"{name}.swift")
 
 
+def test_the_iphone_guide_calls_what_the_sdk_says():
+    sdk = "SDK/Sources/PealSDK/PealSDK.docc/GettingStarted.md"
+
+    def called(page):
+        return set(re.findall(r"\bpeal\.(\w+)\(", "\n".join(block.text for block in examples(page, "swift"))))
+
+    assert "registerCategories" in called(sdk)
+    assert called(sdk) <= called(f"{GUIDES}/iphone.md")
+    for method in ("didBecomeActive()", "didGetBackgroundTime()"):
+        assert method in (ROOT / sdk).read_text() and method in guide("iphone")
+
+
+def test_the_kotlin_code_survives_an_outage_and_keeps_the_user():
+    (code,) = (block.text for block in examples(f"{GUIDES}/android.md", "kotlin"))
+    callbacks = code[code.index("class PealMessagingService") :].split("override fun ")[1:]
+    assert [re.match(r"\w+", callback)[0] for callback in callbacks] == ["onNewToken", "onMessageReceived"]
+    for callback in callbacks:
+        before, _, after = callback.partition("runCatching {")
+        assert after and "PealDevice(" not in before, callback
+    # `inputStream` throws for a refusal, so the status comes first.
+    assert code.index("responseCode") < code.index("connection.inputStream")
+    (parameters,) = re.findall(r"fun register\((.*?)\)", code)
+    assert parameters.startswith("address: String, user: String?, proof: String?")
+    assert '.put("user_id", user)' in code and '.put("user_proof", proof)' in code
+    assert "listOf(401, 403)" in code and 'remove("device_token")' in code
+    assert "WorkManager" in guide("android")
+
+
 def test_the_kotlin_code_uses_members_of_the_device_api():
     (code,) = (block.text for block in examples(f"{GUIDES}/android.md", "kotlin"))
     contract = (ROOT / "docs/api/device.md").read_text()
     names = set(re.findall(r'\.put\("(\w+)"', code)) | set(re.findall(r'getString\("(\w+)"\)', code))
-    assert {"platform", "address", "device_token", "event_id", "type", "at", "message"} <= names
+    assert {"platform", "address", "device_token", "user_id", "user_proof", "event_id", "type", "at", "message"} <= names
     for name in names:
         assert f"`{name}`" in contract or f'"{name}"' in contract, name
     assert "POST register" in contract and "POST messages/{id}/events" in contract

@@ -36,6 +36,38 @@ struct PrunerTests {
         }
     }
 
+    @Test("deletes everything else although some rows cannot be deleted, and these an hour after they can")
+    func damaged() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...400)
+        let (app, kept) = (fixture.app, fixture.draft(.all))
+        let isKept = { @Sendable in try await fixture.store.read { try $0.message(app: app, id: kept.id) } != nil }
+        try await fixture.running(fixture.service()) {
+            try await fixture.accept(kept)
+            try await fixture.drive(isWorkUnderWay: true) { try await fixture.census().messagesUnfinished == 0 }
+        }
+        try await fixture.test.execute(
+            fixture.test.engine.dialect.isShared
+                ? "CREATE RULE damaged AS ON DELETE TO message_content DO INSTEAD SELECT 1 / 0"
+                : """
+                CREATE TRIGGER damaged BEFORE DELETE ON message_content BEGIN SELECT RAISE(ABORT, 'damaged'); END
+                """)
+        fixture.time.advance(by: .seconds(31 * 24 * 3600))
+        try await fixture.running(fixture.service()) {
+            let now = fixture.now
+            _ = try await fixture.store.write(.control) { try $0.deleteTopic(app: app, name: "news", now: now) }
+            try await fixture.drive(isWorkUnderWay: true) {
+                try await fixture.store.read { try !$0.hasRemainders(now: now) }
+            }
+            #expect(try await isKept())
+            try await fixture.test.execute(
+                fixture.test.engine.dialect.isShared
+                    ? "DROP RULE damaged ON message_content" : "DROP TRIGGER damaged")
+            fixture.time.advance(by: .seconds(Limits.pruneIntervalSeconds))
+            try await fixture.drive(isWorkUnderWay: true) { try await !isKept() }
+        }
+    }
+
     @Test("takes smaller pieces while they take long, and larger ones while they are quick")
     func pace() {
         var pace = PrunePace()

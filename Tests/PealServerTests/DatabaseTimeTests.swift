@@ -48,4 +48,21 @@ struct DatabaseTimeTests {
         await time.measure()
         #expect(time.now == Timestamp(milliseconds: 5_000_500))
     }
+
+    @Test("does not count an answer that waited, unless it is the first")
+    func slow() async {
+        let machine = Machine()
+        let wait = Mutex(Duration.seconds(30))
+        let time = DatabaseTime(system: machine, logger: Logger(label: "test")) {
+            machine.pass(wait.withLock { $0 })
+            return Timestamp(milliseconds: 5_000_000)
+        }
+        await time.measure()
+        #expect(time.now == Timestamp(milliseconds: 5_015_000))
+        await time.measure()
+        #expect(time.now == Timestamp(milliseconds: 5_045_000), "as if nothing had been measured")
+        wait.withLock { $0 = .seconds(2) }
+        await time.measure()
+        #expect(time.now == Timestamp(milliseconds: 5_001_000))
+    }
 }

@@ -58,7 +58,7 @@ struct PostgresEngineTests {
             }
         }
         // The next one gets another connection.
-        try await test.engine.write(.control) { try $0.execute("DELETE FROM counter WHERE name = 'none'") }
+        try await test.engine.write(.control) { _ = try $0.execute("DELETE FROM counter WHERE name = 'none'") }
     }
 
     @Test("one answer is kept for a request that two processes receive at once")

@@ -236,4 +236,29 @@ struct ShareTests {
         }
         #expect(audited == (share == 0.5 ? 0 : 1))
     }
+
+    @Test("an experiment ends when its only message moves to another campaign", arguments: StoreUnderTest.allCases)
+    func moved(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        var draft = fixture.draft(.users("u1"))
+        draft.campaignID = "daily"
+        draft.window = DeliveryWindow(until: fixture.now + .seconds(3600), method: .experiment, holdSeconds: 10)
+        let (first, now, app) = (draft, fixture.now, fixture.app)
+        draft.campaignID = "weekly"
+        let second = draft
+        try await fixture.store.write(.intake) { try $0.insertMessage(first) }
+        let names = { @Sendable in
+            try await fixture.store.read { try $0.experimentCampaigns(app: app, after: nil, limit: 10) }
+        }
+        #expect(try await names() == ["daily"])
+        #expect(try await fixture.store.write(.control) { try $0.replaceDraft(first, now: now) })
+        #expect(try await names() == ["daily"], "it stays in its campaign")
+        #expect(try await fixture.store.write(.control) { try $0.replaceDraft(second, now: now) })
+        #expect(try await names() == ["weekly"])
+        try await fixture.pruneAll(limit: 100)
+        let arms = try await fixture.test.engine.read {
+            try $0.count("SELECT COUNT(*) FROM experiment_arm WHERE campaign_id = \("daily")")
+        }
+        #expect(arms == 0)
+    }
 }

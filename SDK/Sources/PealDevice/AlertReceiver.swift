@@ -44,10 +44,13 @@ package struct AlertReceiver: Sendable {
         }
     }
 
-    /// Sends the queued events. Nothing is lost if this fails: the app sends them later.
+    /// Sends the queued events, unless the server asked for a pause. Nothing is lost if this fails: the app sends them
+    /// later.
     package func flush() async throws {
-        guard let api else { return }
-        try await Reporter(state: state, api: api).flush()
+        guard let api, try !state.read().pause.holds(at: clock.wall) else { return }
+        if case .busy(let seconds)? = try await Reporter(state: state, api: api).flush() {
+            try state.update { $0.pause.begin(at: clock.wall, seconds: seconds) }
+        }
     }
 }
 

@@ -116,8 +116,12 @@ package struct HTTPDeviceAPI: DeviceAPI {
         case 408, 425, 429, 500...: return .busy(afterSeconds: response.headers["retry-after"].flatMap { Int($0) })
         default:
             let error = (try? JSONDecoder().decode(ErrorAnswer.self, from: response.body))?.error
+            // Only Peal's own refusals are final. A redirect or a page is from something in between, such as a captive
+            // portal; but what it says of the size of a request is true.
+            guard error != nil || response.status == 413 else { return .lost }
             return .refused(
-                status: response.status, code: error?.code ?? "internal", message: error?.message, field: error?.field)
+                status: response.status, code: error?.code ?? "payload_too_large", message: error?.message,
+                field: error?.field)
         }
     }
 

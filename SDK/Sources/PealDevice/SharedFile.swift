@@ -78,10 +78,31 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
         do {
             return try Descriptor(path: path, flags: O_CREAT | O_RDWR)
         } catch SharedFileError.system("open", ENOENT) {
-            try FileManager.default.createDirectory(
-                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try makeFolder()
             return try Descriptor(path: path, flags: O_CREAT | O_RDWR)
         }
+    }
+
+    /// New files in the folder are readable in the background while the phone is locked. They are not in backups: on
+    /// another phone, a restored copy would be the same device.
+    private func makeFolder() throws {
+        var folder = url.deletingLastPathComponent()
+        #if os(iOS)
+            let attributes: [FileAttributeKey: Any]? = [
+                .protectionKey: FileProtectionType.completeUntilFirstUserAuthentication
+            ]
+        #else
+            let attributes: [FileAttributeKey: Any]? = nil
+        #endif
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: attributes)
+        #if canImport(Darwin)
+            var values = URLResourceValues()
+            values.isExcludedFromBackup = true
+            try folder.setResourceValues(values)
+        #else
+            _ = folder.path
+        #endif
     }
 
     private func current() throws -> Value? {

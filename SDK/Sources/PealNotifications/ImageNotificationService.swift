@@ -17,7 +17,7 @@
             _ request: UNNotificationRequest, withContentHandler handler: @escaping (UNNotificationContent) -> Void
         ) {
             guard let content = request.content.mutableCopy() as? UNMutableNotificationContent,
-                let image = NotificationImage(userInfo: content.userInfo)
+                let image = NotificationImage(userInfo: content.userInfo, fallback: request.identifier)
             else { return handler(request.content) }
             let handover = Handover(of: content, to: handler)
             self.handover = handover

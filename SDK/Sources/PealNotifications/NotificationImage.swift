@@ -19,10 +19,13 @@ public struct NotificationImage: Sendable, Hashable {
     public let identifier: String
 
     /// Returns nil if the push names no image, or one that cannot be downloaded.
-    /// - Parameter userInfo: as in `UNNotificationContent.userInfo`.
-    public init?(userInfo: [AnyHashable: Any]) {
-        guard let text = userInfo[Self.urlKey] as? String, let identifier = userInfo[Self.identifierKey] as? String,
-            !identifier.isEmpty, let url = URL(string: text), let scheme = url.scheme?.lowercased(),
+    /// - Parameters:
+    ///   - userInfo: as in `UNNotificationContent.userInfo`.
+    ///   - fallback: the identifier of a push that has none, such as `UNNotificationRequest.identifier`.
+    public init?(userInfo: [AnyHashable: Any], fallback: String? = nil) {
+        guard let text = userInfo[Self.urlKey] as? String,
+            let identifier = userInfo[Self.identifierKey] as? String ?? fallback, !identifier.isEmpty,
+            let url = URL(string: text), let scheme = url.scheme?.lowercased(),
             ["https", "http"].contains(scheme), url.host?.isEmpty == false
         else { return nil }
         self.url = url

@@ -125,13 +125,12 @@ extension MomentEngine {
     }
 
     /// Fetches the images of messages that the device holds: not of those that it did not take, because their user
-    /// has changed or they were shown already.
+    /// has changed or they were shown already. A message that was replaced may have another image, or none.
     private func fetchImages(_ messages: [OpenMessage]) async throws {
         for message in messages {
-            guard let url = message.content.imageURL, try parts.state.read()[message.id]?.stage == .held else {
-                continue
-            }
-            await parts.images.fetch(url, for: message.id)
+            guard try parts.state.read()[message.id]?.stage == .held else { continue }
+            parts.images.remove(message.id)
+            if let url = message.content.imageURL { await parts.images.fetch(url, for: message.id) }
         }
     }
 

@@ -51,7 +51,8 @@ public actor Peal {
             }
             ledger.server = configuration.server.absoluteString
         }
-        _ = try? await engine.wake(syncs: true)
+        // The app registers at every start, so it is probably being opened.
+        _ = try? await engine.wake(isForeground: true, syncs: true)
     }
 
     /// The description that the app configured, with the present locale and time zone of the system.

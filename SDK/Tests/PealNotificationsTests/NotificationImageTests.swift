@@ -29,6 +29,14 @@ struct NotificationImageTests {
         #expect(image(url, key) == nil)
     }
 
+    @Test("a push without a name gets the request's", arguments: [nil, 7] as [Int?])
+    func unnamed(_ key: Int?) {
+        var userInfo: [AnyHashable: Any] = ["ctx_image_url": "https://example.com/cat.png"]
+        userInfo["ctx_idempotency_key"] = key
+        #expect(NotificationImage(userInfo: userInfo, fallback: "5F0A")?.fileName == "5F0A.png")
+        #expect(NotificationImage(userInfo: userInfo, fallback: "") == nil)
+    }
+
     @Test("values of other types are no image")
     func types() {
         #expect(image(7) == nil)

@@ -159,6 +159,24 @@ extension MomentEngineTests {
         try expectNewDevice(exchange, after: .address)
     }
 
+    @Test("deletes the device although a page of the network answered first", arguments: [302, 403, 404])
+    func captiveForget(status: Int) async throws {
+        let isCaptive = Locked(true)
+        let devices = deviceExchange()
+        let exchange = exchange { request in
+            if request.method == "DELETE", isCaptive.now {
+                return HTTPResponse(status, body: Data("<html>Sign in</html>".utf8))
+            }
+            return try devices.answer.now(request)
+        }
+        let peal = try await registered(exchange)
+        await peal.forgetDevice()
+        #expect(ledger.now.isLeaving)
+        isCaptive.with { $0 = false }
+        await peal.didBecomeActive()
+        #expect(ledger.now == Ledger())
+    }
+
     @Test("keeps only what prevents a second alert until the device is deleted")
     func forgottenContent() async throws {
         let isUp = Locked(true)
@@ -167,6 +185,7 @@ extension MomentEngineTests {
         try await peal.signIn(user: "ann", proof: "fresh")
         await peal.setContextSharing(true)
         await peal.setDeviceToken(Data([1]))
+        _ = await peal.didGetBackgroundTime()
         #expect(presenter.state.now.alerts == [uuid(7): 1])
         isUp.with { $0 = false }
         await peal.forgetDevice()

@@ -31,6 +31,85 @@ extension MomentEngineTests {
         #expect(ledger.now.outbox == [])
     }
 
+    @Test("changes a topic although a page of the network answered first", arguments: [302, 403, 404])
+    func captiveTopic(status: Int) async {
+        let isCaptive = Locked(true)
+        let exchange = exchange { request in
+            isCaptive.now && request.url.lastPathComponent == "news"
+                ? HTTPResponse(status, body: Data("<html>Sign in</html>".utf8)) : nil
+        }
+        let peal = peal(exchange, policy: FixedPolicy(isGood: false))
+        await peal.setDeviceToken(Data([1]))
+        await peal.subscribe(to: "news")
+        #expect(ledger.now.topicChanges == ["news": true])
+        isCaptive.with { $0 = false }
+        clock.advance(3_600_001)
+        await peal.didBecomeActive()
+        #expect(ledger.now.topicChanges.isEmpty)
+        #expect(exchange.calls.filter { $0 == "PUT news" }.count == 2, "\(exchange.calls)")
+    }
+
+    @Test("the extension waits as long as the server asks, and so does the app")
+    func extensionPause() async throws {
+        let isBusy = Locked(false)
+        let exchange = exchange { request in
+            isBusy.now && request.url.lastPathComponent == "events"
+                ? HTTPResponse(429, headers: ["retry-after": "120"]) : nil
+        }
+        let peal = peal(exchange, policy: FixedPolicy(isGood: false))
+        await peal.setDeviceToken(Data([1]))
+        isBusy.with { $0 = true }
+        let receiver = AlertReceiver(
+            state: MemoryState(ledger, process: Process()) { false }, presenter: presenter,
+            api: HTTPDeviceAPI(
+                server: URL(string: "https://push.example.com/base")!, key: "key", exchange: exchange),
+            clock: clock, makeID: { UUID().uuidString }, pause: { _ in })
+        for message in [uuid(8), uuid(9)] {
+            _ = try await receiver.receive(message)
+            try await receiver.flush()
+        }
+        #expect(exchange.bodies("events").count == 1)
+        await peal.didBecomeActive()
+        #expect(exchange.bodies("events").count == 1 && ledger.now.outbox.count >= 2)
+        isBusy.with { $0 = false }
+        clock.advance(121_000)
+        try await receiver.flush()
+        #expect(exchange.bodies("events").count == 2 && ledger.now.outbox.isEmpty)
+    }
+
+    /// Images by the message that they belong to.
+    private final class Pictures: ImageStore {
+        let urls = Locked<[String: String]>([:])
+
+        func fetch(_ url: String, for message: String) async { urls.with { $0[message] = url } }
+        func file(for message: String) -> URL? { urls.now[message].flatMap { URL(string: $0) } }
+        func remove(_ message: String) { urls.with { $0[message] = nil } }
+        func removeAll() { urls.with { $0 = [:] } }
+    }
+
+    @Test("a message that was replaced has its own image, or none")
+    func replacedImage() async {
+        let image = Locked<(rev: Int, url: String?)>((1, "https://e.com/1.png"))
+        let exchange = exchange { request in
+            guard request.url.lastPathComponent == "sync" else { return nil }
+            let (rev, url) = image.now
+            let content = url.map { #"{"title":"T","image_url":"\#($0)"}"# } ?? #"{"title":"T"}"#
+            return Self.ok(
+                #"{"now":"\#(Self.now)","messages":[{"id":"\#(uuid(7))","rev":\#(rev),"#
+                    + #""start":"2026-01-25T02:00:00Z","fallback_at":"2026-01-25T05:00:00Z","content":\#(content)}]}"#)
+        }
+        let pictures = Pictures()
+        let peal = peal(exchange, policy: FixedPolicy(isGood: false), images: pictures)
+        await peal.setDeviceToken(Data([1]))
+        #expect(pictures.urls.now == [uuid(7): "https://e.com/1.png"])
+        image.with { $0 = (2, "https://e.com/2.png") }
+        _ = await peal.didReceive(push(1, sync: true))
+        #expect(pictures.urls.now == [uuid(7): "https://e.com/2.png"])
+        image.with { $0 = (3, nil) }
+        _ = await peal.didReceive(push(2, sync: true))
+        #expect(pictures.urls.now.isEmpty)
+    }
+
     @Test("ends a wake in the background before the system ends the app", .timeLimit(.minutes(10)))
     func slowServer() async {
         let exchange = exchange()
@@ -158,6 +237,7 @@ extension MomentEngineTests {
     func presentation() async {
         let peal = peal(exchange())
         await peal.setDeviceToken(Data([1]))
+        _ = await peal.didGetBackgroundTime()
         #expect(ledger.now[uuid(7)]?.stage == .shown)
         let payload: [AnyHashable: Any] = ["peal": ["message": uuid(7)]]
         #expect(await peal.shouldPresent(Push(payload, isLocal: true)))

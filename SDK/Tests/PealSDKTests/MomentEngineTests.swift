@@ -102,6 +102,8 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         let exchange = exchange()
         let peal = peal(exchange)
         await peal.setDeviceToken(Data([0x00, 0xAB, 0xFF]))
+        #expect(presenter.state.now.displayed.isEmpty, "the person is opening the app")
+        #expect(await peal.didGetBackgroundTime() == .newData)
         #expect(exchange.calls == ["POST register", "POST sync", "POST claim", "POST events"])
         let requests = exchange.requests.now
         #expect(requests[0].url.absoluteString == "https://push.example.com/base/peal/device/v1/register")
@@ -178,7 +180,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         let before = exchange.calls.count
         #expect(await peal.didReceive(push(1)) == .noData)
         #expect(exchange.calls.count == before)
-        #expect(ledger.now[uuid(7)]?.looks.count == 2)
+        #expect(ledger.now[uuid(7)]?.looks.count == 1)
         #expect(await peal.didReceive(push(2, sync: true)) == .newData)
         #expect(exchange.bodies("sync").last?.contains(#""wakes":[1,2]"#) == true)
         #expect(await peal.didReceive(Push(["aps": ["alert": "x"]])) == nil)
@@ -193,6 +195,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         }
         let peal = peal(exchange)
         await peal.setDeviceToken(Data([1]))
+        _ = await peal.didGetBackgroundTime()
         #expect(presenter.state.now.displayed.isEmpty)
         isDown.with { $0 = false }
         #expect(await peal.didReceive(push(1)) == .newData)
@@ -220,6 +223,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         }
         let peal = peal(exchange)
         await peal.setDeviceToken(Data([1]))
+        _ = await peal.didGetBackgroundTime()
         #expect(presenter.state.now.displayed.isEmpty)
         #expect(ledger.now[uuid(7)]?.stage == (kind == "late" ? .asked : .gone))
     }
@@ -248,6 +252,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         presenter.state.with { $0.failures = 1 }
         let peal = peal(exchange)
         await peal.setDeviceToken(Data([1]))
+        _ = await peal.didGetBackgroundTime()
         #expect(ledger.now[uuid(7)]?.stage == .asked)
         presenter.state.with { $0.permission.allowsAlerts = false }
         _ = await peal.didReceive(push(1))

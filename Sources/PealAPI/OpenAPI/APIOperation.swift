@@ -61,13 +61,21 @@ extension APIOperation {
         var operation = self
         operation.parameters = parameters.map { parameter in
             guard parameter.location == .query, parameter.schema["type"] == "string",
-                parameter.schema["minLength"] == nil, parameter.schema["enum"] == nil
+                parameter.schema["minLength"] == nil, parameter.schema["enum"] == nil, parameter.schema.allowsEmptyText
             else { return parameter }
             return APIParameter(
                 name: parameter.name, location: .query, schema: parameter.schema.with("minLength", 1),
                 text: parameter.text, isRequired: parameter.isRequired)
         }
         return operation
+    }
+}
+
+extension Schema {
+    /// Whether the pattern, if there is one, matches a text without characters.
+    fileprivate var allowsEmptyText: Bool {
+        guard let pattern = self["pattern"]?.stringValue, let regex = try? Regex(pattern) else { return true }
+        return "".wholeMatch(of: regex) != nil
     }
 }
 

@@ -44,9 +44,13 @@ package struct RateBucket: Sendable, Hashable {
         busyUntil = start(at: now) + Int64((Double(count) * interval).rounded())
     }
 
-    /// The instant from which the next ones count: now, if nothing was granted recently.
+    /// Grants reach at most a block ahead; servers' clocks may differ.
+    private static let aheadMicroseconds: Int64 = 5_000_000
+
+    /// The instant from which the next ones count: now, if nothing was granted recently, or if the clock was set back.
     private func start(at now: Timestamp) -> Int64 {
         let now = now.milliseconds * 1000
+        guard busyUntil <= now + max(Self.aheadMicroseconds, 2 * Int64(block)) else { return now }
         return busyUntil < now - Int64(block) ? now : busyUntil
     }
 }

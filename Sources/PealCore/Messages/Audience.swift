@@ -43,7 +43,9 @@ enum AudienceMatch {
         cutoff: Timestamp? = nil
     ) {
         let audience = draft.audience
-        let topics = Set(device.topics)
+        // Names are compared as the store does.
+        let topics = Set(device.topics.map(ExactText.init))
+        func isIn(_ topic: String) -> Bool { topics.contains(ExactText(topic)) }
         if let condition, !condition.holds(for: device, topics, at: draft.startAt ?? draft.createdAt) {
             self = .no("the condition does not match it")
             return
@@ -52,11 +54,11 @@ enum AudienceMatch {
             self = .no("its platform is not in the audience")
         } else if audience.interactiveOnly, !device.isInteractive {
             self = .no("it cannot show interactive notifications")
-        } else if let topic = audience.excludedTopics.first(where: topics.contains) {
+        } else if let topic = audience.excludedTopics.first(where: isIn) {
             self = .no("its topic \(topic) is excluded")
         } else if audience.devices.contains(device.id) {
             self = .by("its id")
-        } else if let user = device.userID, audience.users.contains(user) {
+        } else if let user = device.userID, audience.users.contains(where: { ExactText($0) == ExactText(user) }) {
             self = .by("its user")
         } else if let identifier = audience.identifiers.first(where: {
             device.detail.identifiers[$0.kind.rawValue] == $0.value
@@ -65,14 +67,14 @@ enum AudienceMatch {
         } else if audience.addresses.contains(device.address) {
             self = .by("its address")
         } else if let topic = audience.topics.first(where: { name in
-            topics.contains(name) && (joined[name].flatMap { at in cutoff.map { at <= $0 } } ?? true)
+            isIn(name) && (joined[name].flatMap { at in cutoff.map { at <= $0 } } ?? true)
         }) {
             self = .by("topic \(topic)")
         } else if audience.includesAll {
             self = .by("all")
         } else if audience.includesEverybody {
             self = .by("the condition")
-        } else if let topic = audience.topics.first(where: topics.contains) {
+        } else if let topic = audience.topics.first(where: isIn) {
             self = .no("it joined topic \(topic) after sending had started")
         } else {
             self = .no("the audience does not include it")
@@ -82,10 +84,10 @@ enum AudienceMatch {
 
 extension Condition {
     /// Whether it holds for a device in its current state.
-    fileprivate func holds(for device: Device, _ topics: Set<String>, at now: Timestamp) -> Bool {
+    fileprivate func holds(for device: Device, _ topics: Set<ExactText>, at now: Timestamp) -> Bool {
         holds { leaf in
             switch leaf {
-            case .topic(let name): topics.contains(name)
+            case .topic(let name): topics.contains(ExactText(name))
             case .user(let id): device.userID.map { $0.utf8.elementsEqual(id.utf8) } ?? false
             case .device(let id): device.id == id
             case .platform(let platform): device.platform == platform

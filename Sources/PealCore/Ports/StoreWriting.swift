@@ -153,8 +153,9 @@ package protocol StoreWriting: StoreReading {
     /// Ends the quarantined slices of messages that have ended, of at most `limit` messages. Returns how many slices.
     func endQuarantined(limit: Int) throws -> Int
     /// Deletes rows whose retention has ended, and completes what requests began: at most about `limit` rows.
+    /// - Parameter steps: the kinds of work, in their order.
     /// - Returns: how many rows were changed; 0 when nothing is left to do now.
-    func prune(now: Timestamp, limit: Int) throws -> Int
+    func prune(_ steps: [PruneStep], now: Timestamp, limit: Int) throws -> Int
 
     /// Applies `event` as one compare-and-set, together with what follows from it: the alert's slice, webhook events,
     /// the message's state.
@@ -287,5 +288,18 @@ extension StoreWriting {
         app: AppKey, id: MessageID, from: Set<Message.State>, to state: Message.State, now: Timestamp
     ) throws -> Message.State? {
         try moveMessage(app: app, id: id, from: from, to: state, failure: nil, now: now)
+    }
+}
+
+/// A kind of work of `StoreWriting.prune`, in the order in which it is done.
+package enum PruneStep: String, CaseIterable, Sendable {
+    case remainders, answers, outcomes, messages, devices, topics, geofences, audit, webhooks, statistics, frequency
+    case events, settings, models, figures, wakes
+}
+
+extension StoreWriting {
+    /// All kinds of work at once.
+    package func prune(now: Timestamp, limit: Int) throws -> Int {
+        try prune(PruneStep.allCases, now: now, limit: limit)
     }
 }

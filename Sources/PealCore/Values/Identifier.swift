@@ -106,3 +106,8 @@ package struct ExactText: Hashable, Comparable, Sendable {
         hasher.combine(UInt8(0xFF))
     }
 }
+
+extension Sequence<String> {
+    /// The texts that are distinct for the store, in the order of their bytes.
+    package var distinctTexts: [String] { Set(map(ExactText.init)).sorted().map(\.text) }
+}

@@ -26,13 +26,16 @@ struct Pruner: Sendable {
         let sleeper = stop.sleeper()
         var pace = PrunePace()
         var lastRound: Duration?
+        var steps = PruneStep.allCases
         repeat {
             let now = time.uptime
             let isRoundDue = lastRound.map { now - $0 >= Self.interval } ?? true
-            let mustPrune = isRoundDue ? true : await hasRemainders()
-            guard mustPrune else { continue }
-            lastRound = now
-            while let pause = await piece(&pace) {
+            if isRoundDue {
+                (steps, lastRound) = (PruneStep.allCases, now)
+            } else {
+                guard steps.contains(.remainders), await hasRemainders() else { continue }
+            }
+            while let pause = await piece(&pace, &steps) {
                 guard await stop.pause(sleeper, atMost: pause) else { return }
             }
         } while await stop.pause(sleeper, atMost: Self.pollInterval)
@@ -43,17 +46,36 @@ struct Pruner: Sendable {
         return (try? await store.read { try $0.hasRemainders(now: now) }) ?? false
     }
 
+    /// - Parameter steps: what is done. Receives what did not fail, so that one damaged row does not keep the rest from
+    ///   being deleted; the next round tries all of it again.
     /// - Returns: how long to pause before the next piece; nil when nothing is left.
-    private func piece(_ pace: inout PrunePace) async -> Duration? {
+    private func piece(_ pace: inout PrunePace, _ steps: inout [PruneStep]) async -> Duration? {
         let (now, begun, rows) = (time.now, time.uptime, pace.rows)
         do {
-            let count = try await store.write(.rest) { try $0.prune(now: now, limit: rows) }
+            let count = try await store.write(.rest) { [steps] in try $0.prune(steps, now: now, limit: rows) }
             guard count > 0 else { return nil }
             return pace.pause(after: time.uptime - begun)
         } catch {
-            logger.error("old rows could not be deleted", metadata: ["error": "\(error)"])
-            return Self.pauseAfterFailure
+            let working = await apart(steps, now, rows)
+            if working.isEmpty { return Self.pauseAfterFailure }
+            steps = working
+            return pace.pause(after: time.uptime - begun)
         }
+    }
+
+    /// Does each kind of work in a write of its own. Returns those that did not fail.
+    private func apart(_ steps: [PruneStep], _ now: Timestamp, _ rows: Int) async -> [PruneStep] {
+        var working: [PruneStep] = []
+        for step in steps {
+            do {
+                _ = try await store.write(.rest) { try $0.prune([step], now: now, limit: rows) }
+                working.append(step)
+            } catch {
+                logger.error(
+                    "old rows could not be deleted", metadata: ["rows": "\(step.rawValue)", "error": "\(error)"])
+            }
+        }
+        return working
     }
 }
 

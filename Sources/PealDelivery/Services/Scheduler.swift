@@ -69,9 +69,27 @@ struct Scheduler: Sendable {
                 if messages.count < Self.messagesPerRound, !isMore { return }
             } catch {
                 context.routes.putBack(resets)
-                return context.logger.error("due work could not be read", metadata: ["error": "\(error)"])
+                context.logger.error("due work could not be read", metadata: ["error": "\(error)"])
+                return await apart()
             }
         }
+    }
+
+    /// Does each kind of due work in a write of its own, so that one that fails does not stop the others.
+    private func apart() async {
+        let now = context.time.now
+        let steps: [@Sendable (any StoreWriting) throws -> Int] = [
+            { try $0.endExpiredMessages(now: now, limit: Self.expiriesPerRound) },
+            { try $0.fireDueMoments(now: now, limit: Self.momentsPerRound) },
+            { try $0.releaseDueSlices(now: now, limit: Self.slicesPerRound) },
+        ]
+        var freed = 0
+        for step in steps { freed += (try? await context.store.write(.control, step)) ?? 0 }
+        let messages = try? await context.store.write(.control) {
+            try $0.dueMessages(now: now, limit: Self.messagesPerRound)
+        }
+        await plan(messages ?? [])
+        if freed > 0 || messages?.isEmpty == false { context.ready.set() }
     }
 
     /// Plans all of them at once, each in its own write: they share commits, and one that fails does not affect the

@@ -175,6 +175,9 @@ final class Settler: Sendable {
         guard var settlement = order.settlements.last, let first = order.settlements.first else { return }
         settlement.cursorBefore = first.cursorBefore
         settlement.triedAt = first.triedAt
+        settlement.deferrals = order.settlements.flatMap(\.deferrals)
+        settlement.retirements = order.settlements.flatMap(\.retirements)
+        settlement.moves = order.settlements.flatMap(\.moves)
         settlement.added = order.settlements.compactMap(\.added).reduce(nil) { (sum: OutcomeCounts?, added) in
             var sum = sum ?? OutcomeCounts()
             sum.add(added)

@@ -49,12 +49,12 @@ extension StoreSession {
             if resolved.routes.contains(route) { keys[route, default: []].insert(row.int(0)) }
         }
         if !audience.includesEverybody {
-            let identifiers = Set(audience.identifiers).sorted {
-                ($0.kind.rawValue, $0.value) < ($1.kind.rawValue, $1.value)
+            let identifiers = audience.identifiers.sorted {
+                ($0.kind.rawValue, ExactText($0.value)) < ($1.kind.rawValue, ExactText($1.value))
             }
             try connection.scan(DeviceTable.byID, Set(audience.devices).sorted().map { (app, $0) }, take)
             try connection.scan(DeviceTable.byIdentifier, identifiers.map { (app, $0) }, take)
-            try connection.scan(DeviceTable.byUser, Set(audience.users).sorted().map { (app, $0) }, take)
+            try connection.scan(DeviceTable.byUser, audience.users.distinctTexts.map { (app, $0) }, take)
         }
         for address in audience.addresses where resolved.routes.contains(address.route) {
             try resolve(address, app: app, &resolved, &keys)
@@ -71,7 +71,7 @@ extension StoreSession {
 
     private func topicNumbers(app: AppKey, _ names: [String], notExpiredAt now: Timestamp) throws -> [Int64] {
         var numbers: Set<Int64> = []
-        try connection.scan(TopicTable.byName, Set(names.map(ExactText.init)).sorted().map { (app, $0.text) }) { row in
+        try connection.scan(TopicTable.byName, names.distinctTexts.map { (app, $0) }) { row in
             if let end = try Timestamp?(row, 1), end <= now { return }
             numbers.insert(row.int(0))
         }

@@ -41,12 +41,13 @@ extension ExperimentTable {
         """
     }
 
-    /// The arm that a user was assigned in the present run.
+    /// The arm that a user was assigned in the present run. Without an experiment there is none, although arms of an
+    /// earlier one may not be deleted yet.
     static func arm(of user: String, _ campaign: String, app: AppKey) -> SQL {
         """
         SELECT a.arm FROM experiment_arm a
-        WHERE a.app = \(app) AND a.campaign_id = \(campaign) AND a.user_id = \(user) AND a.assigned_at >= COALESCE((
-            SELECT e.changed_at FROM experiment e WHERE e.app = \(app) AND e.campaign_id = \(campaign)), 0)
+        WHERE a.app = \(app) AND a.campaign_id = \(campaign) AND a.user_id = \(user) AND a.assigned_at >= (
+            SELECT COALESCE(e.changed_at, 0) FROM experiment e WHERE e.app = \(app) AND e.campaign_id = \(campaign))
         """
     }
 

@@ -204,6 +204,7 @@ extension StoreSession {
     }
 
     func replaceDraft(_ draft: MessageDraft, now: Timestamp) throws -> Bool {
+        let former = try message(app: draft.app, id: draft.id)?.campaignID
         let count = try connection.execute(
             """
             UPDATE message SET \(set: [
@@ -226,6 +227,7 @@ extension StoreSession {
             WHERE \(MessageTable.matching(draft.app, draft.id))
             """)
         if let window = draft.window { try supersede(draft, window, now: now) }
+        if let former, former != draft.campaignID { try endCampaign(former, app: draft.app, now: now) }
         return true
     }
 

@@ -13,13 +13,17 @@ enum WordTable {
 }
 
 extension StoreSession {
-    /// The number of `word`; a new word gets one.
+    /// The number of `word`; a new word gets one, unless there are `Limits.wordsMax` already: phones choose the words,
+    /// all apps share them, and conditions on locales read all of them.
     func number(of word: String?, _ kind: WordTable.Kind) throws -> Int64 {
         guard let word else { return WordTable.none }
         let memoKey = ExactText("\(kind.rawValue) \(word)")
         if let known = memo.words[memoKey] { return known }
         var number = try knownNumber(of: word, kind)
         if number == nil {
+            let known = try connection.count(
+                "SELECT COUNT(*) FROM (SELECT 1 FROM word WHERE kind = \(kind) LIMIT \(Limits.wordsMax)) AS w")
+            guard known < Limits.wordsMax else { return WordTable.none }
             try connection.post(
                 """
                 INSERT INTO word (number, kind, name) VALUES (\(try nextNumber("word")), \(kind), \(word))

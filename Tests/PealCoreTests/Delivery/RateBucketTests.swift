@@ -31,6 +31,17 @@ struct RateBucketTests {
         #expect(given.all >= 60 * Int(perSecond) - 2 * block)
     }
 
+    @Test("a clock that is set back does not stop anything", arguments: [Int64(1), 100, 20_000])
+    func setBack(_ perSecond: Int64) {
+        var bucket = RateBucket(perSecond: perSecond, busyUntil: 0)
+        let wrong = Timestamp(milliseconds: 1_795_219_200_000 + 86_400_000)
+        bucket.take(bucket.room(for: 1024, at: wrong).count, at: wrong)
+        let right = wrong - .seconds(86_400)
+        #expect(bucket.room(for: 1024, at: right).count > 0)
+        bucket.take(1, at: right)
+        #expect(bucket.room(for: 1024, at: right + .seconds(1)).readyAt < right + .seconds(3))
+    }
+
     @Test("who asks when told gets a block")
     func readyAt() {
         var bucket = RateBucket(perSecond: 100, busyUntil: 0)

@@ -19,6 +19,18 @@ import Testing
         #expect(Int64(ordered.high >> 16) == now.milliseconds)
     }
 
+    @Test("gives messages ids that differ in their first half", arguments: [UInt64.min, .max])
+    func firstHalves(word: UInt64) {
+        let (ids, now) = (MessageIDs(), Timestamp(milliseconds: 1_795_228_200_000))
+        let made = (0..<1000).map { _ in ids.next(at: now, Constant(word: word)) }
+        #expect(Set(made.map(\.high)).count == 1000)
+        #expect(made.allSatisfy { Int64($0.high >> 16) == now.milliseconds && $0.high >> 12 & 0xF == 7 })
+        let later = ids.next(at: now + .milliseconds(1), Constant(word: word))
+        #expect(later == Constant(word: word).timeOrderedIdentifier(at: now + .milliseconds(1)))
+        // With one random word, not even all of them are enough.
+        for _ in 0..<5000 { _ = ids.next(at: now, Constant(word: word)) }
+    }
+
     @Test("makes positive numbers and as many bytes as asked for", arguments: [UInt64.min, .max])
     func numbers(word: UInt64) {
         #expect(Constant(word: word).positiveNumber() > 0)

@@ -103,7 +103,7 @@ extension NativeList.Position {
         case .id: "\(character){21}[AQgw]"
         case .position: "\(character){32}"
         case .number: "\(character){10}[AEIMQUYcgkosw048]"
-        case .name: "(\(character){4})*(\(character)[AQgw]|\(character){2}[AEIMQUYcgkosw048])?"
+        case .name: "(\(character){4})*(\(character){4}|\(character)[AQgw]|\(character){2}[AEIMQUYcgkosw048])"
         }
     }
 }

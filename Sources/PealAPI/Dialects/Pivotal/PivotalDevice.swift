@@ -128,10 +128,11 @@ struct PivotalDevice {
         case .all(let names): return names
         case .change(let change):
             if isWhole { return change.subscribe }
-            let topics = Set(known).subtracting(change.unsubscribe).union(change.subscribe)
+            let left = Set(change.unsubscribe.map(ExactText.init))
+            let topics = (known.filter { !left.contains(ExactText($0)) } + change.subscribe).distinctTexts
             let max = Limits.topicsPerDeviceMax
             guard topics.count <= max else { throw .invalid(tags.path, "a device may have at most \(max) tags") }
-            return topics.sorted()
+            return topics
         }
     }
 }

@@ -13,7 +13,7 @@ enum PivotalShapes {
 
     /// Distinct names in lower case, because the dialect ignores letter case.
     static func loweredNames(max: Int) -> Shape<[String]> {
-        .texts(.text(bytes: Limits.topicBytesMax), max: max).map { Set($0.map { $0.lowercased() }).sorted() }
+        .texts(.text(bytes: Limits.topicBytesMax), max: max).map { $0.map { $0.lowercased() }.distinctTexts }
     }
 
     /// The JSON types of a scalar.
@@ -87,8 +87,8 @@ struct PivotalTarget: Sendable {
             return audience
         }
         audience.users = users.filter { Self.isName($0, bytesMax: Limits.userIDBytesMax) }
-        let lowered = Set(topics.map { $0.lowercased() }).filter { Self.isName($0, bytesMax: Limits.topicBytesMax) }
-        audience.topics = lowered.sorted()
+        let lowered = topics.map { $0.lowercased() }.filter { Self.isName($0, bytesMax: Limits.topicBytesMax) }
+        audience.topics = lowered.distinctTexts
         audience.includesAll = !isNarrow
         let named = try namedPlatforms()
         if !named.isEmpty, named.count < Platform.allCases.count { audience.platforms = named }

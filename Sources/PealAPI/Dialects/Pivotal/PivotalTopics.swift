@@ -282,9 +282,9 @@ struct PivotalTagBatch {
         guard !value.isEmpty else {
             throw PealError(.missingField, "device_uuid or registration_token is required", field: name)
         }
-        var tags: Set<String> = []
-        for names in tagging.tags { tags.formUnion(try names.get()) }
-        let topics = tags.sorted()
+        var tags: [String] = []
+        for names in tagging.tags { tags += try names.get() }
+        let topics = tags.distinctTexts
         if name == "device_uuid" {
             guard let id = DeviceID(value) else { throw .notFound("device") }
             return SubscriptionDraft(target: .device(id), topics: topics)
