@@ -210,7 +210,10 @@ struct Server {
                 .httpPort, "cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))",
                 mayPass: error.errnoCode != EACCES)
         } catch is SocketAddressError.UnknownHost {
-            throw ConfigurationFailure(.httpHost, "\(configuration.http.host) has no address", mayPass: true)
+            // A name may get an address; what looks like an address stays wrong.
+            let host = configuration.http.host
+            let isName = host.contains(where: \.isLetter) && !host.contains(":")
+            throw ConfigurationFailure(.httpHost, "\(host) has no address", mayPass: isName)
         }
     }
 

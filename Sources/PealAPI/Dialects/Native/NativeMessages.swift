@@ -39,13 +39,13 @@ struct NativeMessages: Sendable {
     }
 
     private func draft(
-        _ call: Call, _ facts: SendingFacts
+        _ call: Call, _ facts: SendingFacts, id: MessageID
     ) throws(PealError) -> MessageDraft {
         let json = try call.object()
         let given = try NativeMessageShapes.message.value(of: json, .native, now: call.now)
         let app = try call.app()
         var draft = try reader(app, facts.credentials).draft(
-            given, id: services.newMessageID(at: call.now), app: app.key, now: call.now)
+            given, id: id, app: app.key, now: call.now)
         draft.source = json.bytes
         draft.content.namesMessage = facts.namesMessages
         return draft
@@ -54,7 +54,7 @@ struct NativeMessages: Sendable {
     private func send(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let facts = try await services.sendingFacts(app, for: call.caller)
-        let draft = try draft(call, facts)
+        let draft = try draft(call, facts, id: services.newMessageID(at: call.now))
         try services.preview.check(draft, app: app, facts.credentials, spelling: NativeSpelling.path)
         let reply = try await services.messages.send(draft, call.verb) { accepted in
             Reply(
@@ -71,7 +71,8 @@ struct NativeMessages: Sendable {
     private func validate(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let facts = try await services.sendingFacts(app, for: call.caller)
-        let draft = try draft(call, facts)
+        // This message is not stored, so its id may be another message's.
+        let draft = try draft(call, facts, id: services.randomness.timeOrderedIdentifier(at: call.now))
         let requests = services.preview.requests(draft, app: app, facts.credentials)
         // Counting reads the whole audience, so it must not hold the writer.
         let counts = try await services.store.read(.heavy) { store in
