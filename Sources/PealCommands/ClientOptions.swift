@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import NIOSSL
 package import PealCore
 internal import PealServer
 
@@ -33,6 +34,19 @@ struct ClientOptions: ParsableArguments {
     @Flag(help: "Show the request instead of sending it; a message is validated.")
     var dryRun = false
 
+    /// The options of the command that the arguments name.
+    /// - Returns: nil for a command that uses no server, and for invalid arguments.
+    static func used(by arguments: [String]) -> ClientOptions? {
+        guard let command = try? PealCommand.parseAsRoot(arguments) else { return nil }
+        let groups = Mirror(reflecting: command).children.map { $0.value }
+        guard let options = groups.compactMap({ ($0 as? OptionGroup<ClientOptions>)?.wrappedValue }).first else {
+            return nil
+        }
+        // Doctor examines the server of this machine. PEAL_PROFILE may name another one.
+        let isLocal = groups.contains { $0 is OptionGroup<ServerOptions> }
+        return isLocal && options.profile == nil ? nil : options
+    }
+
     /// - Parameters:
     ///   - address: the server's URL unless an option or the environment names another; nil for this machine's.
     ///   - secret: the API key unless an option or the environment gives another.
@@ -42,7 +56,8 @@ struct ClientOptions: ParsableArguments {
     ) throws(CommandFailure) -> APIClient {
         let base = try base(address)
         guard let key = try ownKey() ?? value("PEAL_ADMIN_TOKEN") ?? secret else {
-            throw .usage("no API key: give --api-key-file, or set PEAL_API_KEY or PEAL_ADMIN_TOKEN")
+            let hint = profile ?? value("PEAL_PROFILE") == nil ? "" : "; a profile's key is used only with its server"
+            throw .usage("no API key: give --api-key-file, or set PEAL_API_KEY or PEAL_ADMIN_TOKEN" + hint)
         }
         guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw .usage("the API key may contain only printable ASCII characters without spaces")
@@ -54,6 +69,9 @@ struct ClientOptions: ParsableArguments {
     private func trustedFile() throws(CommandFailure) -> String? {
         guard let file = caFile ?? value("PEAL_CA_FILE") else { return nil }
         guard FileManager.default.isReadableFile(atPath: file) else { throw .usage("cannot read \(file)") }
+        guard let certificates = try? NIOSSLCertificate.fromPEMFile(file), !certificates.isEmpty else {
+            throw .usage("\(file) contains no certificate; --ca-file needs one in PEM")
+        }
         return file
     }
 
@@ -138,17 +156,26 @@ struct BodyOptions: ParsableArguments {
     @Option(help: "File with the request body in JSON, or - for standard input. Options replace its members.")
     var file: String?
 
-    /// The body: the file's document with `members` merged into it.
+    /// The body: the file's document, in which `members` replace those of the same name.
+    /// - Parameter merged: members that options give in parts. The file's other parts stay.
     /// - Throws: `CommandFailure.usage` when the file cannot be read or is not a JSON object.
-    /// - Parameter replaced: members of the file that a member in `members` replaces as a whole.
-    func body(_ members: [(String, JSON?)], replacing replaced: [String] = []) throws(CommandFailure) -> JSON {
-        let given = JSON.compact(members)
-        guard let file else { return given }
-        guard var document = try Self.document(file).objectValue else {
+    func body(_ members: [(String, JSON?)], merging merged: [String] = []) throws(CommandFailure) -> JSON {
+        var document: JSON.Members = try fileMembers() ?? .init()
+        for case (let name, let value?) in members {
+            let earlier = merged.contains(name) ? document[name] : nil
+            document[name] = earlier?.merging(value) ?? value
+        }
+        return .object(document)
+    }
+
+    /// The members of the file's document; nil without a file.
+    /// - Throws: `CommandFailure.usage` when the file cannot be read or is not a JSON object.
+    func fileMembers() throws(CommandFailure) -> JSON.Members? {
+        guard let file else { return nil }
+        guard let members = try Self.document(file).objectValue else {
             throw .usage("\(file): expected a JSON object")
         }
-        for name in replaced where given[name] != nil { document[name] = nil }
-        return JSON.object(document).merging(given)
+        return members
     }
 
     static func document(_ path: String) throws(CommandFailure) -> JSON {

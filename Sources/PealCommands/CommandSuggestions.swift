@@ -9,7 +9,12 @@ enum CommandSuggestions {
         var path = "peal"
         for argument in arguments {
             let commands = command.configuration.subcommands
-            guard !commands.isEmpty, !argument.hasPrefix("-"), argument != "help" else { return }
+            guard !commands.isEmpty, !argument.hasPrefix("-") else { return }
+            if argument == "help" {
+                // Only `peal help …` names a command after it.
+                guard command == PealCommand.self else { return }
+                continue
+            }
             if let next = find(argument, among: commands) {
                 command = next
                 path += " \(argument)"

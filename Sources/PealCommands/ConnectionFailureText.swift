@@ -31,7 +31,6 @@ enum ConnectionFailureText {
         ("failedToValidateHostname", "its certificate is for another host"),
         ("WRONG_VERSION_NUMBER", "it does not speak TLS; does it expect http?"),
         ("handshakeFailed", "the TLS handshake failed"),
-        ("failedToLoadCertificate", "the file of --ca-file contains no certificate"),
         ("connection refused", "nothing listens there; is the server running?"),
         ("errno: 111", "nothing listens there; is the server running?"),
         ("errno: 61", "nothing listens there; is the server running?"),

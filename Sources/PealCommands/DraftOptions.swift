@@ -8,15 +8,19 @@ struct DraftOptions: ParsableArguments {
     @OptionGroup(title: "Delivery") var delivery: SendingOptions
     @OptionGroup var body: BodyOptions
 
-    /// Options for the audience replace the file's audience; others replace single members.
+    /// Options for the audience and the schedule replace those of the file; others replace single members.
     /// - Parameter more: further members.
     func document(_ more: [(String, JSON?)] = []) throws(CommandFailure) -> JSON {
-        let audience = try audience.document()
-        return try body.body(
+        let file = try body.fileMembers()
+        let given = JSON.compact(
             [
-                ("audience", audience), ("content", try content.document()), ("options", delivery.options),
-                ("schedule", try delivery.schedule()), ("campaign_id", .text(delivery.campaignID)),
-            ] + more, replacing: ["audience"])
+                ("audience", try audience.document()), ("content", try content.document(over: file?["content"])),
+                ("options", try delivery.options()), ("schedule", try delivery.schedule()),
+                ("campaign_id", .text(delivery.campaignID)),
+            ] + more)
+        guard var document = file, let parts = given.objectValue else { return given }
+        for (name, value) in MessageChange(document).change(parts).pairs { document[name] = value }
+        return .object(document)
     }
 }
 
@@ -51,6 +55,9 @@ struct AudienceOptions: ParsableArguments {
     @OptionGroup var condition: ConditionOptions
 
     func document() throws(CommandFailure) -> JSON? {
+        guard !all || [topics, users, devices, addresses].allSatisfy(\.isEmpty) else {
+            throw .usage("give either --all, or --topic, --user, --device and --address")
+        }
         var unregistered: [JSON] = []
         for text in addresses { unregistered.append(try Self.address(text)) }
         return .filled([
@@ -138,21 +145,25 @@ struct ContentOptions: ParsableArguments {
     @Option(help: "Category, which determines the buttons of the notification.")
     var category: String?
 
-    func document() throws(CommandFailure) -> JSON? {
-        .filled([
-            ("title", try text(title, titlesIn, "--title-in")),
-            ("subtitle", try text(subtitle, subtitlesIn, "--subtitle-in")),
-            ("body", try text(body, bodiesIn, "--body-in")), ("default_locale", .text(defaultLocale)),
+    /// - Parameter present: the content that this one changes. Its default locale applies without the option.
+    func document(over present: JSON? = nil) throws(CommandFailure) -> JSON? {
+        let locale = defaultLocale ?? present?["default_locale"]?.stringValue ?? "en"
+        return .filled([
+            ("title", try text(title, titlesIn, "--title-in", locale)),
+            ("subtitle", try text(subtitle, subtitlesIn, "--subtitle-in", locale)),
+            ("body", try text(body, bodiesIn, "--body-in", locale)), ("default_locale", .text(defaultLocale)),
             ("image_url", .text(imageURL)), ("data", try dataObject()), ("badge", .whole(badge)),
             ("sound", .text(sound)), ("thread_id", .text(threadID)), ("category", .text(category)),
         ])
     }
 
     /// A plain text, or texts by locale. If both are given, the plain text is in the default locale.
-    private func text(_ plain: String?, _ localized: [String], _ option: String) throws(CommandFailure) -> JSON? {
+    private func text(
+        _ plain: String?, _ localized: [String], _ option: String, _ defaultLocale: String
+    ) throws(CommandFailure) -> JSON? {
         guard !localized.isEmpty else { return .text(plain) }
         var texts = JSON.Members()
-        if let plain { texts[defaultLocale ?? "en"] = .string(plain) }
+        if let plain { texts[defaultLocale] = .string(plain) }
         for text in localized {
             let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard halves.count == 2, !halves[0].isEmpty else {
@@ -210,8 +221,9 @@ struct SendingOptions: ParsableArguments {
     @Option(name: .customLong("campaign"), help: "Your own id of the campaign.")
     var campaignID: String?
 
-    var options: JSON? {
-        .filled([
+    func options() throws(CommandFailure) -> JSON? {
+        guard ttlSeconds == nil || expiresAt == nil else { throw .usage("give either --ttl or --expires-at") }
+        return .filled([
             ("priority", .text(priority)), ("ttl_seconds", .whole(ttlSeconds)), ("expires_at", .text(expiresAt)),
             ("collapse_key", .text(collapseKey)), ("background", .flag(background)),
             ("environment", .text(environment)), ("transactional", .flag(transactional)),

@@ -20,8 +20,8 @@ struct MessageSendCommand: AsyncParsableCommand {
         commandName: "send", abstract: "Send a message.",
         discussion: """
               peal message send --topic news --title 'Hello' --title-in de=Servus --body 'Hello from Peal.'
-            A message to many devices needs --yes, or --count with their number. Options for the audience replace the \
-            audience of --file.
+            A message to many devices needs --yes, or --count with their number. Options for the audience, and \
+            for the time, replace the audience and the schedule of --file.
             """)
 
     @OptionGroup var draft: DraftOptions
@@ -96,7 +96,10 @@ struct MessageUpdateCommand: AsyncParsableCommand {
             var whole = message["request"]?.objectValue ?? .init()
             // While a message is being sent, its rate alone can be changed.
             let isRate = parts.names == ["options"] && parts["options"]?.objectValue?.names == ["rate_per_second"]
-            if isPartial, !isRate || message["state"] == "scheduled" { change = MessageChange(whole).change(parts) }
+            if isPartial, !isRate || message["state"] == "scheduled" {
+                change["content"] = try draft.content.document(over: whole["content"])
+                change = MessageChange(whole).change(change)
+            }
             if let audience {
                 whole["audience"] = audience
                 for name in ["schedule", "method", "test"] { whole[name] = nil }
@@ -107,7 +110,8 @@ struct MessageUpdateCommand: AsyncParsableCommand {
     }
 }
 
-/// What options change in a message. The server replaces whole parts, so the members that stay must be sent again.
+/// What options change in a message, on the server or in a file. The server replaces whole parts, so the members that
+/// stay must be sent again.
 struct MessageChange {
     private let present: JSON.Members
 
@@ -207,6 +211,9 @@ struct MessageExplainCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
+        guard [device, user, address].count(where: { $0 != nil }) == 1 else {
+            throw CommandFailure.usage("give exactly one of --device, --user and --address")
+        }
         let path = try app.path(["messages", id, "deliveries"]).adding("device", device).adding("user", user)
             .adding("address", address)
         options.show(

@@ -12,7 +12,8 @@ package enum PealProgram {
         var surroundings = surroundings
         do throws(CommandFailure) {
             try CommandSuggestions.check(arguments)
-            surroundings.environment = try Profiles.environment(for: arguments, in: surroundings)
+            surroundings.environment = try Profiles.environment(
+                for: ClientOptions.used(by: arguments), in: surroundings)
         } catch {
             surroundings.warn(error.description)
             return error.exitCode

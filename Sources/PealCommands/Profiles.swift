@@ -13,60 +13,70 @@ enum Profiles {
         "ca_file": "PEAL_CA_FILE",
     ]
 
-    /// The environment with the profile that the arguments or the environment choose. One that the arguments choose
-    /// takes precedence over variables; otherwise they do.
+    /// The variables that give a key.
+    private static let keys: Set = ["PEAL_API_KEY", "PEAL_API_KEY_FILE", "PEAL_ADMIN_TOKEN"]
+
+    /// The environment with the profile that an option or the environment chooses. One that an option chooses takes
+    /// precedence over variables; otherwise they do.
+    /// - Parameter options: the options of the command; nil for a command that uses no profile.
     /// - Throws: `usage` for a profile that does not exist or cannot be used.
     static func environment(
-        for arguments: [String], in surroundings: Surroundings
+        for options: ClientOptions?, in surroundings: Surroundings
     ) throws(CommandFailure) -> [String: String] {
         var environment = surroundings.environment.filter { !$0.value.isEmpty }
-        let chosen = name(in: arguments)
-        guard let name = chosen ?? environment["PEAL_PROFILE"], !name.isEmpty else { return environment }
-        let profile = try profile(name, surroundings)
-        let holdsKey = profile["api_key"] != nil || profile["api_key_file"] != nil
-        if chosen != nil, holdsKey {
-            for variable in ["PEAL_API_KEY", "PEAL_API_KEY_FILE", "PEAL_ADMIN_TOKEN"] { environment[variable] = nil }
+        guard let options, let name = options.profile ?? environment["PEAL_PROFILE"], !name.isEmpty else {
+            return environment
         }
-        let hasKey = ["PEAL_API_KEY", "PEAL_API_KEY_FILE"].contains { environment[$0] != nil }
-        for (member, value) in profile {
-            guard let variable = members[member] else {
-                let known = members.keys.sorted().joined(separator: ", ")
-                throw .usage("profile \(name): \(member) is unknown; known are \(known)")
-            }
-            if member.hasPrefix("api_key"), hasKey { continue }
-            if chosen != nil || environment[variable] == nil { environment[variable] = value }
+        var profile = try variables(of: name, surroundings)
+        let isChosen = options.profile != nil
+        let server = options.server ?? (isChosen ? nil : environment["PEAL_SERVER_URL"])
+        // The profile's key must not go to another server than the profile's.
+        if let server, let own = profile["PEAL_SERVER_URL"], !isSame(server, own) { profile = withoutKeys(profile) }
+        if isChosen, profile.keys.contains(where: { keys.contains($0) }) {
+            environment = withoutKeys(environment)
+        } else if environment.keys.contains(where: { keys.contains($0) }) {
+            profile = withoutKeys(profile)
         }
-        return environment
+        return environment.merging(profile) { isChosen ? $1 : $0 }
     }
 
-    /// The value of `--profile`.
-    private static func name(in arguments: [String]) -> String? {
-        for (index, argument) in arguments.enumerated() {
-            if argument == "--" { return nil }
-            if argument == "--profile", index + 1 < arguments.count { return arguments[index + 1] }
-            if argument.hasPrefix("--profile=") { return String(argument.dropFirst("--profile=".count)) }
-        }
-        return nil
+    private static func withoutKeys(_ variables: [String: String]) -> [String: String] {
+        variables.filter { !keys.contains($0.key) }
     }
 
-    private static func profile(
-        _ name: String, _ surroundings: Surroundings
+    /// Whether both are the URL of the same server. Other spellings of one URL count as different, which only costs a
+    /// key.
+    private static func isSame(_ one: String, _ other: String) -> Bool {
+        let plain = { (url: String) in url.hasSuffix("/") ? String(url.dropLast()) : url }
+        return plain(one) == plain(other)
+    }
+
+    /// What the profile sets.
+    private static func variables(
+        of name: String, _ surroundings: Surroundings
     ) throws(CommandFailure) -> [String: String] {
         let path = path(surroundings.environment)
         guard let bytes = surroundings.read(path) else { throw .usage("cannot read the profiles in \(path)") }
         guard let profiles = (try? JSONParser.parse(bytes))?.objectValue else {
             throw .usage("\(path): expected a JSON object")
         }
-        guard let members = profiles[name]?.objectValue else {
+        guard let profile = profiles[name]?.objectValue else {
             let names = profiles.names.joined(separator: ", ")
             throw .usage("\(path) has no profile \(name)" + (names.isEmpty ? "" : "; it has \(names)"))
         }
-        let values = members.pairs.compactMap { name, value in value.stringValue.map { (name, $0) } }
-        guard values.count == members.count else { throw .usage("profile \(name): every value must be a string") }
-        if members["api_key"] != nil, isLoose(path) {
+        if profile["api_key"] != nil, isLoose(path) {
             throw .usage("\(path) contains a key, and other users can read it: chmod 600 \(path)")
         }
-        return Dictionary(values) { $1 }
+        var variables: [String: String] = [:]
+        for (member, value) in profile.pairs {
+            guard let variable = members[member] else {
+                let known = members.keys.sorted().joined(separator: ", ")
+                throw .usage("profile \(name): \(member) is unknown; known are \(known)")
+            }
+            guard let text = value.stringValue else { throw .usage("profile \(name): every value must be a string") }
+            variables[variable] = text
+        }
+        return variables
     }
 
     private static func path(_ environment: [String: String]) -> String {

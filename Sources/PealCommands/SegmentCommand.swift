@@ -71,7 +71,7 @@ struct AudienceCountCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = APIPath(["apps", try app.id()], verb: "/audience:count")
-        let document = try body.body([("audience", try audience.document())], replacing: ["audience"])
+        let document = try body.body([("audience", try audience.document())])
         options.show(try await options.client().send(.post, path, body: document, isHarmless: true))
     }
 }

@@ -61,16 +61,12 @@ struct WebhookPutCommand: AsyncParsableCommand {
             secret = String(text.reversed().drop(while: \.isNewline).reversed())
         }
         let secretName = ["basic": "password", "bearer": "token", "header": "value"][authentication ?? ""] ?? "secret"
-        return try body.body([
-            ("url", .text(url)), ("kind", .text(kind)),
-            (
-                "authentication",
-                .filled([
-                    ("type", .text(authentication)), ("username", .text(username)), ("name", .text(header)),
-                    (secretName, .text(secret)),
-                ])
-            ),
+        let parts: JSON? = .filled([
+            ("type", .text(authentication)), ("username", .text(username)), ("name", .text(header)),
+            (secretName, .text(secret)),
         ])
+        return try body.body(
+            [("url", .text(url)), ("kind", .text(kind)), ("authentication", parts)], merging: ["authentication"])
     }
 }
 

@@ -62,6 +62,16 @@ struct MomentStoreTests {
         return sent
     }
 
+    /// Registers a device, and uses its app some seconds later.
+    private static func use(_ number: Int, by user: String, _ fixture: Fixture, after seconds: Int64) async throws {
+        let device = try await fixture.register(number, user: user).device
+        let key = KeyID(high: 1, low: UInt64(number))
+        let installation = Installation(
+            app: fixture.app, device: device.key, tokenHash: [UInt8](repeating: UInt8(number), count: 32), key: key,
+            capabilities: [.ledger], sdkVersion: "1.0.0", seenAt: fixture.now + .seconds(seconds))
+        try await fixture.store.write(.intake) { try $0.putInstallation(installation) }
+    }
+
     private static func report(_ fixture: Fixture, _ id: MessageID) async throws -> MessageReport {
         let report = try await fixture.store.read { [app = fixture.app] in try $0.report(app: app, id: id) }
         return try #require(report)
@@ -74,6 +84,8 @@ struct MomentStoreTests {
         try await fixture.register(1, user: "ann")
         fixture.time.advance(by: .seconds(1))
         try await fixture.register(2, user: "ann")
+        try await Self.use(3, by: "ann", fixture, after: 1)
+        try await Self.use(2, by: "ann", fixture, after: 2)
         let draft = Self.draft(fixture)
         let moment = try await Self.insert(fixture, draft)[0]
         #expect(moment.hadDevice && moment.plannedArm == .contextAware && moment.isClaimable)
@@ -234,7 +246,10 @@ struct MomentStoreTests {
         let fixture = try await Fixture(engine)
         let verbs = MomentVerbs(store: fixture.store, engine: SilentEngine())
         let first = try await verbs.schedule(Self.draft(fixture, key: "k"))
+        #expect(!first.moment.hadDevice)
+        try await fixture.register(1, user: "ann")
         let second = try await verbs.schedule(Self.draft(fixture, seconds: 60, key: "k", title: "Newer"))
+        #expect(second.moment.hadDevice, "an experiment counts its user")
         #expect(second.moment.message == first.moment.message && second.moment.rev == 2)
         #expect(second.moment.deadline == fixture.now + .seconds(60))
         let draft = try await fixture.store.read { [app = fixture.app] in
@@ -274,6 +289,27 @@ struct MomentStoreTests {
         let other = try await Self.insert(
             fixture, Self.draft(fixture, users: users, method: .experiment, campaign: "other"))
         #expect(other.allSatisfy { $0.plannedArm == .traditional })
+    }
+
+    @Test("a device that was not allowed to show a message reports nothing of it", arguments: StoreUnderTest.allCases)
+    func ungranted(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let device = try await fixture.register(1, user: "ann").device
+        let (draft, app, now) = (Self.draft(fixture), fixture.app, fixture.now)
+        let moment = try await Self.insert(fixture, draft)[0]
+        for (number, event) in [nil, MomentEvent.cancel].enumerated() {
+            let receipts = try await fixture.store.write(.intake) { store in
+                if let event { _ = try store.apply(event, to: moment, now: now) }
+                let events = [DeviceEvent.Kind.shown, .opened, .dismissed].enumerated().map {
+                    DeviceEvent(
+                        id: .init(high: UInt64(number), low: UInt64($0)), kind: $1, message: draft.id, at: now)
+                }
+                let reader = MomentReader(store: store, device: device, app: app)
+                #expect(try reader.record(events, in: store, now: now).isEmpty)
+                return try store.receipts(app: app, message: draft.id, device: device.key)
+            }
+            #expect(receipts.isEmpty)
+        }
     }
 
     @Test("cancelling a message of several users cancels who is still open", arguments: StoreUnderTest.allCases)

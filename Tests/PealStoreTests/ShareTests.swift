@@ -261,4 +261,31 @@ struct ShareTests {
         }
         #expect(arms == 0)
     }
+
+    @Test("a cancelled message counts in neither arm, although one was sent already", arguments: StoreUnderTest.allCases)
+    func cancelled(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        for number in 1...80 { try await fixture.register(number, user: "u\(number)") }
+        let counted = try await Self.arms(fixture)
+        #expect(Set(counted.values) == [.contextAware, .traditional])
+        var draft = fixture.draft(.users("u1"))
+        draft.audience.users = Self.users
+        draft.audience.platforms = [.ios]
+        draft.campaignID = "daily"
+        draft.window = DeliveryWindow(until: fixture.now + .seconds(3600), method: .experiment, holdSeconds: 10)
+        let (cancelled, app) = (draft, fixture.app)
+        try await fixture.store.write(.intake) { try $0.insertMessage(cancelled) }
+        fixture.time.advance(by: .seconds(60))
+        let count = try await fixture.store.write(.control) { [now = fixture.now] store in
+            _ = try store.fireDueMoments(now: now, limit: 1000)
+            return try store.cancelMoments(app: app, message: cancelled.id, now: now)
+        }
+        #expect(count == counted.values.count { $0 == .contextAware })
+        fixture.time.advance(by: .seconds(2 * 86_400))
+        let report = try await FigureStoreTests.experiment(fixture)
+        for arm in Arm.allCases {
+            let users = Int64(counted.values.count { $0 == arm })
+            #expect(report.totals(arm).users == users && report.totals(arm).messages == users)
+        }
+    }
 }

@@ -62,7 +62,7 @@ struct ExportCommand: AsyncParsableCommand {
         return count
     }
 
-    /// How many devices there will be; nil if the server does not say. Retired devices are not counted.
+    /// How many devices there will be, at least; nil if the server does not say. It does not count retired devices.
     private func total(_ client: APIClient) async throws(CommandFailure) -> Int64? {
         if let topic {
             return try await client.send(.get, try app.path(["topics", topic]), isMissingFine: true)?["devices"]?

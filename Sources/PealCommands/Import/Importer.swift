@@ -214,7 +214,8 @@ struct Progress {
 
     /// - Parameters:
     ///   - counts: other counts, such as `10 refused`.
-    ///   - share: how much is done, from 0 to 1; nil if that is unknown.
+    ///   - share: how much is done, from 0 to 1; nil if that is unknown. It is not shown if it is at least 1 before
+    ///     the end, because then it is wrong.
     ///   - what: what `count` counts.
     mutating func report(
         _ count: Int, _ counts: String = "", share: Double? = nil, isLast: Bool = false, what: String = "devices"
@@ -223,8 +224,9 @@ struct Progress {
         guard isLast || now - reportedAt >= .seconds(Limits.importProgressSeconds) else { return }
         reportedAt = now
         let rate = seconds > 0 ? Double(count) / seconds : 0
-        let left = share.flatMap { $0 > 0 && !isLast ? seconds / $0 * (1 - $0) : nil }
-        Surroundings.current.warn(Self.line(count, what, counts, share: isLast ? nil : share, rate: rate, left: left))
+        let share = share.flatMap { isLast || $0 >= 1 ? nil : $0 }
+        let left = share.flatMap { $0 > 0 ? seconds / $0 * (1 - $0) : nil }
+        Surroundings.current.warn(Self.line(count, what, counts, share: share, rate: rate, left: left))
     }
 
     /// `5200 of 10000 devices, 10 rejected, 52%, 412/s, 12 s left`.

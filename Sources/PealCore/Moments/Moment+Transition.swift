@@ -4,8 +4,8 @@ extension Moment {
     /// The moment after `event`. An event without meaning in the current state changes nothing.
     package func after(_ event: MomentEvent, at now: Timestamp) -> MomentStep {
         switch event {
-        case .supersede(let terms, let request): superseded(terms, request)
-        case .cancel: cancelled()
+        case .supersede(let terms, let outlook, let request): superseded(terms, outlook, request)
+        case .cancel: cancelled(now)
         case .claim(let claim): claimed(claim, now)
         case .fallback(let target): fallenBack(to: target.map { [$0] } ?? [], now)
         case .fallbackToAll(let targets): fallenBack(to: targets, now)
@@ -17,7 +17,7 @@ extension Moment {
         }
     }
 
-    private func superseded(_ terms: Terms, _ request: Request?) -> MomentStep {
+    private func superseded(_ terms: Terms, _ outlook: Outlook?, _ request: Request?) -> MomentStep {
         var step = MomentStep(self)
         guard state == .open else { return step }
         step.moment.rev += 1
@@ -26,19 +26,25 @@ extension Moment {
         step.moment.fallbackAt = terms.fallbackAt
         step.moment.deadline = terms.deadline
         step.moment.awaitsDevice = false
+        if let outlook {
+            (step.moment.route, step.moment.hadDevice) = (outlook.route, outlook.hasDevice)
+            step.moment.exploration = outlook.exploration
+        }
         step.moment.request = request ?? step.moment.request
         return step
     }
 
     /// Exact: a message that is reported as cancelled is never shown, because `cancelled` is a final state.
-    private func cancelled() -> MomentStep {
+    private func cancelled(_ now: Timestamp) -> MomentStep {
         var step = MomentStep(self)
         switch state {
         case .open:
             step.moment.end(.cancelled, .suppressed, "Cancelled")
             step.report(.cancelled, nil)
         case .claimed: step.moment.cancelRequested = true
-        case .sending, .recovering, .sent, .shown, .opened, .dismissed, .cancelled, .failed: break
+        case .sending, .recovering, .sent, .shown, .opened, .dismissed, .failed:
+            if now < deadline { step.moment.cancelRequested = true }
+        case .cancelled: break
         }
         return step
     }
@@ -224,7 +230,7 @@ extension MomentStep {
 /// An event in the life of a moment.
 package enum MomentEvent: Sendable, Hashable {
     /// The same request again, with different content or another window.
-    case supersede(Moment.Terms, request: Moment.Request? = nil)
+    case supersede(Moment.Terms, outlook: Moment.Outlook? = nil, request: Moment.Request? = nil)
     case cancel
     case claim(MomentClaim)
     /// The moment is due; nil if the user has no device now.

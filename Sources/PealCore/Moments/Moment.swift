@@ -18,7 +18,7 @@ package struct Moment: Sendable, Hashable {
     package var awaitsDevice = false
     /// The route of the device it went to; until then, the route that it would have had when it was scheduled.
     package var route: Route
-    /// Whether the user had a device when it was scheduled. An experiment compares only these users.
+    /// Whether the user had a device when it was scheduled or last replaced. An experiment compares only these users.
     package var hadDevice: Bool
     /// The device that has it.
     package var device: DeviceKey?
@@ -26,8 +26,9 @@ package struct Moment: Sendable, Hashable {
     package var tried: [DeviceKey] = []
     /// The claim that won; nil if none did.
     package var claim: Claim?
-    /// Whether a cancellation arrived too late. If the claimant does not confirm the message, Peal then does not resend
-    /// it.
+    /// Whether a cancellation arrived too late, but before the end of the window. If the claimant does not confirm the
+    /// message, Peal then does not resend it. Experiments leave the message out, as they do if it was cancelled in time:
+    /// in only one of the arms, most messages are sent at once.
     package var cancelRequested = false
     /// The outcome, if it was not shown.
     package var outcome: Outcome?
@@ -96,6 +97,20 @@ package struct Moment: Sendable, Hashable {
             self.app = app
             self.message = message
             self.userID = userID
+        }
+    }
+
+    /// What is known of the user when the message is scheduled or replaced.
+    package struct Outlook: Sendable, Hashable {
+        /// See `Moment.route`.
+        package let route: Route
+        package let hasDevice: Bool
+        package let exploration: Exploration
+
+        package init(route: Route, hasDevice: Bool, exploration: Exploration) {
+            self.route = route
+            self.hasDevice = hasDevice
+            self.exploration = exploration
         }
     }
 

@@ -330,11 +330,13 @@ package struct MomentReader {
                 try store.countOpen(app: app, userID: user, hour: Int(hour))
             }
             guard let message = event.message else { continue }
+            if let receipt = event.kind.momentReceipt, let moment = try moment(message) {
+                // No device was allowed to show it.
+                if moment.state == .open || moment.state == .cancelled { continue }
+                _ = try store.apply(.receipt(receipt, device: device.key), to: moment, now: now)
+            }
             receipts += event.kind.receipts.map {
                 Receipt(message: message, device: device.key, kind: $0, at: event.at)
-            }
-            if let receipt = event.kind.momentReceipt, let moment = try moment(message) {
-                _ = try store.apply(.receipt(receipt, device: device.key), to: moment, now: now)
             }
         }
         try store.record(receipts, app: app)

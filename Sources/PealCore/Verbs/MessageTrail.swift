@@ -122,29 +122,44 @@ struct MessageTrail {
         let device: DeviceID?
         let route: Route
         let key: DeviceKey
+        let user: String?
 
-        init(device: DeviceID?, route: Route, key: DeviceKey) {
+        init(device: DeviceID?, route: Route, key: DeviceKey, user: String? = nil) {
             self.device = device
             self.route = route
             self.key = key
+            self.user = user
         }
 
         init(_ device: Device) {
-            self.init(device: device.id, route: device.address.route, key: device.key)
+            self.init(device: device.id, route: device.address.route, key: device.key, user: device.userID)
         }
     }
 
     private var begun: Timestamp { message.cutoffAt ?? message.createdAt }
 
-    private func matched(_ recipient: Recipient, by reason: String) -> [Event] {
+    private func matched(_ recipient: Recipient, by reason: String) throws -> [Event] {
         let matched = Event(device: recipient.device, at: begun, name: .matched, detail: "by \(reason)")
-        let window = message.windowUntil.flatMap { end in
-            draft?.window?.method == .traditional ? nil : "for a good moment, until \(end) at the latest"
-        }
-        let wait = message.startAt.flatMap { $0 > message.createdAt ? "until \($0)" : nil }
-        guard let detail = window ?? wait else { return [matched] }
+        guard let detail = try wait(of: recipient) else { return [matched] }
         let held = Event(device: recipient.device, at: message.createdAt, name: .held, detail: detail)
         return [held, matched]
+    }
+
+    /// What the message waited for before it could go to the recipient; nil if it did not wait.
+    private func wait(of recipient: Recipient) throws -> String? {
+        var end = message.startAt ?? message.createdAt
+        if message.windowUntil != nil, let moment = try moment(of: recipient) {
+            if moment.isClaimable { return "for a good moment, until \(moment.fallbackAt) at the latest" }
+            end = moment.fallbackAt
+        }
+        return end > message.createdAt ? "until \(end)" : nil
+    }
+
+    /// The moment of the user who has the device now, or of the one who had it when it got the message.
+    private func moment(of recipient: Recipient) throws -> Moment? {
+        let held = try store.moment(app: message.app, message: message.id, device: recipient.key)
+        guard held == nil, let user = recipient.user else { return held }
+        return try store.moment(Moment.ID(app: message.app, message: message.id, userID: user))
     }
 
     /// What is still to happen, or why nothing will: for a device without a result in the log.

@@ -71,8 +71,11 @@ enum ExperimentTable {
         ) THEN 1 ELSE 0 END
         """
 
-    /// Whether a moment `m` that has matured is part of the comparison.
-    private static let counts: SQL = "m.state <> \(code: Moment.State.cancelled) AND m.had_device = 1"
+    /// Whether a moment `m` that has matured is part of the comparison. A cancellation counts although it arrived too
+    /// late: the arms differ in when they send, so leaving out what was cancelled in time would leave out more of one.
+    private static let counts: SQL = """
+        m.state <> \(code: Moment.State.cancelled) AND m.cancel_requested = 0 AND m.had_device = 1
+        """
 
     /// All messages by what became of them.
     static func deliveries(_ scope: Scope, app: AppKey) -> SQL {

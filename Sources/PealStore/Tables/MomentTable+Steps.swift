@@ -55,7 +55,7 @@ extension StoreSession {
             _ = try moveMessage(app: app, id: message, from: [.scheduled, .sending], to: .cancelled, now: now)
         }
         return try moments.reduce(into: 0) { count, moment in
-            guard moment.state == .open || moment.state == .claimed else { return }
+            guard moment.state != .cancelled else { return }
             if try apply(.cancel, to: moment, now: now)?.moment.state == .cancelled { count += 1 }
         }
     }

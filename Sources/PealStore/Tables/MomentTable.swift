@@ -190,7 +190,9 @@ enum MomentTable {
     /// Reads the keys from the index of users first: asked for the rows at once, SQLite reads all devices of the app.
     static func devices(of userID: String, app: AppKey) -> SQL {
         """
-        SELECT d.seq, d.route, d.registered_at FROM device u JOIN device d ON d.app = u.app AND d.seq = u.seq
+        SELECT d.seq, d.route, d.registered_at, COALESCE(i.seen_at, 0)
+        FROM device u JOIN device d ON d.app = u.app AND d.seq = u.seq
+            LEFT JOIN installation i ON i.app = u.app AND i.seq = u.seq
         WHERE u.app = \(app) AND u.user_id = \(userID) AND u.state = \(code: DeviceTable.State.active)
         """
     }
@@ -263,22 +265,25 @@ extension StoreSession {
         target?.route ?? routes.first ?? Route.allCases[0]
     }
 
-    /// The user's most recently registered active device, except those already tried.
+    /// The user's active device seen last, except those already tried.
     func target(
         app: AppKey, userID: String, routes: [Route], but tried: [DeviceKey] = []
     ) throws -> Moment.Target? {
         try targets(app: app, userID: userID, routes: routes, but: tried).first
     }
 
-    /// The user's active devices except those already tried, the most recently registered first.
+    /// The user's active devices except those already tried, the one seen last first: registered, or using the device
+    /// API.
     func targets(
         app: AppKey, userID: String, routes: [Route], but tried: [DeviceKey] = []
     ) throws -> [Moment.Target] {
         var found: [(target: Moment.Target, at: Timestamp)] = []
         try connection.query(MomentTable.devices(of: userID, app: app)) { row in
             let target = Moment.Target(device: try row.next(), route: try row.next())
-            let at: Timestamp = try row.next()
-            if routes.contains(target.route), !tried.contains(target.device) { found.append((target, at)) }
+            let (registeredAt, seenAt): (Timestamp, Timestamp) = (try row.next(), try row.next())
+            if routes.contains(target.route), !tried.contains(target.device) {
+                found.append((target, max(registeredAt, seenAt)))
+            }
         }
         return found.sorted { ($0.at, $0.target.device) > ($1.at, $1.target.device) }.map(\.target)
     }
@@ -309,19 +314,35 @@ extension StoreSession {
     private func insertMoment(
         _ user: String, of draft: MessageDraft, _ window: DeliveryWindow, rev: Int64 = 1, now: Timestamp
     ) throws {
-        let environment = draft.options.audienceEnvironment(in: draft.content)
-        let routes = ResolvedAudience.routes(draft.audience, environment)
-        let target = try target(app: draft.app, userID: user, routes: routes)
+        let terms = try terms(of: user, in: draft, window, now: now)
+        let (target, outlook) = try outlook(of: user, in: draft, window, terms)
         var moment = Moment(
-            app: draft.app, message: draft.id, userID: user,
-            terms: try terms(of: user, in: draft, window, now: now),
-            route: Self.route(target, routes), hadDevice: target != nil, idempotencyKey: window.name?.key,
-            request: window.request)
+            app: draft.app, message: draft.id, userID: user, terms: terms, route: outlook.route,
+            hadDevice: outlook.hasDevice, idempotencyKey: window.name?.key, request: window.request)
         moment.rev = rev
-        if moment.isClaimable { moment.exploration = try exploration(of: user, in: draft, window) }
+        moment.exploration = outlook.exploration
         try connection.post(MomentTable.insert(moment, nameKey: window.name.map(MomentTable.nameKey)))
+        try announce(moment, target, now: now)
+    }
+
+    /// Reports that a moment is pending, and wakes the devices that may claim it.
+    private func announce(_ moment: Moment, _ target: Moment.Target?, now: Timestamp) throws {
         try report(.init(status: .pending, device: target?.device), of: moment, now: now)
-        if moment.isClaimable { try requestWakes(app: draft.app, userID: user, now: now) }
+        if moment.isClaimable { try requestWakes(app: moment.app, userID: moment.userID, now: now) }
+    }
+
+    /// The device that an alert would go to now, and what follows for the moment.
+    private func outlook(
+        of user: String, in draft: MessageDraft, _ window: DeliveryWindow, _ terms: Moment.Terms
+    ) throws -> (target: Moment.Target?, outlook: Moment.Outlook) {
+        let routes = ResolvedAudience.routes(draft.audience, draft.options.audienceEnvironment(in: draft.content))
+        let target = try target(app: draft.app, userID: user, routes: routes)
+        let exploration = terms.isClaimable ? try exploration(of: user, in: draft, window) : .greedy
+        return (
+            target,
+            Moment.Outlook(
+                route: Self.route(target, routes), hasDevice: target != nil, exploration: exploration)
+        )
     }
 
     private func terms(
@@ -343,17 +364,14 @@ extension StoreSession {
         var users = Set(draft.audience.users.map(ExactText.init))
         let count = users.count
         let moments = try moments(app: draft.app, message: draft.id)
-        let routes = ResolvedAudience.routes(draft.audience, draft.options.audienceEnvironment(in: draft.content))
         let rev = (moments.map(\.rev).max() ?? 0) + 1
         for moment in moments {
             if users.remove(ExactText(moment.userID)) != nil {
                 let terms = try terms(of: moment.userID, in: draft, window, now: now)
-                guard let step = try apply(.supersede(terms, request: window.request), to: moment, now: now) else {
-                    throw Self.overtaken
-                }
-                let target = try target(app: draft.app, userID: moment.userID, routes: routes)
-                try report(.init(status: .pending, device: target?.device), of: step.moment, now: now)
-                if terms.isClaimable { try requestWakes(app: draft.app, userID: moment.userID, now: now) }
+                let (target, outlook) = try outlook(of: moment.userID, in: draft, window, terms)
+                let event = MomentEvent.supersede(terms, outlook: outlook, request: window.request)
+                guard let step = try apply(event, to: moment, now: now) else { throw Self.overtaken }
+                try announce(step.moment, target, now: now)
             } else {
                 guard try connection.execute(MomentTable.deleteOpen(moment.id)) == 1 else {
                     throw Self.overtaken
