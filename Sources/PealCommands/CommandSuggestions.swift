@@ -12,7 +12,7 @@ enum CommandSuggestions {
             guard !commands.isEmpty, !argument.hasPrefix("-") else { return }
             if argument == "help" {
                 // Only `peal help …` names a command after it.
-                guard command == PealCommand.self else { return }
+                guard path == "peal" else { return }
                 continue
             }
             if let next = find(argument, among: commands) {

@@ -12,12 +12,12 @@ struct DraftOptions: ParsableArguments {
     /// - Parameter more: further members.
     func document(_ more: [(String, JSON?)] = []) throws(CommandFailure) -> JSON {
         let file = try body.fileMembers()
-        let given = JSON.compact(
-            [
-                ("audience", try audience.document()), ("content", try content.document(over: file?["content"])),
-                ("options", try delivery.options()), ("schedule", try delivery.schedule()),
-                ("campaign_id", .text(delivery.campaignID)),
-            ] + more)
+        let members: [(String, JSON?)] = [
+            ("audience", try audience.document()), ("content", try content.document(over: file?["content"])),
+            ("options", try delivery.options()), ("schedule", try delivery.schedule()),
+            ("campaign_id", .text(delivery.campaignID)),
+        ]
+        let given = JSON.compact(members + more)
         guard var document = file, let parts = given.objectValue else { return given }
         for (name, value) in MessageChange(document).change(parts).pairs { document[name] = value }
         return .object(document)

@@ -20,8 +20,8 @@ struct MessageSendCommand: AsyncParsableCommand {
         commandName: "send", abstract: "Send a message.",
         discussion: """
               peal message send --topic news --title 'Hello' --title-in de=Servus --body 'Hello from Peal.'
-            A message to many devices needs --yes, or --count with their number. Options for the audience, and \
-            for the time, replace the audience and the schedule of --file.
+            A message to many devices needs --yes, or --count with their number. Options for the audience and \
+            the schedule replace those of --file.
             """)
 
     @OptionGroup var draft: DraftOptions

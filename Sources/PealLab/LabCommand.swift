@@ -44,8 +44,8 @@ package struct FuzzCommand: ParsableCommand {
 
     package func validate() throws {
         guard replay == nil || target != nil else { throw ValidationError("--replay requires --target.") }
-        guard runs ?? 0 >= 0, seconds ?? 0 >= 0 else {
-            throw ValidationError("--runs and --seconds must not be negative.")
+        guard runs ?? 0 >= 0, (0...1e9).contains(seconds ?? 0) else {
+            throw ValidationError("--runs must not be negative, and --seconds must be 0 to 1000000000.")
         }
     }
 

@@ -70,7 +70,7 @@ def images():
         ("/slow.jpg", "k", "0.3", ""),
         ("/cat.jpg", "k", "1.5", "k.jpg k.jpg"),
         (None, "k", None, ""),
-        ("/cat.jpg", None, None, ""),
+        ("/cat.jpg", None, None, "request-1.jpg request-1.jpg"),
     ],
 )
 def test_a_push_is_shown_once_with_its_image_if_it_comes_in_time(program, images, path, key, end, shown):

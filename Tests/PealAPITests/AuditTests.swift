@@ -97,6 +97,33 @@ struct AuditTests {
         }
     }
 
+    @Test("a known caller on a path that is not its own is named in the row of its refusal")
+    func misplaced() async throws {
+        try await DeviceFixture.open { server in
+            let fixture = server.fixture
+            let device = try await fixture.key("device", [("name", "phones")])
+            let native = try await fixture.key("native", [("name", "backend")])
+            let phone = try await server.phone()
+            let calls: [(path: String, secret: String?, actor: JSON?, name: JSON)] = [
+                ("\(fixture.path)/webhooks", device["token"]?.stringValue, device["id"], "phones"),
+                ("\(fixture.path)/topics", phone.token, .string("device \(phone.device)"), .null),
+                ("/peal/device/v1/registration", native["token"]?.stringValue, native["id"], "backend"),
+                ("/peal/device/v1/registration", device["token"]?.stringValue, device["id"], "phones"),
+                ("/peal/device/v1/registration", Fixture.adminToken, "admin", .null),
+                ("/v1/geofences", native["token"]?.stringValue, native["id"], "backend"),
+            ]
+            for call in calls {
+                let secret = try #require(call.secret)
+                let reply = try await fixture.call(.get, call.path, authorization: "Bearer \(secret)")
+                #expect(reply.status == 403, "\(call.path): \(reply.text)")
+                let rows = try await Self.rows(fixture, "?action=scope.refused")
+                let row = try #require(rows.first, "\(call.path)")
+                #expect(row["actor"] == call.actor && row["actor_name"] == call.name, "\(call.path): \(row.text)")
+            }
+            #expect(try await Self.rows(fixture, "?action=authentication.refused").isEmpty)
+        }
+    }
+
     @Test("a flood of refusals makes a bounded number of rows that count all of them")
     func flood() async throws {
         try await Fixture.open { fixture in
@@ -152,12 +179,27 @@ struct AuditTests {
 
     @Test(
         "refuses invalid filters",
-        arguments: [("from=yesterday", "from"), ("to=1", "to"), ("app=cheese", "app"), ("cursor=!", "cursor")])
+        arguments: [
+            ("from=yesterday", "from"), ("to=1", "to"), ("app=cheese", "app"), ("cursor=!", "cursor"),
+            ("from=2026-11-24T00:00:00Z&to=2026-11-23T00:00:00Z", "from"),
+        ])
     func filters(query: String, field: String) async throws {
         try await Fixture.open { fixture in
-            let reply = try await fixture.admin(.get, "/peal/v1/audit?\(query)")
-            #expect(reply.status == 400)
-            #expect(reply.field == field)
+            for path in ["/peal/v1/audit", "…/audit"] where field != "app" || path != "…/audit" {
+                let reply = try await fixture.admin(.get, "\(path)?\(query)")
+                #expect(reply.status == 400)
+                #expect(reply.field == field)
+            }
+        }
+    }
+
+    @Test("lists the rows of a time")
+    func times() async throws {
+        try await Fixture.open { fixture in
+            _ = try await fixture.admin(.put, "…/topics/cheese", [:])
+            let (now, later) = (fixture.clock.now, fixture.clock.now + .seconds(1))
+            #expect(try await Self.rows(fixture, "?from=\(now)&to=\(later)").count == 1)
+            #expect(try await Self.rows(fixture, "?to=\(now)").isEmpty)
         }
     }
 }

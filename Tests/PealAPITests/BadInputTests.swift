@@ -133,6 +133,33 @@ struct BadInputTests {
             .post, "…/messages", #"{"audience":{"all":true},\#(saying),"options":{"unreachable":"never"}}"#,
             "invalid_field", "options.unreachable"),
         Case(
+            .post, "…/messages", #"{"audience":{"all":true},\#(saying),"options":{"unreachable":"now"}}"#,
+            "invalid_field", "options.unreachable"),
+        Case(
+            .post, "…/messages", #"{"audience":{"users":["a"]},\#(saying),"options":{"unreachable":"deadline"}}"#,
+            "invalid_field", "options.unreachable"),
+        Case(
+            .post, "…/messages",
+            #"""
+            {"audience":{"users":["a"]},\#(saying),"options":{"unreachable":"best_hour"},"method":"traditional",
+            "schedule":{"window":{"until":"2026-11-21T03:00:00Z"}}}
+            """#, "invalid_field", "options.unreachable"),
+        Case(
+            .post, "…/messages",
+            #"""
+            {"audience":{"addresses":[{"platform":"android","address":"a","environment":"sandbox"}]},\#(saying)}
+            """#, "invalid_field", "audience.addresses[0].environment"),
+        Case(
+            .post, "…/messages",
+            #"""
+            {"audience":{"all":true},"content":{"title":"x","android":{"options":{"environment":"sandbox"}}}}
+            """#, "invalid_field", "content.android.options.environment"),
+        Case(
+            .post, "…/messages",
+            #"""
+            {"audience":{"all":true},"content":{"title":"x","web":{"options":{"environment":"development"}}}}
+            """#, "invalid_field", "content.web.options.environment"),
+        Case(
             .post, "…/messages", #"{"audience":{"all":true},\#(saying),"options":{"ttl_seconds":-1}}"#,
             "invalid_field", "options.ttl_seconds"),
         Case(

@@ -313,6 +313,21 @@ struct DeviceMomentTests {
         }
     }
 
+    @Test("a score is a number from 0 to 1", arguments: ["1e400", "-1e400", "2", "-0.5"])
+    func scores(score: String) async throws {
+        try await DeviceFixture.open { server in
+            let phone = try await server.phone()
+            let message = try await server.schedule()
+            let reply = try await server.fixture.call(
+                .post, "/peal/device/v1/messages/\(message)/claim",
+                body: """
+                    {"device":"\(phone.device)","claim_id":"\(DeviceFixture.id(1))","rev":1,"score":\(score)}
+                    """, authorization: "Bearer \(phone.token)")
+            #expect(reply.status == 400 && reply.field == "score", "\(reply.text)")
+            #expect(reply.text.contains("score must be a number from 0 to 1"), "\(reply.text)")
+        }
+    }
+
     @Test("payloads name their message only in apps with a device key")
     func references() async throws {
         try await DeviceFixture.open { server in

@@ -104,6 +104,37 @@ struct DeviceTests {
         }
     }
 
+    @Test(
+        "are in the sandbox only on a network that has one",
+        arguments: [
+            ("ios", #""sandbox""#, 201, "sandbox"), ("ios", "null", 201, "production"),
+            ("android", #""production""#, 201, "production"), ("android", "null", 201, "production"),
+            ("android", #""sandbox""#, 400, nil), ("android", #""development""#, 400, nil),
+        ] as [(String, String, Int, String?)])
+    func environments(platform: String, environment: String, status: Int, stored: String?) async throws {
+        try await Fixture.open { fixture in
+            let address = Fixture.deviceToken
+            let device = #"{"platform":"\#(platform)","address":"\#(address)","environment":\#(environment)}"#
+            let reply = try await fixture.adminText(.put, "…/devices/\(Self.id)", device)
+            #expect(reply.status == status && reply["environment"]?.stringValue == stored, "\(reply.text)")
+            if status == 400 { #expect(reply.field == "environment") }
+            let batch = try await fixture.adminText(.post, "…/devices:batch", #"{"devices":[\#(device)]}"#)
+            let field = batch["results.0.error.field"]?.stringValue
+            #expect(field == (status == 400 ? "devices[0].environment" : nil), "\(batch.text)")
+        }
+    }
+
+    @Test("of a network without a sandbox are not moved to one")
+    func noSandbox() async throws {
+        try await Fixture.open { fixture in
+            let path = "…/devices/\(Self.id)"
+            _ = try await fixture.admin(.put, path, ["platform": "android", "address": "samesame"])
+            let moved = try await fixture.admin(.patch, path, ["environment": "sandbox"])
+            #expect(moved.status == 400 && moved.field == "environment", "\(moved.text)")
+            #expect(try await fixture.admin(.patch, path, ["environment": "production"]).status == 200)
+        }
+    }
+
     @Test("are found by user, topic and address, page by page")
     func list() async throws {
         try await Fixture.open { fixture in
@@ -130,6 +161,17 @@ struct DeviceTests {
             #expect(try await fixture.admin(.get, "…/devices?address=%00").field == "address")
             #expect(try await fixture.admin(.get, "…/devices?platform=moon").field == "platform")
             #expect(try await fixture.admin(.get, "…/devices?environment=moon").field == "environment")
+            #expect(try await count("address=\(String(repeating: "03", count: 32))&platform=ios") == 1)
+            for (query, field) in [
+                ("user_id=x&platform=android", "platform"), ("environment=sandbox", "environment"),
+                ("platform=ios", "platform"), ("topic=last&environment=production", "environment"),
+            ] {
+                let refused = try await fixture.admin(.get, "…/devices?\(query)")
+                #expect(refused.status == 400 && refused.field == field, "\(query)")
+                #expect(refused.text.contains("\(field) requires address"), "\(refused.text)")
+            }
+            let trail = try await fixture.admin(.get, "…/messages/\(Self.id)/deliveries?user=x&platform=ios")
+            #expect(trail.status == 400 && trail.field == "platform", "\(trail.text)")
 
             var seen: [String] = []
             var cursor: String? = ""

@@ -1,9 +1,10 @@
 import HTTPTypes
-import PealAPI
 import PealCore
 import PealTesting
 import Synchronization
 import Testing
+
+@testable import PealAPI
 
 @Suite("What was asked for")
 struct MessageRequestTests {
@@ -112,6 +113,58 @@ struct MessageRequestTests {
             for query in ["from=yesterday", "from=\(times[2])&to=\(times[1])", "state=open"] {
                 #expect(try await fixture.admin(.get, "…/messages?\(query)").status == 400)
             }
+        }
+    }
+
+    @Test("changes `unreachable` only where a phone may choose the moment")
+    func unreachable() async throws {
+        try await Fixture.open { fixture in
+            let until = (fixture.clock.now + .seconds(7200)).description
+            let sent = try await fixture.admin(
+                .post, "…/messages",
+                [
+                    "audience": ["users": ["ann"]], "content": ["title": "x"], "method": "context_aware",
+                    "schedule": ["window": ["until": .string(until)]], "options": ["unreachable": "best_hour"],
+                ])
+            #expect(sent.status == 202, "\(sent.text)")
+            let path = "…/messages/\(sent["id"]?.stringValue ?? "")"
+            let later = "…/messages/\(try await fixture.scheduled())"
+            let changes: [(String, JSON, Int)] = [
+                (path, ["method": "traditional"], 400), (path, ["options": ["unreachable": "now"]], 200),
+                (path, ["method": "ab_test"], 200),
+                (path, ["options": ["unreachable": "deadline"], "method": "traditional"], 400),
+                (path, ["options": .null, "method": "traditional"], 200),
+                (path, ["options": ["unreachable": "now"]], 400), (later, ["options": ["unreachable": "now"]], 400),
+                (later, ["options": ["unreachable": .null]], 200),
+            ]
+            for (path, change, status) in changes {
+                let reply = try await fixture.admin(.patch, path, change)
+                #expect(reply.status == status, "\(change.text): \(reply.text)")
+                if status == 400 { #expect(reply.field == "options.unreachable") }
+            }
+        }
+    }
+
+    @Test(
+        "with a delivery window is empty if none of its users had a device",
+        arguments: [
+            (true, ["NoDevice": 2], true), (true, ["NoDevice": 1, "QuietHours": 1], false), (true, [:], false),
+            (false, ["NoDevice": 2], false),
+        ] as [(Bool, [String: Int], Bool)])
+    func emptyWindow(hasWindow: Bool, reasons: [String: Int], isEmpty: Bool) {
+        let now = Timestamp(milliseconds: 0)
+        var draft = MessageDraft(
+            id: MessageID(high: 1, low: 1), app: 1, dialect: "native", audience: Audience(), content: Content(),
+            options: MessageOptions(), createdAt: now, expiresAt: now)
+        if hasWindow { draft.window = DeliveryWindow(until: now, method: .traditional, graceSeconds: 0) }
+        var message = Message(draft)
+        var counts = OutcomeCounts()
+        (counts.suppressed, counts.reasons) = (2, reasons)
+        for state in [Message.State.sending, .sent] {
+            message.state = state
+            let report = MessageReport(message: message, platforms: [.ios: counts])
+            #expect(report.isEmpty == (isEmpty && state == .sent))
+            #expect((report.nativeJSON["empty"] == true) == report.isEmpty)
         }
     }
 

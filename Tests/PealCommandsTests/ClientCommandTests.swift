@@ -285,7 +285,88 @@ import Testing
         let (code, _, seen) = try await run(
             ["message", "send", "--file", "-", "--user", "ann"], files: ["-": document])
         #expect(code == 0)
-        #expect(seen.first?.body == #"{"content":{"title":"old"},"audience":{"users":["ann"]}}"#)
+        #expect(seen.first?.body == #"{"audience":{"users":["ann"]},"content":{"title":"old"}}"#)
+    }
+
+    @Test(
+        "replace single members of a file's message",
+        arguments: [
+            (
+                ["--title-in", "de=D"], #"{"title":"E","data":{"a":1}}"#,
+                #"{"title":{"en":"E","de":"D"},"data":{"a":1}}"#
+            ),
+            (
+                ["--subtitle-in", "de=D", "--body-in", "de=D"], #"{"subtitle":"E","body":{"en":"E","de":"x"}}"#,
+                #"{"subtitle":{"en":"E","de":"D"},"body":{"en":"E","de":"D"}}"#
+            ),
+            (
+                ["--title-in", "de=D"], #"{"title":"F","default_locale":"fr"}"#,
+                #"{"title":{"fr":"F","de":"D"},"default_locale":"fr"}"#
+            ),
+            (
+                ["--title", "N", "--title-in", "de=D"], #"{"title":"F","default_locale":"fr"}"#,
+                #"{"title":{"fr":"N","de":"D"},"default_locale":"fr"}"#
+            ),
+            (["--title", "N"], #"{"title":{"en":"E","de":"D"},"badge":1}"#, #"{"title":"N","badge":1}"#),
+            (["--data", #"{"b":2}"#], #"{"title":"E","data":{"a":1}}"#, #"{"title":"E","data":{"b":2}}"#),
+        ])
+    func fileContent(arguments: [String], content: String, expected: String) async throws {
+        let document = #"{"audience":{"users":["u"]},"content":\#(content)}"#
+        for command in ["send", "test", "validate"] {
+            let (code, terminal, seen) = try await run(
+                ["message", command, "--file", "f"] + arguments, files: ["f": document])
+            #expect(code == 0, "\(terminal.errors)")
+            #expect(try JSONParser.parse(seen.first?.body ?? "")["content"]?.text == expected)
+        }
+    }
+
+    @Test(
+        "replace the end and the schedule of a file's message",
+        arguments: [
+            (
+                ["--expires-at", "2030-01-01T00:00:00Z"],
+                #"{"options":{"priority":"low","expires_at":"2030-01-01T00:00:00Z"},"schedule":{"window":{}}}"#
+            ),
+            (["--ttl", "5"], #"{"options":{"priority":"low","ttl_seconds":5},"schedule":{"window":{}}}"#),
+            (
+                ["--at", "2030-01-01T00:00:00Z"],
+                #"{"options":{"ttl_seconds":60,"priority":"low"},"schedule":{"at":"2030-01-01T00:00:00Z"}}"#
+            ),
+        ])
+    func fileDelivery(arguments: [String], expected: String) async throws {
+        let document = #"{"options":{"ttl_seconds":60,"priority":"low"},"schedule":{"window":{}}}"#
+        let (code, terminal, seen) = try await run(
+            ["message", "validate", "--file", "f"] + arguments, files: ["f": document])
+        #expect(code == 0, "\(terminal.errors)")
+        #expect(seen.first?.body == expected)
+    }
+
+    @Test(
+        "replace members of other files as a whole, but not what options give in parts",
+        arguments: [
+            (
+                ["segment", "put", "s", "--where", #"{"locale":"de"}"#], #"{"where":{"topic":"a"}}"#,
+                #"{"where":{"locale":"de"}}"#
+            ),
+            (
+                ["device", "put", "d", "--address", #"{"endpoint":"e"}"#],
+                #"{"platform":"web","address":{"endpoint":"x","keys":{}}}"#,
+                #"{"platform":"web","address":{"endpoint":"e"}}"#
+            ),
+            (
+                ["credential", "put", "fcm", "--service-account-file", "account"],
+                #"{"service_account":{"client_email":"x"}}"#, #"{"service_account":{"project_id":"p"}}"#
+            ),
+            (
+                ["webhook", "put", "w", "--username", "u"], #"{"authentication":{"type":"basic","username":"x"}}"#,
+                #"{"authentication":{"type":"basic","username":"u"}}"#
+            ),
+        ])
+    func fileMembers(arguments: [String], document: String, expected: String) async throws {
+        let (code, terminal, seen) = try await run(
+            arguments + ["--file", "f"], files: ["f": document, "account": #"{"project_id":"p"}"#])
+        #expect(code == 0, "\(terminal.errors)")
+        #expect(seen.first?.body == expected)
     }
 
     @Test(
@@ -336,6 +417,7 @@ import Testing
             ),
             (["--at", "2030-01-01T00:00:00Z"], #"{"schedule":{"at":"2030-01-01T00:00:00Z"}}"#),
             (["--file", "f"], #"{"content":{"title":"F"}}"#),
+            (["--file", "f", "--title-in", "de=Neu"], #"{"content":{"title":{"en":"F","de":"Neu"}}}"#),
         ])
     func update(arguments: [String], body: String) async throws {
         let present = #"""
@@ -377,6 +459,15 @@ import Testing
                 ["message", "send", "--all", "--title-in", "de=A", "--title-in", "de=B"],
                 "--title-in: de is given more than once"
             ),
+            (["message", "send", "--all", "--user", "u", "--title", "x"], "give either --all, or --topic"),
+            (["audience", "count", "--all", "--topic", "t"], "give either --all, or --topic"),
+            (
+                ["message", "send", "--user", "u", "--ttl", "5", "--expires-at", "2030-01-01T00:00:00Z"],
+                "give either --ttl or --expires-at"
+            ),
+            (["message", "explain", "m"], "give exactly one of --device, --user and --address"),
+            (["message", "explain", "m", "--device", "d", "--user", "u"], "give exactly one of --device"),
+            (["message", "deliveries", "m", "--address", "a", "--user", "u"], "give exactly one of --device"),
         ])
     func refused(arguments: [String], text: String) async throws {
         let (code, terminal, seen) = try await run(
@@ -489,8 +580,80 @@ import Testing
     }
 
     @Test(
+        "send the key of a profile only to its server, and prefer variables to PEAL_PROFILE",
+        arguments: [
+            // The arguments, the variables, and the key that the server receives; nil for none, and no request.
+            ([], ["PEAL_PROFILE": "live", "PEAL_ADMIN_TOKEN": "admin"], "admin"),
+            ([], ["PEAL_PROFILE": "live", "PEAL_API_KEY": "key"], "key"),
+            ([], ["PEAL_PROFILE": "live"], nil), ([], ["PEAL_PROFILE": "file"], nil),
+            (["--server", "URL"], ["PEAL_PROFILE": "live", "PEAL_SERVER_URL": ""], nil),
+            (["--server", "URL", "--profile", "live"], [:], nil),
+            (["--server", "URL", "--profile", "live"], ["PEAL_ADMIN_TOKEN": "admin"], "admin"),
+            (["--server", "URL", "--profile", "live", "--api-key", "own"], [:], "own"),
+            ([], ["PEAL_PROFILE": "here"], "HERE"), (["--server", "URL/", "--profile", "here"], [:], "HERE"),
+            ([], ["PEAL_PROFILE": "here", "PEAL_SERVER_URL": ""], "HERE"),
+            ([], ["PEAL_PROFILE": "here", "PEAL_ADMIN_TOKEN": "admin"], "admin"),
+            (["--profile", "here"], ["PEAL_ADMIN_TOKEN": "admin", "PEAL_SERVER_URL": "http://127.0.0.1:9"], "HERE"),
+            (["--profile=any"], [:], "ANY"), ([], ["PEAL_PROFILE": "any"], "ANY"),
+        ] as [([String], [String: String], String?)])
+    func profileKey(arguments: [String], variables: [String: String], key: String?) async throws {
+        try await ScriptedServer.with({ _ in .init(status: 200, body: "{}") }) { url, server in
+            let profiles = #"""
+                {"live":{"server":"http://127.0.0.1:9","api_key":"LIVE"},"here":{"server":"\#(url)","api_key":"HERE"},
+                "file":{"server":"http://127.0.0.1:9","api_key_file":"/key"},"any":{"api_key":"ANY"}}
+                """#
+            let own = ["PEAL_SERVER_URL": url, "PEAL_APP": Self.app, "PEAL_PROFILES_FILE": "/p.json"]
+            let terminal = Terminal(
+                environment: own.merging(variables) { $1 }, files: ["/p.json": profiles, "/key": "FILE"])
+            let code = await terminal.run(["topic", "list"] + arguments.map { $0.replacing("URL", with: url) })
+            #expect(code == (key == nil ? 2 : 0), "\(terminal.errors)")
+            let received = server.requests.map { $0.headers["authorization"] ?? "" }
+            let expected: [String] = if let key { ["Bearer \(key)"] } else { [] }
+            #expect(received == expected)
+            if key == nil { #expect(terminal.errors.contains("a profile's key is used only with its server")) }
+        }
+    }
+
+    @Test(
+        "read the profile only if they use a server",
+        arguments: [
+            (["version"], 0), (["serve", "--print-config"], 0), (["doctor", "--offline"], 0), (["help"], 0),
+            (["message", "send", "--help"], 0), (["topic", "list"], 2), (["doctor", "--offline", "--profile", "x"], 2),
+        ] as [([String], Int32)])
+    func badProfile(arguments: [String], code: Int32) async {
+        for files in [[:], ["/p.json": "{}"], ["/p.json": "{"]] as [[String: String]] {
+            let terminal = Terminal(
+                environment: [
+                    "PEAL_PROFILE": "x", "PEAL_PROFILES_FILE": "/p.json", "PEAL_API_KEY": "key",
+                    "PEAL_STORE_URL": "sqlite:/tmp/peal-no-such-database.db",
+                ], files: files)
+            #expect(await terminal.run(arguments) == code, "\(terminal.errors)")
+            if code == 2 { #expect(terminal.errors.contains("/p.json"), "\(terminal.errors)") }
+        }
+    }
+
+    @Test("refuse a file of certificates without one, for any server", arguments: ["http", "https"])
+    func certificates(scheme: String) async throws {
+        let folder = try Folder()
+        let key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
+        let garbage = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+        for text in ["", "no certificate\n", key, garbage] {
+            let file = try folder.write("ca.pem", text)
+            for (arguments, variable) in [(["--ca-file", file], ""), ([], file)] as [([String], String)] {
+                let (code, terminal, seen) = try await run(
+                    ["topic", "list", "--server", "\(scheme)://127.0.0.1:1"] + arguments,
+                    environment: ["PEAL_CA_FILE": variable])
+                #expect(code == 2 && seen.isEmpty)
+                #expect(terminal.errors.hasPrefix("\(file) contains no certificate"), "\(terminal.errors)")
+            }
+        }
+    }
+
+    @Test(
         "name the command that was meant",
         arguments: [
+            (["help", "mesage"], "did you mean message?"), (["help", "message", "sned"], "did you mean send?"),
+            (["help", "zzzzzz"], "commands are serve"),
             (["mesage", "send"], "did you mean message?"), (["message", "sned"], "did you mean send?"),
             (["device", "delivries"], "did you mean deliveries?"), (["zzzzzz"], "commands are serve"),
         ])

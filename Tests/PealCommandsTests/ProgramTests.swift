@@ -5,7 +5,9 @@ import Testing
 @Suite("The program") struct ProgramTests {
     @Test(
         "prints help on standard output and ends well",
-        arguments: [["--help"], ["help"], [], ["message", "send", "-h"]])
+        arguments: [
+            ["--help"], ["help"], [], ["message", "send", "-h"], ["help", "message"], ["help", "message", "send"],
+        ])
     func help(arguments: [String]) async {
         let terminal = Terminal()
         #expect(await terminal.run(arguments) == 0)

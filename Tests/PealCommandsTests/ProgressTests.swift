@@ -16,6 +16,7 @@ struct ProgressTests {
 
         func sleep(for duration: Duration) async throws {}
         func set(_ value: Int) { seconds.withLock { $0 = value } }
+        func advance(_ value: Int) { seconds.withLock { $0 += value } }
     }
 
     private final class Lines: Sendable {
@@ -47,5 +48,40 @@ struct ProgressTests {
                 "1000 devices, 3 refused, 25%, 100/s, 30 s left", "1200 devices, 10%, 1/s, 2 h left",
                 "4000 devices, 3 refused, 2/s",
             ])
+    }
+
+    @Test("names neither share nor remaining time once there is more than was counted", arguments: [1, 1.2, 5])
+    func beyond(share: Double) {
+        let (clock, lines) = (Clock(), Lines())
+        let surroundings = Surroundings(
+            environment: [:], print: { _ in }, warn: { lines.add($0) }, read: { _ in nil })
+        Surroundings.$current.withValue(surroundings) {
+            var progress = Progress(clock)
+            clock.set(10)
+            progress.report(1000, share: share)
+        }
+        #expect(lines.all == ["1000 devices, 100/s"])
+    }
+
+    @Test("of an export ignores a count that lacks retired devices")
+    func export() async throws {
+        let (clock, lines) = (Clock(), Lines())
+        try await ScriptedServer.with({ seen in
+            if seen.method == "POST" { return .init(status: 200, body: #"{"devices":2}"#) }
+            clock.advance(10)
+            let page = seen.uri.split(separator: "cursor=").dropFirst().first.flatMap { Int($0) } ?? 1
+            let next = page < 4 ? "\"\(page + 1)\"" : "null"
+            return .init(status: 200, body: #"{"items":[{"id":"\#(page)"}],"next_cursor":\#(next)}"#)
+        }) { url, _ in
+            let surroundings = Surroundings(
+                environment: [
+                    "PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": "0199b2c0-0000-7000-8000-000000000001",
+                ],
+                print: { _ in }, warn: { lines.add($0) }, read: { _ in nil }, time: clock)
+            #expect(await PealProgram.run(["export"], in: surroundings) == 0)
+        }
+        #expect(lines.all.count == 4)
+        #expect(lines.all.first?.contains("50%") == true && lines.all.first?.hasSuffix("10 s left") == true)
+        #expect(lines.all.dropFirst().allSatisfy { !$0.contains("%") && !$0.contains("left") }, "\(lines.all)")
     }
 }

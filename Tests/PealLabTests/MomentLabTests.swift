@@ -38,6 +38,55 @@ struct MomentLabTests {
         #expect((object["E"] as? [String: Double])?.keys.sorted() == ["0", "2000", "500", "all"])
     }
 
+    @Test("names the other worlds, which have no single window, in JSON")
+    func otherWorldsJSON() throws {
+        let lift = Dictionary(uniqueKeysWithValues: Evaluation.policies.map { ($0, 0.5) })
+        let evaluation = Evaluation(seed: 7, windowHours: nil, users: 100, lift: lift, world: "second")
+        for text in [try evaluation.json(), try EvaluationSummary([evaluation]).json()] {
+            let decoded = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+            let object = try #require(decoded)
+            #expect(object["world"] as? String == "second")
+            #expect(!object.keys.contains("window_hours"))
+        }
+        #expect(evaluation.line.hasPrefix("seed 7, E: "))
+    }
+
+    @Test("writes the members of a world's experiment in lower case")
+    func experimentNames() throws {
+        let names = ["world", "seed", "true_lift", "estimated_lift", "low", "high", "decision", "day"]
+        for name in names { #expect(WorldExperiment.CodingKeys(stringValue: name) != nil) }
+    }
+
+    @Test(
+        "reads lists of seeds, each once",
+        arguments: [
+            ("1-3", [1, 2, 3]), ("7,101", [7, 101]), ("1,1", [1]), ("2-4,3,1", [2, 3, 4, 1]), ("5", [5]), ("1-", nil),
+            ("-1", nil), ("", nil), ("1,", nil), ("3-1", nil), ("1-2-3", nil), ("a", nil), ("1-1001", nil),
+        ] as [(String, [Int]?)])
+    func seeds(text: String, numbers: [Int]?) {
+        #expect(SeedList(argument: text)?.numbers == numbers)
+    }
+
+    @Test("refuses options that are out of range or of another world")
+    func choices() {
+        #expect(FirstWorldChoices().refusal(in: .first) == nil)
+        #expect(FirstWorldChoices().refusal(in: .second) == nil)
+        let fine = FirstWorldChoices(
+            windowHours: 12, schema: 1, earlierCampaigns: 0, slope: -2, intercept: 0.5, assumedArrival: 1)
+        #expect(fine.refusal(in: .first) == nil)
+        let wrong: [(FirstWorldChoices, String)] = [
+            (.init(windowHours: 13), "--window-hours"), (.init(schema: 3), "--schema"),
+            (.init(earlierCampaigns: -1), "--earlier-campaigns"), (.init(slope: .nan), "--slope"),
+            (.init(slope: 1e300), "--slope"), (.init(intercept: .infinity), "--intercept"),
+            (.init(assumedArrival: 2), "--assumed-arrival"), (.init(assumedArrival: .nan), "--assumed-arrival"),
+        ]
+        for (choices, name) in wrong { #expect(choices.refusal(in: .first)?.hasPrefix(name) == true, "\(name)") }
+        for world in [EvaluateCommand.World.second, .third] {
+            #expect(FirstWorldChoices(windowHours: 12).refusal(in: world)?.hasPrefix("--window-hours") == true)
+            #expect(FirstWorldChoices(slope: 1).refusal(in: world)?.hasPrefix("--slope") == true)
+        }
+    }
+
     @Test("repeats a world for the same seed")
     func repeatable() {
         let worlds = [3, 3, 4].map { PocketDay(seed: $0, people: 5) }

@@ -159,6 +159,34 @@ struct MessageTests {
         #expect(try await pauseAndResume(after: .seconds(60)) == .planning)
     }
 
+    @Test("a message that was paused before its start counts as scheduled", arguments: StoreUnderTest.allCases)
+    func pausedCensus(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.registerMany(1...200)
+        let draft = fixture.draft(.all, startAt: fixture.now + .seconds(86_400))
+        try await fixture.store.write(.intake) { try $0.insertMessage(draft) }
+        let (sending, _) = try await fixture.send(.all)
+        func counts() async throws -> [Int] {
+            let census = try await fixture.store.read { try $0.census() }
+            return [census.messagesScheduled, census.messagesUnfinished]
+        }
+        func move(_ id: MessageID, _ from: Message.State, _ to: Message.State) async throws {
+            _ = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+                try $0.moveMessage(app: app, id: id, from: [from], to: to, now: now)
+            }
+        }
+        #expect(try await counts() == [1, 1])
+        try await move(draft.id, .scheduled, .paused)
+        #expect(try await counts() == [1, 1])
+        try await move(sending, .sending, .paused)
+        #expect(try await counts() == [1, 1], "it has started")
+        try await move(draft.id, .paused, .sending)
+        #expect(try await fixture.state(draft.id) == .scheduled)
+        #expect(try await counts() == [1, 1])
+        try await move(sending, .paused, .cancelled)
+        #expect(try await counts() == [1, 0])
+    }
+
     @Test("a cancelled message stays cancelled when its rest is settled", arguments: StoreUnderTest.allCases)
     func cancel(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

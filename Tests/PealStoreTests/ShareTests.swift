@@ -262,7 +262,8 @@ struct ShareTests {
         #expect(arms == 0)
     }
 
-    @Test("a cancelled message counts in neither arm, although one was sent already", arguments: StoreUnderTest.allCases)
+    @Test(
+        "a cancelled message counts in neither arm, although one was sent already", arguments: StoreUnderTest.allCases)
     func cancelled(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         for number in 1...80 { try await fixture.register(number, user: "u\(number)") }

@@ -55,8 +55,8 @@ struct Gatekeeper: Sendable {
         let attempt = AuthenticationFailures.Attempt(address: visit.address, keyName: nil, shown: secret)
         try services.failures.check(attempt)
         guard let key = try await key(authentication.key, secret: secret, of: app?.key, now: now) else {
-            if try await admin(secret) != nil { throw Self.wrongDialect }
-            try await refuseOthers(.token(secret), authentication, now: now)
+            if let admin = try await admin(secret) { throw misplaced(admin, visit, now: now) }
+            try await refuseOthers(.token(secret), authentication, visit, now: now)
             services.failures.failed(attempt)
             throw authentication.refusal
         }
@@ -116,6 +116,12 @@ struct Gatekeeper: Sendable {
         services.usage.note(caller, at: now)
     }
 
+    /// The refusal of a caller whose key is valid, but not on this path. The audit log names the caller.
+    private func misplaced(_ caller: Caller, _ visit: Visit, now: Timestamp) -> PealError {
+        recognize(caller, visit, now: now)
+        return PealError(.forbidden, "this key does not open this path")
+    }
+
     private func caller(
         _ shown: AuthorizationHeader?, _ authentication: Authentication, _ visit: Visit, now: Timestamp
     ) async throws -> Caller {
@@ -124,8 +130,8 @@ struct Gatekeeper: Sendable {
         try services.failures.check(attempt)
         if let admin = try await admin(shown) {
             services.failures.succeeded(attempt)
+            guard authentication.admitsAdmin else { throw misplaced(admin, visit, now: now) }
             recognize(admin, visit, now: now)
-            guard authentication.admitsAdmin else { throw Self.wrongDialect }
             return admin
         }
         let own = [authentication.key.name]
@@ -144,7 +150,7 @@ struct Gatekeeper: Sendable {
             try services.quotas.spend(key.key)
             return caller
         }
-        try await refuseOthers(shown, authentication, now: now)
+        try await refuseOthers(shown, authentication, visit, now: now)
         services.failures.failed(attempt)
         throw authentication.refusal
     }
@@ -153,7 +159,7 @@ struct Gatekeeper: Sendable {
     /// wrong scheme, because in the right one it would be accepted. Two realms of one dialect do not know each other's
     /// keys.
     private func refuseOthers(
-        _ shown: AuthorizationHeader, _ authentication: Authentication, now: Timestamp
+        _ shown: AuthorizationHeader, _ authentication: Authentication, _ visit: Visit, now: Timestamp
     ) async throws {
         let key: StoredKey? =
             switch shown {
@@ -165,9 +171,11 @@ struct Gatekeeper: Sendable {
                     Dialects.pairs.filter { !Dialects.areRealms($0, authentication.key.name) }, publicHalf: name,
                     secret: secret, now: now)
             }
-        if key != nil { throw Self.wrongDialect }
+        if let key { throw misplaced(Caller(identity: .key(key)), visit, now: now) }
         guard case .bearer(let secret) = shown, secret.hasPrefix(InstallationVerbs.tokenPrefix) else { return }
-        if try await installation(secret, now: now) != nil { throw Self.wrongDialect }
+        if let found = try await installation(secret, now: now) {
+            throw misplaced(Caller(identity: .device(found), app: found.app), visit, now: now)
+        }
     }
 
     /// The device whose token is in the header.
@@ -179,19 +187,18 @@ struct Gatekeeper: Sendable {
         try services.failures.check(attempt)
         if case .bearer(let secret) = shown, let found = try await installation(secret, now: now) {
             services.failures.succeeded(attempt)
-            try services.quotas.spend(found.installation)
-            var caller = Caller(identity: .device(found))
-            caller.app = found.app
+            let caller = Caller(identity: .device(found), app: found.app)
             visit.admitted(caller)
+            try services.quotas.spend(found.installation)
             return caller
         }
-        if try await admin(shown) != nil { throw Self.wrongDialect }
+        if let admin = try await admin(shown) { throw misplaced(admin, visit, now: now) }
         if case .bearer(let secret) = shown,
-            try await ring.key([authentication.key.name], secret: secret, now: now) != nil
+            let key = try await ring.key([authentication.key.name], secret: secret, now: now)
         {
-            throw Self.wrongDialect
+            throw misplaced(Caller(identity: .key(key)), visit, now: now)
         }
-        try await refuseOthers(shown, authentication, now: now)
+        try await refuseOthers(shown, authentication, visit, now: now)
         services.failures.failed(attempt)
         throw authentication.refusal
     }
@@ -207,8 +214,6 @@ struct Gatekeeper: Sendable {
             return DeviceCaller(installation: found, id: device.id, app: app)
         }
     }
-
-    private static let wrongDialect = PealError(.forbidden, "this key does not open this path")
 
     private func key(
         _ kind: KeyKind, secret: String, of app: AppKey?, now: Timestamp

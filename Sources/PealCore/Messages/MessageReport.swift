@@ -18,8 +18,16 @@ package struct MessageReport: Sendable, Hashable {
         self.receipts = receipts
     }
 
-    /// Whether the message was sent and its audience had no device.
-    package var isEmpty: Bool { message.state == .sent && total.devices == 0 }
+    /// Whether the message was sent and its audience had no device. A message with a delivery window counts users, also
+    /// those without a device.
+    package var isEmpty: Bool {
+        guard message.state == .sent else { return false }
+        let total = total
+        return total.devices == (message.windowUntil == nil ? 0 : total.reasons[Self.noDevice] ?? 0)
+    }
+
+    /// Why a user of a message with a delivery window was not reached: see docs/states.md.
+    private static let noDevice = "NoDevice"
 
     package var total: OutcomeCounts {
         platforms.values.reduce(into: OutcomeCounts()) { $0.add($1) }

@@ -231,7 +231,7 @@ struct BusyDaysTrial {
 
 extension Evaluation {
     /// All policies in the second or the third world.
-    init(busyDays settings: BusyDays.Settings, windowHours: Int) throws {
+    init(busyDays settings: BusyDays.Settings, world: String) throws {
         let trial = BusyDaysTrial(settings)
         let immediate = trial.run(PlannedPolicy.immediate(trial.world)).value
         let means = trial.means()
@@ -245,7 +245,7 @@ extension Evaluation {
         ]
         let lifts = policies.map { ($0.0, trial.run($0.1).value / immediate - 1) }
         self.init(
-            seed: settings.seed, windowHours: windowHours, users: settings.people,
-            lift: Dictionary(uniqueKeysWithValues: lifts))
+            seed: settings.seed, windowHours: nil, users: settings.people,
+            lift: Dictionary(uniqueKeysWithValues: lifts), world: world)
     }
 }

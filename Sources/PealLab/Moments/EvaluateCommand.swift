@@ -15,31 +15,36 @@ package struct EvaluateCommand: ParsableCommand {
     @Option(help: "first: PocketDay. The others have two messages a day, with windows of 6 and of 12 hours.")
     var world = World.first
 
-    @Option(help: "Seed of everything that happens in the world.")
-    var seed = 1
+    @Option(help: "Seed of everything that happens in the world. (default: 1)")
+    var seed: Int?
 
     @Option(help: "Several seeds, such as 1-10 or 7,101,202: prints means and the worst.")
-    var seeds: String?
+    var seeds: SeedList?
 
-    @Option(help: "Length of the delivery window in hours, 1 to 12; the first world's only.")
-    var windowHours = 6
+    @Option(help: "First world: length of the delivery window in hours, 1 to 12. (default: 6)")
+    var windowHours: Int?
 
     @Option(help: "People in the world.")
     var users = 1500
 
-    @Option(help: "Feature schema, 2 or 1; the first is the yardstick.")
-    var schema = 2
+    @Option(help: "First world: feature schema, 2 or 1; schema 1 is the yardstick. (default: 2)")
+    var schema: Int?
 
-    @Option(help: "Earlier campaigns that have taught the prior; 0 for an installation's first campaign.")
-    var earlierCampaigns = 6
+    @Option(
+        help: """
+            First world: earlier campaigns that have taught the prior; 0 for an installation's first campaign. \
+            (default: 6)
+            """)
+    var earlierCampaigns: Int?
 
-    @Option(help: "Factor on all scores of the model.")
-    var slope = 1.0
+    @Option(help: "First world: factor on all scores of the model. (default: 1)")
+    var slope: Double?
 
-    @Option(help: "Offset added to all scores of the model.")
-    var intercept = 0.0
+    @Option(help: "First world: offset added to all scores of the model. (default: 0)")
+    var intercept: Double?
 
-    @Option(help: "What phones believe about the chance that a wake arrives; the truth when absent.")
+    @Option(
+        help: "First world: what phones believe about the chance that a wake arrives, 0 to 1. (default: the truth)")
     var assumedArrival: Double?
 
     @Flag(help: "Print JSON.")
@@ -48,15 +53,19 @@ package struct EvaluateCommand: ParsableCommand {
     package init() {}
 
     package func validate() throws {
-        guard (1...12).contains(windowHours) else { throw ValidationError("--window-hours is 1 to 12.") }
+        guard seed == nil || seeds == nil else { throw ValidationError("Give either --seed or --seeds.") }
         guard users >= 20 else { throw ValidationError("--users is at least 20.") }
-        guard schema == 2 || schema == 1 else { throw ValidationError("--schema is 2 or 1.") }
-        guard (0...20).contains(earlierCampaigns) else { throw ValidationError("--earlier-campaigns is 0 to 20.") }
-        _ = try seedNumbers()
+        if let refusal = choices.refusal(in: world) { throw ValidationError(refusal) }
+    }
+
+    private var choices: FirstWorldChoices {
+        FirstWorldChoices(
+            windowHours: windowHours, schema: schema, earlierCampaigns: earlierCampaigns, slope: slope,
+            intercept: intercept, assumedArrival: assumedArrival)
     }
 
     package func run() throws {
-        let seeds = try seedNumbers()
+        let seeds = self.seeds?.numbers ?? [seed ?? 1]
         var evaluations: [Evaluation] = []
         for seed in seeds {
             let evaluation = try evaluate(seed)
@@ -74,35 +83,85 @@ package struct EvaluateCommand: ParsableCommand {
     private func evaluate(_ seed: Int) throws -> Evaluation {
         switch world {
         case .first:
-            var options = EvaluationOptions()
-            (options.schema, options.earlierCampaigns) = (schema, earlierCampaigns)
-            options.distortion = PhonePolicy.Distortion(
-                slope: slope, intercept: intercept, assumedArrival: assumedArrival)
             var settings = PocketDayTrial.Settings()
-            (settings.seed, settings.people, settings.windowHours) = (seed, users, windowHours)
-            return try Evaluation(pocketDay: settings, options)
-        case .second:
-            return try Evaluation(busyDays: .second(seed: seed, people: users), windowHours: windowHours)
-        case .third:
-            return try Evaluation(busyDays: .third(seed: seed, people: users), windowHours: windowHours)
+            (settings.seed, settings.people, settings.windowHours) = (seed, users, windowHours ?? 6)
+            return try Evaluation(pocketDay: settings, choices.options)
+        case .second: return try Evaluation(busyDays: .second(seed: seed, people: users), world: world.rawValue)
+        case .third: return try Evaluation(busyDays: .third(seed: seed, people: users), world: world.rawValue)
         }
     }
+}
 
-    private func seedNumbers() throws -> [Int] {
-        guard let seeds else { return [seed] }
-        return try seeds.split(separator: ",").flatMap { part in
-            let ends = part.split(separator: "-").compactMap { Int($0) }
-            guard let first = ends.first, let last = ends.last, ends.count <= 2, first <= last, last - first < 1000
-            else { throw ValidationError("--seeds is a range such as 1-10, or a list such as 7,101.") }
-            return Array(first...last)
+/// The numbers of `--seeds`, each once: a range such as 1-10, or a list of numbers and ranges.
+struct SeedList: ExpressibleByArgument, Sendable {
+    private static let rangeMax = 1000
+
+    let numbers: [Int]
+
+    /// nil for anything else.
+    init?(argument: String) {
+        var numbers: [Int] = []
+        for part in argument.split(separator: ",", omittingEmptySubsequences: false) {
+            let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+            guard ends.count <= 2, let first = ends[0], let last = ends[ends.count - 1], first <= last,
+                last - first < Self.rangeMax
+            else { return nil }
+            for number in first...last where !numbers.contains(number) { numbers.append(number) }
         }
+        self.numbers = numbers
+    }
+}
+
+/// The options that only the first world has; nil for those that were not given.
+struct FirstWorldChoices {
+    var windowHours: Int?
+    var schema: Int?
+    var earlierCampaigns: Int?
+    var slope: Double?
+    var intercept: Double?
+    var assumedArrival: Double?
+
+    /// Greater factors and offsets make every score infinite.
+    private static let distortionMax = 100.0
+
+    var options: EvaluationOptions {
+        var options = EvaluationOptions()
+        options.schema = schema ?? options.schema
+        options.earlierCampaigns = earlierCampaigns ?? options.earlierCampaigns
+        options.distortion = PhonePolicy.Distortion(
+            slope: slope ?? 1, intercept: intercept ?? 0, assumedArrival: assumedArrival)
+        return options
+    }
+
+    /// Why the options cannot be used; nil if they can.
+    func refusal(in world: EvaluateCommand.World) -> String? {
+        let given: [(name: String, isGiven: Bool)] = [
+            ("--window-hours", windowHours != nil), ("--schema", schema != nil),
+            ("--earlier-campaigns", earlierCampaigns != nil), ("--slope", slope != nil),
+            ("--intercept", intercept != nil), ("--assumed-arrival", assumedArrival != nil),
+        ]
+        if world != .first, let other = given.first(where: { $0.isGiven }) {
+            return "\(other.name) is an option of the first world."
+        }
+        if !(1...12).contains(windowHours ?? 6) { return "--window-hours is 1 to 12." }
+        if !(1...2).contains(schema ?? 2) { return "--schema is 2 or 1." }
+        if !(0...20).contains(earlierCampaigns ?? 6) { return "--earlier-campaigns is 0 to 20." }
+        for (name, value) in [("--slope", slope), ("--intercept", intercept)] {
+            // Not a number is in no range.
+            guard !(-Self.distortionMax...Self.distortionMax).contains(value ?? 0) else { continue }
+            return "\(name) is a number from -100 to 100."
+        }
+        if !(0...1).contains(assumedArrival ?? 1) { return "--assumed-arrival is a number from 0 to 1." }
+        return nil
     }
 }
 
 /// Means over seeds, and the worst of them.
 struct EvaluationSummary: Codable {
     let seeds: [Int]
-    let windowHours: Int
+    /// As in `Evaluation`.
+    let windowHours: Int?
+    let world: String?
     let users: Int
     let lift: [String: Double]
     /// Over the seeds in which the observable oracle has a positive lift; nil if there are none.
@@ -112,7 +171,7 @@ struct EvaluationSummary: Codable {
     let errors: [String: Double]
 
     enum CodingKeys: String, CodingKey {
-        case seeds, users, lift, worst
+        case seeds, users, lift, worst, world
         case windowHours = "window_hours"
         case efficiency = "E"
         case errors = "E_standard_error"
@@ -120,7 +179,8 @@ struct EvaluationSummary: Codable {
 
     init(_ evaluations: [Evaluation]) {
         seeds = evaluations.map(\.seed)
-        windowHours = evaluations.first?.windowHours ?? 0
+        windowHours = evaluations.first?.windowHours
+        world = evaluations.first?.world
         users = evaluations.first?.users ?? 0
         func values(_ label: String) -> [Double] { evaluations.compactMap { $0.efficiency[label] ?? nil } }
         func over<Value>(_ names: [String], _ value: (String) -> Value) -> [String: Value] {
@@ -158,7 +218,8 @@ extension Evaluation {
 
     var line: String {
         let numbers = Self.labelCounts.map { "\($0) \(Self.percent(efficiency[$0] ?? nil))" }
-        return "seed \(seed), \(windowHours) h, E: " + numbers.joined(separator: ", ")
+        let window = windowHours.map { "\($0) h, " } ?? ""
+        return "seed \(seed), \(window)E: " + numbers.joined(separator: ", ")
     }
 
     var table: String {

@@ -6,7 +6,10 @@ import PealWorlds
 /// The results of all policies in one world: the output of `peal-lab evaluate`.
 struct Evaluation: Sendable, Codable {
     let seed: Int
-    let windowHours: Int
+    /// nil in the worlds that have windows of two lengths.
+    let windowHours: Int?
+    /// nil for PocketDay.
+    let world: String?
     let users: Int
     /// By policy: the relative increase of opens over immediate display.
     let lift: [String: Double]
@@ -14,7 +17,7 @@ struct Evaluation: Sendable, Codable {
     let efficiency: [String: Double?]
 
     enum CodingKeys: String, CodingKey {
-        case seed, users, lift
+        case seed, users, lift, world
         case windowHours = "window_hours"
         case efficiency = "E"
     }
@@ -27,8 +30,9 @@ struct Evaluation: Sendable, Codable {
     static let labelCounts = ["0", "500", "2000", "all"]
 
     /// - Parameter lift: of every policy.
-    init(seed: Int, windowHours: Int, users: Int, lift: [String: Double]) {
+    init(seed: Int, windowHours: Int?, users: Int, lift: [String: Double], world: String? = nil) {
         (self.seed, self.windowHours, self.users, self.lift) = (seed, windowHours, users, lift)
+        self.world = world
         let limit = lift["observable_oracle"] ?? .nan
         efficiency = Dictionary(
             uniqueKeysWithValues: Self.labelCounts.map { count in

@@ -98,6 +98,12 @@ struct WorldExperiment: Codable {
     /// The day of the decision; nil if there was none.
     let day: Int?
 
+    enum CodingKeys: String, CodingKey {
+        case world, seed, low, high, decision, day
+        case trueLift = "true_lift"
+        case estimatedLift = "estimated_lift"
+    }
+
     init(_ name: String, _ settings: BusyDays.Settings) throws {
         let trial = BusyDaysTrial(settings)
         let phone = try trial.phone(labels: nil)

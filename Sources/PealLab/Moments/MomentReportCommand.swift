@@ -39,6 +39,7 @@ package struct MomentReportCommand: ParsableCommand {
 /// The data of the charts.
 struct MomentReport {
     private let evaluation: Evaluation
+    private let windowHours: Int
     private let calibration: [(expected: Double, opened: Double)]
     private let windows: [SampleWindow]
 
@@ -53,6 +54,7 @@ struct MomentReport {
 
     init(_ settings: PocketDayTrial.Settings) throws {
         evaluation = try Evaluation(pocketDay: settings)
+        windowHours = settings.windowHours
         let trial = PocketDayTrial(settings)
         let policy = PhonePolicy(trial)
         let model = try policy.model(labels: trial.labels.count)
@@ -90,7 +92,7 @@ struct MomentReport {
         .windows { display: grid; grid-template-columns: repeat(auto-fit, minmax(260px, 1fr)); gap: 1em }
         </style></head><body>
         <h1>Moments in PocketDay</h1>
-        <p>Seed \(evaluation.seed), \(evaluation.users) people, windows of \(evaluation.windowHours) hours.</p>
+        <p>Seed \(evaluation.seed), \(evaluation.users) people, windows of \(windowHours) hours.</p>
         <h2>Lift of opens over immediate delivery</h2>
         \(lifts())
         <h2>Calibration</h2>

@@ -59,13 +59,19 @@ enum MessageTable {
         "UPDATE message SET ending = 1 WHERE \(matching(app, id)) AND ending = 0"
     }
 
-    /// Metrics stop counting at `Limits.censusMax`.
+    /// Metrics stop counting at `Limits.censusMax`. A message that was paused before it had slices still starts later.
+    /// Only paused messages, which are never `ending`, are read as rows; an index alone has the others.
     static func census(scheduled: Bool) -> SQL {
-        """
-        SELECT COUNT(*) FROM (SELECT 1 FROM message WHERE state < \(code: Message.State.sent)
-            AND state \(name: scheduled ? "=" : ">") \(code: Message.State.scheduled)
-            LIMIT \(Limits.censusMax)) AS counted
-        """
+        let (sign, paused): (String, SQL) =
+            scheduled
+            ? ("=", "start_at IS NOT NULL AND cutoff_at IS NULL") : (">", "(start_at IS NULL OR cutoff_at IS NOT NULL)")
+        return """
+            SELECT COUNT(*) FROM (SELECT 1 FROM message WHERE state < \(code: Message.State.sent)
+                AND state \(name: sign) \(code: Message.State.scheduled) AND state <> \(code: Message.State.paused)
+                UNION ALL SELECT 1 FROM message
+                WHERE state = \(code: Message.State.paused) AND ending = 0 AND \(paused)
+                LIMIT \(Limits.censusMax)) AS counted
+            """
     }
 
     /// How many of the messages that are being sent are examined to find the oldest one.

@@ -16,9 +16,13 @@ open class UNNotificationContent: NSObject {
 open class UNMutableNotificationContent: UNNotificationContent {}
 
 open class UNNotificationRequest: NSObject {
+    public let identifier: String
     public let content: UNNotificationContent
 
-    public init(_ content: UNNotificationContent) { self.content = content }
+    public init(identifier: String, content: UNNotificationContent) {
+        self.identifier = identifier
+        self.content = content
+    }
 }
 
 open class UNNotificationAttachment: NSObject {

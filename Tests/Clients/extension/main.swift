@@ -8,7 +8,7 @@ func run() throws {
     content.userInfo = try JSONSerialization.jsonObject(with: Data(arguments[1].utf8)) as? [String: Any] ?? [:]
     let service = ImageNotificationService()
     let shown = DispatchSemaphore(value: 0)
-    service.didReceive(UNNotificationRequest(content)) { content in
+    service.didReceive(UNNotificationRequest(identifier: "request-1", content: content)) { content in
         let attachments = content.attachments.map { "\($0.identifier) \($0.url.lastPathComponent)" }
         print("shown", attachments.joined(separator: ", "), separator: " ")
         shown.signal()

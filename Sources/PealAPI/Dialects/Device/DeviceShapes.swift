@@ -119,10 +119,11 @@ enum DeviceShapes {
 
     private static let share = Shape<Double>(
         read: { json, reading throws(PealError) in
-            guard json.stringValue == nil, let value = json.doubleValue else {
-                throw reading.wrongType(json, "a number")
+            guard case .number = json else { throw reading.wrongType(json, "a number") }
+            // 1e400 is a number that no Double can hold.
+            guard let value = json.doubleValue, (0...1).contains(value) else {
+                throw reading.refusal("must be a number from 0 to 1")
             }
-            guard (0...1).contains(value) else { throw reading.refusal("must be a number from 0 to 1") }
             return value
         }, describe: { _ in Schema.number.with("minimum", 0).with("maximum", 1) })
 }

@@ -38,13 +38,7 @@ struct NativeAudit: Sendable {
     }
 
     private static func filter(_ call: Call, app: AppID?) throws(PealError) -> AuditFilter {
-        func time(_ name: String) throws(PealError) -> Timestamp? {
-            guard let text = call.query.given(name) else { return nil }
-            guard let time = Timestamp(rfc3339: text) else {
-                throw .invalid(name, "\(name) must be a time as in RFC 3339, such as 2026-11-21T02:30:00Z")
-            }
-            return time
-        }
+        let span = try NativeSpan(call.query)
         var app = app
         // A deleted app no longer has a path.
         if app == nil, let text = call.query.given("app") {
@@ -52,8 +46,7 @@ struct NativeAudit: Sendable {
             app = id
         }
         return AuditFilter(
-            app: app, from: try time("from"), to: try time("to"), actor: call.query["actor"],
-            action: call.query["action"])
+            app: app, from: span.from, to: span.to, actor: call.query["actor"], action: call.query["action"])
     }
 
     /// Rows read at a time.

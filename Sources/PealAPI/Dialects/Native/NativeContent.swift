@@ -17,7 +17,7 @@ enum NativeContentShapes {
         Entry("thread_id", .text()) { $0.threadID = $1 }
         Entry("category", .text()) { $0.category = $1 }
         for platform in Platform.addressable {
-            Entry(platform.rawValue, own[platform] ?? other) { $0.platforms[platform] = $1 }
+            Entry(platform.rawValue, withEnvironment(own[platform] ?? other, platform)) { $0.platforms[platform] = $1 }
         }
         Entry("default_locale", defaultLocale) { $0.defaultLocale = $1 }
     }.shape.checked(withDefaultLocale)
@@ -46,6 +46,18 @@ extension NativeContentShapes {
         shapes[.ios] = ios
         return shapes
     }()
+
+    /// Refuses the sandbox of a platform whose network has none.
+    private static func withEnvironment(
+        _ shape: Shape<Content.PlatformContent>, _ platform: Platform
+    ) -> Shape<Content.PlatformContent> {
+        shape.checked { content, reading throws(PealError) in
+            if let environment = content.options.environment {
+                try NativeShapes.check(environment, of: platform, at: reading.path("options.environment"))
+            }
+            return content
+        }
+    }
 
     private static func defined(_ members: [String], _ platform: Platform) -> Shape<Content.PlatformContent> {
         let name = platform.rawValue.split(separator: "_").map(\.capitalized).joined()

@@ -69,8 +69,8 @@ extension NativeDocument {
         .query(
             "address", .text(0...Limits.addressBytesMax, pattern: #"[!#-\[\]-~]*"#),
             "A device token, channel URI or Web Push endpoint."),
-        .query("platform", platform, "Only addresses of this platform."),
-        .query("environment", environment, "Only addresses of this environment."),
+        .query("platform", platform, "With `address`: only addresses of this platform."),
+        .query("environment", environment, "With `address`: only addresses of this environment."),
     ]
 
     private static let example: JSON = [

@@ -22,7 +22,10 @@ struct NativeDeviceDraft: Sendable {
 
 enum NativeDeviceShapes {
     /// For a path that contains the device's id.
-    static let draft = ObjectShape("NativeDeviceDraft", NativeDeviceDraft(), rules: [NativeShapes.addressForm()]) {
+    static let draft = ObjectShape(
+        "NativeDeviceDraft", NativeDeviceDraft(),
+        rules: [NativeShapes.addressForm(), NativeShapes.environmentOfPlatform { ($0.platform, $0.environment) }]
+    ) {
         Entry(required: "platform", NativeShapes.platform) { $0.platform = $1 }
         Entry("environment", NativeShapes.environment) { $0.environment = $1 }
         Entry(required: "address", NativeShapes.address) { $0.address = $1 }
@@ -127,6 +130,9 @@ extension NativeDeviceDraft {
     func registration(changing device: Device, _ rules: AddressRules) throws(PealError) -> DeviceRegistration {
         if let platform, platform != device.platform {
             throw .invalid("platform", "a device cannot change its platform")
+        }
+        if let given = self.environment {
+            try NativeShapes.check(given, of: device.platform, at: "environment")
         }
         let environment = environment ?? device.environment
         var changed = self

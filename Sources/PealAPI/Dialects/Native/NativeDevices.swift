@@ -161,13 +161,16 @@ struct AddressQuery {
     private let rules: AddressRules
 
     /// Reads the parameters `platform` and `environment`, which narrow the routes.
-    /// - Throws: `invalid_field` for an unknown value.
+    /// - Throws: `invalid_field` for an unknown value, and without an address to narrow.
     init(_ query: Query, rules: AddressRules) throws(PealError) {
         let platform = try query["platform"].map { name throws(PealError) in
             try NativeShapes.platform.value(of: name, named: "platform")
         }
         let environment = try query["environment"].map { name throws(PealError) in
             try NativeShapes.environment.value(of: name, named: "environment")
+        }
+        for name in ["platform", "environment"] where query[name] != nil && query["address"] == nil {
+            throw .invalid(name, "\(name) requires address")
         }
         routes = Route.allCases.filter { route in
             Platform.addressable.contains(route.platform) && (platform.map { $0 == route.platform } ?? true)

@@ -90,7 +90,7 @@ enum NativeReportSchema {
             .optional("audience_summary", Schema.text.described("Who gets it; one line.")),
             .required("created_at", .time),
             .optional("start_at", .time), .required("expires_at", .time), .required("audience", reach),
-            .optional("empty", Schema.flag.described("Set if it was sent and its audience was empty.")),
+            .optional("empty", Schema.flag.described("Set if it was sent and its audience had no device.")),
             .required("counts", counts), .required("resent", .count),
             .required("by_platform", .component("NativeCountsByPlatform", .map(counts))),
             .required(

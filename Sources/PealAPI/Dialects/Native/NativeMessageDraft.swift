@@ -7,6 +7,8 @@ struct NativeMessageDraft: Sendable {
     var campaignID: String?
     var isTest = false
     var options: MessageOptions?
+    /// Whether `options` contains `unreachable`, even with its default.
+    var namesUnreachable = false
     var audience: NativeAudience?
     var content: Content?
     var method: DeliveryWindow.Method?
@@ -75,6 +77,7 @@ struct MessageReader {
         guard draft.window != nil || given.method == nil else {
             throw .invalid("method", "method requires schedule.window")
         }
+        try checkUnreachable(draft, isGiven: given.namesUnreachable)
         if draft.window == nil { schedule.apply(to: &draft, now: now) }
         draft.expiresAt = try expiry(of: draft, now: now)
         return draft
@@ -94,6 +97,10 @@ struct MessageReader {
         }
         try checkTest(draft, given.schedule ?? NativeSchedule())
         draft.window = try window(given, of: draft)
+        // A message of an earlier version may have it without a window.
+        if given.options != nil || given.method != nil {
+            try checkUnreachable(draft, isGiven: given.namesUnreachable)
+        }
         if let schedule = given.schedule, draft.window == nil {
             schedule.apply(to: &draft, now: now)
             draft.startAt = draft.startAt ?? now
@@ -120,6 +127,17 @@ struct MessageReader {
         }
         window.until = until
         return window
+    }
+
+    /// `unreachable` is about users for whom a phone would choose the moment.
+    private func checkUnreachable(_ draft: MessageDraft, isGiven: Bool) throws(PealError) {
+        guard isGiven || draft.options.unreachable != .deadline else { return }
+        guard let window = draft.window else {
+            throw .invalid("options.unreachable", "unreachable requires schedule.window")
+        }
+        guard window.method != .traditional else {
+            throw .invalid("options.unreachable", "unreachable requires method context_aware or ab_test")
+        }
     }
 
     private func checkContent(of draft: MessageDraft) throws(PealError) {

@@ -5,8 +5,8 @@ internal import PealShapes
 enum NativeMessageShapes {
     static let message = ObjectShape(
         "NativeMessageDraft", NativeMessageDraft(),
-        "`method` needs `schedule.window`. A test is for `devices` and `users`, together at most "
-            + "\(Limits.testDevicesMax), without a window."
+        "`method` and `options.unreachable` need `schedule.window`. A test is for `devices` and `users`, together at "
+            + "most \(Limits.testDevicesMax), without a window."
     ) {
         Entry("campaign_id", .text()) { $0.campaignID = $1 }
         Entry("test", .flag) { $0.isTest = $1 ?? false }
@@ -15,7 +15,9 @@ enum NativeMessageShapes {
 
     /// A change replaces each part that it contains.
     static let parts = ObjectShape("NativeMessageParts", NativeMessageDraft()) {
-        Entry("options", options.shape) { $0.options = $1?.options ?? MessageOptions() }
+        Entry("options", options.shape) {
+            ($0.options, $0.namesUnreachable) = ($1?.options ?? MessageOptions(), $1?.unreachable != nil)
+        }
         Entry(required: "audience", audience.shape) { $0.audience = $1 }
         Entry(required: "content", NativeContentShapes.content) { $0.content = $1 }
         Entry("method", .words("NativeMethod")) { $0.method = $1 }
@@ -27,7 +29,7 @@ extension NativeMessageShapes {
     struct Options: Sendable {
         var shared = PlatformOptions()
         var lostAnswer = MessageOptions.LostAnswer.resend
-        var unreachable = MessageOptions.Unreachable.deadline
+        var unreachable: MessageOptions.Unreachable?
         var isTransactional = false
         var ratePerSecond: Int64?
 
@@ -39,7 +41,7 @@ extension NativeMessageShapes {
             options.isBackground = shared.isBackground ?? false
             options.environment = shared.environment
             options.lostAnswer = lostAnswer
-            options.unreachable = unreachable
+            options.unreachable = unreachable ?? .deadline
             options.isTransactional = isTransactional
             options.ratePerSecond = ratePerSecond
             return options
@@ -49,7 +51,7 @@ extension NativeMessageShapes {
     static let options = ObjectShape("NativeOptions", Options()) {
         Entry(including: platformOptions, \.shared)
         Entry("lost_answer", .words("NativeLostAnswer")) { $0.lostAnswer = $1 ?? .resend }
-        Entry("unreachable", .words("NativeUnreachable")) { $0.unreachable = $1 ?? .deadline }
+        Entry("unreachable", .words("NativeUnreachable")) { $0.unreachable = $1 }
         Entry("transactional", .flag) { $0.isTransactional = $1 ?? false }
         Entry("rate_per_second", .integer(1...Limits.ratePerSecondMax)) { $0.ratePerSecond = $1 }
     }
@@ -159,7 +161,8 @@ extension NativeMessageShapes {
     }
 
     private static let address = ObjectShape(
-        "NativeAudienceAddress", NativeAddress(), rules: [NativeShapes.addressForm()]
+        "NativeAudienceAddress", NativeAddress(),
+        rules: [NativeShapes.addressForm(), NativeShapes.environmentOfPlatform { ($0.platform, $0.environment) }]
     ) {
         Entry(required: "platform", NativeShapes.platform) { $0.platform = $1 }
         Entry(required: "address", NativeShapes.address) { $0.address = $1 }

@@ -8,8 +8,11 @@ enum NativeShapes {
 
     /// Also accepts Apple's older word for the sandbox.
     static let environment = Shape<Environment>.words(
-        "NativeEnvironment", [("production", .production), ("sandbox", .sandbox), ("development", .sandbox)],
-        expected: "production or sandbox")
+        "NativeEnvironment", environmentNames, expected: "production or sandbox")
+
+    private static let environmentNames: [(String, Environment)] = [
+        ("production", .production), ("sandbox", .sandbox), ("development", .sandbox),
+    ]
 
     /// A device token, a channel URI or a Web Push subscription. `AddressRules` reads it once the platform is known.
     static let address = Shape.anything.described { _ in
@@ -47,6 +50,34 @@ enum NativeShapes {
             }
             return ["required": ["platform", "address"], "anyOf": .array(violations)]
         }) { _, _, _ in }
+    }
+
+    /// Refuses the sandbox of a platform whose network has none.
+    static func environmentOfPlatform<Root>(
+        _ given: @escaping @Sendable (Root) -> (Platform?, Environment?)
+    ) -> Rule<Root> {
+        Rule(violation: { _ in
+            let platforms = Platform.addressable.filter { !has(.sandbox, $0) }.map { JSON.string($0.rawValue) }
+            let names = environmentNames.filter { $0.1 == .sandbox }.map { JSON.string($0.0) }
+            return [
+                "required": ["platform", "environment"],
+                "properties": ["platform": ["enum": .array(platforms)], "environment": ["enum": .array(names)]],
+            ]
+        }) { root, _, reading throws(PealError) in
+            guard case (let platform?, let environment?) = given(root) else { return }
+            try check(environment, of: platform, at: reading.path("environment"))
+        }
+    }
+
+    /// Every platform has `production`, which exports contain.
+    /// - Throws: `invalid_field` for the sandbox of a platform whose network has none.
+    static func check(_ environment: Environment, of platform: Platform, at path: String) throws(PealError) {
+        guard !has(environment, platform) else { return }
+        throw .invalid(path, "\(path) must be production or null on \(platform.rawValue)")
+    }
+
+    private static func has(_ environment: Environment, _ platform: Platform) -> Bool {
+        Route(platform, environment).environment == environment
     }
 
     private static func address(on route: Route) -> Schema {
