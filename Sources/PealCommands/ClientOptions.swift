@@ -56,7 +56,8 @@ struct ClientOptions: ParsableArguments {
     ) throws(CommandFailure) -> APIClient {
         let base = try base(address)
         guard let key = try ownKey() ?? value("PEAL_ADMIN_TOKEN") ?? secret else {
-            let hint = profile ?? value("PEAL_PROFILE") == nil ? "" : "; a profile's key is used only with its server"
+            let hint =
+                profile ?? value("PEAL_PROFILE") == nil ? "" : "; a profile's key is used only with its own server"
             throw .usage("no API key: give --api-key-file, or set PEAL_API_KEY or PEAL_ADMIN_TOKEN" + hint)
         }
         guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {

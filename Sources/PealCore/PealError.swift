@@ -87,4 +87,9 @@ extension PealError {
         PealError(.notSupported, message ?? "\(field) is not supported yet", field: field)
     }
     package static func notFound(_ what: String) -> PealError { PealError(.notFound, "\(what) not found") }
+    /// Whether the store as a whole failed, and not only this transaction.
+    package static func isOutage(_ error: any Error) -> Bool {
+        guard let error = error as? PealError else { return false }
+        return error.code == .unavailable || error.code == .rateLimited
+    }
 }

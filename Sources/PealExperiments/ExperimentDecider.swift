@@ -46,7 +46,7 @@ package struct ExperimentDecider: Sendable {
             let names = try await store.read { [last] in
                 try $0.experimentCampaigns(app: app.key, after: last, limit: Self.pageSize)
             }
-            for name in names {
+            for name in names where !Task.isCancelled {
                 do {
                     try await decide(name, of: app)
                 } catch {

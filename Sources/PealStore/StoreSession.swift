@@ -36,6 +36,8 @@ struct StoreSession: StoreWriting {
     /// What this transaction has looked up. It ends with the transaction, so that a rollback leaves nothing stale.
     final class Memo {
         var words: [ExactText: Int64] = [:]
+        /// The kinds of words that get no new ones.
+        var fullKinds: Set<WordTable.Kind> = []
         var topics: [ExactText: Int64] = [:]
         /// Apps that exist, and the highest device key that each had assigned when it was read.
         var apps: [AppKey: (id: AppID, lastDevice: DeviceKey)] = [:]

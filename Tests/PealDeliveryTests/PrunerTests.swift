@@ -36,7 +36,7 @@ struct PrunerTests {
         }
     }
 
-    @Test("deletes everything else although some rows cannot be deleted, and these an hour after they can")
+    @Test("deletes everything else although some rows cannot be deleted, and these in the next round")
     func damaged() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...400)

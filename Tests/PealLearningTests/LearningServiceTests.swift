@@ -235,8 +235,7 @@ struct LearningServiceTests {
         let message = try await people.schedule().id
         let (app, now) = (people.app, people.time.now)
         let trace = MadeLabels.trace(unlocked: true, at: now) + MadeLabels.trace(unlocked: false, at: now)
-        let expected = try await people.store.write(.intake) { store -> [String: Int] in
-            var counts: [String: Int] = [:]
+        try await people.store.write(.intake) { store in
             for moment in try store.moments(app: app, message: message) {
                 guard
                     let device = try store.devices(app: app, DeviceFilter(userID: moment.userID), after: 0, limit: 1)
@@ -256,6 +255,17 @@ struct LearningServiceTests {
                         rev: 1, hasLedger: hasLedger, score: 0.1)
                     _ = try store.apply(.claim(claim), to: moment, now: now)
                 }
+            }
+        }
+        people.time.advance(by: .seconds(4 * 3600))
+        let expected = try await people.store.write(.intake) { [end = people.time.now] store -> [String: Int] in
+            // The server shows the others.
+            _ = try store.fireDueMoments(now: end, limit: 1000)
+            var counts: [String: Int] = [:]
+            for moment in try store.moments(app: app, message: message) {
+                guard let key = moment.device, let device = try store.device(app: app, key: key) else { continue }
+                let number = UInt64(key)
+                let (hasLedger, claims) = (number % 4 != 0, number % 2 == 1)
                 var shown = DeviceEvent(id: .init(high: number, low: 78), kind: .shown, message: message, at: now)
                 shown.shared.trace = trace
                 var events = [shown]
@@ -263,7 +273,7 @@ struct LearningServiceTests {
                     events.append(
                         DeviceEvent(id: .init(high: number, low: 79), kind: .opened, message: message, at: now))
                 }
-                _ = try MomentReader(store: store, device: device, app: app).record(events, in: store, now: now)
+                _ = try MomentReader(store: store, device: device, app: app).record(events, in: store, now: end)
                 guard moment.exploration == .soft, hasLedger else { continue }
                 counts["all", default: 0] += 1
                 counts["phone", default: 0] += claims ? 1 : 0

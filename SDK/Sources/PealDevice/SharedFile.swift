@@ -83,10 +83,10 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
         }
     }
 
-    /// New files in the folder are readable in the background while the phone is locked. They are not in backups: on
+    /// Files in the new folder are readable in the background while the phone is locked. They are not in backups: on
     /// another phone, a restored copy would be the same device.
     private func makeFolder() throws {
-        var folder = url.deletingLastPathComponent()
+        let folder = url.deletingLastPathComponent()
         #if os(iOS)
             let attributes: [FileAttributeKey: Any]? = [
                 .protectionKey: FileProtectionType.completeUntilFirstUserAuthentication
@@ -99,9 +99,8 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
         #if canImport(Darwin)
             var values = URLResourceValues()
             values.isExcludedFromBackup = true
-            try folder.setResourceValues(values)
-        #else
-            _ = folder.path
+            var excluded = folder
+            try? excluded.setResourceValues(values)
         #endif
     }
 

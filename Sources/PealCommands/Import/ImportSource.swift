@@ -48,6 +48,8 @@ struct ImportRecord {
         }
         for name in ["state", "registered_at", "retired_at", "retired_reason"] { members[name] = nil }
         for (name, value) in members.pairs where value.isNull || value == "" { members[name] = nil }
+        // Other platforms have no environments.
+        if members["platform"] != "ios" { members["environment"] = nil }
         if members["environment"] == nil, members["platform"] == "ios", let environment {
             members["environment"] = .string(environment)
         }

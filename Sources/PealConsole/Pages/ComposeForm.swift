@@ -156,7 +156,10 @@ struct ComposeForm: Sendable {
         options.isTransactional = form.isSet("transactional")
         options.isBackground = form.isSet("background")
         options.ratePerSecond = try rate()
-        options.unreachable = form["unreachable"].flatMap { MessageOptions.Unreachable(rawValue: $0) } ?? .deadline
+        // The field stays filled in when its window is taken back; alone, the API refuses it.
+        if form["window_until"] != nil, form["method"] != "traditional" {
+            options.unreachable = form["unreachable"].flatMap { MessageOptions.Unreachable(rawValue: $0) } ?? .deadline
+        }
         if let text = form["ttl_hours"] {
             guard let hours = Int64(text), (0...Limits.ttlSecondsMax / 3600).contains(hours) else {
                 throw .invalid("ttl_hours", "the lifetime must be a number of hours")

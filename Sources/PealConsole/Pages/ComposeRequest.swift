@@ -64,10 +64,7 @@ extension ComposeForm {
         if options.isBackground { members["background"] = true }
         if options.isTransactional { members["transactional"] = true }
         members["rate_per_second"] = options.ratePerSecond.map { .integer($0) }
-        // The field stays filled in when its window is taken back; alone, the API refuses it.
-        if options.unreachable != .deadline, form["window_until"] != nil, form["method"] != "traditional" {
-            members["unreachable"] = .string(options.unreachable.rawValue)
-        }
+        if options.unreachable != .deadline { members["unreachable"] = .string(options.unreachable.rawValue) }
         return members
     }
 

@@ -50,7 +50,7 @@ package struct RateBucket: Sendable, Hashable {
     /// The instant from which the next ones count: now, if nothing was granted recently, or if the clock was set back.
     private func start(at now: Timestamp) -> Int64 {
         let now = now.milliseconds * 1000
-        guard busyUntil <= now + max(Self.aheadMicroseconds, 2 * Int64(block)) else { return now }
+        guard busyUntil <= now + Self.aheadMicroseconds else { return now }
         return busyUntil < now - Int64(block) ? now : busyUntil
     }
 }

@@ -3,10 +3,14 @@ internal import Synchronization
 /// Gives messages ids that sort by time, and of which no two of this process have the same first half: Pivotal's
 /// schedules are numbered by it.
 package final class MessageIDs: Sendable {
+    /// First halves that were taken. Requests of several milliseconds run at once, so time alone does not tell which of
+    /// them may still be drawn again.
     private struct Taken {
-        var at = Timestamp(milliseconds: 0)
-        var halves: Set<UInt64> = []
+        var recent: Set<UInt64> = []
+        var former: Set<UInt64> = []
     }
+
+    private static let recentMax = 16_384
 
     /// The random bits of the first half (`rand_a` in RFC 9562 §5.7).
     private static let randomBits: UInt64 = 0x0FFF
@@ -18,11 +22,13 @@ package final class MessageIDs: Sendable {
     package func next(at now: Timestamp, _ randomness: any Randomness) -> MessageID {
         let drawn: MessageID = randomness.timeOrderedIdentifier(at: now)
         return taken.withLock { taken in
-            if taken.at != now || taken.halves.count > Self.randomBits { taken = Taken(at: now) }
+            if taken.recent.count >= Self.recentMax { taken = Taken(former: taken.recent) }
             var half = drawn.high
-            while !taken.halves.insert(half).inserted {
+            // All 4,096 of one millisecond may be taken.
+            for _ in 0...Self.randomBits where taken.recent.contains(half) || taken.former.contains(half) {
                 half = half & ~Self.randomBits | (half + 1) & Self.randomBits
             }
+            taken.recent.insert(half)
             return MessageID(high: half, low: drawn.low)
         }
     }

@@ -23,11 +23,8 @@ package struct MessageReport: Sendable, Hashable {
     package var isEmpty: Bool {
         guard message.state == .sent else { return false }
         let total = total
-        return total.devices == (message.windowUntil == nil ? 0 : total.reasons[Self.noDevice] ?? 0)
+        return total.devices == (message.windowUntil == nil ? 0 : total.reasons[Moment.noDevice] ?? 0)
     }
-
-    /// Why a user of a message with a delivery window was not reached: see docs/states.md.
-    private static let noDevice = "NoDevice"
 
     package var total: OutcomeCounts {
         platforms.values.reduce(into: OutcomeCounts()) { $0.add($1) }

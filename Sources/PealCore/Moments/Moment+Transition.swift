@@ -5,7 +5,7 @@ extension Moment {
     package func after(_ event: MomentEvent, at now: Timestamp) -> MomentStep {
         switch event {
         case .supersede(let terms, let outlook, let request): superseded(terms, outlook, request)
-        case .cancel: cancelled(now)
+        case .cancel: cancelled()
         case .claim(let claim): claimed(claim, now)
         case .fallback(let target): fallenBack(to: target.map { [$0] } ?? [], now)
         case .fallbackToAll(let targets): fallenBack(to: targets, now)
@@ -35,16 +35,14 @@ extension Moment {
     }
 
     /// Exact: a message that is reported as cancelled is never shown, because `cancelled` is a final state.
-    private func cancelled(_ now: Timestamp) -> MomentStep {
+    private func cancelled() -> MomentStep {
         var step = MomentStep(self)
         switch state {
         case .open:
             step.moment.end(.cancelled, .suppressed, "Cancelled")
             step.report(.cancelled, nil)
         case .claimed: step.moment.cancelRequested = true
-        case .sending, .recovering, .sent, .shown, .opened, .dismissed, .failed:
-            if now < deadline { step.moment.cancelRequested = true }
-        case .cancelled: break
+        case .sending, .recovering, .sent, .shown, .opened, .dismissed, .cancelled, .failed: break
         }
         return step
     }
@@ -102,7 +100,7 @@ extension Moment {
             step.moment.fallbackAt = deadline
             step.moment.awaitsDevice = true
         } else {
-            step.moment.end(.failed, .suppressed, "NoDevice")
+            step.moment.end(.failed, .suppressed, Self.noDevice)
             step.report(.failed, nil)
         }
         return step

@@ -16,7 +16,8 @@ package struct Moment: Sendable, Hashable {
     package var deadline: Timestamp
     /// Whether it was due while the user had no device: the next device to register gets it.
     package var awaitsDevice = false
-    /// The route of the device it went to; until then, the route that it would have had when it was scheduled.
+    /// The route of the device it went to; until then, the route that it would have had when it was scheduled or last
+    /// replaced.
     package var route: Route
     /// Whether the user had a device when it was scheduled or last replaced. An experiment compares only these users.
     package var hadDevice: Bool
@@ -26,9 +27,10 @@ package struct Moment: Sendable, Hashable {
     package var tried: [DeviceKey] = []
     /// The claim that won; nil if none did.
     package var claim: Claim?
-    /// Whether a cancellation arrived too late, but before the end of the window. If the claimant does not confirm the
-    /// message, Peal then does not resend it. Experiments leave the message out, as they do if it was cancelled in time:
-    /// in only one of the arms, most messages are sent at once.
+    /// Whether a cancellation arrived too late: before the end of the window, or while a device had the claim. If the
+    /// claimant does not confirm the message, Peal then does not resend it. Experiments leave the message out, as they
+    /// do one that was cancelled in time: the traditional arm sends at once, so nearly all of its cancellations come
+    /// too late.
     package var cancelRequested = false
     /// The outcome, if it was not shown.
     package var outcome: Outcome?
@@ -60,6 +62,9 @@ package struct Moment: Sendable, Hashable {
         self.idempotencyKey = idempotencyKey
         self.request = request
     }
+
+    /// The reason of a moment whose user had no device until the window ended.
+    package static let noDevice = "NoDevice"
 
     /// Until when Peal waits for the receipt of a device that claimed it.
     package var givenUpAt: Timestamp { deadline + .seconds(Limits.momentRecoverySeconds) }

@@ -325,14 +325,16 @@ package struct MomentReader {
         let isNew = try store.record(accepted, app: app, device: device.key, now: now)
         var receipts: [Receipt] = []
         for (event, isNew) in zip(accepted, isNew) where isNew {
+            let receipt = event.kind.momentReceipt
+            let moment = try receipt == nil ? nil : event.message.flatMap { try self.moment($0) }
+            // No device was allowed to show it.
+            if let moment, moment.state == .open || moment.state == .cancelled { continue }
             if let user = device.userID, event.kind == .opened || event.shared.hour != nil {
                 let hour = event.at.milliseconds.floorDivided(by: 3_600_000) % 24
                 try store.countOpen(app: app, userID: user, hour: Int(hour))
             }
             guard let message = event.message else { continue }
-            if let receipt = event.kind.momentReceipt, let moment = try moment(message) {
-                // No device was allowed to show it.
-                if moment.state == .open || moment.state == .cancelled { continue }
+            if let receipt, let moment {
                 _ = try store.apply(.receipt(receipt, device: device.key), to: moment, now: now)
             }
             receipts += event.kind.receipts.map {

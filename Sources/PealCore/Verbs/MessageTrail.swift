@@ -155,7 +155,7 @@ struct MessageTrail {
         return end > message.createdAt ? "until \(end)" : nil
     }
 
-    /// The moment of the user who has the device now, or of the one who had it when it got the message.
+    /// The moment that the device has or had; otherwise that of the user who has the device now.
     private func moment(of recipient: Recipient) throws -> Moment? {
         let held = try store.moment(app: message.app, message: message.id, device: recipient.key)
         guard held == nil, let user = recipient.user else { return held }

@@ -56,6 +56,10 @@ struct Pruner: Sendable {
             guard count > 0 else { return nil }
             return pace.pause(after: time.uptime - begun)
         } catch {
+            guard !PealError.isOutage(error) else {
+                logger.error("old rows could not be deleted", metadata: ["error": "\(error)"])
+                return Self.pauseAfterFailure
+            }
             let working = await apart(steps, now, rows)
             if working.isEmpty { return Self.pauseAfterFailure }
             steps = working

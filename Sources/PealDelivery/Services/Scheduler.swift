@@ -68,28 +68,40 @@ struct Scheduler: Sendable {
                 if !messages.isEmpty || freed > 0 { context.ready.set() }
                 if messages.count < Self.messagesPerRound, !isMore { return }
             } catch {
-                context.routes.putBack(resets)
                 context.logger.error("due work could not be read", metadata: ["error": "\(error)"])
-                return await apart()
+                guard !PealError.isOutage(error) else { return context.routes.putBack(resets) }
+                return await apart(resets)
             }
         }
     }
 
     /// Does each kind of due work in a write of its own, so that one that fails does not stop the others.
-    private func apart() async {
+    private func apart(_ resets: Set<ActiveRoute>) async {
         let now = context.time.now
-        let steps: [@Sendable (any StoreWriting) throws -> Int] = [
-            { try $0.endExpiredMessages(now: now, limit: Self.expiriesPerRound) },
-            { try $0.fireDueMoments(now: now, limit: Self.momentsPerRound) },
-            { try $0.releaseDueSlices(now: now, limit: Self.slicesPerRound) },
+        let opened: Void? = await attempt("reopened routes") { for route in resets { try $0.openGate(route) } }
+        if opened == nil { context.routes.putBack(resets) }
+        let freed = [
+            await attempt("expired messages") {
+                try $0.endExpiredMessages(now: now, limit: Self.expiriesPerRound)
+            },
+            await attempt("delivery windows") { try $0.fireDueMoments(now: now, limit: Self.momentsPerRound) },
+            await attempt("retries") { try $0.releaseDueSlices(now: now, limit: Self.slicesPerRound) },
         ]
-        var freed = 0
-        for step in steps { freed += (try? await context.store.write(.control, step)) ?? 0 }
-        let messages = try? await context.store.write(.control) {
-            try $0.dueMessages(now: now, limit: Self.messagesPerRound)
+        let messages = await attempt("schedules") { try $0.dueMessages(now: now, limit: Self.messagesPerRound) } ?? []
+        await plan(messages)
+        if !resets.isEmpty || !messages.isEmpty || freed.contains(where: { ($0 ?? 0) > 0 }) { context.ready.set() }
+    }
+
+    /// nil if the write fails.
+    private func attempt<R: Sendable>(
+        _ kind: String, _ body: @escaping @Sendable (any StoreWriting) throws -> R
+    ) async -> R? {
+        do {
+            return try await context.store.write(.control, body)
+        } catch {
+            context.logger.error("due work failed", metadata: ["kind": "\(kind)", "error": "\(error)"])
+            return nil
         }
-        await plan(messages ?? [])
-        if freed > 0 || messages?.isEmpty == false { context.ready.set() }
     }
 
     /// Plans all of them at once, each in its own write: they share commits, and one that fails does not affect the

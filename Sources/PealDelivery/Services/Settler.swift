@@ -133,7 +133,7 @@ final class Settler: Sendable {
     /// Orders that failed as a group are tried one by one, unless the store as a whole fails.
     private func takeApart(_ orders: [Order], _ error: any Error) async {
         note(error, orders.count)
-        guard Self.isOutage(error) else { return await writeAlone(orders) }
+        guard PealError.isOutage(error) else { return await writeAlone(orders) }
         // Other writes succeed meanwhile: then one of the group is at fault.
         let mustPart = orders.contains { $0.outageAt.map(health.hasWritten) ?? false }
         let now = time.uptime
@@ -159,7 +159,7 @@ final class Settler: Sendable {
             try await resume([order], with: tried { [now = time.now] in try $0.settle(settlements, now: now) })
         } catch {
             note(error, 1)
-            guard !Self.isOutage(error) else { return putBack([order], after: Self.retryInterval) }
+            guard !PealError.isOutage(error) else { return putBack([order], after: Self.retryInterval) }
             order.faults += 1
             order.isAlone = true
             if order.faults >= Self.faultsMax {
@@ -200,7 +200,7 @@ final class Settler: Sendable {
                 return order.waiter.resume(returning: order.settlements.dropLast().map { _ in result } + [result])
             } catch {
                 note(error, 1)
-                if Self.isOutage(error) { return putBack([order], after: Self.retryInterval) }
+                if PealError.isOutage(error) { return putBack([order], after: Self.retryInterval) }
             }
         }
         putBack([order], after: Self.stuckInterval)
@@ -218,7 +218,7 @@ final class Settler: Sendable {
             health.end(attempt, hasWritten: true)
             return result
         } catch {
-            health.end(attempt, hasWritten: !Self.isOutage(error))
+            health.end(attempt, hasWritten: !PealError.isOutage(error))
             throw error
         }
     }
@@ -254,12 +254,6 @@ final class Settler: Sendable {
     private func note(_ error: any Error, _ count: Int) {
         metrics.change { $0.settlesFailed += 1 }
         logger.error("settlements could not be written", metadata: ["slices": "\(count)", "error": "\(error)"])
-    }
-
-    /// Whether the store as a whole failed, and not only this write.
-    private static func isOutage(_ error: any Error) -> Bool {
-        guard let error = error as? PealError else { return false }
-        return error.code == .unavailable || error.code == .rateLimited
     }
 
     private static func refuse(_ order: Order) {

@@ -71,8 +71,9 @@ enum ExperimentTable {
         ) THEN 1 ELSE 0 END
         """
 
-    /// Whether a moment `m` that has matured is part of the comparison. A cancellation counts although it arrived too
-    /// late: the arms differ in when they send, so leaving out what was cancelled in time would leave out more of one.
+    /// Whether a moment `m` that has matured is part of the comparison. Leaves out a moment whose cancellation came too
+    /// late as well: the arms differ in when they send, so leaving out only those cancelled in time would leave out
+    /// more of one arm.
     private static let counts: SQL = """
         m.state <> \(code: Moment.State.cancelled) AND m.cancel_requested = 0 AND m.had_device = 1
         """

@@ -60,7 +60,7 @@ enum MessageTable {
     }
 
     /// Metrics stop counting at `Limits.censusMax`. A message that was paused before it had slices still starts later.
-    /// Only paused messages, which are never `ending`, are read as rows; an index alone has the others.
+    /// Only paused messages, which are never `ending`, are read as rows; an index alone answers for the others.
     static func census(scheduled: Bool) -> SQL {
         let (sign, paused): (String, SQL) =
             scheduled

@@ -54,8 +54,9 @@ extension StoreSession {
         if moments.contains(where: { $0.state == .open }) {
             _ = try moveMessage(app: app, id: message, from: [.scheduled, .sending], to: .cancelled, now: now)
         }
+        try connection.execute(MomentTable.rememberCancellation(message, app: app, now: now))
         return try moments.reduce(into: 0) { count, moment in
-            guard moment.state != .cancelled else { return }
+            guard moment.state == .open || moment.state == .claimed else { return }
             if try apply(.cancel, to: moment, now: now)?.moment.state == .cancelled { count += 1 }
         }
     }

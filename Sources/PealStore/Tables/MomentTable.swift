@@ -79,6 +79,15 @@ enum MomentTable {
         """
     }
 
+    /// For moments that cannot be cancelled any more: see `Moment.cancelRequested`.
+    static func rememberCancellation(_ message: MessageID, app: AppKey, now: Timestamp) -> SQL {
+        """
+        UPDATE moment SET cancel_requested = 1
+        WHERE \(MessageTable.matching(app, message)) AND deadline > \(now) AND cancel_requested = 0
+            AND state NOT IN (\(code: Moment.State.open), \(code: Moment.State.claimed), \(code: Moment.State.cancelled))
+        """
+    }
+
     static func releaseName(_ moment: Moment.ID) -> SQL {
         "UPDATE moment SET name_key = NULL WHERE \(matching(moment))"
     }
@@ -272,8 +281,8 @@ extension StoreSession {
         try targets(app: app, userID: userID, routes: routes, but: tried).first
     }
 
-    /// The user's active devices except those already tried, the one seen last first: registered, or using the device
-    /// API.
+    /// The user's active devices except those already tried, the one seen last first. A registration and a sync count,
+    /// also a sync in the background.
     func targets(
         app: AppKey, userID: String, routes: [Route], but tried: [DeviceKey] = []
     ) throws -> [Moment.Target] {
@@ -305,7 +314,7 @@ extension StoreSession {
         var predicate = Predicate()
         predicate.isList = true
         try insert(predicate, app: draft.app, message: draft.id)
-        let users = Set(draft.audience.users.map(ExactText.init)).sorted().map(\.text)
+        let users = draft.audience.users.distinctTexts
         for user in users { try insertMoment(user, of: draft, window, now: draft.createdAt) }
         try setOpen(users.count, app: draft.app, message: draft.id)
         try endTraditional(draft, window)

@@ -21,9 +21,7 @@ extension StoreSession {
         if let known = memo.words[memoKey] { return known }
         var number = try knownNumber(of: word, kind)
         if number == nil {
-            let known = try connection.count(
-                "SELECT COUNT(*) FROM (SELECT 1 FROM word WHERE kind = \(kind) LIMIT \(Limits.wordsMax)) AS w")
-            guard known < Limits.wordsMax else { return WordTable.none }
+            guard try hasRoom(kind) else { return WordTable.none }
             try connection.post(
                 """
                 INSERT INTO word (number, kind, name) VALUES (\(try nextNumber("word")), \(kind), \(word))
@@ -34,6 +32,14 @@ extension StoreSession {
         guard let number else { throw PealError.damaged("a dictionary") }
         memo.words[memoKey] = number
         return number
+    }
+
+    private func hasRoom(_ kind: WordTable.Kind) throws -> Bool {
+        guard !memo.fullKinds.contains(kind) else { return false }
+        let known = try connection.count(
+            "SELECT COUNT(*) FROM (SELECT 1 FROM word WHERE kind = \(kind) LIMIT \(Limits.wordsMax)) AS w")
+        if known >= Limits.wordsMax { memo.fullKinds.insert(kind) }
+        return known < Limits.wordsMax
     }
 
     func knownNumber(of word: String, _ kind: WordTable.Kind) throws -> Int64? {

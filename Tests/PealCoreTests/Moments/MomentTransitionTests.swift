@@ -148,22 +148,6 @@ struct MomentTransitionTests {
         #expect(changed.route == .fcm && !changed.hadDevice && changed.exploration == .uniform)
     }
 
-    @Test(
-        "a refused cancellation is remembered until the window ends",
-        arguments: [
-            (Arm.traditional, [(.fallback(to: phone), 10)]),
-            (.traditional, [(.fallback(to: phone), 10), (.settled(.accepted, reason: "", next: nil), 11)]),
-            (.traditional, [(.fallback(to: phone), 10), (.settled(.rejected, reason: "x", next: nil), 11)]),
-            (.contextAware, [(claim(), 5), (.receipt(.shown, device: 7), 6)]),
-            (.contextAware, [(claim(), 5), (.receipt(.opened, device: 7), 6)]),
-        ] as [(Arm, [(MomentEvent, Int64)])])
-    func refusedCancellation(arm: Arm, events: [(MomentEvent, Int64)]) {
-        let moment = Self.after(events, arm: arm)
-        let early = moment.after(.cancel, at: Self.deadline - .seconds(1)).moment
-        #expect(early.state == moment.state && early.cancelRequested)
-        #expect(moment.after(.cancel, at: Self.deadline).moment == moment)
-    }
-
     @Test("who has no device is waited for until the window ends")
     func awaitsDevice() {
         let waiting = Self.after([(.fallback(to: nil), 10)], arm: .traditional)

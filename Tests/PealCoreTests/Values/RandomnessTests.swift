@@ -27,6 +27,7 @@ import Testing
         #expect(made.allSatisfy { Int64($0.high >> 16) == now.milliseconds && $0.high >> 12 & 0xF == 7 })
         let later = ids.next(at: now + .milliseconds(1), Constant(word: word))
         #expect(later == Constant(word: word).timeOrderedIdentifier(at: now + .milliseconds(1)))
+        #expect(!made.contains(ids.next(at: now, Constant(word: word))), "requests of several milliseconds alternate")
         // With one random word, not even all of them are enough.
         for _ in 0..<5000 { _ = ids.next(at: now, Constant(word: word)) }
     }
