@@ -88,6 +88,17 @@ private func wide(_ text: String, after mark: [UInt8]) -> [UInt8] { mark + text.
         }
     }
 
+    @Test("an environment belongs only to platforms that have several", arguments: [[], ["--environment", "sandbox"]])
+    func environments(options: [String]) async throws {
+        let folder = try Folder()
+        let file = try folder.write(
+            "d.csv", "platform,address,environment\nios,a1,\nios,a2,production\nandroid,a3,sandbox\nweb,a4,\n")
+        let fake = FakeServer()
+        try await with(fake) { run in #expect(await run(["import", file] + options).0 == 0) }
+        let found = fake.devices.withLock { $0.mapValues { $0["environment"]?.stringValue } }
+        #expect(found == ["a1": options.last, "a2": "production", "a3": nil, "a4": nil])
+    }
+
     @Test("cuts batches of a thousand and goes on after the last that was taken, with the same key")
     func resume() async throws {
         let folder = try Folder()
