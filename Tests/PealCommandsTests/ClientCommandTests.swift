@@ -610,7 +610,7 @@ import Testing
             let received = server.requests.map { $0.headers["authorization"] ?? "" }
             let expected: [String] = if let key { ["Bearer \(key)"] } else { [] }
             #expect(received == expected)
-            if key == nil { #expect(terminal.errors.contains("a profile's key is used only with its server")) }
+            if key == nil { #expect(terminal.errors.contains("a profile's key is used only with its own server")) }
         }
     }
 
