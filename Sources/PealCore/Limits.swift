@@ -208,6 +208,8 @@ extension Limits {
     package static let httpCloseSeconds = 20
     /// Requests on an HTTP/1.1 connection whose answers the client has not waited for.
     package static let httpPipelinedRequestsMax = 256
+    /// Frames of an HTTP/2 connection that are neither requests nor data.
+    package static let httpSpareFramesMax = 5000
     package static let httpConnectionsMax = 10_000
     /// Connections that wait to be accepted. Beyond that, Linux drops a client's first packet, which it repeats after a
     /// second; Linux also applies its own limit, `net.core.somaxconn`.

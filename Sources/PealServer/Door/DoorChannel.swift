@@ -41,7 +41,8 @@ struct DoorChannel<Base: ServerChildChannel>: ServerChildChannel {
         return parts.base.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
             if let tls = try? pipeline.handler(type: NIOSSLServerHandler.self) {
-                try pipeline.addHandler(ConnectionDeadlines(deadlines, usesTLS: true), position: .after(tls))
+                try pipeline.addHandlers(
+                    [ConnectionDeadlines(deadlines, usesTLS: true), FrameBudget()], position: .after(tls))
             } else {
                 try pipeline.addHandler(ConnectionDeadlines(deadlines, usesTLS: false), position: .first)
             }
