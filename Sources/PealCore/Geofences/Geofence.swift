@@ -130,9 +130,9 @@ package struct GeofenceShare: Sendable, Hashable {
         package var platform: Platform
         /// The device's topics with the instants of joining. nil if unknown: it then gets all geofences and checks the
         /// tags itself.
-        package var topics: [String: Timestamp]?
+        package var topics: [ExactText: Timestamp]?
 
-        package init(platform: Platform, topics: [String: Timestamp]?) {
+        package init(platform: Platform, topics: [ExactText: Timestamp]?) {
             self.platform = platform
             self.topics = topics
         }
@@ -166,6 +166,6 @@ package struct GeofenceShare: Sendable, Hashable {
         let ever = Timestamp(milliseconds: 0)
         guard plan.reach.includes(device.platform) else { return nil }
         guard let topics = device.topics, !plan.tags.isEmpty else { return ever }
-        return plan.tags.compactMap { topics[$0] }.min()
+        return plan.tags.compactMap { topics[ExactText($0)] }.min()
     }
 }

@@ -39,7 +39,7 @@ enum AudienceMatch {
     ///   - joined: when the device joined its topics; a missing time does not exclude the device.
     ///   - cutoff: when the audience was fixed.
     init(
-        _ device: Device, in draft: MessageDraft, where condition: Condition?, joined: [String: Timestamp] = [:],
+        _ device: Device, in draft: MessageDraft, where condition: Condition?, joined: [ExactText: Timestamp] = [:],
         cutoff: Timestamp? = nil
     ) {
         let audience = draft.audience
@@ -67,7 +67,7 @@ enum AudienceMatch {
         } else if audience.addresses.contains(device.address) {
             self = .by("its address")
         } else if let topic = audience.topics.first(where: { name in
-            isIn(name) && (joined[name].flatMap { at in cutoff.map { at <= $0 } } ?? true)
+            isIn(name) && (joined[ExactText(name)].flatMap { at in cutoff.map { at <= $0 } } ?? true)
         }) {
             self = .by("topic \(topic)")
         } else if audience.includesAll {

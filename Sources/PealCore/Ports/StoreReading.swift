@@ -243,7 +243,7 @@ package protocol StoreReading {
     func locationGroup(app: AppKey, id: Int64) throws -> LocationGroup?
     func locationGroups(app: AppKey, _ query: NumberedPageQuery) throws -> NumberedPage<LocationGroup>
     /// A device's topics, each with the instant at which the device joined it.
-    func topicsJoined(app: AppKey, device: DeviceKey) throws -> [String: Timestamp]
+    func topicsJoined(app: AppKey, device: DeviceKey) throws -> [ExactText: Timestamp]
     func triggerCount(app: AppKey, geofence: Int64) throws -> Int
 
     /// Rows of the audit log in descending order of number, starting before `cursor`.

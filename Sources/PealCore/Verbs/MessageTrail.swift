@@ -103,7 +103,7 @@ struct MessageTrail {
     }
 
     /// When the device joined the topics that decide about it. Reads them only if it may have joined too late.
-    private func joined(_ device: Device, _ draft: MessageDraft) throws -> [String: Timestamp] {
+    private func joined(_ device: Device, _ draft: MessageDraft) throws -> [ExactText: Timestamp] {
         guard message.cutoffAt != nil, !draft.audience.topics.isEmpty else { return [:] }
         return try store.topicsJoined(app: message.app, device: device.key)
     }
@@ -299,7 +299,7 @@ extension AudienceMatch {
     ///   - joined: when the device joined its topics.
     init(
         _ device: Device, in draft: MessageDraft, of message: Message, where condition: Condition?,
-        joined: [String: Timestamp]
+        joined: [ExactText: Timestamp]
     ) {
         let cutoff = message.cutoffAt
         self.init(device, in: draft, where: condition, joined: joined, cutoff: cutoff)

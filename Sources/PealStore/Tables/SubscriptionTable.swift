@@ -85,10 +85,10 @@ extension StoreSession {
         .sorted { $0.name < $1.name }
     }
 
-    func topicsJoined(app: AppKey, device: DeviceKey) throws -> [String: Timestamp] {
-        var topics: [String: Timestamp] = [:]
+    func topicsJoined(app: AppKey, device: DeviceKey) throws -> [ExactText: Timestamp] {
+        var topics: [ExactText: Timestamp] = [:]
         try connection.query(SubscriptionTable.joined(app: app, device: device)) { row in
-            let name: String = try row.next()
+            let name = ExactText(try row.next())
             topics[name] = try row.next(Timestamp.self)
         }
         return topics

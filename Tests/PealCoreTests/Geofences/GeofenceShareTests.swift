@@ -22,8 +22,9 @@ struct GeofenceShareTests {
         let changes = geofences.map(\.updatedAt) + deleted.map { at($0.1) }
         let ledger = GeofenceLedger(
             geofences: geofences, deleted: deleted.map { .init(id: $0.0, at: at($0.1)) }, changedAt: changes.max())
+        let joined = topics.map { Dictionary(uniqueKeysWithValues: $0.map { (ExactText($0), at($1)) }) }
         return GeofenceShare(
-            ledger, for: .init(platform: platform, topics: topics?.mapValues(at)), since: since.map(at), now: at(now))
+            ledger, for: .init(platform: platform, topics: joined), since: since.map(at), now: at(now))
     }
 
     @Test("from nothing is everything in force, and nothing deleted")
