@@ -25,8 +25,10 @@ package final class MessageIDs: Sendable {
             if taken.recent.count >= Self.recentMax { taken = Taken(former: taken.recent) }
             var half = drawn.high
             // All 4,096 of one millisecond may be taken.
-            for _ in 0...Self.randomBits where taken.recent.contains(half) || taken.former.contains(half) {
+            var attempts = 0
+            while attempts <= Self.randomBits, taken.recent.contains(half) || taken.former.contains(half) {
                 half = half & ~Self.randomBits | (half + 1) & Self.randomBits
+                attempts += 1
             }
             taken.recent.insert(half)
             return MessageID(high: half, low: drawn.low)
