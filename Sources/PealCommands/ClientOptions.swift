@@ -42,8 +42,9 @@ struct ClientOptions: ParsableArguments {
         guard let options = groups.compactMap({ ($0 as? OptionGroup<ClientOptions>)?.wrappedValue }).first else {
             return nil
         }
-        // Doctor examines the server of this machine. PEAL_PROFILE may name another one.
-        let isLocal = groups.contains { $0 is OptionGroup<ServerOptions> }
+        // Doctor examines the server of this machine, and an export is checked without one.
+        let checksFile = (command as? AuditVerifyCommand)?.file != nil
+        let isLocal = checksFile || groups.contains { $0 is OptionGroup<ServerOptions> }
         return isLocal && options.profile == nil ? nil : options
     }
 

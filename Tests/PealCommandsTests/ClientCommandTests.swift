@@ -618,7 +618,8 @@ import Testing
         "read the profile only if they use a server",
         arguments: [
             (["version"], 0), (["serve", "--print-config"], 0), (["doctor", "--offline"], 0), (["help"], 0),
-            (["message", "send", "--help"], 0), (["topic", "list"], 2), (["doctor", "--offline", "--profile", "x"], 2),
+            (["message", "send", "--help"], 0), (["topic", "list"], 2), (["audit", "verify", "--file", "/rows"], 0),
+            (["audit", "verify"], 2), (["doctor", "--offline", "--profile", "x"], 2),
         ] as [([String], Int32)])
     func badProfile(arguments: [String], code: Int32) async {
         for files in [[:], ["/p.json": "{}"], ["/p.json": "{"]] as [[String: String]] {
@@ -626,7 +627,7 @@ import Testing
                 environment: [
                     "PEAL_PROFILE": "x", "PEAL_PROFILES_FILE": "/p.json", "PEAL_API_KEY": "key",
                     "PEAL_STORE_URL": "sqlite:/tmp/peal-no-such-database.db",
-                ], files: files)
+                ], files: files.merging(["/rows": ""]) { $1 })
             #expect(await terminal.run(arguments) == code, "\(terminal.errors)")
             if code == 2 { #expect(terminal.errors.contains("/p.json"), "\(terminal.errors)") }
         }
