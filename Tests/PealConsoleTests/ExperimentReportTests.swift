@@ -141,7 +141,7 @@ import Testing
             (.sent, false, true, .server), (.opened, true, true, .phone), (.opened, false, true, .server),
             (.cancelled, false, true, .cancelled), (.failed, true, true, .failed), (.sent, false, false, .noDevice),
         ])
-    func ways(_ state: Moment.State, _ isClaimed: Bool, _ hadDevice: Bool, _ way: ExperimentFacts.Way) {
-        #expect(ExperimentFacts.Way(state, isClaimed: isClaimed, hadDevice: hadDevice) == way)
+    func ways(_ state: Moment.State, _ isClaimed: Bool, _ hadSDK: Bool, _ way: ExperimentFacts.Way) {
+        #expect(ExperimentFacts.Way(state, isClaimed: isClaimed, hadSDK: hadSDK) == way)
     }
 }

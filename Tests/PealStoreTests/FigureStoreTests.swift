@@ -117,7 +117,7 @@ struct FigureStoreTests {
         arguments: StoreUnderTest.allCases)
     func outlive(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
+        for number in 1...20 { try await fixture.install(number, user: "u\(number)") }
         _ = try await Self.send(fixture, opensApp: true)
         fixture.time.advance(by: .seconds(2 * 86_400))
         _ = try await Self.send(fixture, openEvery: 2)
@@ -159,7 +159,7 @@ struct FigureStoreTests {
     @Test("are added up when they are final, long before messages are pruned", arguments: StoreUnderTest.allCases)
     func summed(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
+        for number in 1...20 { try await fixture.install(number, user: "u\(number)") }
         _ = try await Self.send(fixture)
         fixture.time.advance(by: .seconds(86_400))
         let early = try await Self.experiment(fixture)
@@ -189,7 +189,7 @@ struct FigureStoreTests {
     @Test("know what got worse for people", arguments: StoreUnderTest.allCases)
     func guardrails(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
+        for number in 1...20 { try await fixture.install(number, user: "u\(number)") }
         _ = try await Self.send(fixture)
         let (app, now) = (fixture.app, fixture.now)
         try await fixture.test.engine.write(.control) { connection in
@@ -219,7 +219,7 @@ struct FigureStoreTests {
     @Test("wait until opens no longer count", arguments: StoreUnderTest.allCases)
     func maturity(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
+        for number in 1...20 { try await fixture.install(number, user: "u\(number)") }
         let days = StoreRetention().messageSeconds / 86_400 + 5
         _ = try await Self.send(fixture, hours: days * 24, endsEarly: true)
         fixture.time.advance(by: .seconds(days * 86_400))
@@ -235,7 +235,7 @@ struct FigureStoreTests {
     @Test("of a new experiment do not mix with those of the last one", arguments: StoreUnderTest.allCases)
     func again(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
+        for number in 1...20 { try await fixture.install(number, user: "u\(number)") }
         _ = try await Self.send(fixture)
         fixture.time.advance(by: .seconds(StoreRetention().messageSeconds + 86_400))
         try await fixture.pruneAll()
@@ -251,7 +251,7 @@ struct FigureStoreTests {
     @Test("do not name users, and stay when a user is erased", arguments: StoreUnderTest.allCases)
     func erased(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
+        for number in 1...20 { try await fixture.install(number, user: "u\(number)") }
         _ = try await Self.send(fixture)
         _ = try await Self.send(fixture, campaign: "plain", method: .contextAware)
         fixture.time.advance(by: .seconds(StoreRetention().messageSeconds + 86_400))

@@ -62,6 +62,16 @@ struct Fixture: Sendable {
         return try await register(registration)
     }
 
+    /// Registers a device with the SDK, whose app is used some seconds later.
+    func install(_ number: Int, user: String, after seconds: Int64 = 0) async throws {
+        let device = try await register(number, user: user).device
+        let installation = Installation(
+            app: app, device: device.key, tokenHash: [UInt8](repeating: UInt8(number), count: 32),
+            key: KeyID(high: 1, low: UInt64(number)), capabilities: [.ledger], sdkVersion: "1.0.0",
+            seenAt: now + .seconds(seconds))
+        try await store.write(.intake) { try $0.putInstallation(installation) }
+    }
+
     @discardableResult
     func register(_ registration: DeviceRegistration) async throws -> DeviceRegistration.Result {
         try await store.write(.control) { [app, now] in try $0.register(registration, app: app, now: now) }

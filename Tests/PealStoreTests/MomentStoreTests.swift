@@ -62,16 +62,6 @@ struct MomentStoreTests {
         return sent
     }
 
-    /// Registers a device, and uses its app some seconds later.
-    private static func use(_ number: Int, by user: String, _ fixture: Fixture, after seconds: Int64) async throws {
-        let device = try await fixture.register(number, user: user).device
-        let key = KeyID(high: 1, low: UInt64(number))
-        let installation = Installation(
-            app: fixture.app, device: device.key, tokenHash: [UInt8](repeating: UInt8(number), count: 32), key: key,
-            capabilities: [.ledger], sdkVersion: "1.0.0", seenAt: fixture.now + .seconds(seconds))
-        try await fixture.store.write(.intake) { try $0.putInstallation(installation) }
-    }
-
     private static func report(_ fixture: Fixture, _ id: MessageID) async throws -> MessageReport {
         let report = try await fixture.store.read { [app = fixture.app] in try $0.report(app: app, id: id) }
         return try #require(report)
@@ -84,11 +74,11 @@ struct MomentStoreTests {
         try await fixture.register(1, user: "ann")
         fixture.time.advance(by: .seconds(1))
         try await fixture.register(2, user: "ann")
-        try await Self.use(3, by: "ann", fixture, after: 1)
-        try await Self.use(2, by: "ann", fixture, after: 2)
+        try await fixture.install(3, user: "ann", after: 1)
+        try await fixture.install(2, user: "ann", after: 2)
         let draft = Self.draft(fixture)
         let moment = try await Self.insert(fixture, draft)[0]
-        #expect(moment.hadDevice && moment.plannedArm == .contextAware && moment.isClaimable)
+        #expect(moment.hadSDK && moment.plannedArm == .contextAware && moment.isClaimable)
         #expect(try await fixture.state(draft.id) == .scheduled)
         #expect(try await Self.report(fixture, draft.id).total.pending == 1)
         fixture.time.advance(by: .seconds(3599))
@@ -216,7 +206,7 @@ struct MomentStoreTests {
         let fixture = try await Fixture(engine)
         let draft = Self.draft(fixture, method: .traditional)
         let moment = try await Self.insert(fixture, draft)[0]
-        #expect(!moment.hadDevice)
+        #expect(!moment.hadSDK)
         fixture.time.advance(by: .seconds(10))
         #expect(try await Self.fire(fixture) == 1)
         #expect(try await Self.moment(fixture, moment).awaitsDevice)
@@ -246,12 +236,15 @@ struct MomentStoreTests {
         let fixture = try await Fixture(engine)
         let verbs = MomentVerbs(store: fixture.store, engine: SilentEngine())
         let first = try await verbs.schedule(Self.draft(fixture, key: "k"))
-        #expect(!first.moment.hadDevice)
+        #expect(!first.moment.hadSDK)
         try await fixture.register(1, user: "ann")
-        let second = try await verbs.schedule(Self.draft(fixture, seconds: 60, key: "k", title: "Newer"))
-        #expect(second.moment.hadDevice, "an experiment counts its user")
-        #expect(second.moment.message == first.moment.message && second.moment.rev == 2)
-        #expect(second.moment.deadline == fixture.now + .seconds(60))
+        let second = try await verbs.schedule(Self.draft(fixture, key: "k", title: "New"))
+        #expect(!second.moment.hadSDK, "this device neither chooses moments nor reports opens")
+        try await fixture.install(2, user: "ann")
+        let third = try await verbs.schedule(Self.draft(fixture, seconds: 60, key: "k", title: "Newer"))
+        #expect(third.moment.hadSDK, "an experiment counts its user")
+        #expect(third.moment.message == first.moment.message && third.moment.rev == 3)
+        #expect(third.moment.deadline == fixture.now + .seconds(60))
         let draft = try await fixture.store.read { [app = fixture.app] in
             try $0.draft(app: app, id: first.moment.message)
         }
@@ -263,12 +256,12 @@ struct MomentStoreTests {
         let again = try await verbs.cancel(name, app: fixture.app, call)
         #expect(again.moment.state == .cancelled && !again.isApplied)
         #expect(try await fixture.state(first.moment.message) == .cancelled)
-        let third = try await verbs.schedule(Self.draft(fixture, key: "k"))
-        #expect(third.isApplied && third.moment.state == .open)
-        #expect(third.moment.message != first.moment.message)
+        let fourth = try await verbs.schedule(Self.draft(fixture, key: "k"))
+        #expect(fourth.isApplied && fourth.moment.state == .open)
+        #expect(fourth.moment.message != first.moment.message)
         // The name now belongs to the new message, and the cancelled one stays.
         let named = try await fixture.store.read { [app = fixture.app] in try $0.moment(app: app, named: name) }
-        #expect(named?.message == third.moment.message)
+        #expect(named?.message == fourth.moment.message)
         #expect(try await Self.moment(fixture, first.moment).state == .cancelled)
     }
 

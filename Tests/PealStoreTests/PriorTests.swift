@@ -29,7 +29,7 @@ struct PriorTests {
     @Test("is fixed when they enter it", arguments: StoreUnderTest.allCases)
     func entered(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
+        for number in 1...20 { try await fixture.install(number, user: "u\(number)") }
         _ = try await FigureStoreTests.send(fixture, campaign: "first")
         #expect(try await Self.priors(fixture, campaign: "first").values.allSatisfy { $0 == 0 })
         // Outcomes that are not final do not count.
@@ -48,7 +48,7 @@ struct PriorTests {
     @Test("does not count where the same hash chose their arms", arguments: StoreUnderTest.allCases)
     func sameSalt(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
+        for number in 1...20 { try await fixture.install(number, user: "u\(number)") }
         try await fixture.store.write(.control) { [app = fixture.app] store in
             var changed = try #require(try store.app(key: app))
             changed.settings[.experimentPerUser] = true
@@ -64,7 +64,7 @@ struct PriorTests {
     @Test("narrows the interval, also once the outcomes are in the sums", arguments: StoreUnderTest.allCases)
     func narrower(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        for number in 1...140 { try await fixture.register(number, user: "u\(number)") }
+        for number in 1...140 { try await fixture.install(number, user: "u\(number)") }
         for _ in 1...3 { _ = try await FigureStoreTests.send(fixture, campaign: "first", users: 140) }
         try await Self.finish(fixture)
         _ = try await FigureStoreTests.send(fixture, openEvery: 6, users: 140)

@@ -306,7 +306,7 @@ private enum HotStatements {
     private static let moment = Moment(
         app: 1, message: message, userID: "",
         terms: .init(arm: .traditional, isClaimable: false, fallbackAt: now, deadline: now), route: .fcm,
-        hadDevice: true)
+        hadSDK: true)
 
     private static func settlement(_ next: Settlement.Next) -> Settlement {
         Settlement(

@@ -62,7 +62,7 @@ struct ShareTests {
     @Test("is the one that the app had when the experiment began", arguments: StoreUnderTest.allCases)
     func kept(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        try await fixture.register(1, user: "u1")
+        try await fixture.install(1, user: "u1")
         _ = try await Self.arms(fixture)
         try await Self.set(fixture) { $0[.experimentShare] = 0 }
         #expect(try await Self.run(fixture).share == 0.5)
@@ -78,7 +78,7 @@ struct ShareTests {
     @Test("of an experiment of an earlier version is the app's", arguments: StoreUnderTest.allCases)
     func former(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        try await fixture.register(1, user: "u1")
+        try await fixture.install(1, user: "u1")
         _ = try await Self.arms(fixture)
         try await fixture.test.engine.write(.control) {
             try $0.execute("UPDATE experiment SET share = NULL WHERE app = \(fixture.app)")
@@ -95,7 +95,7 @@ struct ShareTests {
         "moves no more users than it must, and the figures begin again", arguments: StoreUnderTest.allCases)
     func changed(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
+        for number in 1...20 { try await fixture.install(number, user: "u\(number)") }
         // Open until after the end, so that it does not mature.
         let before = try await Self.arms(fixture, hours: 240)
         _ = try await FigureStoreTests.send(fixture)
@@ -134,7 +134,7 @@ struct ShareTests {
     @Test("is changed once by those who saw the same result", arguments: StoreUnderTest.allCases)
     func conflicts(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        try await fixture.register(1, user: "u1")
+        try await fixture.install(1, user: "u1")
         await #expect(throws: PealError.notFound("experiment")) {
             try await Self.change(
                 fixture, to: 1, after: ExperimentRun(salt: "s", share: 0, startedAt: fixture.now))
@@ -155,7 +155,7 @@ struct ShareTests {
     @Test("outlives the campaign's messages", arguments: StoreUnderTest.allCases)
     func outlives(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
+        for number in 1...20 { try await fixture.install(number, user: "u\(number)") }
         _ = try await FigureStoreTests.send(fixture)
         try await Self.change(fixture, to: 0.95)
         fixture.time.advance(by: .seconds(60))
@@ -172,7 +172,7 @@ struct ShareTests {
     @Test("counts users once after an experiment that is over", arguments: StoreUnderTest.allCases)
     func again(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
+        for number in 1...20 { try await fixture.install(number, user: "u\(number)") }
         try await Self.set(fixture) { $0[.experimentPerUser] = true }
         for _ in 0..<2 {
             _ = try await FigureStoreTests.send(fixture)
@@ -186,7 +186,7 @@ struct ShareTests {
     @Test("divides users alike in all campaigns if the app says so", arguments: StoreUnderTest.allCases)
     func perUser(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        try await fixture.register(1, user: "u1")
+        try await fixture.install(1, user: "u1")
         let own = try await Self.arms(fixture, campaign: "own")
         try await Self.set(fixture) { $0[.experimentPerUser] = true }
         let (daily, weekly) = (try await Self.arms(fixture), try await Self.arms(fixture, campaign: "weekly"))
@@ -206,7 +206,7 @@ struct ShareTests {
         arguments: [(true, 8, 0.95), (true, 6, 0.5), (false, 8, 0.5)])
     func decided(isWanted: Bool, days: Int64, share: Double) async throws {
         let fixture = try await Fixture(.sqlite)
-        for number in 1...20 { try await fixture.register(number, user: "u\(number)") }
+        for number in 1...20 { try await fixture.install(number, user: "u\(number)") }
         try await Self.set(fixture) { $0[.appliesDecisions] = isWanted }
         _ = try await Self.arms(fixture)
         let row = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] store in
@@ -266,7 +266,7 @@ struct ShareTests {
         "a cancelled message counts in neither arm, although one was sent already", arguments: StoreUnderTest.allCases)
     func cancelled(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
-        for number in 1...80 { try await fixture.register(number, user: "u\(number)") }
+        for number in 1...80 { try await fixture.install(number, user: "u\(number)") }
         let counted = try await Self.arms(fixture)
         #expect(Set(counted.values) == [.contextAware, .traditional])
         var draft = fixture.draft(.users("u1"))

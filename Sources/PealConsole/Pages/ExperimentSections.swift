@@ -243,8 +243,10 @@ struct ExperimentSections {
             facts.add(texts[.objections], text: learning.objections.map(texts.objection).joined(separator: ", "))
             if let until = learning.heldUntil { facts.add(texts[.heldUntil], visit.time(until)) }
         }
-        if let chance = report.comparison?.chanceOfGain {
-            facts.add(texts[.chanceOfGain], text: texts.percent(Int((chance * 1000).rounded()), of: 1000))
+        if let comparison = report.comparison {
+            let chance = Int((comparison.chanceOfGain * 1000).rounded())
+            facts.add(texts[.chanceOfGain], text: texts.percent(chance, of: 1000))
+            facts.add(texts[.expectedLoss], text: texts(.expectedLossText, texts.perThousand(comparison.expectedLoss)))
         }
         if let ratio = report.comparison?.varianceRatio, ratio < 1 {
             let share = texts.percent(Int((ratio * 1000).rounded()), of: 1000)

@@ -31,6 +31,10 @@ extension Word {
     static let delayOver = Word("later than {}", "später als {}")
     static let delayUnder = Word("under {}", "unter {}")
     static let displays = Word("Displays", "Anzeigen")
+    static let expectedLoss = Word("Risk of choosing it", "Risiko der Entscheidung dafür")
+    static let expectedLossText = Word(
+        "{} fewer opens on average, counting zero where it is better",
+        "im Mittel {} weniger Öffnungen; wo sie besser ist, zählt null")
     static let experiment = Word("Experiment", "Experiment")
     static let experimentOver = Word(
         "This experiment is over: its messages were deleted after their retention. The result is the last one. The next "

@@ -98,13 +98,13 @@ package struct ExperimentFacts: Sendable, Hashable {
         case pending
         case failed
         case cancelled
-        /// The user had no device when it was scheduled; it is in no comparison.
+        /// The user had no device with the SDK when it was scheduled; it is in no comparison.
         case noDevice = "without_device"
 
         /// - Parameter isClaimed: Whether a device's claim won.
-        package init(_ state: Moment.State, isClaimed: Bool, hadDevice: Bool) {
+        package init(_ state: Moment.State, isClaimed: Bool, hadSDK: Bool) {
             switch state {
-            case _ where !hadDevice: self = .noDevice
+            case _ where !hadSDK: self = .noDevice
             case .open, .claimed, .sending, .recovering: self = .pending
             case .sent, .shown, .opened, .dismissed: self = isClaimed ? .phone : .server
             case .cancelled: self = .cancelled

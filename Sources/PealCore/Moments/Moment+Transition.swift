@@ -27,7 +27,7 @@ extension Moment {
         step.moment.deadline = terms.deadline
         step.moment.awaitsDevice = false
         if let outlook {
-            (step.moment.route, step.moment.hadDevice) = (outlook.route, outlook.hasDevice)
+            (step.moment.route, step.moment.hadSDK) = (outlook.route, outlook.hasSDK)
             step.moment.exploration = outlook.exploration
         }
         step.moment.request = request ?? step.moment.request

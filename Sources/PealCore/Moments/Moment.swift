@@ -19,8 +19,9 @@ package struct Moment: Sendable, Hashable {
     /// The route of the device it went to; until then, the route that it would have had when it was scheduled or last
     /// replaced.
     package var route: Route
-    /// Whether the user had a device when it was scheduled or last replaced. An experiment compares only these users.
-    package var hadDevice: Bool
+    /// Whether the user had a device with the SDK when it was scheduled or last replaced. An experiment compares only
+    /// these users: other devices neither choose moments nor report opens.
+    package var hadSDK: Bool
     /// The device that has it.
     package var device: DeviceKey?
     /// The devices that it was sent to, in order.
@@ -47,7 +48,7 @@ package struct Moment: Sendable, Hashable {
     package var waiting: [DeviceKey]?
 
     package init(
-        app: AppKey, message: MessageID, userID: String, terms: Terms, route: Route, hadDevice: Bool,
+        app: AppKey, message: MessageID, userID: String, terms: Terms, route: Route, hadSDK: Bool,
         idempotencyKey: String? = nil, request: Request? = nil
     ) {
         self.app = app
@@ -58,7 +59,7 @@ package struct Moment: Sendable, Hashable {
         fallbackAt = terms.fallbackAt
         deadline = terms.deadline
         self.route = route
-        self.hadDevice = hadDevice
+        self.hadSDK = hadSDK
         self.idempotencyKey = idempotencyKey
         self.request = request
     }
@@ -109,12 +110,13 @@ package struct Moment: Sendable, Hashable {
     package struct Outlook: Sendable, Hashable {
         /// See `Moment.route`.
         package let route: Route
-        package let hasDevice: Bool
+        /// See `Moment.hadSDK`.
+        package let hasSDK: Bool
         package let exploration: Exploration
 
-        package init(route: Route, hasDevice: Bool, exploration: Exploration) {
+        package init(route: Route, hasSDK: Bool, exploration: Exploration) {
             self.route = route
-            self.hasDevice = hasDevice
+            self.hasSDK = hasSDK
             self.exploration = exploration
         }
     }

@@ -3,7 +3,7 @@ internal import PealCore
 /// `experiment` and `experiment_arm`: the experiments of campaigns, and what happened to their users' messages.
 enum ExperimentTable {
     /// Users' matured messages by arm and day, with what is in the sums of the same user. Only users who had a device
-    /// when a message was scheduled take part, and only messages whose arm the server chose.
+    /// with the SDK when a message was scheduled take part, and only messages whose arm the server chose.
     static func matured(_ campaign: String, since start: Timestamp?, app: AppKey, by end: Timestamp) -> SQL {
         """
         SELECT u.user_id, u.arm, u.day, u.messages, u.opens, \(sum)
@@ -306,10 +306,10 @@ extension StoreSession {
         let found = try connection.all(ExperimentTable.deliveries(scope, app: app)) {
             row -> (arm: Arm, way: ExperimentFacts.Way, count: Int) in
             let (arm, state): (Arm, Moment.State) = (try row.next(), try row.next())
-            let (isClaimed, hadDevice): (Bool, Bool) = (try row.next(), try row.next())
-            let way = ExperimentFacts.Way(state, isClaimed: isClaimed, hadDevice: hadDevice)
+            let (isClaimed, hadSDK): (Bool, Bool) = (try row.next(), try row.next())
+            let way = ExperimentFacts.Way(state, isClaimed: isClaimed, hadSDK: hadSDK)
             let count: Int = try row.next()
-            if state == .dismissed, hadDevice { dismissed[arm, default: 0] += count }
+            if state == .dismissed, hadSDK { dismissed[arm, default: 0] += count }
             return (arm, way, count)
         }
         let ways = Arm.allCases.flatMap { arm in

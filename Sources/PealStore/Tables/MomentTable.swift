@@ -18,7 +18,7 @@ enum MomentTable {
         let (state, rev): (Moment.State, Int64) = (try row.next(), try row.next())
         let terms = Moment.Terms(
             arm: try row.next(), isClaimable: try row.next(), fallbackAt: try row.next(), deadline: try row.next())
-        let (awaitsDevice, route, hadDevice): (Bool, Route, Bool) = (try row.next(), try row.next(), try row.next())
+        let (awaitsDevice, route, hadSDK): (Bool, Route, Bool) = (try row.next(), try row.next(), try row.next())
         let (device, tried): (DeviceKey?, [UInt8]) = (try row.next(), try row.next())
         let (claim, until, hasLedger): (ClaimID?, Timestamp, Bool) = (try row.next(), try row.next(), try row.next())
         let score: Int64? = try row.next()
@@ -28,7 +28,7 @@ enum MomentTable {
         let (waiting, exploration): ([UInt8]?, Exploration) = (try row.next(), try row.next())
         var moment = Moment(
             app: id.app, message: id.message, userID: id.userID, terms: terms, route: route,
-            hadDevice: hadDevice, idempotencyKey: key)
+            hadSDK: hadSDK, idempotencyKey: key)
         moment.state = state
         moment.rev = rev
         moment.awaitsDevice = awaitsDevice
@@ -51,7 +51,7 @@ enum MomentTable {
         [
             "state": moment.state, "rev": moment.rev, "arm": moment.plannedArm, "claimable": moment.isClaimable,
             "fallback_at": moment.fallbackAt, "deadline": moment.deadline, "awaits_device": moment.awaitsDevice,
-            "route": moment.route, "had_device": moment.hadDevice, "device": moment.device,
+            "route": moment.route, "had_device": moment.hadSDK, "device": moment.device,
             "tried": KeyListCoding.encode(moment.tried), "claim_id": moment.claim?.id,
             "claim_until": moment.claim?.until, "has_ledger": moment.claim?.hasLedger ?? false,
             "score": moment.claim?.score.map { Int64(($0 * scoreUnit).rounded()) },
@@ -199,7 +199,7 @@ enum MomentTable {
     /// Reads the keys from the index of users first: asked for the rows at once, SQLite reads all devices of the app.
     static func devices(of userID: String, app: AppKey) -> SQL {
         """
-        SELECT d.seq, d.route, d.registered_at, COALESCE(i.seen_at, 0)
+        SELECT d.seq, d.route, d.registered_at, COALESCE(i.seen_at, 0), CASE WHEN i.seq IS NULL THEN 0 ELSE 1 END
         FROM device u JOIN device d ON d.app = u.app AND d.seq = u.seq
             LEFT JOIN installation i ON i.app = u.app AND i.seq = u.seq
         WHERE u.app = \(app) AND u.user_id = \(userID) AND u.state = \(code: DeviceTable.State.active)
@@ -286,15 +286,20 @@ extension StoreSession {
     func targets(
         app: AppKey, userID: String, routes: [Route], but tried: [DeviceKey] = []
     ) throws -> [Moment.Target] {
-        var found: [(target: Moment.Target, at: Timestamp)] = []
+        try momentDevices(app: app, userID: userID, routes: routes).map(\.target)
+            .filter { !tried.contains($0.device) }
+    }
+
+    private func momentDevices(
+        app: AppKey, userID: String, routes: [Route]
+    ) throws -> [(target: Moment.Target, hasSDK: Bool)] {
+        var found: [(target: Moment.Target, at: Timestamp, hasSDK: Bool)] = []
         try connection.query(MomentTable.devices(of: userID, app: app)) { row in
             let target = Moment.Target(device: try row.next(), route: try row.next())
             let (registeredAt, seenAt): (Timestamp, Timestamp) = (try row.next(), try row.next())
-            if routes.contains(target.route), !tried.contains(target.device) {
-                found.append((target, max(registeredAt, seenAt)))
-            }
+            if routes.contains(target.route) { found.append((target, max(registeredAt, seenAt), try row.next())) }
         }
-        return found.sorted { ($0.at, $0.target.device) > ($1.at, $1.target.device) }.map(\.target)
+        return found.sorted { ($0.at, $0.target.device) > ($1.at, $1.target.device) }.map { ($0.target, $0.hasSDK) }
     }
 
     /// The routes that the alerts of a message may take.
@@ -327,7 +332,7 @@ extension StoreSession {
         let (target, outlook) = try outlook(of: user, in: draft, window, terms)
         var moment = Moment(
             app: draft.app, message: draft.id, userID: user, terms: terms, route: outlook.route,
-            hadDevice: outlook.hasDevice, idempotencyKey: window.name?.key, request: window.request)
+            hadSDK: outlook.hasSDK, idempotencyKey: window.name?.key, request: window.request)
         moment.rev = rev
         moment.exploration = outlook.exploration
         try connection.post(MomentTable.insert(moment, nameKey: window.name.map(MomentTable.nameKey)))
@@ -345,12 +350,14 @@ extension StoreSession {
         of user: String, in draft: MessageDraft, _ window: DeliveryWindow, _ terms: Moment.Terms
     ) throws -> (target: Moment.Target?, outlook: Moment.Outlook) {
         let routes = ResolvedAudience.routes(draft.audience, draft.options.audienceEnvironment(in: draft.content))
-        let target = try target(app: draft.app, userID: user, routes: routes)
+        let devices = try momentDevices(app: draft.app, userID: user, routes: routes)
+        let target = devices.first?.target
         let exploration = terms.isClaimable ? try exploration(of: user, in: draft, window) : .greedy
         return (
             target,
             Moment.Outlook(
-                route: Self.route(target, routes), hasDevice: target != nil, exploration: exploration)
+                route: Self.route(target, routes), hasSDK: devices.contains(where: \.hasSDK),
+                exploration: exploration)
         )
     }
 

@@ -133,7 +133,7 @@ struct MomentCheckTests {
         let first = World(
             moment: Moment(
                 app: 1, message: MessageID(high: 1, low: 1), userID: "u", terms: terms, route: .apnsProduction,
-                hadDevice: true))
+                hadSDK: true))
         var seen: Set<World> = [first]
         var open = [first]
         var (doubled, afterCancel) = (0, 0)

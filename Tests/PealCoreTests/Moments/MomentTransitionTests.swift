@@ -13,7 +13,7 @@ struct MomentTransitionTests {
         let window = DeliveryWindow(until: deadline, method: .experiment, holdSeconds: 10)
         return Moment(
             app: 1, message: MessageID(high: 1, low: 2), userID: "ann", terms: window.terms(arm, now: start),
-            route: .apnsProduction, hadDevice: true)
+            route: .apnsProduction, hadSDK: true)
     }
 
     private static func claim(
@@ -143,9 +143,9 @@ struct MomentTransitionTests {
     func outlook() {
         let terms = DeliveryWindow(until: Self.start + .seconds(99), method: .contextAware).terms(
             .contextAware, now: Self.start)
-        let outlook = Moment.Outlook(route: .fcm, hasDevice: false, exploration: .uniform)
+        let outlook = Moment.Outlook(route: .fcm, hasSDK: false, exploration: .uniform)
         let changed = Self.open().after(.supersede(terms, outlook: outlook), at: Self.start).moment
-        #expect(changed.route == .fcm && !changed.hadDevice && changed.exploration == .uniform)
+        #expect(changed.route == .fcm && !changed.hadSDK && changed.exploration == .uniform)
     }
 
     @Test("who has no device is waited for until the window ends")

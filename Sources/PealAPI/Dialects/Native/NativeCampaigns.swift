@@ -120,6 +120,7 @@ enum NativeExperiment {
         members["lift"] = json(report.comparison?.lift)
         members["lift_interval"] = json(report.lift?.interval)
         members["chance_of_gain"] = json(report.comparison?.chanceOfGain)
+        members["expected_loss"] = json(report.comparison?.expectedLoss)
         members["variance_ratio"] = json(report.comparison?.varianceRatio)
         members["verdict"] = .string(report.decision.rawValue)
         members["advised_share"] = json(report.advisedShare)
@@ -214,7 +215,8 @@ enum NativeExperiment {
                         .object([.required("context_aware", arm), .required("traditional", arm)]))),
                 .required("difference", Schema.number.orNull), .required("interval", interval.orNull),
                 .required("lift", Schema.number.orNull), .required("lift_interval", interval.orNull),
-                .required("chance_of_gain", Schema.number.orNull), .required("variance_ratio", Schema.number.orNull),
+                .required("chance_of_gain", Schema.number.orNull), .required("expected_loss", Schema.number.orNull),
+                .required("variance_ratio", Schema.number.orNull),
                 .required("verdict", verdict), .required("advised_share", Schema.number.orNull),
                 .required("messages_needed", Schema.count.orNull),
                 .required("sample_ratio", sampleRatio), .required("looks", .list(look(interval))),
