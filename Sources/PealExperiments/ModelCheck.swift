@@ -100,8 +100,7 @@ package struct ModelCheck: Sendable, Hashable {
     private static func bins(_ model: MomentModel, _ labels: [MomentLabel]) -> [Bin] {
         let displays = labels.compactMap { label -> (predicted: Double, isOpened: Bool)? in
             guard let context = ContextSnapshot(bytes: label.snapshot) else { return nil }
-            let known = context.features[..<FeatureSchema.knownCount]
-            let score = model.knownScore(known) + model.sensedScore(context.features[FeatureSchema.knownCount...])
+            let score = model.score(context.features[...])
             return score.isFinite ? (model.calibration.probability(score), label.isOpened) : nil
         }.sorted { $0.predicted < $1.predicted }
         let count = min(binsMax, displays.count / displaysPerBin)

@@ -11,6 +11,8 @@ package struct AppLearner {
     private static let peopleMin = 100
     /// Contexts of random moments that describe all moments.
     private static let randomWakesMin = 200
+    /// As many that show what people do: situations need more wakes, and the choice of moments matters less for them.
+    private static let randomSituationsMin = 5000
 
     private let material: LearningMaterial
     private let campaigns: [String: [LearningRow]]
@@ -22,7 +24,8 @@ package struct AppLearner {
         let rows = material.labels.compactMap(LearningRow.init)
         campaigns = Dictionary(grouping: rows) { $0.label.campaign }
         wakes = LoggedWakes(rows, enough: Self.randomWakesMin)
-        audience = Self.audience(material, CampaignLabels(rows, now: material.now))
+        let situations = Situations(learningFrom: LoggedWakes(rows, enough: Self.randomSituationsMin)) ?? .unknown
+        audience = Self.audience(material, CampaignLabels(rows, situations, now: material.now), situations)
     }
 
     /// What was learned now. Campaigns that are not due are not included.
@@ -45,7 +48,7 @@ package struct AppLearner {
         let isNewDrift = watch.hasDrifted && !learning.hasDrifted
         guard isNewDrift || isDue(learning, labels: rows.count) else { return nil }
         learning.hasDrifted = watch.hasDrifted
-        let labels = CampaignLabels(rows, now: material.now)
+        let labels = CampaignLabels(rows, audience.situations, now: material.now)
         let trainer = MomentTrainer(audience: audience, prior: prior(of: campaign, isWide: watch.hasDrifted))
         let weights = trainer.weights(labels)
         func model(_ calibration: CalibrationMap) throws -> MomentModel {
@@ -94,7 +97,7 @@ package struct AppLearner {
     /// - Parameter isWide: whether to trust it less, because the campaign has drifted.
     private func prior(of campaign: String, isWide: Bool) -> GaussianPrior {
         let earlier = campaigns.filter { $0.key != campaign && $0.value.count >= Self.earlierLabelsMin }
-            .sorted { $0.key < $1.key }.map { CampaignLabels($0.value, now: material.now) }
+            .sorted { $0.key < $1.key }.map { CampaignLabels($0.value, audience.situations, now: material.now) }
             .filter { $0.opens > 0 }
         var prior =
             earlier.isEmpty
@@ -124,7 +127,7 @@ package struct AppLearner {
         let known = lessons.reduce(into: material.learnings) { $0[$1.learning.campaign] = $1.learning }
         let good = campaigns.filter { name, rows in
             rows.count >= Self.earlierLabelsMin && known[name]?.hasOwnModel == true && known[name]?.failures == 0
-        }.sorted { $0.key < $1.key }.map { CampaignLabels($0.value, now: material.now) }
+        }.sorted { $0.key < $1.key }.map { CampaignLabels($0.value, audience.situations, now: material.now) }
         guard !good.isEmpty else { return nil }
         let prior = MomentTrainer.prior(from: good, standardization: audience.standardization)
         let count = good.reduce(0) { $0 + $1.opened.count }
@@ -145,14 +148,16 @@ package struct AppLearner {
     /// The reference of openness stays that of the built-in model: contexts state openness relative to it. Scales are
     /// at least its scales: in labels from one hour of the day, "charging" and "charging at this hour" are the same,
     /// and the model must not believe the second.
-    private static func audience(_ material: LearningMaterial, _ labels: CampaignLabels) -> PealMomentTraining.Audience
-    {
+    private static func audience(
+        _ material: LearningMaterial, _ labels: CampaignLabels, _ situations: Situations
+    ) -> PealMomentTraining.Audience {
         let builtIn = MomentModel.builtIn(app: material.app)
         let learnt = material.counters.count >= peopleMin ? HourTemplate(learningFrom: material.counters) : nil
         return PealMomentTraining.Audience(
             standardization: labels.opened.isEmpty
                 ? Standardization(of: builtIn)
                 : Standardization(of: labels.features).scales(atLeast: 1, of: Standardization(of: builtIn)),
+            situations: situations,
             template: learnt ?? material.releases[""]?.model?.template ?? builtIn.template,
             audienceOpens: builtIn.audienceOpens,
             arrival: min(max(material.arrival ?? builtIn.arrival, 0.05), 0.95))
@@ -168,7 +173,7 @@ struct CampaignWatch {
 
     /// Features without the time: hours differ if the campaign's windows changed, or if the two periods contain
     /// different days of the week.
-    private static let compared = FeatureSchema.names.indices.dropFirst().filter { index in
+    private static let compared = (1..<FeatureSchema.measuredCount).filter { index in
         !["hour", "taste", "weekend"].contains { FeatureSchema.names[index].contains($0) }
     }
 
@@ -181,8 +186,7 @@ struct CampaignWatch {
         let isLater = { (row: LearningRow) in row.label.shownAt.milliseconds > model.trainedAt }
         var watch = DriftWatch()
         for row in rows.filter(isLater).sorted(by: { $0.label.shownAt < $1.label.shownAt }) {
-            let score =
-                model.knownScore(row.features.prefix(FeatureSchema.knownCount)) + model.sensedScore(row.sensed)
+            let score = model.score(row.features[...])
             watch.record(expected: model.calibration.probability(score), opened: row.label.isOpened)
         }
         // Only random moments: a new model chooses other moments than its predecessor, which is not drift.

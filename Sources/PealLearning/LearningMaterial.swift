@@ -35,6 +35,7 @@ package struct Lesson: Sendable {
 
 /// One label with its context decoded.
 struct LearningRow {
+    /// The known and the sensed features.
     let features: [Double]
     let label: MomentLabel
 
@@ -51,21 +52,18 @@ struct LearningRow {
 
     var sensed: ArraySlice<Double> { features[FeatureSchema.knownCount...] }
 
-    /// The hour on the user's own clock, from its sine and cosine.
-    var ownHour: OwnHour {
-        let hour = atan2(features[10], features[11]) * 12 / Double.pi
-        return OwnHour(hour: Int(hour < 0 ? hour + 24 : hour) % 24, isWeekend: features[5] > 0.5)
-    }
+    /// The hour on the user's own clock.
+    var ownHour: OwnHour { OwnHour(known: features[..<FeatureSchema.knownCount]) }
 }
 
 extension CampaignLabels {
     /// The labels of rows, with their ages.
-    init(_ rows: [LearningRow], now: Timestamp) {
-        var features = FeatureMatrix(width: FeatureSchema.count)
-        features.reserve(rows.count)
-        for row in rows { features.append(row.features[...]) }
+    init(_ rows: [LearningRow], _ situations: Situations, now: Timestamp) {
+        var measured = FeatureMatrix(width: FeatureSchema.measuredCount)
+        measured.reserve(rows.count)
+        for row in rows { measured.append(row.features[...]) }
         self.init(
-            features: features, opened: rows.map { $0.label.isOpened ? 1 : 0 },
+            features: situations.completing(measured), opened: rows.map { $0.label.isOpened ? 1 : 0 },
             ageDays: rows.map { Double((now - $0.label.shownAt).milliseconds) / 86_400_000 })
     }
 

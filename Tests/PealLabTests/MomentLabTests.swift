@@ -75,7 +75,7 @@ struct MomentLabTests {
             windowHours: 12, schema: 1, earlierCampaigns: 0, slope: -2, intercept: 0.5, assumedArrival: 1)
         #expect(fine.refusal(in: .first) == nil)
         let wrong: [(FirstWorldChoices, String)] = [
-            (.init(windowHours: 13), "--window-hours"), (.init(schema: 3), "--schema"),
+            (.init(windowHours: 13), "--window-hours"), (.init(schema: 2), "--schema"),
             (.init(earlierCampaigns: -1), "--earlier-campaigns"), (.init(slope: .nan), "--slope"),
             (.init(slope: 1e300), "--slope"), (.init(intercept: .infinity), "--intercept"),
             (.init(assumedArrival: 2), "--assumed-arrival"), (.init(assumedArrival: .nan), "--assumed-arrival"),

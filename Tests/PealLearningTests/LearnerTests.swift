@@ -36,10 +36,10 @@ enum MadeLabels {
     /// A line of a soft message's trace, on a phone with the built-in model.
     static func trace(unlocked: Bool, at: Timestamp) -> [UInt8] {
         let context = snapshot(unlocked: unlocked, at: at)
-        let features = ContextSnapshot(bytes: context)?.features ?? []
-        let probability = MomentModel.builtIn(app: "com.example.cheese").probability(
-            known: Array(features.prefix(FeatureSchema.knownCount)),
-            sensed: Array(features.dropFirst(FeatureSchema.knownCount)))
+        let score = ContextSnapshot(bytes: context).map {
+            MomentModel.builtIn(app: "com.example.cheese").score($0.features[...])
+        }
+        let probability = Logistic.probability(score ?? 0)
         let trace = WakeTrace(
             messageID: "m", probability: probability, threshold: probability, chance: 0.5, asks: false)
         return TraceLine.encode(trace, start: 0, now: 0, context: context)
@@ -76,8 +76,6 @@ enum MadeLabels {
 
 @Suite("Learning of one app")
 struct LearnerTests {
-    private static let unlocked = FeatureSchema.knownCount
-
     private static func lessons(
         _ labels: [MomentLabel], _ change: (inout LearningMaterial) -> Void = { _ in }
     ) throws -> [String: Lesson] {
@@ -107,7 +105,7 @@ struct LearnerTests {
         #expect(model.expires == MadeLabels.now.milliseconds + 60 * 86_400_000)
         func score(_ model: MomentModel, _ unlocked: Bool) -> Double {
             let context = ContextSnapshot(bytes: MadeLabels.snapshot(unlocked: unlocked, at: MadeLabels.now))
-            return model.sensedScore(context?.features[Self.unlocked...] ?? [])
+            return context.map { model.score($0.features[...]) } ?? .nan
         }
         let builtIn = MomentModel.builtIn(app: "com.example.cheese")
         #expect(
@@ -263,6 +261,30 @@ struct LearnerTests {
                 campaign: "", snapshot: ContextSnapshot.encode(Signals(), at: time, for: person),
                 exploration: .uniform, shownAt: MadeLabels.now, isOpened: false))
         #expect(row?.ownHour == person.ownHour(at: time))
+    }
+
+    @Test("a thousand contexts show what people do, and fewer do not", arguments: [800, 1500])
+    func situations(count: Int) throws {
+        let model = try Self.model(try Self.lessons(MadeLabels.make("daily", count))["daily"]?.draft)
+        #expect((model.situations == .unknown) == (count == 800))
+        let weights = model.weights.suffix(FeatureSchema.situationCount)
+        #expect(weights.contains { abs($0) > 0.001 } == (count == 1500))
+    }
+
+    @Test("a model of an older schema is ignored")
+    func olderSchema() throws {
+        let draft = try #require(try Self.lessons(MadeLabels.make("daily", 800))["daily"]?.draft)
+        var payload = try #require(try JSONSerialization.jsonObject(with: Data(draft.payload)) as? [String: Any])
+        (payload["schema"], payload["situations"]) = (2, nil)
+        payload["w"] = [Double](repeating: 0.1, count: 36)
+        let old = ModelRelease.Draft(
+            campaign: draft.campaign, version: draft.version, trainedAt: draft.trainedAt, expiresAt: draft.expiresAt,
+            parent: draft.parent, labels: draft.labels,
+            payload: [UInt8](try JSONSerialization.data(withJSONObject: payload)))
+        let release = try Self.release(old)
+        #expect(release.model == nil)
+        let lessons = try Self.lessons(MadeLabels.make("daily", 800)) { $0.releases = ["daily": release, "": release] }
+        #expect(lessons["daily"]?.draft != nil && lessons[""]?.draft != nil)
     }
 
     @Test("the audience's day is learnt from a hundred people, and not from fewer", arguments: [99, 100])

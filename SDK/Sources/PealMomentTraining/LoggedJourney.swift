@@ -105,9 +105,7 @@ extension LoggedJourney {
     private static let marginMax = 0.7
 
     private static func probability(_ model: MomentModel, _ context: ContextSnapshot) -> Double {
-        model.probability(
-            known: Array(context.features.prefix(FeatureSchema.knownCount)),
-            sensed: Array(context.features.dropFirst(FeatureSchema.knownCount)))
+        Logistic.probability(model.score(context.features[...]))
     }
 
     private func scores(_ model: MomentModel) -> [Scores] {

@@ -3,7 +3,7 @@ public import PealMoments
 
 /// The matured messages of one campaign: what was known when each was shown, and whether it was opened.
 public struct CampaignLabels: Sendable {
-    /// The features as computed on the phones, 36 per row.
+    /// The features as computed on the phones, 31 per row.
     public let features: FeatureMatrix
     /// 1 for a message that was opened, otherwise 0.
     public let opened: [Double]
@@ -28,7 +28,7 @@ public struct CampaignLabels: Sendable {
 
 /// What phones logged at their wakes, whether or not a message was shown.
 public struct LoggedWakes: Sendable {
-    /// The sensed features, 24 per row.
+    /// The sensed features, 12 per row.
     public let sensed: FeatureMatrix
     /// The hour of each wake on its user's own clock.
     public let ownHours: [OwnHour]
@@ -45,6 +45,8 @@ public struct LoggedWakes: Sendable {
 public struct Audience: Sendable, Hashable {
     /// Means and scales of features.
     public let standardization: Standardization
+    /// What people do when their phones wake.
+    public let situations: Situations
     /// The audience's day.
     public let template: HourTemplate
     /// Mean of log(opens + 5).
@@ -53,8 +55,11 @@ public struct Audience: Sendable, Hashable {
     public let arrival: Double
 
     /// The audience as measured.
-    public init(standardization: Standardization, template: HourTemplate, audienceOpens: Double, arrival: Double) {
-        (self.standardization, self.template) = (standardization, template)
+    public init(
+        standardization: Standardization, situations: Situations = .unknown, template: HourTemplate,
+        audienceOpens: Double, arrival: Double
+    ) {
+        (self.standardization, self.situations, self.template) = (standardization, situations, template)
         (self.audienceOpens, self.arrival) = (audienceOpens, arrival)
     }
 }
@@ -102,8 +107,10 @@ public struct MomentTrainer: Sendable {
         let sensedWeights = Array(cautious.dropFirst(FeatureSchema.knownCount))
         let offset = FeatureSchema.knownCount - 1
         let scores = (0..<wakes.sensed.count).map { row in
+            let sensed = wakes.sensed[row]
+            let situations = audience.situations.probabilities(sensed, at: wakes.ownHours[row]).dropFirst()
             var score = 0.0
-            for (index, value) in wakes.sensed[row].enumerated() where value.isFinite {
+            for (index, value) in (sensed + situations).enumerated() where value.isFinite {
                 let standardized =
                     (value - audience.standardization.means[offset + index])
                     / audience.standardization.scales[offset + index]
@@ -119,8 +126,8 @@ public struct MomentTrainer: Sendable {
             expires: identity.trainedAt + ModelIdentity.lifetime, parent: identity.parent,
             means: audience.standardization.means, scales: audience.standardization.scales, weights: cautious,
             calibration: CalibrationMap(
-                slope: calibration.slope / Self.caution, intercept: calibration.intercept), table: table,
-            template: audience.template,
+                slope: calibration.slope / Self.caution, intercept: calibration.intercept),
+            situations: audience.situations, table: table, template: audience.template,
             audienceOpens: audience.audienceOpens, arrival: audience.arrival)
     }
 }

@@ -51,19 +51,21 @@ extension MomentModel {
             (0, 0.3, 0.8), (1, 0.3, 0.2), (2, 0.06, -0.3), (7, 0.15, -0.4), (10, 0.08, -0.3),
         ]
         private static let shares = [
-            0.3, 0.3, 0.06, 0.15, 0.25, 0.65, 0.15, 0.15, 0.45, 0.6, 0.08, 0.55, 0.06, 0.2, 0.02, 0.05, 0.03, 0.06,
-            0.15, 0, 0, 0, 0, 0,
+            0.3, 0.3, 0.06, 0.15, 0.25, 0.65, 0.15, 0.15, 0.45, 0.6, 0.08, 0.55,
         ]
+        /// Of situations, none of which is known yet.
+        private static let evenShares = [Double](
+            repeating: 1 / Double(Situations.count), count: FeatureSchema.situationCount)
         private static let knownMeans = [0, -0.3, 0, -0.1, 0.29, -0.1, 0, 0, 0, 0, -0.3]
         private static let knownScales = [0.7, 0.6, 0.7, 0.7, 0.45, 0.3, 0.7, 0.35, 0.15, 0.7, 0.6]
 
-        static let means = knownMeans + shares
+        static let means = knownMeans + shares + evenShares
         static let scales =
             knownScales
             + shares.enumerated().map { index, share in
-                // Brightness and battery are not boolean signals, and products with the hour have a mean near zero.
-                index == 8 || index == 9 ? 0.22 : share == 0 ? 0.4 : (share * (1 - share)).squareRoot()
-            }
+                // Brightness and battery are not boolean signals.
+                index == 8 || index == 9 ? 0.22 : (share * (1 - share)).squareRoot()
+            } + evenShares.map { _ in 0.2 }
         static let weights: [Double] = {
             var weights = [Double](repeating: 0, count: FeatureSchema.count)
             weights[0] = -3

@@ -1,10 +1,12 @@
 internal import Foundation
 
 /// The context of a display in 16 bytes: what a person who agreed to context sharing contributes to the training of the
-/// model. It has the features of schema 2, coarsely, and nothing else.
+/// model. It has the known and the sensed features, coarsely, and nothing else.
 public struct ContextSnapshot: Sendable {
     /// The bytes of a snapshot.
     public static let byteCount = 16
+    /// The first byte. Schemas 2 and 3 have the same contexts.
+    static let version: UInt8 = 2
 
     /// The features that can be computed ahead, then the sensed ones, as `FeatureSchema` orders them.
     public let features: [Double]
@@ -21,7 +23,7 @@ public struct ContextSnapshot: Sendable {
     public static func encode(_ signals: Signals, at time: LocalTime, for person: Person) -> [UInt8] {
         let taste = person.profile.taste(at: time.hour)
         let own = (time.hour - person.profile.shift).truncatingRemainder(dividingBy: 24)
-        var bytes: [UInt8] = [UInt8(FeatureSchema.version)]
+        var bytes: [UInt8] = [version]
         bytes += word(UInt16(min(time.hour * 60, 1439)) | (time.isWeekend ? 0x8000 : 0))
         for value in [person.openness, taste.daily, taste.finer] { bytes += word(thousandths(value)) }
         bytes += word(UInt16(min((own < 0 ? own + 24 : own) * 1000, 23_999)))
@@ -35,7 +37,7 @@ public struct ContextSnapshot: Sendable {
 
     /// Decodes a snapshot; nil for another version or length.
     public init?(bytes: [UInt8]) {
-        guard bytes.count == Self.byteCount, bytes[0] == UInt8(FeatureSchema.version) else { return nil }
+        guard bytes.count == Self.byteCount, bytes[0] == Self.version else { return nil }
         func word(_ index: Int) -> UInt16 { UInt16(bytes[index]) | UInt16(bytes[index + 1]) << 8 }
         func signed(_ index: Int) -> Double { Double(Int16(bitPattern: word(index))) / 1000 }
         let minute = word(1) & 0x7FFF
@@ -55,7 +57,7 @@ public struct ContextSnapshot: Sendable {
         taste = (signed(5), signed(7))
         (known[8], known[9]) = (taste.daily, taste.finer)
         (self.time, openness, shift) = (time, person.openness, profile.shift)
-        features = known + FeatureSchema.sensed(signals, at: time, for: person)
+        features = known + FeatureSchema.sensed(signals)
     }
 
     /// In the order of the bits.

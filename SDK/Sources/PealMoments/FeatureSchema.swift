@@ -31,33 +31,36 @@ public struct Person: Sendable, Hashable {
     }
 }
 
-/// Schema 2: the numbers that describe a wake, and their order. Known features can be computed for every later wake,
-/// sensed ones only at the wake itself. A sensed feature that cannot be read is NaN.
+/// Schema 3: the numbers that describe a wake, and their order. Known features can be computed for every later wake,
+/// sensed ones only at the wake itself. A sensed feature that cannot be read is NaN. A model adds the probabilities of
+/// its situations, which follow from both.
 public enum FeatureSchema {
     /// The `schema` in a model file.
-    public static let version = 2
+    public static let version = 3
     /// Number of known features; the first is always 1.
     public static let knownCount = 12
     /// Number of sensed features.
-    public static let sensedCount = 24
+    public static let sensedCount = 12
+    /// Number of known and sensed features.
+    public static let measuredCount = knownCount + sensedCount
+    /// Number of features that a model adds. The probability of the first situation follows from the others.
+    public static let situationCount = Situations.count - 1
     /// Number of all features, which is the number of weights.
-    public static let count = knownCount + sensedCount
+    public static let count = measuredCount + situationCount
 
-    /// The names of all features, known ones first.
+    /// The names of all features: known ones, sensed ones, situations.
     public static let names = [
         "constant", "sin hour", "cos hour", "sin 2 hour", "cos 2 hour", "weekend", "weekend × cos hour", "openness",
         "daily taste", "finer taste", "sin own hour", "cos own hour",
         "unlocked", "unlocked before", "vehicle", "walking", "charging", "Wi-Fi", "headphones", "face down",
-        "brightness", "battery", "low power", "silent", "unlocked × charging", "unlocked × Wi-Fi",
-        "unlocked × vehicle", "headphones × vehicle", "headphones × walking", "charging × face down",
-        "unlocked × unlocked before", "unlocked × cos own hour", "charging × cos own hour", "Wi-Fi × cos own hour",
-        "Wi-Fi × sin own hour", "silent × cos own hour",
+        "brightness", "battery", "low power", "silent", "situation 2", "situation 3", "situation 4", "situation 5",
+        "situation 6", "situation 7", "situation 8",
     ]
 
     /// The known features that depend only on the hour. Campaigns differ most in their weights.
     public static let hourFeatures = [1, 2, 3, 4, 5, 6, 10, 11]
 
-    /// The sensed features.
+    /// The features that are known only at the wake: sensed ones and situations.
     public static let sensedFeatures = knownCount..<count
 
     /// The known features at a time.
@@ -68,11 +71,11 @@ public enum FeatureSchema {
         return features
     }
 
-    /// The sensed features at a time.
-    public static func sensed(_ signals: Signals, at time: LocalTime, for person: Person) -> [Double] {
+    /// The sensed features.
+    public static func sensed(_ signals: Signals) -> [Double] {
         var features: [Double] = []
         features.reserveCapacity(sensedCount)
-        appendSensed(signals, at: time, for: person, to: &features)
+        appendSensed(signals, to: &features)
         return features
     }
 
@@ -97,38 +100,31 @@ public enum FeatureSchema {
     }
 
     /// Appends what `sensed` returns.
-    public static func appendSensed(
-        _ signals: Signals, at time: LocalTime, for person: Person, to features: inout [Double]
-    ) {
+    public static func appendSensed(_ signals: Signals, to features: inout [Double]) {
         func number(_ flag: Bool?) -> Double { flag.map { $0 ? 1 : 0 } ?? .nan }
-        let unlocked = number(signals.isUnlocked)
-        let before = number(signals.wasUnlocked)
-        let vehicle = number(signals.isInVehicle)
-        let walking = number(signals.isWalking)
-        let charging = number(signals.isCharging)
-        let wifi = number(signals.isOnWiFi)
-        let headphones = number(signals.hasHeadphones)
-        let faceDown = number(signals.isFaceDown)
-        let silent = number(signals.isSilent)
-        for value in [unlocked, before, vehicle, walking, charging, wifi, headphones, faceDown] {
-            features.append(value)
+        for flag in [
+            signals.isUnlocked, signals.wasUnlocked, signals.isInVehicle, signals.isWalking, signals.isCharging,
+            signals.isOnWiFi, signals.hasHeadphones, signals.isFaceDown,
+        ] {
+            features.append(number(flag))
         }
         features.append(signals.brightness ?? .nan)
         features.append(signals.battery ?? .nan)
         features.append(number(signals.isInLowPowerMode))
-        features.append(silent)
-        let own = ownAngle(time, person)
-        let (sine, cosine) = (sin(own), cos(own))
-        for value in [
-            unlocked * charging, unlocked * wifi, unlocked * vehicle, headphones * vehicle, headphones * walking,
-            charging * faceDown, unlocked * before, unlocked * cosine, charging * cosine, wifi * cosine, wifi * sine,
-            silent * cosine,
-        ] {
-            features.append(value)
-        }
+        features.append(number(signals.isSilent))
     }
 
     private static func ownAngle(_ time: LocalTime, _ person: Person) -> Double {
         2 * Double.pi * (time.hour - person.profile.shift) / 24
+    }
+}
+
+extension OwnHour {
+    /// The hour that known features state, from its sine and cosine.
+    public init(known: ArraySlice<Double>) {
+        let first = known.startIndex
+        let hour = atan2(known[first + 10], known[first + 11]) * 12 / Double.pi
+        // What rounding has moved across the full hour belongs to the later one.
+        self.init(hour: Int((hour < 0 ? hour + 24 : hour) + 1e-9) % 24, isWeekend: known[first + 5] > 0.5)
     }
 }

@@ -110,7 +110,7 @@ extension MomentModel: Codable {
     public static let kind = "logit"
 
     enum CodingKeys: String, CodingKey {
-        case kind, schema, app, campaign, version, expires, parent, platt
+        case kind, schema, app, campaign, version, expires, parent, platt, situations
         case trainedAt = "trained_at"
         case means = "mean"
         case scales = "scale"
@@ -124,6 +124,9 @@ extension MomentModel: Codable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let platt = try container.decode([Double].self, forKey: .platt)
         guard platt.count == 2 else { throw ModelRefusal.malformed("platt") }
+        guard let situations = Situations(bytes: [UInt8](try container.decode(Data.self, forKey: .situations))) else {
+            throw ModelRefusal.malformed("situations")
+        }
         try self.init(
             app: container.decode(String.self, forKey: .app),
             campaign: container.decodeIfPresent(String.self, forKey: .campaign),
@@ -134,7 +137,7 @@ extension MomentModel: Codable {
             means: container.decode([Double].self, forKey: .means),
             scales: container.decode([Double].self, forKey: .scales),
             weights: container.decode([Double].self, forKey: .weights),
-            calibration: CalibrationMap(slope: platt[0], intercept: platt[1]),
+            calibration: CalibrationMap(slope: platt[0], intercept: platt[1]), situations: situations,
             table: ScoreTable(from: decoder), template: HourTemplate(from: decoder),
             audienceOpens: container.decode(Double.self, forKey: .audienceOpens),
             arrival: container.decode(Double.self, forKey: .arrival))
@@ -155,6 +158,7 @@ extension MomentModel: Codable {
         try container.encode(scales, forKey: .scales)
         try container.encode(weights, forKey: .weights)
         try container.encode([calibration.slope, calibration.intercept], forKey: .platt)
+        try container.encode(Data(situations.bytes), forKey: .situations)
         try container.encode(audienceOpens, forKey: .audienceOpens)
         try container.encode(arrival, forKey: .arrival)
         try table.encode(to: encoder)

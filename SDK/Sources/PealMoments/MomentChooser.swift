@@ -150,7 +150,7 @@ public struct MomentChooser: Sendable {
         let isRestricted = rules.isQuiet(time) || rules.isExhausted(shown: shown, now: now)
         let open = messages.filter { now >= $0.start && now < $0.end && (!isRestricted || $0.isTransactional) }
         let known = FeatureSchema.known(at: time, for: person)
-        let sensed = FeatureSchema.sensed(signals, at: time, for: person)
+        let sensed = FeatureSchema.sensed(signals)
         let traces = open.map { trace($0, now: now, known: known, sensed: sensed) }
         let best = zip(open, traces).filter { $0.1.asks }.max { left, right in
             let (one, other) = (left.1.probability - left.1.threshold, right.1.probability - right.1.threshold)

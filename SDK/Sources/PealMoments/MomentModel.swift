@@ -25,6 +25,8 @@ public struct MomentModel: Sendable, Hashable {
     public let weights: [Double]
     /// Maps a score to a probability for reports.
     public let calibration: CalibrationMap
+    /// What people do when their phones wake; the probabilities of situations are features.
+    public let situations: Situations
     /// The distribution of the sensed part of the score.
     public let table: ScoreTable
     /// The audience's day, with which a phone compares its user's habits.
@@ -37,11 +39,12 @@ public struct MomentModel: Sendable, Hashable {
     /// The maximum weight; a model with a larger one has diverged.
     public static let weightMax = 6.0
 
-    /// Throws unless there are 36 finite weights of reasonable size and 35 means and scales above zero.
+    /// Throws unless there are 31 finite weights of reasonable size and 30 means and scales above zero.
     public init(
         app: String, campaign: String?, version: Int, trainedAt: Int64, expires: Int64, parent: String? = nil,
         means: [Double], scales: [Double], weights: [Double], calibration: CalibrationMap = .identity,
-        table: ScoreTable, template: HourTemplate, audienceOpens: Double, arrival: Double
+        situations: Situations = .unknown, table: ScoreTable, template: HourTemplate, audienceOpens: Double,
+        arrival: Double
     ) throws(ModelRefusal) {
         let count = FeatureSchema.count
         guard means.count == count - 1, scales.count == count - 1, weights.count == count else {
@@ -61,6 +64,7 @@ public struct MomentModel: Sendable, Hashable {
         self.scales = scales.map { $0.rounded(significantDigits: 4) }
         self.weights = weights.map { $0.rounded(significantDigits: 4) }
         self.calibration = calibration.rounded()
+        self.situations = situations
         self.table = table.rounded()
         self.template = template.rounded()
         self.audienceOpens = audienceOpens.rounded(significantDigits: 4)
@@ -72,15 +76,25 @@ public struct MomentModel: Sendable, Hashable {
         weights[0] + score(features.dropFirst(), firstWeight: 1)
     }
 
-    /// The sensed part. A feature that is NaN counts as its mean.
-    public func sensedScore(_ features: ArraySlice<Double>) -> Double {
-        score(features, firstWeight: FeatureSchema.knownCount)
+    /// The sensed part, at an hour of the user's own day. A feature that is NaN counts as its mean.
+    public func sensedScore(_ features: ArraySlice<Double>, at hour: OwnHour) -> Double {
+        let signals = score(features, firstWeight: FeatureSchema.knownCount)
+        guard weights[FeatureSchema.measuredCount...].contains(where: { $0 != 0 }) else { return signals }
+        let probabilities = situations.probabilities(features, at: hour)
+        return signals + score(probabilities.dropFirst(), firstWeight: FeatureSchema.measuredCount)
+    }
+
+    /// The log-odds of an open in a context: its known features, then its sensed ones.
+    public func score(_ features: ArraySlice<Double>) -> Double {
+        let known = features.prefix(FeatureSchema.knownCount)
+        return knownScore(known)
+            + sensedScore(features.dropFirst(FeatureSchema.knownCount), at: OwnHour(known: known))
     }
 
     /// The probability that a message shown now is opened, as phones use it to compare moments. For reports use
     /// `calibration`.
     public func probability(known: [Double], sensed: [Double]) -> Double {
-        Logistic.probability(knownScore(known[...]) + sensedScore(sensed[...]))
+        Logistic.probability(score((known + sensed)[...]))
     }
 
     /// The same model with another version, to roll back: phones refuse older versions.

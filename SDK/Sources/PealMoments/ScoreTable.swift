@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// An hour of a user's own day.
 public struct OwnHour: Sendable, Hashable {
     /// 0 to 23.
@@ -12,7 +14,7 @@ public struct OwnHour: Sendable, Hashable {
     }
 
     /// Hours of a weekday, then those of a weekend day.
-    static let count = 48
+    package static let count = 48
     package var row: Int { hour + (isWeekend ? 24 : 0) }
 }
 
@@ -55,22 +57,22 @@ public struct ScoreTable: Sendable, Hashable, Codable {
         case chances = "table"
     }
 
-    /// Reads and checks a table with probabilities in hundredths.
+    /// Reads and checks a table with probabilities in hundredths, one byte for each.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let bins = try container.decode([Double].self, forKey: .bins)
-        let chances = try container.decode([Int].self, forKey: .chances).map(Double.init)
+        let chances = try container.decode(Data.self, forKey: .chances).map(Double.init)
         guard bins.count == Self.binCount, let table = Self(bins: bins, chances: chances) else {
             throw ModelRefusal.malformed("score table")
         }
         self = table
     }
 
-    /// Writes probabilities in hundredths.
+    /// Writes probabilities in hundredths, one byte for each.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(bins.map { $0.rounded(significantDigits: 4) }, forKey: .bins)
-        try container.encode(chances.map { Int(($0 * 100).rounded()) }, forKey: .chances)
+        try container.encode(Data(chances.map { UInt8(($0 * 100).rounded()) }), forKey: .chances)
     }
 
     /// The table as stored in a model file: few digits, and probabilities in hundredths that sum to 1 for every hour.

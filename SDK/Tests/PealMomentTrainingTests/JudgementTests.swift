@@ -8,21 +8,21 @@ import Testing
 struct JudgementTests {
     private static func trainer(means: [Double]) -> MomentTrainer {
         var rows = FeatureMatrix(width: FeatureSchema.count)
-        for sign in [-1.0, 1] { rows.append(([1] + [Double](repeating: sign, count: 35))[...]) }
+        for sign in [-1.0, 1] { rows.append(([1] + [Double](repeating: sign, count: 30))[...]) }
         let audience = Audience(
             standardization: Standardization(of: rows), template: .plain, audienceOpens: 3, arrival: 0.8)
         return MomentTrainer(
             audience: audience,
-            prior: GaussianPrior(means: means, precisions: [0.01] + [Double](repeating: 30, count: 35)))
+            prior: GaussianPrior(means: means, precisions: [0.01] + [Double](repeating: 30, count: 30)))
     }
 
     private static func labels(_ effect: Double, count: Int, seed: UInt64) -> CampaignLabels {
-        let weights = [-2, effect] + [Double](repeating: 0, count: 34)
+        let weights = [-2, effect] + [Double](repeating: 0, count: 29)
         let (rows, opened) = TrainingTests.sample(weights, rows: count, seed: seed)
         return CampaignLabels(features: rows, opened: opened)
     }
 
-    private static let zero = [Double](repeating: 0, count: 36)
+    private static let zero = [Double](repeating: 0, count: 31)
 
     @Test("a model that predicts better is promoted, with a slope near one")
     func better() {
@@ -37,12 +37,12 @@ struct JudgementTests {
         var weights = Self.zero
         (weights[0], weights[12]) = (-3, 0.8)
         var sensed = FeatureMatrix(width: FeatureSchema.sensedCount)
-        sensed.append(([1] + [Double](repeating: 0, count: 23))[...])
+        sensed.append(([1] + [Double](repeating: 0, count: 11))[...])
         let wakes = LoggedWakes(sensed: sensed, ownHours: [OwnHour(hour: 9, isWeekend: false)])
         let model = try Self.trainer(means: Self.zero).model(
             ModelIdentity(app: "a", campaign: nil, version: 1, trainedAt: 0), weights: weights, wakes: wakes)
         let known = [1] + [Double](repeating: 0, count: 11)
-        let score = model.knownScore(known[...]) + model.sensedScore(sensed[0])
+        let score = model.knownScore(known[...]) + model.sensedScore(sensed[0], at: OwnHour(hour: 9, isWeekend: false))
         #expect(abs(score + 1.1) < 1e-3)
         #expect(abs(model.calibration.probability(score) - Logistic.probability(-2.2)) < 1e-3)
     }

@@ -10,8 +10,8 @@ struct MomentModelTests {
     static func model(version: Int = 3, campaign: String? = "daily", expires: Int64 = 2_000_000) throws -> MomentModel {
         try MomentModel(
             app: app, campaign: campaign, version: version, trainedAt: 1_000_000, expires: expires,
-            means: (0..<35).map { Double($0) / 70 }, scales: (0..<35).map { 0.2 + Double($0) / 50 },
-            weights: (0..<36).map { $0 == 0 ? -3.01234 : sin(Double($0)) / 3 },
+            means: (0..<30).map { Double($0) / 70 }, scales: (0..<30).map { 0.2 + Double($0) / 50 },
+            weights: (0..<31).map { $0 == 0 ? -3.01234 : sin(Double($0)) / 3 }, situations: SituationsTests.made,
             table: ScoreTable(equallyLikely: [-1.2, -0.6, -0.3, -0.1, 0.1, 0.3, 0.7, 1.4]), template: .plain,
             audienceOpens: 3.21, arrival: 0.62)
     }
@@ -28,29 +28,29 @@ struct MomentModelTests {
     func score() throws {
         let model = try Self.model()
         let known = (0..<12).map { $0 == 0 ? 1 : Double($0) / 10 }
-        let sensed = (0..<24).map { Double($0 % 2) }
+        let sensed = (0..<12).map { Double($0 % 2) }
+        let hour = OwnHour(known: known[...])
+        let features = known + sensed + model.situations.probabilities(sensed[...], at: hour).dropFirst()
         var expected = model.weights[0]
-        for index in 1..<36 {
-            let value = index < 12 ? known[index] : sensed[index - 12]
-            expected += model.weights[index] * (value - model.means[index - 1]) / model.scales[index - 1]
+        for index in 1..<31 {
+            expected += model.weights[index] * (features[index] - model.means[index - 1]) / model.scales[index - 1]
         }
-        #expect(abs(model.knownScore(known[...]) + model.sensedScore(sensed[...]) - expected) < 1e-12)
+        #expect(abs(model.knownScore(known[...]) + model.sensedScore(sensed[...], at: hour) - expected) < 1e-12)
+        #expect(abs(model.score((known + sensed)[...]) - expected) < 1e-12)
         #expect(abs(model.probability(known: known, sensed: sensed) - Logistic.probability(expected)) < 1e-12)
     }
 
     @Test("counts what could not be sensed as its mean")
     func missing() throws {
-        let model = try Self.model()
-        let person = Person(profile: .neutral, openness: 0)
-        let features = FeatureSchema.sensed(Signals(), at: LocalTime(hour: 9, isWeekend: false), for: person)
+        let model = MomentModel.builtIn(app: Self.app)
+        let features = FeatureSchema.sensed(Signals())
         #expect(features.count == FeatureSchema.sensedCount)
         #expect(features.allSatisfy { $0.isNaN })
-        #expect(model.sensedScore(features[...]) == 0)
+        #expect(model.sensedScore(features[...], at: OwnHour(hour: 9, isWeekend: false)) == 0)
         var signals = Signals()
         signals.isUnlocked = true
-        let one = FeatureSchema.sensed(signals, at: LocalTime(hour: 9, isWeekend: false), for: person)
-        // The hour's product needs the unlocked signal only; products with other signals stay unknown.
-        #expect(one.indices.filter { !one[$0].isNaN } == [0, 19])
+        let one = FeatureSchema.sensed(signals)
+        #expect(one.indices.filter { !one[$0].isNaN } == [0])
     }
 
     @Test("has a name for every feature")
@@ -71,6 +71,14 @@ struct MomentModelTests {
         let expected = [1, 1, 0, 0, -1, 1, 0, 0.7, 0.5, -0.2 - 0.3, sin(own), cos(own)]
         for (value, known) in zip(features, expected) { #expect(abs(value - known) < 1e-12) }
         #expect(person.ownHour(at: LocalTime(hour: 1, isWeekend: false)) == OwnHour(hour: 23, isWeekend: false))
+    }
+
+    @Test("known features state the hour of the user's day", arguments: 0..<48)
+    func ownHour(half: Int) {
+        let person = Person(profile: .neutral, openness: 0)
+        let time = LocalTime(hour: Double(half) / 2, isWeekend: half % 3 == 0)
+        let known = FeatureSchema.known(at: time, for: person)
+        #expect(OwnHour(known: known[...]) == person.ownHour(at: time))
     }
 
     @Test(
@@ -100,8 +108,8 @@ struct MomentModelTests {
     @Test(
         "is refused where it makes no sense",
         arguments: [
-            ("w", "[1,2]"), ("schema", "3"), ("kind", "\"trees\""), ("bins", "[1]"), ("tau", "[0,1,1]"),
-            ("mean", "[\"x\"]"), ("q0", "2"),
+            ("w", "[1,2]"), ("schema", "2"), ("kind", "\"trees\""), ("bins", "[1]"), ("tau", "[0,1,1]"),
+            ("mean", "[\"x\"]"), ("q0", "2"), ("situations", "\"AAAA\""), ("table", "\"AAAA\""), ("table", "[100]"),
         ])
     func malformed(member: String, value: String) throws {
         let payload = try ModelFile(Self.model(), keyID: "m1") { _ in [] }.payload
@@ -177,8 +185,7 @@ struct MomentModelTests {
             var signals = Signals()
             change(&signals)
             return model.probability(
-                known: FeatureSchema.known(at: time, for: person),
-                sensed: FeatureSchema.sensed(signals, at: time, for: person))
+                known: FeatureSchema.known(at: time, for: person), sensed: FeatureSchema.sensed(signals))
         }
         #expect(probability { $0.isUnlocked = true } > probability { _ in })
         #expect(probability { $0.isFaceDown = true } < probability { _ in })

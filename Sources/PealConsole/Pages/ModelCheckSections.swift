@@ -167,7 +167,8 @@ extension Texts {
 
     /// The name of a model's feature; products of two are joined by ×.
     func feature(_ name: String) -> String {
-        name.split(separator: " × ").map { part in
+        if name.hasPrefix("situation ") { return self(.featureSituation, String(name.dropFirst("situation ".count))) }
+        return name.split(separator: " × ").map { part in
             Self.features[String(part)].map { self[$0] } ?? String(part)
         }.joined(separator: " × ")
     }

@@ -20,6 +20,7 @@ extension Word {
     static let featureOwnCosine = Word("Own night against own noon", "Eigene Nacht gegen eigenen Mittag")
     static let featureOwnSine = Word("Own morning against own evening", "Eigener Morgen gegen eigenen Abend")
     static let featureSilent = Word("Silent", "Stumm")
+    static let featureSituation = Word("Situation {}", "Situation {}")
     static let featureSine = Word("Morning against evening", "Morgen gegen Abend")
     static let featureUnlocked = Word("Unlocked", "Entsperrt")
     static let featureUnlockedBefore = Word("Unlocked before", "Vorher entsperrt")

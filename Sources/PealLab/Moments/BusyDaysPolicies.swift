@@ -72,7 +72,7 @@ struct PhoneBusyDaysPolicy: BusyDaysPolicy {
         let (person, time) = (habits.person(context.person, slot), PocketDay.time(slot))
         let probability = models[context.campaign].probability(
             known: FeatureSchema.known(at: time, for: person),
-            sensed: FeatureSchema.sensed(world.signals(context.person, slot), at: time, for: person))
+            sensed: FeatureSchema.sensed(world.signals(context.person, slot)))
         return probability - rule[(slot - context.start) / BusyDays.stride - 1]
     }
 }

@@ -38,24 +38,17 @@ struct BusyDaysTrial {
     private func model(_ campaign: Int, labels count: Int?) throws -> MomentModel {
         if count == 0 { return .builtIn(app: "lab") }
         let displays = labels(campaign)
-        var features = FeatureMatrix(width: FeatureSchema.count)
-        var sensed = FeatureMatrix(width: FeatureSchema.sensedCount)
-        var hours: [OwnHour] = []
-        for display in displays {
-            let (person, time) = (habits.person(display.person, display.slot), PocketDay.time(display.slot))
-            let signals = world.signals(display.person, display.slot)
-            features.append { row in
-                FeatureSchema.appendKnown(at: time, for: person, to: &row)
-                FeatureSchema.appendSensed(signals, at: time, for: person, to: &row)
-            }
-            sensed.append { FeatureSchema.appendSensed(signals, at: time, for: person, to: &$0) }
-            hours.append(person.ownHour(at: time))
-        }
+        let measured = measured(displays)
+        let wakes = wakes(displays)
+        // All messages of the app show what people do.
+        let situations =
+            Situations(learningFrom: self.wakes(BusyDays.campaigns.indices.flatMap(labels))) ?? .unknown
+        let features = situations.completing(measured)
         let standardization = Standardization(of: features)
         let trainer = MomentTrainer(
             audience: Audience(
-                standardization: standardization, template: habits.template, audienceOpens: 3,
-                arrival: PocketDayTrial.mean(habits.arrivals)),
+                standardization: standardization, situations: situations, template: habits.template,
+                audienceOpens: 3, arrival: PocketDayTrial.mean(habits.arrivals)),
             prior: .firstCampaign(.builtIn(app: "lab"), standardization: standardization))
         var random = WorldRandom(seed: world.settings.seed, stream: 40 + campaign)
         let rows = random.sample(count ?? displays.count, below: displays.count)
@@ -63,7 +56,30 @@ struct BusyDaysTrial {
             features: features.picking(rows), opened: rows.map { displays[$0].opened ? 1 : 0 })
         return try trainer.model(
             ModelIdentity(app: "lab", campaign: "c\(campaign)", version: 1, trainedAt: 0),
-            weights: trainer.weights(picked), wakes: LoggedWakes(sensed: sensed, ownHours: hours))
+            weights: trainer.weights(picked), wakes: wakes)
+    }
+
+    /// The known and the sensed features of displays.
+    private func measured(_ displays: [BusyDaysRun.Display]) -> FeatureMatrix {
+        var rows = FeatureMatrix(width: FeatureSchema.measuredCount)
+        for display in displays {
+            let (person, time) = (habits.person(display.person, display.slot), PocketDay.time(display.slot))
+            rows.append { row in
+                FeatureSchema.appendKnown(at: time, for: person, to: &row)
+                FeatureSchema.appendSensed(world.signals(display.person, display.slot), to: &row)
+            }
+        }
+        return rows
+    }
+
+    private func wakes(_ displays: [BusyDaysRun.Display]) -> LoggedWakes {
+        var sensed = FeatureMatrix(width: FeatureSchema.sensedCount)
+        for display in displays {
+            sensed.append { FeatureSchema.appendSensed(world.signals(display.person, display.slot), to: &$0) }
+        }
+        return LoggedWakes(
+            sensed: sensed,
+            ownHours: displays.map { habits.person($0.person, $0.slot).ownHour(at: PocketDay.time($0.slot)) })
     }
 
     // Policies without the phone.
@@ -164,7 +180,7 @@ struct BusyDaysTrial {
         var views: [(weights: [Double], standardization: Standardization)] = []
         for campaign in BusyDays.campaigns.indices {
             var random = WorldRandom(seed: world.settings.seed, stream: 60 + campaign)
-            var rows = FeatureMatrix(width: 2 + FeatureSchema.sensedCount)
+            var rows = FeatureMatrix(width: 2 + SignalProducts.count)
             var opened: [Double] = []
             for _ in 0..<min(60_000, 100 * people) {
                 let (person, slot) = (random.below(people), daytimeSlot(&random))
@@ -210,9 +226,7 @@ struct BusyDaysTrial {
     }
 
     private func appendSensed(_ person: Int, _ slot: Int, to row: inout [Double]) {
-        FeatureSchema.appendSensed(
-            world.signals(person, slot), at: PocketDay.time(slot), for: Person(profile: .neutral, openness: 0),
-            to: &row)
+        SignalProducts.append(world.signals(person, slot), at: PocketDay.time(slot), to: &row)
     }
 
     private func daytimeSlot(_ random: inout WorldRandom) -> Int {

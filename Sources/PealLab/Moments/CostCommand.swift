@@ -26,11 +26,14 @@ package struct CostCommand: ParsableCommand {
             sink += HourProfile(openCounts: trial.world.opens(3, before: 14), template: model.template).shift
         }
         let training = training(policy, &sink)
+        let situations = seconds(1) {
+            sink += Double(Situations(learningFrom: policy.wakes)?.bytes.first ?? 0)
+        }
         print(
             String(
                 format: "score %.2f µs, stopping rule of 36 wakes %.2f µs, hour profile %.2f ms, "
-                    + "training 20000 × 36 %.3f s, model file %d bytes", score * 1e6, rule * 1e6, profile * 1e3,
-                training, file.count))
+                    + "training 20000 × 31 %.3f s, situations %.2f s, model file %d bytes", score * 1e6, rule * 1e6,
+                profile * 1e3, training, situations, file.count))
         // The sum keeps the compiler from removing the work.
         if sink.isNaN { print("a result was not a number") }
     }
@@ -44,7 +47,7 @@ package struct CostCommand: ParsableCommand {
         return seconds(20_000) {
             sink += model.probability(
                 known: FeatureSchema.known(at: time, for: person),
-                sensed: FeatureSchema.sensed(signals, at: time, for: person))
+                sensed: FeatureSchema.sensed(signals))
         }
     }
 

@@ -27,7 +27,7 @@ package struct EvaluateCommand: ParsableCommand {
     @Option(help: "People in the world.")
     var users = 1500
 
-    @Option(help: "First world: feature schema, 2 or 1; schema 1 is the yardstick. (default: 2)")
+    @Option(help: "First world: feature schema, 3 or 1; schema 1 is the yardstick. (default: 3)")
     var schema: Int?
 
     @Option(
@@ -144,7 +144,7 @@ struct FirstWorldChoices {
             return "\(other.name) is an option of the first world."
         }
         if !(1...12).contains(windowHours ?? 6) { return "--window-hours is 1 to 12." }
-        if !(1...2).contains(schema ?? 2) { return "--schema is 2 or 1." }
+        if ![1, 3].contains(schema ?? 3) { return "--schema is 3 or 1." }
         if !(0...20).contains(earlierCampaigns ?? 6) { return "--earlier-campaigns is 0 to 20." }
         for (name, value) in [("--slope", slope), ("--intercept", intercept)] {
             // Not a number is in no range.

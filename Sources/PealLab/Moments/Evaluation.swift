@@ -43,7 +43,7 @@ struct Evaluation: Sendable, Codable {
 
 /// Which models are evaluated in PocketDay.
 struct EvaluationOptions: Sendable, Hashable {
-    var schema = 2
+    var schema = FeatureSchema.version
     var earlierCampaigns = 6
     var distortion = PhonePolicy.Distortion()
     /// Samples of 500 and of 2,000 labels, whose mean is reported.

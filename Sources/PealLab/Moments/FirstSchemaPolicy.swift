@@ -6,7 +6,7 @@ import PealWorlds
 /// The first schema with its prior, with the product's trainer and stopping rule. The second schema is compared with
 /// it.
 struct FirstSchemaPolicy: TrialPolicy {
-    private static let width = FirstSchema.knownCount + FeatureSchema.sensedCount
+    private static let width = FirstSchema.knownCount + SignalProducts.count
     private let trial: PocketDayTrial
     private let standardization: Standardization
     private let labels: FeatureMatrix
@@ -18,13 +18,11 @@ struct FirstSchemaPolicy: TrialPolicy {
     init(_ trial: PocketDayTrial, earlierCampaigns: Int) {
         self.trial = trial
         let schemas = [FirstSchema(trial, day: 7), FirstSchema(trial, day: 14)]
-        // On the wall clock, as for a person without history.
-        let person = Person(profile: .neutral, openness: 0)
         func append(_ who: Int, _ slot: Int, to matrix: inout FeatureMatrix) {
             matrix.append { features in
                 schemas[slot < 14 * PocketDay.slotsPerDay ? 0 : 1].appendKnown(who, slot, to: &features)
                 let signals = trial.world.signals(who, slot, previous: slot - trial.settings.stride)
-                FeatureSchema.appendSensed(signals, at: PocketDay.time(slot), for: person, to: &features)
+                SignalProducts.append(signals, at: PocketDay.time(slot), to: &features)
             }
         }
         func rows(_ labels: [PocketDayTrial.Label]) -> FeatureMatrix {

@@ -19,7 +19,7 @@ struct PhonePolicy {
     var trainer: MomentTrainer
     let labels: CampaignLabels
     let wakes: LoggedWakes
-    /// Features at every wake of the test, 36 for each.
+    /// Known and sensed features at every wake of the test, 24 for each.
     private let grid: FeatureMatrix
     private let ownHours: [OwnHour]
 
@@ -27,16 +27,18 @@ struct PhonePolicy {
     init(_ trial: PocketDayTrial, earlierCampaigns: Int = 6) {
         self.trial = trial
         let habits = Habits(trial)
-        labels = habits.labels(trial.labels)
+        let campaigns = [trial.labels] + (0..<earlierCampaigns).map { trial.earlierLabels($0) }
+        let situations = Situations(learningFrom: habits.wakes(campaigns.joined())) ?? .unknown
+        labels = habits.labels(campaigns[0], situations)
         let standardization = Standardization(of: labels.features)
-        let earlier = (0..<earlierCampaigns).map { habits.labels(trial.earlierLabels($0)) }
+        let earlier = campaigns.dropFirst().map { habits.labels($0, situations) }
         let prior =
             earlier.isEmpty
             ? GaussianPrior.firstCampaign(MomentModel.builtIn(app: "lab"), standardization: standardization)
             : MomentTrainer.prior(from: earlier, standardization: standardization)
         trainer = MomentTrainer(
             audience: Audience(
-                standardization: standardization, template: habits.templates[1],
+                standardization: standardization, situations: situations, template: habits.templates[1],
                 audienceOpens: habits.audienceOpens[14], arrival: trial.settings.arrival), prior: prior)
         wakes = habits.loggedWakes()
         (grid, ownHours) = habits.testGrid()
@@ -66,7 +68,7 @@ struct PhonePolicy {
                 wakes: Array(steps.dropLast()), deadline: steps[test.wakeCount - 1], table: model.table,
                 arrival: assumedArrival ?? model.arrival)
             for wake in 0..<test.wakeCount - 1 where test.arrived[first + wake] {
-                let sensed = model.sensedScore(grid[first + wake].dropFirst(known))
+                let sensed = model.sensedScore(grid[first + wake].dropFirst(known), at: ownHours[first + wake])
                 let probability = Logistic.probability(steps[wake].knownScore + sensed)
                 if probability >= rule.continuationValues[wake] { return wake }
             }
@@ -86,7 +88,7 @@ struct PhonePolicy {
             wakes: Array(steps.dropLast()), deadline: steps[test.wakeCount - 1], table: model.table,
             arrival: model.arrival)
         let scores = (0..<test.wakeCount).map {
-            steps[$0].knownScore + model.sensedScore(grid[first + $0].dropFirst(known))
+            steps[$0].knownScore + model.sensedScore(grid[first + $0].dropFirst(known), at: ownHours[first + $0])
         }
         return (scores, rule)
     }
@@ -130,32 +132,41 @@ struct Habits {
         people[(slot / PocketDay.slotsPerDay - Self.days.lowerBound) * trial.world.citizens.count + person]
     }
 
-    func labels(_ labels: [PocketDayTrial.Label]) -> CampaignLabels {
-        var features = FeatureMatrix(width: FeatureSchema.count)
-        features.reserve(labels.count)
-        for label in labels { features.append { append(label.person, label.slot, to: &$0) } }
-        return CampaignLabels(features: features, opened: labels.map { $0.opened ? 1 : 0 })
+    func labels(_ labels: [PocketDayTrial.Label], _ situations: Situations) -> CampaignLabels {
+        var measured = FeatureMatrix(width: FeatureSchema.measuredCount)
+        measured.reserve(labels.count)
+        for label in labels { measured.append { append(label.person, label.slot, to: &$0) } }
+        return CampaignLabels(
+            features: situations.completing(measured), opened: labels.map { $0.opened ? 1 : 0 })
+    }
+
+    /// The wakes at which messages were shown.
+    func wakes(_ labels: some Sequence<PocketDayTrial.Label>) -> LoggedWakes {
+        wakes(labels.map { ($0.person, $0.slot) })
     }
 
     /// The wakes of some of the training messages.
     func loggedWakes() -> LoggedWakes {
         var random = WorldRandom(seed: trial.settings.seed, stream: 78)
         let windows = trial.training
+        return wakes(
+            random.sample(6000, below: windows.count).flatMap { message in
+                (0..<windows.wakeCount).map { (windows.people[message], windows.slot(message, $0)) }
+            })
+    }
+
+    private func wakes(_ wakes: [(person: Int, slot: Int)]) -> LoggedWakes {
         var sensed = FeatureMatrix(width: FeatureSchema.sensedCount)
-        var hours: [OwnHour] = []
-        for message in random.sample(6000, below: windows.count) {
-            for wake in 0..<windows.wakeCount {
-                let (person, slot) = (windows.people[message], windows.slot(message, wake))
-                sensed.append { appendSensed(person, slot, to: &$0) }
-                hours.append(self.person(person, slot).ownHour(at: PocketDay.time(slot)))
-            }
-        }
-        return LoggedWakes(sensed: sensed, ownHours: hours)
+        sensed.reserve(wakes.count)
+        for wake in wakes { sensed.append { appendSensed(wake.person, wake.slot, to: &$0) } }
+        return LoggedWakes(
+            sensed: sensed,
+            ownHours: wakes.map { person($0.person, $0.slot).ownHour(at: PocketDay.time($0.slot)) })
     }
 
     func testGrid() -> (FeatureMatrix, [OwnHour]) {
         let test = trial.test
-        var grid = FeatureMatrix(width: FeatureSchema.count)
+        var grid = FeatureMatrix(width: FeatureSchema.measuredCount)
         grid.reserve(test.count * test.wakeCount)
         var hours: [OwnHour] = []
         for message in 0..<test.count {
@@ -179,6 +190,6 @@ struct Habits {
 
     private func appendSensed(_ person: Int, _ slot: Int, to features: inout [Double]) {
         let signals = trial.world.signals(person, slot, previous: slot - trial.settings.stride)
-        FeatureSchema.appendSensed(signals, at: PocketDay.time(slot), for: self.person(person, slot), to: &features)
+        FeatureSchema.appendSensed(signals, to: &features)
     }
 }
