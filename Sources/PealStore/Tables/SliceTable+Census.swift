@@ -48,8 +48,12 @@ extension StoreSession {
 }
 
 extension StoreSession {
-    func dueAt(app: AppKey, message: MessageID, route: Route, key: DeviceKey) throws -> Timestamp? {
-        try connection.all(SliceTable.waiting(for: key, app: app, message: message, route: route)) { row in
+    func dueAt(
+        app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool
+    ) throws -> Timestamp? {
+        let lists = SliceTable.waiting(
+            for: key, app: app, message: message, route: route, inAddresses: inAddresses)
+        return try connection.all(lists) { row in
             (readyAt: try row.next(Timestamp.self), keys: try KeyListCoding.decode(row.next()))
         }
         .first { $0.keys.contains(key) }?.readyAt
