@@ -181,6 +181,9 @@ struct MessageTrail {
             let detail = "the results of its slice cannot be stored: \(quarantine)"
             return [Event(device: recipient.device, at: log.last?.at ?? begun, name: .quarantined, detail: detail)]
         }
+        if message.windowUntil != nil, let moment = try moment(of: recipient), !moment.state.isUnfinished {
+            return try end(of: moment, recipient, log)
+        }
         let ended = message.endedAt ?? begun
         let device = recipient.device
         switch message.state {
@@ -200,6 +203,20 @@ struct MessageTrail {
             let detail = try [wait, tried, halt, obstacle(on: recipient.route), rate()].compactMap(\.self)
                 .joined(separator: "; ")
             return [Event(device: device, at: log.last?.at ?? begun, name: .pending, detail: detail)]
+        }
+    }
+
+    /// Why a device got nothing, once its user's part of a message with a delivery window has ended.
+    private func end(of moment: Moment, _ recipient: Recipient, _ log: [Event]) throws -> [Event] {
+        guard log.isEmpty, try reported(recipient).isEmpty else { return [] }
+        let ended = message.endedAt ?? min(now, moment.fallbackAt)
+        switch moment.state.status {
+        case .cancelled, .failed, .pending:
+            let name = moment.outcome.flatMap { Event.Name(rawValue: $0.name) } ?? .suppressed
+            return [Event(device: recipient.device, at: ended, name: name, detail: moment.reason)]
+        case .delivered, .opened:
+            guard moment.device != recipient.key else { return [] }
+            return [leftOut(recipient.device, at: ended, "another device of its user got it", log)]
         }
     }
 
