@@ -171,6 +171,10 @@ struct RulesTests {
             try await fixture.eventually {
                 try await fixture.lastEvent(id, 1) == "held QuietHours, until 2026-11-21T07:00:00Z"
             }
+            let continuesAt = try await fixture.store.read { [app = fixture.app] in
+                try $0.continuesAt(app: app, message: id)
+            }
+            #expect(continuesAt?.description == "2026-11-21T07:00:00Z")
             try await fixture.move(id, from: [.sending], to: .paused)
             #expect(
                 try await fixture.lastEvent(id, 1) == "pending the message is paused; no result from a network yet")

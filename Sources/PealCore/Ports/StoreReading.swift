@@ -104,6 +104,8 @@ package protocol StoreReading {
     func locale(_ number: Int32) throws -> String?
     /// The name of a number in `DevicePage.Person.zone`.
     func timeZone(_ number: Int32) throws -> String?
+    /// When sending of the message continues, if all devices without an outcome wait; nil otherwise.
+    func continuesAt(app: AppKey, message: MessageID) throws -> Timestamp?
     /// When the device or address that waits in a list of the message is, or was, due; nil if it does not wait.
     func dueAt(
         app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool

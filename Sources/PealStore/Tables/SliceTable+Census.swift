@@ -48,6 +48,11 @@ extension StoreSession {
 }
 
 extension StoreSession {
+    func continuesAt(app: AppKey, message: MessageID) throws -> Timestamp? {
+        let due: Timestamp? = try connection.value(SliceTable.firstDue(of: message, app: app))
+        return due.flatMap { $0.milliseconds > 0 ? $0 : nil }
+    }
+
     func dueAt(
         app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool
     ) throws -> Timestamp? {

@@ -70,6 +70,14 @@ enum SliceTable {
         """
     }
 
+    /// When the first list of the message is due; 0 if a slice can be worked on now.
+    static func firstDue(of message: MessageID, app: AppKey) -> SQL {
+        """
+        SELECT MIN(CASE state WHEN \(code: Slice.State.waiting) THEN ready_at ELSE 0 END) FROM slice
+        WHERE app = \(app) AND message = \(message) AND state <> \(code: Slice.State.done)
+        """
+    }
+
     static func ranges(inAddresses: Bool) -> SQL {
         inAddresses ? "= \(Slice.ID.addressRange)" : "<> \(Slice.ID.addressRange)"
     }
