@@ -171,14 +171,18 @@ struct RulesTests {
             try await fixture.eventually {
                 try await fixture.lastEvent(id, 1) == "held QuietHours, until 2026-11-21T07:00:00Z"
             }
-            let continuesAt = try await fixture.store.read { [app = fixture.app] in
-                try $0.continuesAt(app: app, message: id)
+            try await fixture.eventually {
+                let continuesAt = try await fixture.store.read { [app = fixture.app] in
+                    try $0.continuesAt(app: app, message: id)
+                }
+                return continuesAt?.description == "2026-11-21T07:00:00Z"
             }
-            #expect(continuesAt?.description == "2026-11-21T07:00:00Z")
             try await fixture.move(id, from: [.sending], to: .paused)
             #expect(
                 try await fixture.lastEvent(id, 1) == "pending the message is paused; no result from a network yet")
             try await fixture.move(id, from: [.paused], to: .sending)
+            // Otherwise a device could be retired at the instant at which the audience was fixed.
+            fixture.time.advance(by: .seconds(1))
             try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] session in
                 let unsubscribed = DeviceRegistration(
                     id: DeliveryFixture.deviceID(2),
