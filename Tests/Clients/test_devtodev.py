@@ -1,9 +1,11 @@
 """The devtodev Push API, from a documented request to the inbox of the device."""
 
 import concurrent.futures
+import datetime
 import json
 import pathlib
 import secrets
+import time
 import urllib.parse
 import urllib.request
 import xml.etree.ElementTree as ElementTree
@@ -354,6 +356,18 @@ def test_what_has_expired_is_not_sent(devtodev):
     )
     assert (audience, successful, erroneous) == (1, 0, 1)
     assert details == ["Expired"]
+    assert devtodev.arrived() == []
+
+
+def test_a_push_in_quiet_hours_is_answered_before_they_end(devtodev):
+    now = datetime.datetime.now(datetime.timezone.utc)
+    hours = {name: f"{now + datetime.timedelta(hours=shift):%H:%M}" for name, shift in (("from", -2), ("to", 2))}
+    devtodev.peal.patch(f"/apps/{devtodev.app}", {"settings": {"quiet_hours": hours}})
+    began = time.monotonic()
+    answer = devtodev.push(devtodev.message([{"token": secrets.token_hex(32)}], ios={"payload": {"text": "Hi"}}))
+    # The server waits up to 30 seconds for networks, and the rules of an app are read once a second.
+    assert time.monotonic() - began < 15
+    assert counts(answer) == (1, 0, 0, ["queued"])
     assert devtodev.arrived() == []
 
 

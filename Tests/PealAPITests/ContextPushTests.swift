@@ -58,6 +58,22 @@ struct ContextPushTests {
         return events.compactMap { $0.payload.flatMap { try? JSONParser.parse($0) } }
     }
 
+    @Test("the audit log records a replacement as a change of the message")
+    func auditOfReplacement() async throws {
+        try await Self.open { fixture, call in
+            let request = Self.request([("idempotency_key", "k")])
+            _ = try await call(Self.schedule, request)
+            _ = try await call(Self.schedule, Self.request([("idempotency_key", "k"), ("deliver_within_hours", 2)]))
+            _ = try await call(Self.cancel, request)
+            _ = try await call(Self.schedule, request)
+            let rows = try await fixture.admin(.get, "…/audit?action=message")["items"]?.arrayValue ?? []
+            #expect(
+                rows.reversed().map { $0["action"] }
+                    == ["message.send", "message.change", "message.cancel", "message.send"])
+            #expect(Set(rows.map { $0["object"]?.stringValue }).count == 2)
+        }
+    }
+
     @Test("schedules with what clients really send: texts for numbers, empty members, aliases")
     func tolerant() async throws {
         try await Self.open { fixture, call in

@@ -232,6 +232,32 @@ struct DeviceMomentTests {
         }
     }
 
+    @Test("the trail of a device that got nothing says that another one got it, or why its user got nothing")
+    func trailsOfOthers() async throws {
+        try await DeviceFixture.open { server in
+            let (phone, tablet) = (try await server.phone(1), try await server.phone(2))
+            let (shown, toNobody) = (try await server.schedule(), try await server.schedule("bob", seconds: 60))
+            _ = try await server.claim(phone, shown)
+            _ = try await server.call(.post, "events", [server.event(1, "shown", shown)], as: phone.token)
+            server.fixture.clock.advance(by: .seconds(61))
+            let now = server.fixture.clock.now
+            _ = try await server.fixture.store.write(.control) { try $0.fireDueMoments(now: now, limit: 10) }
+            let late = try await server.phone(3, user: "bob")
+            func last(_ message: String, _ phone: DeviceFixture.Phone) async throws -> String? {
+                let trail = try await server.fixture.admin(
+                    .get, "…/messages/\(message)/deliveries?device=\(phone.device)")
+                return trail["items"]?.arrayValue?.last.map {
+                    "\($0["event"]?.stringValue ?? ""): \($0["detail"]?.stringValue ?? "")"
+                }
+            }
+            #expect(try await last(shown, phone) == "shown: ")
+            #expect(
+                try await last(shown, tablet)
+                    == "left_out: another device of its user got it; never handed to a network")
+            #expect(try await last(toNobody, late) == "suppressed: NoDevice")
+        }
+    }
+
     @Test("a bad event of a batch is refused alone")
     func badEvents() async throws {
         try await DeviceFixture.open { server in

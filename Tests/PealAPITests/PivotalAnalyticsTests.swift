@@ -197,6 +197,7 @@ struct PivotalAnalyticsTests {
                     """)
             #expect(draft.content.platforms[.android]?.fields["data"]?["receiptId"] == .string("\(id)"))
             #expect(draft.expiresAt == fixture.clock.now + .seconds(60))
+            #expect(draft.options.isTransactional)
             _ = try await Self.post(fixture, Self.event("heartbeat", "\(id)", at: "1"))
             #expect(try await Self.counts(fixture, id) == [.heartbeat: 1])
         }

@@ -210,6 +210,7 @@ struct PivotalGeofenceTests {
             #expect(
                 draft.content.platforms[.android]?.fields["data"]?["pivotal.push.geofence_update_available"] == "true")
             #expect(draft.expiresAt == fences.fixture.clock.now + .seconds(86_400))
+            #expect(draft.options.isTransactional)
 
             fences.fixture.clock.advance(by: .seconds(1))
             _ = try await fences.call("PUT", "/v1/geofence/1", ["tags": ["b"], "platform": "android"])

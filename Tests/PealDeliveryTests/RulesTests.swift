@@ -159,6 +159,75 @@ struct RulesTests {
         #expect(try await fixture.trail(id, 2).map(\.reason) == ["QuietHours", ""])
     }
 
+    @Test("a trail says what follows a wait: a pause, or why the device got nothing", arguments: StoreUnderTest.allCases)
+    func afterWaiting(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Self.open(engine, Self.quiet, zones: [nil, nil, nil, "Asia/Tokyo"])
+        let service = fixture.service()
+        try await fixture.running(service) {
+            var audience = Audience()
+            audience.topics = ["news"]
+            let id = try await fixture.accept(fixture.draft(audience, lifeSeconds: 86_400), engine: service)
+            try await fixture.drive { fixture.provider.sentCount(id) == 1 }
+            try await fixture.eventually {
+                try await fixture.lastEvent(id, 1) == "held QuietHours, until 2026-11-21T07:00:00Z"
+            }
+            try await fixture.eventually {
+                let continuesAt = try await fixture.store.read { [app = fixture.app] in
+                    try $0.continuesAt(app: app, message: id)
+                }
+                return continuesAt?.description == "2026-11-21T07:00:00Z"
+            }
+            try await fixture.move(id, from: [.sending], to: .paused)
+            #expect(
+                try await fixture.lastEvent(id, 1) == "pending the message is paused; no result from a network yet")
+            try await fixture.move(id, from: [.paused], to: .sending)
+            // Otherwise a device could be retired at the instant at which the audience was fixed.
+            fixture.time.advance(by: .seconds(1))
+            try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] session in
+                let unsubscribed = DeviceRegistration(
+                    id: DeliveryFixture.deviceID(2),
+                    address: Address(route: .apnsProduction, bytes: DeliveryFixture.address(2)), topics: [])
+                _ = try session.register(unsubscribed, app: app, now: now)
+                let successor = DeviceRegistration(
+                    id: DeliveryFixture.deviceID(9),
+                    address: Address(route: .apnsProduction, bytes: DeliveryFixture.address(3)), topics: [])
+                _ = try session.register(successor, app: app, now: now)
+            }
+            try await fixture.drive(by: .seconds(10)) { try await fixture.state(id) == .sent }
+            #expect(try await fixture.counts(id).accepted == 2)
+            let end = "never handed to a network"
+            #expect(
+                try await fixture.lastEvent(id, 2)
+                    == "left_out it was not in the audience when its turn came; \(end)")
+            #expect(
+                try await fixture.lastEvent(id, 3)
+                    == "left_out it was retired before its turn (AddressMoved); \(end)")
+        }
+    }
+
+    @Test("a device and an address with the same number wait for their own instants", arguments: StoreUnderTest.allCases)
+    func waitsOfAddresses(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Self.open(engine, Self.quiet, zones: ["Europe/Vienna"])
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let address = Address(route: .apnsProduction, bytes: DeliveryFixture.address(77))
+            var audience = Audience.devices(1...1)
+            audience.addresses = [address]
+            let id = try await fixture.accept(fixture.draft(audience, lifeSeconds: 86_400), engine: service)
+            func last(_ subject: DeliveryTrail.Subject) async throws -> String? {
+                try await DeliveryTrail(store: fixture.store, isPaused: false).events(
+                    of: id, app: fixture.app, subject, now: fixture.now
+                ).last?.detail
+            }
+            try await fixture.eventually {
+                try await last(.device(DeliveryFixture.deviceID(1))) == "QuietHours, until 2026-11-21T06:00:00Z"
+            }
+            try await fixture.eventually {
+                try await last(.addresses([address])) == "QuietHours, until 2026-11-21T07:00:00Z"
+            }
+        }
+    }
+
     @Test("a frequency cap delays the next message and drops none", arguments: StoreUnderTest.allCases)
     func frequencyCap(_ engine: StoreUnderTest) async throws {
         let fixture = try await Self.open(

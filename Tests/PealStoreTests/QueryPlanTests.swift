@@ -171,7 +171,9 @@ private enum HotStatements {
         "frequency.latest": once(FrequencyTable.latest, (1, 1, now, 1)),
         "frequency.ofMessage": once(FrequencyTable.ofMessage, (1, 1, slice.message)),
         "rate.find": RateTable.find(1, slice.message),
-        "slice.waitingFor": SliceTable.waiting(for: 1, app: 1, message: slice.message, route: .fcm),
+        "slice.waitingFor": SliceTable.waiting(
+            for: 1, app: 1, message: slice.message, route: .fcm, inAddresses: false),
+        "slice.firstDue": SliceTable.firstDue(of: slice.message, app: 1),
         "condition.rows": DeviceTable.properties(app: 1, 1...2, withDetail: false),
         "condition.details": DeviceTable.properties(app: 1, 1...2, withDetail: true),
         "condition.row": once(DeviceTable.properties, (1, 1)),

@@ -128,11 +128,8 @@ package struct ConditionTest: Sendable, Hashable {
         case (.string(let left), .string(let right)):
             if left.utf8.elementsEqual(right.utf8) { return .equal }
             return left.utf8.lexicographicallyPrecedes(right.utf8) ? .less : .greater
-        case (.number, .number):
-            if let left = left.integerValue, let right = right.integerValue {
-                return left < right ? .less : left == right ? .equal : .greater
-            }
-            guard let left = left.doubleValue, let right = right.doubleValue else { return nil }
+        case (.number(let left), .number(let right)):
+            let (left, right) = (DecimalNumber(left), DecimalNumber(right))
             return left < right ? .less : left == right ? .equal : .greater
         default: return nil
         }

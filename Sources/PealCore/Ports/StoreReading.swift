@@ -104,8 +104,12 @@ package protocol StoreReading {
     func locale(_ number: Int32) throws -> String?
     /// The name of a number in `DevicePage.Person.zone`.
     func timeZone(_ number: Int32) throws -> String?
-    /// When the device that waits in a list of the message is due; nil if it does not wait.
-    func dueAt(app: AppKey, message: MessageID, route: Route, key: DeviceKey) throws -> Timestamp?
+    /// When sending of the message continues, if all devices without an outcome wait; nil otherwise.
+    func continuesAt(app: AppKey, message: MessageID) throws -> Timestamp?
+    /// When the device or address that waits in a list of the message is, or was, due; nil if it does not wait.
+    func dueAt(
+        app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool
+    ) throws -> Timestamp?
     /// Routes with slices that can be leased, starting after `start` and wrapping around once. Skips closed routes
     /// until they may be probed. Visits at most `stepsMax` routes.
     func readyRoutes(after start: ActiveRoute?, stepsMax: Int, now: Timestamp) throws -> ReadyRoutes

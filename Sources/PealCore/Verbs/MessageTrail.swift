@@ -91,7 +91,7 @@ struct MessageTrail {
             return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]
         case .no: return try matched(recipient, by: "what it was then") + log + rest(recipient, log) + reported
         case .by(let reason):
-            let retirement = log.isEmpty ? lateRetirement(device) : nil
+            let retirement = Self.isOpen(log) ? lateRetirement(device, log) : nil
             return try matched(recipient, by: reason) + log + (retirement ?? rest(recipient, log)) + reported
         }
     }
@@ -109,13 +109,22 @@ struct MessageTrail {
     }
 
     /// A device that was retired after the audience was fixed and before its turn.
-    private func lateRetirement(_ device: Device) -> [Event]? {
+    private func lateRetirement(_ device: Device, _ log: [Event]) -> [Event]? {
         guard let retirement = device.retirement, message.cutoffAt != nil else { return nil }
         return [
-            Event(
-                device: device.id, at: retirement.at, name: .leftOut,
-                detail: "it was retired before its turn (\(retirement.reason)); never handed to a network")
+            leftOut(device.id, at: retirement.at, "it was retired before its turn (\(retirement.reason))", log)
         ]
+    }
+
+    private func leftOut(_ device: DeviceID?, at: Timestamp, _ reason: String, _ log: [Event]) -> Event {
+        let isSent = log.contains { $0.name == .sent }
+        return Event(
+            device: device, at: at, name: .leftOut, detail: reason + (isSent ? "" : "; never handed to a network"))
+    }
+
+    /// Whether a result is still to follow the events of the log.
+    private static func isOpen(_ log: [Event]) -> Bool {
+        log.last.map { $0.name == .deferred || $0.name == .held } ?? true
     }
 
     private struct Recipient {
@@ -164,7 +173,7 @@ struct MessageTrail {
 
     /// What is still to happen, or why nothing will: for a device without a result in the log.
     private func rest(_ recipient: Recipient, _ log: [Event]) throws -> [Event] {
-        guard log.last.map({ $0.name == .deferred }) ?? true else { return [] }
+        guard Self.isOpen(log) else { return [] }
         let quarantine = try store.quarantineReason(
             app: message.app, message: message.id, route: recipient.route, key: recipient.key,
             inAddresses: recipient.device == nil)
@@ -172,26 +181,56 @@ struct MessageTrail {
             let detail = "the results of its slice cannot be stored: \(quarantine)"
             return [Event(device: recipient.device, at: log.last?.at ?? begun, name: .quarantined, detail: detail)]
         }
+        if message.windowUntil != nil, let moment = try moment(of: recipient), !moment.state.isUnfinished {
+            return try end(of: moment, recipient, log)
+        }
         let ended = message.endedAt ?? begun
         let device = recipient.device
         switch message.state {
         case .sent:
-            guard log.isEmpty, message.windowUntil == nil else { return [] }
-            let detail = "it was not in the audience when its turn came; never handed to a network"
-            return [Event(device: device, at: ended, name: .leftOut, detail: detail)]
+            guard message.windowUntil == nil else { return [] }
+            return [leftOut(device, at: ended, "it was not in the audience when its turn came", log)]
         case .cancelled: return [Event(device: device, at: ended, name: .suppressed, detail: "Cancelled")]
         case .failed:
             let detail = ["MessageFailed", message.failure].compactMap(\.self).joined(separator: ": ")
             return [Event(device: device, at: ended, name: .suppressed, detail: detail)]
         case .expired: return [Event(device: device, at: ended, name: .expired, detail: "Expired")]
         case .scheduled, .planning, .sending, .paused:
+            if try waitsForItsInstant(recipient, log) { return [] }
             let wait = message.state == .paused ? "the message is paused" : message.state.name
-            let tried = log.isEmpty ? "no result from a network yet" : "to be tried again"
+            let tried = log.contains { $0.name != .held } ? "to be tried again" : "no result from a network yet"
             let halt = isPaused ? "the server sends nothing: it was started with --paused" : nil
             let detail = try [wait, tried, halt, obstacle(on: recipient.route), rate()].compactMap(\.self)
                 .joined(separator: "; ")
             return [Event(device: device, at: log.last?.at ?? begun, name: .pending, detail: detail)]
         }
+    }
+
+    /// Why a device got nothing, once its user's part of a message with a delivery window has ended.
+    private func end(of moment: Moment, _ recipient: Recipient, _ log: [Event]) throws -> [Event] {
+        guard log.isEmpty, try reported(recipient).isEmpty else { return [] }
+        let ended = message.endedAt ?? min(now, moment.fallbackAt)
+        switch moment.state.status {
+        case .cancelled, .failed, .pending:
+            let name = moment.outcome.flatMap { Event.Name(rawValue: $0.name) } ?? .suppressed
+            return [Event(device: recipient.device, at: ended, name: name, detail: moment.reason)]
+        case .delivered, .opened:
+            guard moment.device != recipient.key else { return [] }
+            return [leftOut(recipient.device, at: ended, "another device of its user got it", log)]
+        }
+    }
+
+    /// Whether the recipient only waits for the instant that the last event of its log names.
+    private func waitsForItsInstant(_ recipient: Recipient, _ log: [Event]) throws -> Bool {
+        guard log.last?.name == .held else { return false }
+        guard message.state != .paused, !isPaused else { return false }
+        return try dueAt(recipient).map { $0 > now } ?? true
+    }
+
+    private func dueAt(_ recipient: Recipient) throws -> Timestamp? {
+        try store.dueAt(
+            app: message.app, message: message.id, route: recipient.route, key: recipient.key,
+            inAddresses: recipient.device == nil)
     }
 
     /// The rate limit that makes the device wait.
@@ -234,8 +273,7 @@ struct MessageTrail {
         }
         found = Self.ordered(found)
         if let last = found.last, last.name == .held,
-            let due = try store.dueAt(
-                app: message.app, message: message.id, route: recipient.route, key: recipient.key)
+            let due = try dueAt(recipient)
         {
             found[found.count - 1] = Event(
                 device: last.device, at: last.at, name: .held, detail: "\(last.detail), until \(due)")

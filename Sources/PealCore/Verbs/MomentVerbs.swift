@@ -21,10 +21,8 @@ package struct MomentVerbs: Sendable {
     /// - Parameter draft: A draft with a delivery window, for one user.
     package func schedule(_ draft: MessageDraft, _ call: VerbCall) async throws -> Result {
         let result = try await store.write(.intake) { store in
-            let result = try Self.accept(draft, in: store)
-            if result.isApplied {
-                try store.audit(call, app: draft.app, "message.send", "message \(result.moment.message)")
-            }
+            let (result, action) = try Self.accept(draft, in: store)
+            if let action { try store.audit(call, app: draft.app, action, "message \(result.moment.message)") }
             return result
         }
         if result.isApplied { call.noted?.note(result.moment.message) }
@@ -32,18 +30,22 @@ package struct MomentVerbs: Sendable {
         return result
     }
 
-    private static func accept(_ draft: MessageDraft, in store: any StoreWriting) throws -> Result {
-        var draft = draft
+    /// - Returns: The result, and the action that the audit log records; nil if nothing changed.
+    private static func accept(
+        _ draft: MessageDraft, in store: any StoreWriting
+    ) throws -> (result: Result, action: String?) {
+        var (draft, action) = (draft, "message.send")
         let known = try draft.window?.name.flatMap { try store.moment(app: draft.app, named: $0) }
         if let known, known.state == .open {
             draft.id = known.message
             guard try store.replaceDraft(draft, now: draft.createdAt) else {
                 throw PealError(.conflict, "the message is being sent")
             }
+            action = "message.change"
         } else {
             if let known {
                 guard known.state == .cancelled || !known.isRepeated(by: draft.window?.request) else {
-                    return Result(moment: known, isApplied: false)
+                    return (Result(moment: known, isApplied: false), nil)
                 }
                 try store.releaseName(of: known.id)
             }
@@ -52,7 +54,7 @@ package struct MomentVerbs: Sendable {
         guard let user = draft.audience.users.first,
             let moment = try store.moment(.init(app: draft.app, message: draft.id, userID: user))
         else { throw PealError(.internal, "a message was stored without its moment") }
-        return Result(moment: moment, isApplied: true)
+        return (Result(moment: moment, isApplied: true), action)
     }
 
     /// Cancels by name. A message that is reported as cancelled is never shown. A claimant is asked to drop what it has

@@ -47,9 +47,46 @@ extension StoreSession {
     }
 }
 
+extension SliceTable {
+    /// The lists of the message that may contain the key and that nobody works on. Keys of devices and of addresses are
+    /// counted separately.
+    static func waiting(
+        for key: DeviceKey, app: AppKey, message: MessageID, route: Route, inAddresses: Bool
+    ) -> SQL {
+        """
+        SELECT ready_at, keys FROM slice
+        WHERE app = \(app) AND message = \(message) AND route = \(route)
+            AND state IN (\(code: Slice.State.waiting), \(code: Slice.State.ready), \(code: Slice.State.held))
+            AND window_no \(ranges(inAddresses: inAddresses)) AND keys IS NOT NULL
+            AND key_from <= \(key) AND key_to >= \(key) AND cursor < \(key) LIMIT \(Limits.routeSlicesRead)
+        """
+    }
+
+    /// When the first list of the message is due; 0 if a slice can be worked on now.
+    static func firstDue(of message: MessageID, app: AppKey) -> SQL {
+        """
+        SELECT MIN(CASE state WHEN \(code: Slice.State.waiting) THEN ready_at ELSE 0 END) FROM slice
+        WHERE app = \(app) AND message = \(message) AND state <> \(code: Slice.State.done)
+        """
+    }
+
+    static func ranges(inAddresses: Bool) -> SQL {
+        inAddresses ? "= \(Slice.ID.addressRange)" : "<> \(Slice.ID.addressRange)"
+    }
+}
+
 extension StoreSession {
-    func dueAt(app: AppKey, message: MessageID, route: Route, key: DeviceKey) throws -> Timestamp? {
-        try connection.all(SliceTable.waiting(for: key, app: app, message: message, route: route)) { row in
+    func continuesAt(app: AppKey, message: MessageID) throws -> Timestamp? {
+        let due: Timestamp? = try connection.value(SliceTable.firstDue(of: message, app: app))
+        return due.flatMap { $0.milliseconds > 0 ? $0 : nil }
+    }
+
+    func dueAt(
+        app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool
+    ) throws -> Timestamp? {
+        let lists = SliceTable.waiting(
+            for: key, app: app, message: message, route: route, inAddresses: inAddresses)
+        return try connection.all(lists) { row in
             (readyAt: try row.next(Timestamp.self), keys: try KeyListCoding.decode(row.next()))
         }
         .first { $0.keys.contains(key) }?.readyAt

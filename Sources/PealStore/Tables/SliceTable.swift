@@ -56,16 +56,6 @@ enum SliceTable {
         """
     }
 
-    /// The lists of the message that may contain the key and are not due yet.
-    static func waiting(for key: DeviceKey, app: AppKey, message: MessageID, route: Route) -> SQL {
-        """
-        SELECT ready_at, keys FROM slice
-        WHERE app = \(app) AND message = \(message) AND route = \(route)
-            AND state IN (\(code: Slice.State.waiting), \(code: Slice.State.held)) AND keys IS NOT NULL
-            AND key_from <= \(key) AND key_to >= \(key) LIMIT \(Limits.routeSlicesRead)
-        """
-    }
-
     /// One ready slice of the message.
     static func leaseOne(
         of message: MessageID, _ route: ActiveRoute, owner: String, until: Timestamp, _ dialect: SQLDialect
@@ -383,12 +373,11 @@ extension StoreSession {
     func quarantineReason(
         app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool
     ) throws -> String? {
-        let range: SQL = inAddresses ? "= \(Slice.ID.addressRange)" : "<> \(Slice.ID.addressRange)"
         let slices = try connection.all(
             """
             SELECT keys, fault FROM slice
             WHERE app = \(app) AND message = \(message) AND state = \(code: Slice.State.quarantined)
-                AND route = \(route) AND window_no \(range) AND key_from <= \(key) AND key_to >= \(key)
+                AND route = \(route) AND window_no \(SliceTable.ranges(inAddresses: inAddresses)) AND key_from <= \(key) AND key_to >= \(key)
                 AND cursor < \(key)
             """
         ) { row in

@@ -40,6 +40,7 @@ struct ConditionTests {
 
     private static let attributes: JSON.Members = .init([
         ("plan", "pro"), ("age", 30), ("score", .number("1.5")), ("big", .number("9007199254740993")), ("beta", true),
+        ("huge", .number("100000000000000000001")), ("tiny", .number("-1.50e-400")), ("zero", .number("-0.0")),
         ("none", .null), ("list", ["a"]),
     ])
 
@@ -52,7 +53,13 @@ struct ConditionTests {
             ("age", "gt", "29.5", true), ("age", "gt", "30", false), ("age", "gte", "30", true),
             ("age", "lt", "31", true), ("age", "lte", "29", false), ("score", "lt", "2", true),
             ("plan", "gt", #""pra""#, true), ("plan", "lt", "5", false), ("plan", "gte", "5", false),
-            ("big", "is", "9007199254740992", false), ("age", "exists", "true", true),
+            ("big", "is", "9007199254740992", false), ("big", "gt", "9007199254740992.5", true),
+            ("huge", "is", "100000000000000000000", false), ("huge", "gt", "100000000000000000000", true),
+            ("huge", "is", "1.00000000000000000001e20", true), ("huge", "lt", "1e400", true),
+            ("huge", "gt", "9223372036854775807", true), ("huge", "gt", "-1e99999999999999999999", true),
+            ("tiny", "is", "-15e-401", true), ("tiny", "lt", "0", true), ("tiny", "gt", "-1e-399", true),
+            ("tiny", "lt", "1e-401", true), ("zero", "is", "0", true), ("zero", "gt", "-1e-9", true),
+            ("zero", "lt", "0.001", true), ("age", "exists", "true", true),
             ("age", "exists", "false", false),
             ("gone", "exists", "false", true), ("gone", "is", "1", false), ("none", "exists", "true", false),
             ("list", "is", #""a""#, false),

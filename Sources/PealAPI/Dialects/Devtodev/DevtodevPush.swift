@@ -211,19 +211,22 @@ struct DevtodevWait: Sendable {
 
     init(_ services: APIServices) { self.services = services }
 
-    /// The final report, or the current one after `Limits.devtodevAnswerSeconds`.
+    /// The final report, or the current one after `Limits.devtodevAnswerSeconds`, or sooner if all other devices wait
+    /// longer than that, for example for the end of quiet hours.
     /// - Throws: `not_found` if the message is deleted while this waits.
     func end(of id: MessageID, app: AppKey) async throws -> MessageReport {
         let time = services.time
         let deadline = time.uptime + .seconds(Limits.devtodevAnswerSeconds)
         var pause = Duration.milliseconds(Limits.devtodevPollMillisecondsMin)
         while true {
-            guard let report = try await services.store.read({ try $0.report(app: app, id: id) }) else {
-                throw PealError.notFound("message")
+            let (found, continuesAt) = try await services.store.read { store in
+                (try store.report(app: app, id: id), try store.continuesAt(app: app, message: id))
             }
+            guard let report = found else { throw PealError.notFound("message") }
             let left = deadline - time.uptime
             let isOver = report.message.state.isFinal && report.total.pending == 0
-            if isOver || left <= .zero { return report }
+            let isInVain = continuesAt.map { $0 > time.now + left } ?? false
+            if isOver || isInVain || left <= .zero { return report }
             try await time.sleep(for: min(pause, left))
             pause = min(pause * 2, .milliseconds(Limits.devtodevPollMillisecondsMax))
         }

@@ -129,6 +129,8 @@ struct PivotalHeartbeat: Sendable {
         let reader = PivotalReader(services.options)
         var draft = try reader.draft(push, id: Self.id(app, at: now), app: app, createdAt: now, now: now).draft
         draft.campaignID = Self.topic
+        // Otherwise an app's frequency cap would be used up by heartbeats.
+        draft.options.isTransactional = true
         draft.content.platforms[.ios]?.options.collapseKey = Self.topic
         return draft
     }

@@ -134,6 +134,8 @@ struct PivotalGeofenceUpdate: Sendable {
         let reader = PivotalReader(options)
         var draft = try reader.draft(push, id: id, app: app, createdAt: now, now: start).draft
         draft.content.platforms[.ios]?.options.collapseKey = Self.collapseKey
+        // Nobody sees it, so it neither waits for quiet hours nor counts towards a frequency cap.
+        draft.options.isTransactional = true
         if start > now {
             draft.startAt = start
             draft.source = push.bytes
