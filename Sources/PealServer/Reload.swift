@@ -47,7 +47,8 @@ struct ReloadService: Service {
         let names = configuration.keysForRestart(since: started).map(\.environmentName)
         guard !names.isEmpty else { return }
         logger.warning(
-            "these keys have changed and take effect after a restart", metadata: ["keys": .array(names.map { "\($0)" })])
+            "these keys have changed and take effect after a restart", metadata: ["keys": .array(names.map { "\($0)" })]
+        )
     }
 }
 

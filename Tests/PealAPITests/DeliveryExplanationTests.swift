@@ -102,9 +102,11 @@ struct DeliveryExplanationTests {
         }
     }
 
-    @Test("says that a device was retired when the audience was fixed, after it registered again", arguments: [
-        ["users": ["u"]], ["topics": ["news"]], ["all": true],
-    ] as [JSON])
+    @Test(
+        "says that a device was retired when the audience was fixed, after it registered again",
+        arguments: [
+            ["users": ["u"]], ["topics": ["news"]], ["all": true],
+        ] as [JSON])
     func returned(audience: JSON) async throws {
         try await Fixture.open { fixture in
             try await Self.register(fixture)
@@ -126,9 +128,11 @@ struct DeliveryExplanationTests {
         }
     }
 
-    @Test("says that a device registered too late, also while the message is being sent", arguments: [
-        ["where": ["platform": "ios"]], ["all": true],
-    ] as [JSON])
+    @Test(
+        "says that a device registered too late, also while the message is being sent",
+        arguments: [
+            ["where": ["platform": "ios"]], ["all": true],
+        ] as [JSON])
     func late(audience: JSON) async throws {
         try await Fixture.open { fixture in
             let other: JSON = [
