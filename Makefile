@@ -42,9 +42,9 @@ fuzz: ## Fuzz the HTTP/2 connection for an hour, or for FUZZ_SECONDS, using a re
 	$(SWIFT_BUILD) -c release --product peal-lab
 	@exec .build/release/peal-lab fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_OPTIONS)
 
-ATTACK_SECONDS ?= 60
+ATTACK_SECONDS ?= 110
 
-attack: setup ## Attack a release build for a few minutes and print what held (ATTACK_SECONDS, ATTACK_OPTIONS).
+attack: setup ## Attack a release build for two minutes and print what held (ATTACK_SECONDS, ATTACK_OPTIONS).
 	$(SWIFT_BUILD) -c release --product peal
 	$(SWIFT_BUILD) -c release --product peal-sim
 	@[ -x .venv/bin/python ] || python3 -m venv .venv

@@ -272,7 +272,11 @@ package struct Surroundings: Sendable {
         environment: ProcessInfo.processInfo.environment,
         print: { StandardStream.print($0) }, warn: { StandardStream.warn($0) },
         read: { path in
-            guard path == "-" else { return FileManager.default.contents(atPath: path).map { Array($0) } }
+            // A pipe too, such as `<(…)` of a shell, whose size says nothing.
+            if path != "-" {
+                guard let file = FileHandle(forReadingAtPath: path) else { return nil }
+                return (try? file.readToEnd() ?? Data()).map { Array($0) }
+            }
             guard let data = try? FileHandle.standardInput.readToEnd() else { return [] }
             return Array(data)
         },

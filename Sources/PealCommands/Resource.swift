@@ -129,14 +129,7 @@ enum Table {
                 elements.compactMap(\.stringValue).joined(separator: ", ")
             case .bool, .number, .array, .object: value.text
             }
-        return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? " " : $0 }))
-    }
-
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: true
-        default: false
-        }
+        return text.onOneLine
     }
 
     /// Rows of cells, each column as wide as its widest cell.

@@ -198,6 +198,17 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         description = "SQLite error \(code): \(error.message ?? "no message")"
     }
 
+    private init(code: Int32, description: String) {
+        self.code = code
+        self.description = description
+    }
+
+    /// The database file is no longer at its path.
+    static let moved = SQLiteFailure(
+        code: readOnlyMoved, description: "the database file was moved, deleted or replaced")
+    /// `SQLITE_READONLY_DBMOVED`, which is an expression in C.
+    private static let readOnlyMoved = SQLITE_READONLY | 4 << 8
+
     /// Whether the database itself failed, not only one statement: then nothing else in the transaction can be trusted.
     var concernsDatabase: Bool {
         switch code & 0xFF {
@@ -222,9 +233,13 @@ struct SQLiteFailure: Error, CustomStringConvertible {
     static func refusal(_ error: any Error) -> any Error {
         guard let failure = of(error) else { return error }
         if failure.isDamage { return PealError(.internal, "the database is damaged: \(failure)") }
+        if failure.code == readOnlyMoved { return unavailableFile }
         if failure.concernsDatabase { return unavailable }
         return PealError(.internal, "the database rejected a statement: \(failure)")
     }
 
     static let unavailable = PealError(.unavailable, "the database is not available", retryAfterSeconds: 1)
+    private static let unavailableFile = PealError(
+        .unavailable, "the database file was moved, deleted or replaced while the server uses it; restart the server",
+        retryAfterSeconds: 1)
 }

@@ -19,6 +19,7 @@ package final class SQLiteEngine: SQLEngine {
     private let writer: Writer
     private let checkpointer: Checkpointer
     private let lock: FileLock
+    private let file: OpenFile
 
     /// Set once for the process, before its first connection.
     private static let countsNoMemory = peal_sqlite_count_no_memory()
@@ -37,9 +38,12 @@ package final class SQLiteEngine: SQLEngine {
             self.pool = pool
             readers = try Readers(path: path, SQLiteFile.configuration)
             self.checkpointer = checkpointer
-            writer = Writer(pool: pool, checkpointer: checkpointer)
+            file = try OpenFile(path)
+            writer = Writer(pool: pool, checkpointer: checkpointer, file: file)
         } catch let error as DatabaseError {
-            throw StoreStartFailure("the database \(path) cannot be opened: \(error.message ?? "\(error.resultCode)")")
+            throw StoreStartFailure(
+                "the database \(path) cannot be opened: \(error.message ?? "\(error.resultCode)")",
+                mayPass: [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_NOMEM].contains(error.resultCode))
         }
     }
 
@@ -72,6 +76,7 @@ package final class SQLiteEngine: SQLEngine {
         try readers.close()
         try pool.close()
         try checkpointer.close()
+        file.release()
         lock.release()
     }
 }
@@ -148,6 +153,52 @@ package final class FileLock: Sendable {
 
     /// Lets another process open the database.
     package func release() { flock(descriptor, LOCK_UN) }
+
+    deinit { close(descriptor) }
+}
+
+/// The database file that the engine opened. Locked too, because someone may delete the file that `FileLock` locks.
+final class OpenFile: Sendable {
+    private let path: String
+    private let descriptor: Int32
+    private let identity: Identity
+
+    private struct Identity: Equatable {
+        let device: UInt64
+        let number: UInt64
+
+        init(_ status: stat) {
+            device = UInt64(truncatingIfNeeded: status.st_dev)
+            number = UInt64(truncatingIfNeeded: status.st_ino)
+        }
+    }
+
+    /// The descriptor stays open until the connections are closed: closing any descriptor of the file releases the
+    /// locks that SQLite holds on it (fcntl(2)).
+    /// - Throws: `StoreStartFailure` when another process has it open as its database.
+    init(_ path: String) throws {
+        self.path = path
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        var status = stat()
+        guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+            throw StoreStartFailure("the database \(path) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        identity = Identity(status)
+        #if os(Linux)
+            // Elsewhere, this lock and those of SQLite exclude each other.
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                throw StoreStartFailure("the database \(path) is in use by another process", isInUse: true)
+            }
+        #endif
+    }
+
+    /// Whether the file is still at its path. What is written to another one would be lost after the next start.
+    var isUnmoved: Bool {
+        var status = stat()
+        return stat(path, &status) == 0 ? Identity(status) == identity : errno != ENOENT
+    }
+
+    func release() { flock(descriptor, LOCK_UN) }
 
     deinit { close(descriptor) }
 }

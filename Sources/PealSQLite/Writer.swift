@@ -12,14 +12,16 @@ final class Writer: Sendable {
     private let pool: DatabasePool
     private let queue = WriteQueue()
     private let checkpointer: Checkpointer
+    private let file: OpenFile
     /// Used only on the pool's queue for writes.
     nonisolated(unsafe) private var connection: SQLiteConnection?
     /// Whether a write of the last batch failed. Used only on the pool's queue for writes.
     nonisolated(unsafe) private var expectsFailures = false
 
-    init(pool: DatabasePool, checkpointer: Checkpointer) {
+    init(pool: DatabasePool, checkpointer: Checkpointer, file: OpenFile) {
         self.pool = pool
         self.checkpointer = checkpointer
+        self.file = file
     }
 
     func write<R: Sendable>(
@@ -116,6 +118,7 @@ final class Writer: Sendable {
             try connection.execute("BEGIN IMMEDIATE", [])
             let outcomes = try body()
             try connection.commitWork?.run()
+            guard file.isUnmoved else { throw SQLiteFailure.moved }
             try connection.execute("COMMIT", [])
             return outcomes
         } catch {

@@ -98,20 +98,13 @@ struct LogEntry {
         let level = level.rawValue.uppercased()
         let padded = level + String(repeating: " ", count: max(0, 8 - level.count))
         let details = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\(Self.quoted(Self.json($0.value)))" }
-        return "\(at) \(padded) \(Self.line(message))\(details.joined())"
+        return "\(at) \(padded) \(message.onOneLine)\(details.joined())"
     }
 
     private static func quoted(_ value: JSON) -> String {
         let text = value.stringValue ?? value.text
         let isPlain = !text.isEmpty && text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0 != "\"" && $0 != "=" }
-        return isPlain ? line(text) : JSON.string(text).text
-    }
-
-    /// Without characters that would begin another line or control a terminal.
-    private static func line(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
-        let scalars = text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
-        return String(String.UnicodeScalarView(scalars))
+        return isPlain ? text.onOneLine : text.quotedOnOneLine
     }
 }
 

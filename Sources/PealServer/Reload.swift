@@ -11,6 +11,8 @@ internal import UnixSignals
 /// Reads the configuration again when SIGHUP arrives, and applies what may change while the server runs: certificates,
 /// trust roots, allowed hosts and ports, the admin token and the log level. An invalid configuration changes nothing.
 struct ReloadService: Service {
+    /// What the server was started with.
+    let started: ServerConfiguration
     let load: @Sendable () async throws -> ServerConfiguration
     /// Each part takes its own keys from the new configuration.
     let parts: [(name: String, apply: @Sendable (ServerConfiguration) async throws -> Void)]
@@ -42,6 +44,24 @@ struct ReloadService: Service {
             }
         }
         if failures.isEmpty { logger.notice("the configuration was reloaded") }
+        let names = configuration.keysForRestart(since: started).map(\.environmentName)
+        guard !names.isEmpty else { return }
+        logger.warning(
+            "these keys have changed and take effect after a restart", metadata: ["keys": .array(names.map { "\($0)" })]
+        )
+    }
+}
+
+extension ServerConfiguration {
+    /// The keys whose values differ from those of a running server, which a reload does not change.
+    fileprivate func keysForRestart(since started: ServerConfiguration) -> [ConfigurationKey] {
+        let reloaded = ConfigurationKey.reloaded
+        return ConfigurationKey.all.filter { key in
+            let (now, before) = (checked.value(key), started.checked.value(key))
+            guard reloaded.contains(key) else { return now != before }
+            // A reload replaces certificates but does not turn TLS on or off.
+            return ConfigurationKey.listeners.contains(key) && (now == nil) != (before == nil)
+        }
     }
 }
 

@@ -241,7 +241,7 @@ struct Server {
         _ transport: ReloadableTransport, _ listeners: HTTPListeners
     ) -> ReloadService {
         ReloadService(
-            load: reload,
+            started: configuration, load: reload,
             parts: [
                 ("log level", { [log] in log.level = Logger.Level(rawValue: $0.log.level) ?? .info }),
                 ("certificates", { try listeners.reloadCertificates($0) }),

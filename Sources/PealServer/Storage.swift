@@ -39,10 +39,10 @@ struct Storage {
                 masterKey: masterKey,
                 shared: (engine as? PostgresEngine).map { ($0, PostgresSignals($0.settings)) })
         } catch {
-            let isInUse = (error as? StoreStartFailure)?.isInUse ?? false
+            let mayPass = (error as? StoreStartFailure)?.mayPass ?? false
             throw ConfigurationFailure(
                 .storeURL, "cannot open \(configuration.store): \(error)",
-                mayPass: isInUse || configuration.store.isShared)
+                mayPass: mayPass || configuration.store.isShared)
         }
     }
 

@@ -113,9 +113,12 @@ package struct StoreStartFailure: Error, Hashable, Sendable, CustomStringConvert
     package let description: String
     /// Whether the only cause is that another process has the store open.
     package let isInUse: Bool
+    /// Whether another attempt may succeed without a change of the configuration.
+    package let mayPass: Bool
 
-    package init(_ description: String, isInUse: Bool = false) {
+    package init(_ description: String, isInUse: Bool = false, mayPass: Bool = false) {
         self.description = description
         self.isInUse = isInUse
+        self.mayPass = mayPass || isInUse
     }
 }

@@ -45,25 +45,41 @@ def run(directory, seconds, start, simulator, quick=False):
         "PEAL_HTTP_TLS_CERTIFICATE": str(directory / "certificate.pem"),
         "PEAL_HTTP_TLS_KEY": str(directory / "key.pem"),
     }
-    few = {"PEAL_LOG_LEVEL": "info"}
     small = [
-        Target(start(directory / "small", few, DESCRIPTORS)),
-        Target(start(directory / "small-secure", {**few, **tls}, DESCRIPTORS), tls=True),
+        Target(start(directory / "small", {"PEAL_LOG_LEVEL": "info"}, DESCRIPTORS)),
+        Target(start(directory / "small-secure", {"PEAL_LOG_LEVEL": "info", **tls}, DESCRIPTORS), tls=True),
+    ]
+    slow = [
+        Target(start(directory / "slow", environment, None)),
+        Target(start(directory / "slow-secure", {**environment, **tls}, None), tls=True),
     ]
     plain = Target(start(directory / "plain", environment, None))
     secure = Target(start(directory / "secure", {**environment, **tls}, None), tls=True)
+
+    def wait(report):
+        report.begin(
+            "Meanwhile, connections by the hundred that say nothing, to servers that may open 300 files; "
+            "to others, clients that are slow or stop in the middle")
+        at_once([
+            *((attack_connections.silent_connections, target, seconds, report) for target in small),
+            *((attack_connections.slow_clients, target, deadlines, report) for target in slow),
+            (attack_protocols.closed_windows, slow[1], deadlines, report),
+        ])
+        for target in small:
+            status, _ = call(target, "GET", "/peal/v1/apps")
+            report.note(status == 200, f"afterwards the API answers: {status}")
+
     # These mostly wait, on servers of their own.
-    report.begin(
-        "Connections by the hundred that say nothing, to servers that may open 300 files; "
-        "to others, clients that are slow or stop in the middle")
-    at_once([
-        *((attack_connections.silent_connections, target, seconds, report) for target in small),
-        *((attack_connections.slow_clients, target, deadlines, report) for target in (plain, secure)),
-        (attack_protocols.closed_windows, secure, deadlines, report),
-    ])
-    for target in small:
-        status, _ = call(target, "GET", "/peal/v1/apps")
-        report.note(status == 200, f"afterwards the API answers: {status}")
+    with report.beside(wait):
+        work(directory, plain, secure, start, simulator, report, quick)
+    report.begin("At the end")
+    for target in (*small, *slow, plain, secure):
+        report.note(target.peal.is_running, f"{target.peal.directory.name}: the process lives")
+    return report
+
+
+def work(directory, plain, secure, start, simulator, report, quick):
+    """The attacks that cost the server work, one after the other."""
     report.begin("Floods of HTTP/2 frames")
     attack_protocols.floods(secure, report, seconds=2 if quick else 4)
     report.begin("HTTP/1 requests that are ambiguous, without measure, or whose answers nobody reads")
@@ -88,12 +104,8 @@ def run(directory, seconds, start, simulator, quick=False):
     report.begin("Quotas, listeners, the audit log and the master key")
     attack_operators.quotas(Target(start(directory / "quotas", attack_operators.QUOTAS, None)), report)
     attack_operators.listeners(directory, start, report)
-    attack_operators.changed_rows(Target(start(directory / "audit", few, None)), report)
+    attack_operators.changed_rows(Target(start(directory / "audit", {"PEAL_LOG_LEVEL": "info"}, None)), report)
     attack_operators.replaced_key(directory, start, simulator, report)
-    report.begin("At the end")
-    for target in (*small, plain, secure):
-        report.note(target.peal.is_running, f"{target.peal.directory.name}: the process lives")
-    return report
 
 
 def at_once(attacks):
@@ -105,7 +117,7 @@ def at_once(attacks):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=int, default=60, help="how long silent connections are held")
+    parser.add_argument("--seconds", type=int, default=110, help="how long silent connections are held")
     parser.add_argument("--program", default=".build/release/peal")
     parser.add_argument("--simulator", default=".build/release/peal-sim")
     parser.add_argument("--quick", action="store_true", help="with short deadlines")

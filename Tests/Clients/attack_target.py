@@ -13,21 +13,46 @@ import urllib.parse
 import urllib.request
 
 
+def unverified():
+    """TLS with any certificate. Does not read the system's, which takes longer than a request."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+OPENER = urllib.request.build_opener(
+    urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=unverified()))
+
+
 class Report:
     """Collects what was tried; a finding that does not hold makes the whole attack fail."""
 
-    def __init__(self, patience):
+    def __init__(self, patience, write=None):
         self.failures = []
         # How many seconds an answer may take.
         self.patience = patience
+        self.write = write or (lambda line: print(line, flush=True))
 
     def begin(self, title):
-        print(f"\n{title}", flush=True)
+        self.write(f"\n{title}")
 
     def note(self, holds, text):
-        print(f"{'held  ' if holds else 'FAILED'}  {text}", flush=True)
+        self.write(f"{'held  ' if holds else 'FAILED'}  {text}")
         if not holds:
             self.failures.append(text)
+
+    @contextlib.contextmanager
+    def beside(self, attack):
+        """Runs `attack(report)` while the block runs. Writes what it reported after the block."""
+        lines = []
+        report = Report(self.patience, lines.append)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(attack, report)
+            yield
+            waiting.result()
+        for line in lines:
+            self.write(line)
+        self.failures += report.failures
 
 
 class Target:
@@ -42,9 +67,7 @@ class Target:
         connection = socket.create_connection(self.address, timeout=wait)
         if not self.tls:
             return connection
-        context = ssl.create_default_context()
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
+        context = unverified()
         context.set_alpn_protocols(list(protocols))
         return context.wrap_socket(connection, server_hostname="localhost")
 
@@ -86,12 +109,8 @@ def call(target, method, path, body=None, headers=None):
     data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
     fields = {"Content-Type": "application/json", "Authorization": f"Bearer {target.peal.admin_token}"}
     request = urllib.request.Request(target.peal.url + path, data, {**fields, **(headers or {})}, method=method)
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    opener = urllib.request.build_opener(
-        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
     try:
-        with opener.open(request, timeout=60) as answer:
+        with OPENER.open(request, timeout=60) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, str(error.headers) + error.read().decode(errors="replace")

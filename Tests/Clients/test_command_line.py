@@ -79,6 +79,15 @@ def test_a_full_disk_is_named(running):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
+def test_a_full_disk_is_named_for_files_too(running, tmp_path):
+    peal, app = running
+    (tmp_path / "devices.jsonl").write_text('{"platform": "ios"}\n')
+    ended = run(peal, app, "import", tmp_path / "devices.jsonl", "--errors", "/dev/full")
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1] == "cannot write /dev/full: No space left on device"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
 def test_a_server_goes_on_when_its_log_cannot_be_written(tmp_path):
     (tmp_path / "peal.log").symlink_to("/dev/full")
     peal = Peal(tmp_path)
@@ -98,3 +107,18 @@ def test_the_port_of_this_machine_is_the_configured_one(running):
     own["PEAL_HTTP_PORT"] = peal.url.rsplit(":", 1)[1]
     status = subprocess.run([PROGRAM, "status"], env=own, capture_output=True, text=True, timeout=60)
     assert status.returncode == 0, status.stderr
+
+
+def test_files_may_be_pipes(running):
+    peal, app = running
+    (reads, writes), (key, key_in) = os.pipe(), os.pipe()
+    os.write(writes, json.dumps({"audience": {"all": True}, "content": {"title": "x"}}).encode())
+    os.write(key_in, peal.admin_token.encode())
+    os.close(writes)
+    os.close(key_in)
+    arguments = ["message", "validate", "--file", f"/dev/fd/{reads}", "--api-key-file", f"/dev/fd/{key}", "--json"]
+    shown = run(peal, app, *arguments, pass_fds=(reads, key))
+    os.close(reads)
+    os.close(key)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "audience" in shown.stdout

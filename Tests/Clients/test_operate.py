@@ -227,6 +227,13 @@ def test_sighup_reloads_and_never_ends_the_process(tmp_path):
             server.process.send_signal(signal.SIGHUP)
         assert certificate_of(server) == second
         assert server.is_running
+        assert "take effect after a restart" not in server.log
+        write_certificate(*files)
+        configuration.write_text("log: {level: info, format: text}\nlimits: {devices_per_app: 5}\n")
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "take effect after a restart" in server.log, 20)
+        entry = json.loads(next(line for line in server.log.splitlines() if "take effect after a restart" in line))
+        assert sorted(entry["keys"]) == ["PEAL_LIMITS_DEVICES_PER_APP", "PEAL_LOG_FORMAT"]
     finally:
         assert server.stop() == 0
 

@@ -1,5 +1,6 @@
 """`peal` sends to `peal-sim` while it is killed or stopped, and while its database is locked, full or damaged."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -9,7 +10,7 @@ import time
 import urllib.error
 
 import pytest
-from peal_server import OPENER, Peal
+from peal_server import OPENER, PROGRAM, Peal, Refused
 from test_life import BUNDLE, environment, known_key
 from waiting import wait_until
 
@@ -245,3 +246,51 @@ def test_a_full_disk_repeats_nothing_and_recovers_by_itself(simulate, small_disk
     finally:
         peal.stop()
 
+
+
+def test_a_second_server_is_refused_although_the_file_of_the_lock_was_deleted(serve):
+    peal = serve()
+    (peal.directory / "peal.db.lock").unlink()
+    environment = {**os.environ, "PEAL_STORE_URL": f"sqlite:{peal.directory / 'peal.db'}", "PEAL_HTTP_PORT": "0"}
+    second = subprocess.run([PROGRAM, "serve"], env=environment, capture_output=True, text=True, timeout=60)
+    assert second.returncode == 1, second.stderr
+    assert "is in use by another process" in second.stderr
+    peal.app()
+
+
+def test_a_server_whose_database_was_moved_accepts_nothing(serve):
+    peal = serve()
+    peal.app("before")
+    moved = peal.directory / "moved"
+    moved.mkdir()
+    environment = {**os.environ, "PEAL_STORE_URL": f"sqlite:{peal.directory / 'peal.db'}"}
+    backup = [PROGRAM, "backup", "--to", peal.directory / "backup"]
+    assert subprocess.run(backup, env=environment, capture_output=True, timeout=60).returncode == 0
+    for file in peal.directory.glob("peal.db*"):
+        if file.suffix != ".key":
+            file.rename(moved / file.name)
+    with pytest.raises(Refused) as refusal:
+        peal.app("lost")
+    assert refusal.value.status == 503 and "was moved" in refusal.value.text
+    restore = [PROGRAM, "restore", "--from", peal.directory / "backup"]
+    restored = subprocess.run(restore, env=environment, capture_output=True, text=True, timeout=60)
+    assert restored.returncode == 0, restored.stderr
+    with pytest.raises(Refused) as refusal:
+        peal.app("lost too")
+    assert refusal.value.status == 503
+    peal.stop()
+    peal.start()
+    assert [app["name"] for app in peal.get("/apps")["items"]] == ["before"]
+
+
+def test_a_database_that_another_program_locks_may_be_free_later(serve):
+    peal = serve()
+    peal.stop()
+    database = peal.directory / "peal.db"
+    with contextlib.closing(sqlite3.connect(database)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        environment = {**os.environ, "PEAL_STORE_URL": f"sqlite:{database}", "PEAL_HTTP_PORT": "0"}
+        ended = subprocess.run([PROGRAM, "serve"], env=environment, capture_output=True, text=True, timeout=120)
+    # Not 2, after which systemd does not start it again.
+    assert ended.returncode == 1 and "cannot be opened" in ended.stderr, ended

@@ -102,6 +102,55 @@ struct DeliveryExplanationTests {
         }
     }
 
+    @Test(
+        "says that a device was retired when the audience was fixed, after it registered again",
+        arguments: [
+            ["users": ["u"]], ["topics": ["news"]], ["all": true],
+        ] as [JSON])
+    func returned(audience: JSON) async throws {
+        try await Fixture.open { fixture in
+            try await Self.register(fixture)
+            let first = try await Self.send(fixture, ["users": ["u"]])
+            try await Self.settle(fixture, [(.retired, "Unregistered", 1)], retires: true)
+            fixture.clock.advance(by: .seconds(10))
+            let second = try await Self.send(fixture, audience)
+            fixture.clock.advance(by: .seconds(10))
+            // Twice: a later registration does not forget it.
+            try await Self.register(fixture)
+            fixture.clock.advance(by: .seconds(100))
+            try await Self.register(fixture)
+            let query = "deliveries?device=\(Self.device)"
+            let before = Self.events(try await fixture.admin(.get, "…/messages/\(first)/\(query)"))
+            #expect(before.last == "retired: Unregistered", "\(before)")
+            let after = Self.events(try await fixture.admin(.get, "…/messages/\(second)/\(query)"))
+            #expect(after.count == 1 && after[0].hasPrefix("not_matched: it was retired at "), "\(after)")
+            #expect(after[0].contains(" (Unregistered) and registered again at "), "\(after)")
+        }
+    }
+
+    @Test(
+        "says that a device registered too late, also while the message is being sent",
+        arguments: [
+            ["where": ["platform": "ios"]], ["all": true],
+        ] as [JSON])
+    func late(audience: JSON) async throws {
+        try await Fixture.open { fixture in
+            let other: JSON = [
+                "platform": "ios", "environment": "production", "address": .string(String(repeating: "cd", count: 32)),
+            ]
+            let reply = try await fixture.admin(.put, "…/devices/10000000-0000-4000-8000-000000000002", other)
+            try #require(reply.status < 300, "\(reply.text)")
+            let id = try await Self.send(fixture, audience)
+            fixture.clock.advance(by: .seconds(10))
+            try await Self.register(fixture)
+            let events = Self.events(
+                try await fixture.admin(.get, "…/messages/\(id)/deliveries?device=\(Self.device)"))
+            #expect(
+                events.count == 1 && events[0].hasPrefix("not_matched: it has been active on apns production since "),
+                "\(events)")
+        }
+    }
+
     @Test("says that the environment is another one")
     func environment() async throws {
         try await Fixture.open { fixture in

@@ -121,7 +121,7 @@ struct HostileClientTests {
 
     @Test("a webhook uses port 443, or a port or host that the configuration lists")
     func webhookPorts() throws {
-        let rules = WebhookRules(allowedHosts: ["listed.example:9443", "127.0.0.1"], allowedPorts: [443, 8443])
+        let rules = WebhookRules(allowedHosts: ["listed.example:9443", "127.0.0.1"], allowedPorts: [8443])
         for url in [
             "https://a.example/", "https://a.example:443/", "https://a.example:8443/", "https://listed.example:9443/",
             "https://127.0.0.1:5000/", "http://127.0.0.1:5000/",
@@ -218,7 +218,11 @@ struct AuthenticationFailureTests {
             ("10.0.0.1", "203.0.113.5", "203.0.113.5"),
             ("10.0.0.1", "6.6.6.6, 203.0.113.5", "203.0.113.5"),
             ("10.0.0.1", "203.0.113.5, 10.0.0.2", "203.0.113.5"),
+            ("10.0.0.1", "203.0.113.5:4711", "203.0.113.5"),
+            ("10.0.0.1", "[2001:db8::5]:4711", "2001:db8:0:0:0:0:0:0/64"),
+            ("10.0.0.1", "[2001:db8::5]", "2001:db8:0:0:0:0:0:0/64"),
             ("10.0.0.1", "nonsense", "unknown"),
+            ("10.0.0.1", "203.0.113.5:1:2", "unknown"),
             ("10.0.0.1", "", "10.0.0.1"),
         ])
     func proxies(peer: String, header: String, expected: String) throws {

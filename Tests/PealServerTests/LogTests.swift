@@ -28,6 +28,19 @@ struct LogTests {
                 == #"1970-01-01T00:00:00.001Z WARNING  expired app=a levels="[\"x\",\"y\"]" message="0190 b\n""#)
     }
 
+    @Test(
+        "a text entry is one line that reads in order, whatever its values are",
+        arguments: [
+            ("k\u{9B}31m\u{85}\u{2028}\u{202E}x", "k 31m   x"),
+            ("k \u{9B}31m\n\u{2028}\u{2066}x", #""k \u009b31m\n\u2028\u2066x""#),
+        ])
+    func hostile(value: String, shown: String) {
+        let entry = LogEntry(
+            at: Timestamp(milliseconds: 1), level: .info, message: "a\u{202E}b", source: "peal",
+            metadata: ["actor": .string(value)])
+        #expect(entry.text == "1970-01-01T00:00:00.001Z INFO     a b actor=\(shown)")
+    }
+
     @Test("a reader that stops reading stops nobody, and learns how much it missed")
     func slowReader() async throws {
         let gate = DispatchSemaphore(value: 0)

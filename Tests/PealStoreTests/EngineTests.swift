@@ -169,6 +169,36 @@ struct EngineTests {
         #expect(error?.description == "the database \(test.path) is in use by another process")
     }
 
+    #if os(Linux)
+        @Test("a second process is refused even if someone deleted the file of the lock")
+        func deletedLock() async throws {
+            let test = try await StoreUnderTest.sqlite.open()
+            try FileManager.default.removeItem(atPath: test.path + ".lock")
+            let error = #expect(throws: StoreStartFailure.self) { try SQLiteEngine(path: test.path) }
+            #expect(error?.description == "the database \(test.path) is in use by another process")
+            #expect(error?.isInUse == true)
+        }
+    #endif
+
+    @Test("refuses writes while the database file is not at its path")
+    func movedFile() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let elsewhere = test.path + ".moved"
+        try FileManager.default.moveItem(atPath: test.path, toPath: elsewhere)
+        for replaces in [false, true] {
+            if replaces { try Data().write(to: URL(fileURLWithPath: test.path)) }
+            let error = await #expect(throws: PealError.self) {
+                try await test.store.write(.control) { try $0.setSetting("x", [1]) }
+            }
+            #expect(error?.code == .unavailable)
+            #expect(error?.message.hasPrefix("the database file was moved") == true)
+        }
+        try FileManager.default.removeItem(atPath: test.path)
+        try FileManager.default.moveItem(atPath: elsewhere, toPath: test.path)
+        try await test.store.write(.control) { try $0.setSetting("x", [2]) }
+        #expect(try await test.store.read { try $0.setting("x") } == [2])
+    }
+
     @Test("a path that cannot be opened is refused with one line")
     func badPath() throws {
         let error = #expect(throws: StoreStartFailure.self) { try SQLiteEngine(path: "/nowhere/peal.db") }

@@ -16,11 +16,21 @@ struct ClientAddress: Sendable, Hashable {
         if !proxies.isEmpty {
             var hops = headers[values: Self.forwardedFor].flatMap { $0.split(separator: ",") }
             while let proxy = address, proxies.contains(proxy), let hop = hops.popLast() {
-                address = IPAddress(hop.filter { !$0.isWhitespace }).map(ClientNetwork.unmapped)
+                address = Self.address(of: hop.filter { !$0.isWhitespace }).map(ClientNetwork.unmapped)
             }
         }
         text = address.map { "\($0)" } ?? "unknown"
         network = ClientNetwork.name(of: address, text)
+    }
+
+    /// The address in a hop. Some proxies add the port: `192.0.2.1:4711` or `[2001:db8::1]:4711`.
+    private static func address(of hop: String) -> IPAddress? {
+        if let address = IPAddress(hop) { return address }
+        if hop.hasPrefix("["), let end = hop.firstIndex(of: "]") {
+            return IPAddress(String(hop[hop.index(after: hop.startIndex)..<end]))
+        }
+        let parts = hop.split(separator: ":", omittingEmptySubsequences: false)
+        return parts.count == 2 ? IPAddress(String(parts[0])) : nil
     }
 
     init(text: String, network: String) {

@@ -151,7 +151,7 @@ struct ByteSource {
             do {
                 piece = try handle.read(upToCount: Self.pieceBytes).map { Array($0) } ?? []
             } catch {
-                throw .failed("cannot read \(path): \(error)")
+                throw .failed("cannot read \(path): \(CommandFailure.reason(error))")
             }
             position = 0
         }

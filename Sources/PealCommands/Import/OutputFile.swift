@@ -62,6 +62,14 @@ struct FileStatus {
 }
 
 extension CommandFailure {
+    /// The system's words for an error of Foundation.
+    static func reason(_ error: any Error) -> String {
+        let error = error as NSError
+        let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error
+        guard cause.domain == NSPOSIXErrorDomain else { return error.localizedDescription }
+        return String(cString: strerror(Int32(truncatingIfNeeded: cause.code)))
+    }
+
     /// The failure of the system call before, with the system's reason.
     fileprivate static func unwritable(_ path: String) -> CommandFailure {
         .usage("cannot write \(path): \(String(cString: strerror(errno)))")
@@ -92,7 +100,7 @@ struct OutputFile {
         do {
             try handle.write(contentsOf: Data(text.utf8))
         } catch {
-            throw .failed("cannot write \(path): \(error)")
+            throw .failed("cannot write \(path): \(CommandFailure.reason(error))")
         }
     }
 
@@ -105,7 +113,7 @@ struct OutputFile {
         do {
             try handle.truncate(atOffset: 0)
         } catch {
-            throw .failed("cannot write \(path): \(error)")
+            throw .failed("cannot write \(path): \(CommandFailure.reason(error))")
         }
     }
 
@@ -115,7 +123,7 @@ struct OutputFile {
             try handle.synchronize()
             try handle.close()
         } catch {
-            throw .failed("cannot write \(path): \(error)")
+            throw .failed("cannot write \(path): \(CommandFailure.reason(error))")
         }
     }
 }

@@ -178,8 +178,21 @@ package struct DeviceDetail: Sendable, Hashable {
     package var addressAsSent: String?
     /// The environment that the client named, if the provider's answer disproved it.
     package var environmentDisproved: Environment?
+    /// The last retirement, if the device registered again.
+    package var pastRetirement: PastRetirement?
 
     package init() {}
+
+    package struct PastRetirement: Sendable, Hashable {
+        package let retirement: Device.Retirement
+        /// When the device registered again.
+        package let until: Timestamp
+
+        package init(_ retirement: Device.Retirement, until: Timestamp) {
+            self.retirement = retirement
+            self.until = until
+        }
+    }
 }
 
 /// Which devices a list contains: those that meet all conditions given.

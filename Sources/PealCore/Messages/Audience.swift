@@ -31,7 +31,8 @@ package struct Audience: Sendable, Hashable {
 
 /// Whether a message's audience contains a device in its current state, and why.
 enum AudienceMatch {
-    case by(String)
+    /// - Parameter isNamed: whether the audience lists the device, its user or one of its identifiers.
+    case by(String, isNamed: Bool = false)
     case no(String)
 
     /// - Parameters:
@@ -57,15 +58,15 @@ enum AudienceMatch {
         } else if let topic = audience.excludedTopics.first(where: isIn) {
             self = .no("its topic \(topic) is excluded")
         } else if audience.devices.contains(device.id) {
-            self = .by("its id")
+            self = .by("its id", isNamed: true)
         } else if let user = device.userID, audience.users.contains(where: { ExactText($0) == ExactText(user) }) {
-            self = .by("its user")
+            self = .by("its user", isNamed: true)
         } else if let identifier = audience.identifiers.first(where: {
             device.detail.identifiers[$0.kind.rawValue] == $0.value
         }) {
-            self = .by("its \(identifier.kind.rawValue)")
+            self = .by("its \(identifier.kind.rawValue)", isNamed: true)
         } else if audience.addresses.contains(device.address) {
-            self = .by("its address")
+            self = .by("its address", isNamed: true)
         } else if let topic = audience.topics.first(where: { name in
             isIn(name) && (joined[ExactText(name)].flatMap { at in cutoff.map { at <= $0 } } ?? true)
         }) {

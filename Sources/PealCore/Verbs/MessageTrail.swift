@@ -90,7 +90,10 @@ struct MessageTrail {
         case .no(let reason) where log.isEmpty && reported.isEmpty:
             return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]
         case .no: return try matched(recipient, by: "what it was then") + log + rest(recipient, log) + reported
-        case .by(let reason):
+        case .by(let reason, let isNamed):
+            if log.isEmpty, reported.isEmpty, let reason = lateArrival(device, isNamed: isNamed) {
+                return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]
+            }
             let retirement = Self.isOpen(log) ? lateRetirement(device, log) : nil
             return try matched(recipient, by: reason) + log + (retirement ?? rest(recipient, log)) + reported
         }
@@ -125,6 +128,19 @@ struct MessageTrail {
     /// Whether a result is still to follow the events of the log.
     private static func isOpen(_ log: [Event]) -> Bool {
         log.last.map { $0.name == .deferred || $0.name == .held } ?? true
+    }
+
+    /// Why a device is not in an audience that was fixed before it registered or moved to its route; nil if it may be.
+    /// - Parameter isNamed: whether the audience lists it, so that a list fixed while it was active still contains it.
+    private func lateArrival(_ device: Device, isNamed: Bool) -> String? {
+        guard let cutoff = message.cutoffAt, cutoff < device.activeSince, message.windowUntil == nil else { return nil }
+        if let past = device.detail.pastRetirement, cutoff < past.until, !isNamed || past.retirement.at <= cutoff {
+            let retirement = past.retirement
+            return "it was retired at \(retirement.at) (\(retirement.reason)) and registered again at \(past.until), "
+                + "after sending had started"
+        }
+        guard !isNamed else { return nil }
+        return "it has been active on \(device.address.route) since \(device.activeSince), after sending had started"
     }
 
     private struct Recipient {

@@ -90,10 +90,10 @@ package typealias OutboxEventID = Identifier<OutboxEvent>
 package struct WebhookRules: Sendable {
     /// Hosts that may be private: `host`, `host:port` or `.suffix`.
     package let allowedHosts: [String]
-    /// Ports of other hosts.
+    /// Ports of other hosts, besides 443.
     package let allowedPorts: [Int]
 
-    package init(allowedHosts: [String] = [], allowedPorts: [Int] = [443]) {
+    package init(allowedHosts: [String] = [], allowedPorts: [Int] = []) {
         self.allowedHosts = allowedHosts
         self.allowedPorts = allowedPorts
     }
@@ -128,7 +128,7 @@ package struct WebhookRules: Sendable {
         guard uri.isSecure || (isListed && uri.isLoopback) else {
             throw .invalid("url", "url must be https; http only to a loopback host in PEAL_WEBHOOKS_ALLOWED_HOSTS")
         }
-        guard isListed || allowedPorts.contains(uri.port) else {
+        guard isListed || uri.port == 443 || allowedPorts.contains(uri.port) else {
             throw .invalid("url", "url must use port 443, or one in PEAL_WEBHOOKS_ALLOWED_PORTS")
         }
         guard isListed || !Self.isPrivate(uri) else {

@@ -134,8 +134,10 @@ extension ConfigurationKey {
         "webhooks.allowed.hosts", .hosts, "Private hosts that webhooks may be on; loopback hosts may use http")
 
     static let webhookPorts = ConfigurationKey(
-        "webhooks.allowed.ports", .text, default: "443",
-        "Ports that webhooks may use, separated by commas; hosts in PEAL_WEBHOOKS_ALLOWED_HOSTS may name others")
+        "webhooks.allowed.ports", .text,
+        "Ports besides 443 that webhooks may use, separated by commas; hosts in PEAL_WEBHOOKS_ALLOWED_HOSTS may name "
+            + "others"
+    )
 
     static let messageLife = ConfigurationKey(
         "limits.message.ttl.seconds", .integer(60...31_536_000, unit: "seconds"),
@@ -221,6 +223,16 @@ extension ConfigurationKey {
             contextPushHold, contextPushWindow, pivotalImmediate, richieTopics, richieUsers, logLevel, logFormat,
             tracingURL, tracingPercent,
         ]
+
+    /// The certificates and keys of the listeners.
+    static let listeners: Set<ConfigurationKey> = [
+        httpCertificate, httpKey, adminListenCertificate, adminListenKey, adminListenClientCA,
+    ]
+
+    /// Keys that SIGHUP applies.
+    static let reloaded: Set<ConfigurationKey> =
+        listeners.union([configFile, adminToken, caFile, webhookHosts, webhookPorts, logLevel])
+        .union(ServerNetwork.builtIn.flatMap(\.keys))
 
     /// Variables of the client commands. They may be set in the server's environment too.
     package static let clientEnvironmentNames: Set<String> = [

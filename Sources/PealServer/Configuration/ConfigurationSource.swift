@@ -131,6 +131,9 @@ struct ConfigurationValues {
 
     func optional(_ key: ConfigurationKey) -> String? { values[key] }
 
+    /// The value or the default; nil for neither.
+    func value(_ key: ConfigurationKey) -> String? { values[key] ?? key.fallback }
+
     /// Only for keys with a default.
     func text(_ key: ConfigurationKey) -> String { values[key] ?? key.fallback ?? "" }
 

@@ -32,14 +32,14 @@ struct HTTPListeners {
         var renewals: [Renewal] = [{ try main.renew(.init($0.http.tls)) }]
         var services = [
             maker.service(
-                "server", Front(api: buildRouter(api).buildResponder(), console: console, services: api), main.builder,
+                "server", Front(api: buildRouter(api).buildResponder(), console: console, services: api), main,
                 host: http.host, port: http.port, portFile: http.portFile)
         ]
         if let port = configuration.metricsPort {
             let metrics = try Self.server(.init(nil), http.deadlines, maker.few())
             services.append(
                 maker.service(
-                    "metrics server", buildOperationsRouter(api).buildResponder(), metrics.builder, host: http.host,
+                    "metrics server", buildOperationsRouter(api).buildResponder(), metrics, host: http.host,
                     port: port, portFile: configuration.metricsPortFile))
         }
         if let admin = configuration.adminListener {
@@ -50,7 +50,7 @@ struct HTTPListeners {
             }
             services.append(
                 maker.service(
-                    "admin server", buildAdminRouter(api).buildResponder(), server.builder, host: admin.host,
+                    "admin server", buildAdminRouter(api).buildResponder(), server, host: admin.host,
                     port: admin.port, portFile: admin.portFile))
         }
         self.services = services
@@ -65,16 +65,21 @@ struct HTTPListeners {
         let logger: Logger
 
         func service(
-            _ name: String, _ responder: some HTTPResponder<APIContext>, _ server: HTTPServerBuilder, host: String,
+            _ name: String, _ responder: some HTTPResponder<APIContext>, _ server: RenewableServer, host: String,
             port: Int, portFile: String?
         ) -> any Service {
-            NamedService(
+            let announce = announce("\(name) is listening", file: portFile, logger: logger)
+            return NamedService(
                 name,
                 Application(
-                    responder: responder, server: server,
+                    responder: responder, server: server.builder,
                     configuration: ApplicationConfiguration(
                         address: .hostname(host, port: port), serverName: "peal", backlog: Limits.httpBacklog),
-                    onServerRunning: announce("\(name) is listening", file: portFile, logger: logger),
+                    onServerRunning: { channel in
+                        // Fails only if the channel has closed already.
+                        try? await AcceptGate.install(on: channel, server.capacity)
+                        await announce(channel)
+                    },
                     eventLoopGroupProvider: .shared(group), logger: logger))
         }
 
@@ -112,6 +117,7 @@ struct HTTPListeners {
     /// A server whose certificate can be replaced.
     private struct RenewableServer: Sendable {
         let builder: HTTPServerBuilder
+        let capacity: Connections.Capacity
         let renew: @Sendable (Encryption) throws -> Void
     }
 
@@ -127,7 +133,7 @@ struct HTTPListeners {
                     parts: DoorParts(HTTP1Channel(responder: responder, configuration: requests), surplusTLS: nil),
                     connections: connections, deadlines: deadlines)
             }
-            return RenewableServer(builder: builder) { _ in }
+            return RenewableServer(builder: builder, capacity: connections.capacity) { _ in }
         }
         var http2 = HTTP2ChannelConfiguration(
             idleTimeout: .seconds(deadlines.idleSeconds), gracefulCloseTimeout: .seconds(Limits.httpCloseSeconds),
@@ -143,7 +149,7 @@ struct HTTPListeners {
             }
             return DoorChannel(parts: parts, connections: connections, deadlines: deadlines)
         }
-        return RenewableServer(builder: builder) { encryption in
+        return RenewableServer(builder: builder, capacity: connections.capacity) { encryption in
             if let tls = try encryption.configuration() { try renewal.set(tls) }
         }
     }

@@ -96,8 +96,11 @@ extension StoreSession {
         let moves = row.route != old.route || old.retirement != nil
         if moves { row.since = now }
 
+        let storedDetail = try self.detail(app: app, device: row.key)
+        var registration = registration
+        registration.detail.pastRetirement = try pastRetirement(of: old, storedDetail, now: now)
         let detail = DetailCoding.encode(registration.detail)
-        let sameDetail = try self.detail(app: app, device: row.key) == detail
+        let sameDetail = storedDetail == detail
         // An expired topic is ignored: naming it again subscribes to a new topic.
         let before = try subscriptions(app: app, device: row.key).filter { $0.expiresAt.map { $0 > now } ?? true }
         let known = Set(before.map { ExactText($0.name) })
@@ -116,6 +119,14 @@ extension StoreSession {
         let changes = (moves ? known.count : 0) + topics.symmetricDifference(known).count
         return result(
             row, registration, topics: topics.sorted().map(\.text), isNew: isNew, topicChanges: changes)
+    }
+
+    /// The last retirement of a device that registers now.
+    private func pastRetirement(
+        of old: DeviceRow, _ detail: [UInt8], now: Timestamp
+    ) throws -> DeviceDetail.PastRetirement? {
+        guard let retirement = old.retirement else { return try DetailCoding.decode(detail).pastRetirement }
+        return .init(retirement, until: now)
     }
 
     private func isUnchanged(_ row: DeviceRow, _ old: DeviceRow) -> Bool {

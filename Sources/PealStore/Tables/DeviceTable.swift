@@ -282,7 +282,23 @@ enum DetailCoding {
             ("manufacturer", detail.manufacturer.map(JSON.string)), ("vendor_os", detail.vendorOS.map(JSON.string)),
             ("address", detail.addressAsSent.map(JSON.string)),
             ("disproved", detail.environmentDisproved.map { .string($0.rawValue) }),
+            ("retired", detail.pastRetirement.map(json)),
         ]).bytes
+    }
+
+    private static func json(_ past: DeviceDetail.PastRetirement) -> JSON {
+        [
+            "at": .integer(past.retirement.at.milliseconds), "reason": .string(past.retirement.reason),
+            "until": .integer(past.until.milliseconds),
+        ]
+    }
+
+    private static func pastRetirement(_ json: JSON) -> DeviceDetail.PastRetirement? {
+        guard let at = json["at"]?.integerValue, let reason = json["reason"]?.stringValue,
+            let until = json["until"]?.integerValue
+        else { return nil }
+        let retirement = Device.Retirement(at: Timestamp(milliseconds: at), reason: reason)
+        return .init(retirement, until: Timestamp(milliseconds: until))
     }
 
     static func decode(_ bytes: [UInt8]) throws -> DeviceDetail {
@@ -303,6 +319,7 @@ enum DetailCoding {
         detail.vendorOS = json["vendor_os"]?.stringValue
         detail.addressAsSent = json["address"]?.stringValue
         detail.environmentDisproved = json["disproved"]?.stringValue.flatMap(Environment.init(rawValue:))
+        detail.pastRetirement = json["retired"].flatMap(pastRetirement)
         return detail
     }
 }
