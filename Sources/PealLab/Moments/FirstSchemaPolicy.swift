@@ -3,7 +3,7 @@ import PealMomentTraining
 import PealMoments
 import PealWorlds
 
-/// The first schema with its prior, with the product's trainer and stopping rule. The second schema is compared with
+/// The first schema with its prior, with the product's trainer and stopping rule. The product's schema is compared with
 /// it.
 struct FirstSchemaPolicy: TrialPolicy {
     private static let width = FirstSchema.knownCount + SignalProducts.count
