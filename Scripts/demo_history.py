@@ -124,7 +124,9 @@ class History:
                 first_sent_at = COALESCE(first_sent_at, created_at) - ?1, ended_at = window_until - ?1
             WHERE app = ?2 AND message = ?3""", (shift, *key, MESSAGE_SENT))
         connection.execute(
-            """UPDATE moment SET deadline = deadline - ?1, fallback_at = fallback_at - ?1, due_at = due_at - ?1
+            """UPDATE moment SET deadline = deadline - ?1, fallback_at = fallback_at - ?1, due_at = due_at - ?1,
+                had_device = EXISTS (SELECT 1 FROM device d JOIN installation i ON i.app = d.app AND i.seq = d.seq
+                    WHERE d.app = moment.app AND d.user_id = moment.user_id)
             WHERE app = ?2 AND message = ?3""", (shift, *key))
         created, = connection.execute(
             "SELECT created_at FROM message WHERE app = ? AND message = ?", key).fetchone()
