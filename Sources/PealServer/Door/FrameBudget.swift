@@ -1,4 +1,5 @@
 internal import NIOCore
+internal import NIOSSL
 internal import NIOTLS
 internal import PealCore
 
@@ -20,6 +21,8 @@ final class FrameBudget: ChannelDuplexHandler, RemovableChannelHandler {
     /// Clients widen the windows of the stream and of the connection after each event that they read.
     private static let framesPerWrite = 2
     private static let bytesPerFrame = 1024
+    /// How long the client may take to read why its connection ends.
+    private static let lingerTime = TimeAmount.seconds(1)
     private static let data: UInt8 = 0x0
     private static let headers: UInt8 = 0x1
     /// GOAWAY: eight bytes on stream 0, with the highest stream and ENHANCE_YOUR_CALM.
@@ -30,7 +33,7 @@ final class FrameBudget: ChannelDuplexHandler, RemovableChannelHandler {
         /// Not HTTP/2, or not yet.
         case off
         case frames
-        /// The client sent too many frames; what else it sent is dropped.
+        /// The client sent too many frames; nothing else is read.
         case closing
     }
 
@@ -57,7 +60,18 @@ final class FrameBudget: ChannelDuplexHandler, RemovableChannelHandler {
         guard left < 0 else { return context.fireChannelRead(data) }
         phase = .closing
         context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer(bytes: Self.goAway)), promise: nil)
-        context.close(promise: nil)
+        context.eventLoop.assumeIsolated().scheduleTask(in: Self.lingerTime) { Self.reset(context) }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if phase != .closing { context.read() }
+    }
+
+    /// Closes the connection below TLS, whose own end would wait for the client's.
+    private static func reset(_ context: ChannelHandlerContext) {
+        guard context.channel.isActive else { return }
+        let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+        (tls ?? context).close(promise: nil)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
