@@ -159,7 +159,8 @@ struct RulesTests {
         #expect(try await fixture.trail(id, 2).map(\.reason) == ["QuietHours", ""])
     }
 
-    @Test("a trail says what follows a wait: a pause, or why the device got nothing", arguments: StoreUnderTest.allCases)
+    @Test(
+        "a trail says what follows a wait: a pause, or why the device got nothing", arguments: StoreUnderTest.allCases)
     func afterWaiting(_ engine: StoreUnderTest) async throws {
         let fixture = try await Self.open(engine, Self.quiet, zones: [nil, nil, nil, "Asia/Tokyo"])
         let service = fixture.service()
@@ -205,7 +206,8 @@ struct RulesTests {
         }
     }
 
-    @Test("a device and an address with the same number wait for their own instants", arguments: StoreUnderTest.allCases)
+    @Test(
+        "a device and an address with the same number wait for their own instants", arguments: StoreUnderTest.allCases)
     func waitsOfAddresses(_ engine: StoreUnderTest) async throws {
         let fixture = try await Self.open(engine, Self.quiet, zones: ["Europe/Vienna"])
         let service = fixture.service()
