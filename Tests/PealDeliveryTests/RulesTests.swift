@@ -351,6 +351,33 @@ struct RulesTests {
         }
     }
 
+    @Test("a device that unsubscribes during a slow send is left out", arguments: StoreUnderTest.allCases)
+    func unsubscribed(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Self.open(engine, .init(), zones: Array(repeating: nil, count: 100))
+        var audience = Audience()
+        audience.topics = ["news"]
+        var options = MessageOptions()
+        options.ratePerSecond = 5
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(audience, options: options), engine: service)
+            try await fixture.drive(by: .milliseconds(50), isWorkUnderWay: true) {
+                fixture.provider.sentCount(id) >= 10
+            }
+            try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+                for key in DeviceKey(51)...100 {
+                    try $0.changeTopics(app: app, device: key, add: [], remove: ["news"], now: now)
+                }
+            }
+            try await fixture.drive(by: .milliseconds(50), isWorkUnderWay: true) {
+                try await fixture.state(id) == .sent
+            }
+            #expect(fixture.provider.sent(id).keys.sorted() == Array(1...50))
+            #expect(try await fixture.counts(id).accepted == 50)
+            #expect(try await fixture.counts(id).pending == 0)
+        }
+    }
+
     @Test("a rate changes while the message is being sent", arguments: StoreUnderTest.allCases)
     func changedRate(_ engine: StoreUnderTest) async throws {
         let fixture = try await Self.open(engine, .init(), zones: Array(repeating: nil, count: 600))

@@ -168,6 +168,43 @@ struct AudienceTests {
         #expect(try await Worker(fixture: fixture).run(.fcm) == [1, 2])
     }
 
+    @Test("a device that another user has when its turn comes is left out", arguments: StoreUnderTest.allCases)
+    func formerUser(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        for number in 1...3 { try await fixture.register(number, user: "anna", topics: number == 3 ? ["a"] : nil) }
+        try await fixture.register(4, identifiers: ["idfa": "A"])
+        var named = Audience.users("anna", "carl")
+        named.identifiers = [.init(.idfa, "A")]
+        var mixed = Audience.topics("a")
+        mixed.users = ["anna"]
+        let messages = [try await fixture.send(named).id, try await fixture.send(mixed).id]
+        fixture.time.advance(by: .seconds(5))
+        try await fixture.register(1, user: "bert")
+        try await fixture.register(3, user: nil, topics: ["a"])
+        try await fixture.register(4, identifiers: ["idfa": "B"])
+        // A device that is named only now is not added.
+        try await fixture.register(5, user: "carl")
+        let worker = Worker(fixture: fixture)
+        var reached: [[DeviceKey]] = []
+        for slice in try await fixture.lease() { reached.append(try await worker.run(slice)) }
+        #expect(reached == [[2], [2, 3]], "the third is still in the topic")
+        for message in messages { #expect(try await fixture.state(message) == .sent) }
+    }
+
+    @Test("devices that joined before the clock was set back are reached", arguments: StoreUnderTest.allCases)
+    func clockSetBack(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        fixture.time.advance(by: .seconds(3600))
+        try await fixture.register(1, topics: ["a"])
+        fixture.time.advance(by: .seconds(-3600))
+        try await fixture.register(2, topics: ["a"])
+        var condition = Audience()
+        condition.condition = .topic("a")
+        for audience in [Audience.all, .topics("a"), condition] {
+            #expect(try await reached(fixture, audience) == [.apnsProduction: [1, 2]])
+        }
+    }
+
     @Test("an expired topic reaches nobody", arguments: StoreUnderTest.allCases)
     func expiredTopic(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

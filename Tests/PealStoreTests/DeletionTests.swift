@@ -43,7 +43,9 @@ struct DeletionTests {
         try await fixture.registerMany(1...300)
         _ = try await fixture.send(.all)
         let leased = try #require(try await fixture.lease(limit: 1).first)
-        let candidates = try await fixture.store.read { try $0.candidates(of: leased) }
+        let candidates = try await fixture.store.read { [now = fixture.now] in
+            try $0.candidates(of: leased, now: now)
+        }
         _ = try await fixture.send(.all)
         try await Self.delete(fixture)
         let ready = try await fixture.store.read { [now = fixture.now] in

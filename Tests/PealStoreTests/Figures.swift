@@ -55,7 +55,7 @@ struct Figures {
     }
 
     private func read(_ slice: Slice, _ fixture: Fixture) async throws {
-        let candidates = try await fixture.store.read { try $0.candidates(of: slice) }
+        let candidates = try await fixture.store.read { [now = fixture.now] in try $0.candidates(of: slice, now: now) }
         var cursor = slice.cursor
         for _ in 0..<10_000 {
             let page = try await fixture.store.read { [cursor, now = fixture.now] in

@@ -40,7 +40,7 @@ struct Worker {
 
     func page(of slice: Slice) async throws -> DevicePage {
         try await fixture.store.read { [now = fixture.now, pageLimit] session in
-            let candidates = try session.candidates(of: slice)
+            let candidates = try session.candidates(of: slice, now: now)
             return try session.page(
                 of: slice, candidates: candidates, after: slice.cursor, limit: pageLimit, now: now)
         }

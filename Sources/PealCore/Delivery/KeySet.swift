@@ -13,6 +13,12 @@ package struct KeySet: Sendable, Hashable {
         words = Array(repeating: 0, count: Int(range.upperBound - range.lowerBound) / 64 + 1)
     }
 
+    /// Those of `keys` that are in `range`.
+    package init(range: ClosedRange<DeviceKey>, _ keys: some Sequence<DeviceKey>) {
+        self.init(range: range)
+        for key in keys { insert(key) }
+    }
+
     /// The keys that the slice lists and that its cursor has not passed; the empty set if it lists none.
     package init(listOf slice: Slice) {
         let first = max(slice.keyFrom, slice.cursor + 1)
@@ -56,6 +62,31 @@ package struct KeySet: Sendable, Hashable {
     }
 
     package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
+
+    /// How many keys there are after `key`.
+    package func count(after key: DeviceKey) -> Int {
+        guard key >= base else { return count }
+        guard key < last else { return 0 }
+        let bit = Int(key - base) + 1
+        let first = words[bit >> 6] >> UInt64(bit & 63)
+        return words[(bit >> 6 + 1)...].reduce(first.nonzeroBitCount) { $0 + $1.nonzeroBitCount }
+    }
+
+    /// Replaces the keys after `key` with those of `other`. Keys outside the range are left out.
+    package mutating func replaceKeys(after key: DeviceKey, with other: KeySet) {
+        guard key < last else { return }
+        let first = key < base ? 0 : Int(key - base) + 1
+        words[first >> 6] &= 1 << UInt64(first & 63) - 1
+        for index in words.indices where index > first >> 6 { words[index] = 0 }
+        for (index, word) in other.words.enumerated() {
+            var word = word
+            while word != 0 {
+                let found = other.base + DeviceKey(index << 6 + word.trailingZeroBitCount)
+                if found > key { insert(found) }
+                word &= word - 1
+            }
+        }
+    }
 
     /// At most `limit` keys after `key`, ascending.
     package func keys(after key: DeviceKey, limit: Int) -> [DeviceKey] {

@@ -5,8 +5,8 @@ package struct DeliveryJob: Sendable {
     package let options: MessageOptions
     /// Whether the message is kept out of statistics.
     package let isTest: Bool
-    /// Whether the keys of each slice are its audience, so that none of them is excluded while sending. A job that was
-    /// read from the store does not say so.
+    /// Whether the keys of each slice are its audience when it is accepted, so that nothing else need be read. A job that
+    /// was read from the store does not say so.
     package private(set) var isPlainList = false
 
     package init(message: Message, content: Content, options: MessageOptions, isTest: Bool = false) {

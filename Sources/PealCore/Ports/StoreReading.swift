@@ -94,7 +94,7 @@ package protocol StoreReading {
     /// What a worker needs to know about a message, except its devices.
     func job(app: AppKey, id: MessageID) throws -> DeliveryJob?
     /// The keys of the slice's range that are in the audience now and not yet settled.
-    func candidates(of slice: Slice) throws -> KeySet
+    func candidates(of slice: Slice, now: Timestamp) throws -> KeySet
     /// The next devices of `candidates` after `cursor`, with addresses.
     /// - Parameter withPeople: Whether `DevicePage.people` is wanted too.
     func page(

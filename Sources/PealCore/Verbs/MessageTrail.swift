@@ -133,7 +133,10 @@ struct MessageTrail {
     /// Why a device is not in an audience that was fixed before it registered or moved to its route; nil if it may be.
     /// - Parameter isNamed: whether the audience lists it, so that a list fixed while it was active still contains it.
     private func lateArrival(_ device: Device, isNamed: Bool) -> String? {
-        guard let cutoff = message.cutoffAt, cutoff < device.activeSince, message.windowUntil == nil else { return nil }
+        // A time in the future was recorded before the clock was set back.
+        guard let cutoff = message.cutoffAt, cutoff < device.activeSince, device.activeSince <= now,
+            message.windowUntil == nil
+        else { return nil }
         if let past = device.detail.pastRetirement, cutoff < past.until, !isNamed || past.retirement.at <= cutoff {
             let retirement = past.retirement
             return "it was retired at \(retirement.at) (\(retirement.reason)) and registered again at \(past.until), "
@@ -164,6 +167,8 @@ struct MessageTrail {
     private var begun: Timestamp { message.cutoffAt ?? message.createdAt }
 
     private func matched(_ recipient: Recipient, by reason: String) throws -> [Event] {
+        // A message whose audience could not be determined matched nobody.
+        if message.state == .failed, message.cutoffAt == nil { return [] }
         let matched = Event(device: recipient.device, at: begun, name: .matched, detail: "by \(reason)")
         guard let detail = try wait(of: recipient) else { return [matched] }
         let held = Event(device: recipient.device, at: message.createdAt, name: .held, detail: detail)

@@ -113,6 +113,7 @@ extension SliceRun {
         after key: DeviceKey, limit: Int, _ isProbe: Bool
     ) async -> (page: SentPage?, halt: SliceLife.Halt) {
         do {
+            try await readAudienceIfOld(after: key)
             guard let deadline = try await deadline() else { return (nil, .lostLease) }
             let (slice, candidates, now, gate) = (slice, candidates, context.time.now, context.gate)
             let needs = try await gate.needs(of: work.job, in: slice.id)
@@ -132,6 +133,20 @@ extension SliceRun {
                 "a page could not be read", metadata: ["message": "\(slice.id.message)", "error": "\(error)"])
             return (nil, .unreadable)
         }
+    }
+
+    /// Devices up to `key` stay: their pages are in flight, and each of them needs an outcome.
+    private mutating func readAudienceIfOld(after key: DeviceKey) async throws {
+        let begun = context.time.uptime
+        guard audience.isOver(at: begun), !slice.id.holdsAddresses else { return }
+        var rest = slice
+        rest.cursor = key
+        let left = try await context.store.read(.delivery) { [rest, now = context.time.now] in
+            try $0.candidates(of: rest, now: now)
+        }
+        unsettled -= candidates.count(after: key) - left.count(after: key)
+        candidates.replaceKeys(after: key, with: left)
+        audience = AudienceAge(readAt: begun, took: context.time.uptime - begun)
     }
 
     /// Until when requests may begin, because the lease must outlast the answer to the last one. nil when the lease is

@@ -6,7 +6,9 @@ struct SliceRun: Sendable {
     let context: DeliveryContext
     /// The slice as stored.
     var slice: Slice
-    let candidates: KeySet
+    /// The devices of the slice, as of `audience`.
+    var candidates: KeySet
+    var audience: AudienceAge
     let work: MessageWork
     let access: RouteAccess
     let terms: SendTerms
@@ -36,6 +38,7 @@ struct SliceRun: Sendable {
         self.context = context
         self.slice = slice
         candidates = opening.candidates
+        audience = AudienceAge(readAt: context.time.uptime)
         work = opening.work
         self.access = access
         self.terms = terms
@@ -231,6 +234,21 @@ struct SliceRun: Sendable {
         context.leases.add(list, askedAt: askedAt)
         context.stragglers.put(run)
     }
+}
+
+/// When the devices of a slice were read. A slice that is sent slowly, because of a rate or a slow network, reads them
+/// again from time to time: devices that have left the audience must not get the message.
+struct AudienceAge: Sendable {
+    private static let life = Duration.seconds(1)
+    /// Reading takes at most one part in this many of the time.
+    private static let costInverse = 20
+
+    /// On `TimeSource.uptime`.
+    let readAt: Duration
+    /// How long the read took.
+    var took = Duration.zero
+
+    func isOver(at uptime: Duration) -> Bool { uptime - readAt >= max(Self.life, took * Self.costInverse) }
 }
 
 /// The trace of a message.

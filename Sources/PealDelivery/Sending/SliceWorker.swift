@@ -114,19 +114,19 @@ extension DeliveryContext {
         let version = key.map { access.version(of: $0) } ?? 0
         let known = messages.work(slice.id.message, notBefore: uptime - stateLife)
         let knownAccess = key.flatMap { access.find($0, now: uptime) }
-        if let known, known.job.isPlainList, !slice.id.holdsAddresses, key == nil || knownAccess != nil {
+        if let known, isStillPlainList(slice, known), key == nil || knownAccess != nil {
             return SliceOpening(
                 work: known, candidates: KeySet(listOf: slice),
                 course: course(slice, known, knownAccess?.access, key: key, version: version))
         }
-        let found = try await store.read { reader in
+        let found = try await store.read { [now = time.now] reader in
             let job = try known?.job ?? reader.job(app: slice.id.app, id: slice.id.message)
             var access = knownAccess?.access
             if let key, knownAccess == nil {
                 let stored = try reader.credential(app: key.app, provider: key.provider, environment: key.environment)
                 access = stored.map { RouteAccess($0.credential, $0.record) }
             }
-            return (job: job, access: access, candidates: try reader.candidates(of: slice))
+            return (job: job, access: access, candidates: try reader.candidates(of: slice, now: now))
         }
         guard let job = found.job else { return nil }
         if let key, knownAccess == nil { access.keep(found.access, for: key, version: version, now: uptime) }
@@ -134,6 +134,13 @@ extension DeliveryContext {
         return SliceOpening(
             work: work, candidates: found.candidates,
             course: course(slice, work, found.access, key: key, version: version))
+    }
+
+    /// Whether the slice's keys are its audience because its message was accepted just now. Later, a device may belong to
+    /// another user.
+    private func isStillPlainList(_ slice: Slice, _ known: MessageWork) -> Bool {
+        known.job.isPlainList && !slice.id.holdsAddresses && slice.attempt == 0
+            && time.uptime - known.readAt < .seconds(1)
     }
 
     /// nil if the platform no longer has a push network, or this server does not support it.

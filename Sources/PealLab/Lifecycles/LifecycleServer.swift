@@ -112,7 +112,8 @@ struct LifecycleServer {
             guard !slices.isEmpty else { return }
             for slice in slices {
                 let page = try store.page(
-                    of: slice, candidates: try store.candidates(of: slice), after: slice.cursor, limit: 100, now: now)
+                    of: slice, candidates: try store.candidates(of: slice, now: now), after: slice.cursor, limit: 100,
+                    now: now)
                 if let index = indices[slice.id.message] { try alert(page.keys, &lives[index], step, &dice) }
                 _ = try store.settle([settlement(slice, page)], now: now)
             }

@@ -45,9 +45,10 @@ extension StoreSession {
         predicate.hasKeys = false
         // There is no message yet: streams depend on app and route only.
         let id = Slice.ID(app: app, message: MessageID(high: 0, low: 0), route: route, rangeStart: 0, part: 0)
-        var set = try streams(predicate, of: id, range: range, cutoff: now)
+        let cutoff = cutoff(at: now, now: now)
+        var set = try streams(predicate, of: id, range: range, cutoff: cutoff, namesAreNew: true)
         for key in resolved.keys[route] ?? [] where range.contains(key) { set.insert(key) }
-        try narrow(&set, predicate, app: app, route: route, range: range, cutoff: now)
+        try narrow(&set, predicate, app: app, route: route, range: range, cutoff: cutoff)
         return set.count
     }
 

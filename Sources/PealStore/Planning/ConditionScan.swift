@@ -7,8 +7,7 @@ struct ConditionScan {
     let app: AppKey
     let route: Route
     let range: ClosedRange<DeviceKey>
-    /// Devices that joined later are not found.
-    let cutoff: Timestamp
+    let cutoff: Cutoff
 
     /// If at least one key in three is wanted, reading the whole range costs less than looking up each one.
     private static let densityInverse: Int64 = 3
@@ -125,7 +124,7 @@ struct ConditionScan {
 
     private func isMember(_ row: any SQLRow) -> Bool {
         row.int(5) == DeviceTable.State.active.rawValue && row.int(6) == route.rawValue
-            && row.int(4) <= cutoff.milliseconds
+            && cutoff.admits(Timestamp(milliseconds: row.int(4)))
     }
 
     private func take(_ row: any SQLRow, _ test: RowTest, _ withDetail: Bool, into found: inout KeySet) throws {
@@ -169,10 +168,10 @@ extension DeviceTable {
 extension StoreSession {
     /// The keys of `range` for which the condition holds now; `wanted` narrows them.
     func matching(
-        _ condition: Condition, app: AppKey, route: Route, range: ClosedRange<DeviceKey>, cutoff: Timestamp,
+        _ condition: Condition, app: AppKey, route: Route, range: ClosedRange<DeviceKey>, cutoff: Cutoff,
         in wanted: KeySet?
     ) throws -> KeySet {
-        let plan = try ConditionPlanner(session: self, app: app, route: route, cutoff: cutoff).plan(condition)
+        let plan = try ConditionPlanner(session: self, app: app, route: route, cutoff: cutoff.at).plan(condition)
         return try ConditionScan(session: self, app: app, route: route, range: range, cutoff: cutoff)
             .matching(plan, in: wanted)
     }

@@ -1,7 +1,7 @@
 internal import PealCore
 
 /// An audience after planning: topics are numbers, and named devices and users are keys. It is evaluated for every
-/// slice, so it is small and requires no look-ups of names.
+/// slice, so it is small and requires no look-ups; only users and identifiers are compared again when time has passed.
 struct Predicate: Sendable, Hashable {
     var includesAll = false
     /// Every member is named: the slices contain their keys.
@@ -13,6 +13,15 @@ struct Predicate: Sendable, Hashable {
     var excludedTopics: [Int64] = []
     /// Without segments. It narrows the rest.
     var condition: Condition?
+}
+
+/// Which devices joined the audience in time: those up to `at`. A time after `future` was recorded before the clock was
+/// set back, so it counts too.
+struct Cutoff: Sendable {
+    let at: Timestamp
+    let future: Timestamp
+
+    func admits(_ joined: Timestamp) -> Bool { joined <= at || joined > future }
 }
 
 /// A predicate, packed; the first byte is the version of the layout.
@@ -76,7 +85,15 @@ extension StoreSession {
             """)
     }
 
-    func candidates(of slice: Slice) throws -> KeySet {
+    /// For how long after planning a message's names are not looked up again.
+    private static let namesLife = Duration.seconds(1)
+
+    func cutoff(at instant: Timestamp, now: Timestamp) -> Cutoff {
+        // The clocks of servers on one database may differ, and a read may begin some time after `now`.
+        Cutoff(at: instant, future: now + .seconds(context.dialect.isShared ? 60 : 5))
+    }
+
+    func candidates(of slice: Slice, now: Timestamp) throws -> KeySet {
         let id = slice.id
         guard try isLiving(id.app) else { return KeySet(range: slice.keyTo...slice.keyTo) }
         let first = max(slice.keyFrom, slice.cursor + 1)
@@ -88,17 +105,18 @@ extension StoreSession {
             return set
         }
         guard let predicate = try predicate(app: id.app, message: id.message),
-            let cutoff: Timestamp = try connection.value(
+            let instant: Timestamp = try connection.value(
                 "SELECT cutoff_at FROM message WHERE \(MessageTable.matching(id.app, id.message))")
         else { return set }
+        let cutoff = cutoff(at: instant, now: now)
+        let isNew = (.zero..<Self.namesLife).contains(now - instant) && slice.attempt == 0
         if predicate.isList {
             set = KeySet(listOf: slice)
+            if !isNew { set = KeySet(range: range, try stillNamed(set.keys(after: first - 1, limit: .max), by: id)) }
         } else {
-            set = try streams(predicate, of: id, range: range, cutoff: cutoff)
+            set = try streams(predicate, of: id, range: range, cutoff: cutoff, namesAreNew: isNew)
             if let keys = slice.keys {
-                var wanted = KeySet(range: range)
-                for key in keys { wanted.insert(key) }
-                set.formIntersection(wanted)
+                set.formIntersection(KeySet(range: range, keys))
             }
         }
         try narrow(&set, predicate, app: id.app, route: id.route, range: range, cutoff: cutoff)
@@ -107,8 +125,9 @@ extension StoreSession {
 
     /// The union of everything that the predicate includes. Each stream is read once. A condition that narrows all
     /// devices is evaluated here, because it may name few of them.
+    /// - Parameter namesAreNew: whether the named devices were looked up just now.
     func streams(
-        _ predicate: Predicate, of id: Slice.ID, range: ClosedRange<DeviceKey>, cutoff: Timestamp
+        _ predicate: Predicate, of id: Slice.ID, range: ClosedRange<DeviceKey>, cutoff: Cutoff, namesAreNew: Bool
     ) throws -> KeySet {
         var set = KeySet(range: range)
         if predicate.includesAll, let condition = predicate.condition {
@@ -125,7 +144,8 @@ extension StoreSession {
             SubscriptionTable.stream, predicate.topics.map { (id.app, $0, id.route, range, cutoff) }
         ) { set.insert($0.int(0)) }
         if predicate.hasKeys {
-            for key in try namedKeys(of: id) where range.contains(key) { set.insert(key) }
+            let keys = try namedKeys(of: id).filter(range.contains)
+            for key in namesAreNew ? keys : try stillNamed(keys, by: id) { set.insert(key) }
         }
         return set
     }
@@ -139,7 +159,7 @@ extension StoreSession {
     /// Removes devices that the predicate excludes now: leaving the audience takes effect at once.
     func narrow(
         _ set: inout KeySet, _ predicate: Predicate, app: AppKey, route: Route, range: ClosedRange<DeviceKey>,
-        cutoff: Timestamp
+        cutoff: Cutoff
     ) throws {
         try connection.scan(SubscriptionTable.members, predicate.excludedTopics.map { (app, $0, route, range) }) {
             set.remove($0.int(0))

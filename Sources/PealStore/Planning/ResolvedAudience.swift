@@ -43,19 +43,7 @@ extension StoreSession {
         predicate.excludedTopics = try topicNumbers(app: app, audience.excludedTopics, notExpiredAt: now)
         var resolved = ResolvedAudience(
             predicate: predicate, routes: ResolvedAudience.routes(audience, environment))
-        var keys: [Route: Set<DeviceKey>] = [:]
-        func take(_ row: any SQLRow) throws {
-            let route = try Route(row, 1)
-            if resolved.routes.contains(route) { keys[route, default: []].insert(row.int(0)) }
-        }
-        if !audience.includesEverybody {
-            let identifiers = audience.identifiers.sorted {
-                ($0.kind.rawValue, ExactText($0.value)) < ($1.kind.rawValue, ExactText($1.value))
-            }
-            try connection.scan(DeviceTable.byID, Set(audience.devices).sorted().map { (app, $0) }, take)
-            try connection.scan(DeviceTable.byIdentifier, identifiers.map { (app, $0) }, take)
-            try connection.scan(DeviceTable.byUser, audience.users.distinctTexts.map { (app, $0) }, take)
-        }
+        var keys = audience.includesEverybody ? [:] : try named(audience, on: Set(resolved.routes), app: app)
         for address in audience.addresses where resolved.routes.contains(address.route) {
             try resolve(address, app: app, &resolved, &keys)
         }
@@ -65,8 +53,51 @@ extension StoreSession {
         }
         resolved.keys = keys.mapValues { $0.sorted() }
         resolved.predicate.hasKeys = !keys.isEmpty && !audience.isExplicit
-        if audience.isExplicit { try narrow(&resolved, app: app, cutoff: now) }
+        if audience.isExplicit { try narrow(&resolved, app: app, cutoff: cutoff(at: now, now: now)) }
         return resolved
+    }
+
+    /// The active devices that the audience names by id, identifier or user.
+    private func named(_ audience: Audience, on routes: Set<Route>, app: AppKey) throws -> [Route: Set<DeviceKey>] {
+        var keys: [Route: Set<DeviceKey>] = [:]
+        func take(_ row: any SQLRow) throws {
+            let route = try Route(row, 1)
+            if routes.contains(route) { keys[route, default: []].insert(row.int(0)) }
+        }
+        let identifiers = audience.identifiers.sorted {
+            ($0.kind.rawValue, ExactText($0.value)) < ($1.kind.rawValue, ExactText($1.value))
+        }
+        try connection.scan(DeviceTable.byID, Set(audience.devices).sorted().map { (app, $0) }, take)
+        try connection.scan(DeviceTable.byIdentifier, identifiers.map { (app, $0) }, take)
+        try connection.scan(DeviceTable.byUser, audience.users.distinctTexts.map { (app, $0) }, take)
+        return keys
+    }
+
+    /// Those of `keys` that the slice's message still names. Since planning, a device may have passed to another user.
+    /// Devices that it names by id or address stay: an installation keeps its key when these change.
+    func stillNamed(_ keys: [DeviceKey], by id: Slice.ID) throws -> [DeviceKey] {
+        if id.isMoment {
+            return try keys.filter {
+                try connection.value(DeviceTable.hasMoment($0, app: id.app, message: id.message), Int64.self) != nil
+            }
+        }
+        let audience = try connection.first(
+            "SELECT audience FROM message_content WHERE \(MessageTable.matching(id.app, id.message))"
+        ) { row in try AudienceCoding.decode(row.next()) }
+        guard let audience else { return [] }
+        guard !audience.users.isEmpty || !audience.identifiers.isEmpty else { return keys }
+        let users = Set(audience.users.map(ExactText.init))
+        var others = audience
+        others.users = []
+        let named = try named(others, on: [id.route], app: id.app)[id.route] ?? []
+        let holders = try audience.addresses.filter { $0.route == id.route }.compactMap {
+            try connection.value(DeviceTable.holder(of: $0, app: id.app), DeviceKey.self)
+        }
+        return try keys.filter { key in
+            guard !named.contains(key), !holders.contains(key) else { return true }
+            let user: String? = try connection.value(DeviceTable.user(of: key, app: id.app))
+            return user.map { users.contains(ExactText($0)) } ?? false
+        }
     }
 
     private func topicNumbers(app: AppKey, _ names: [String], notExpiredAt now: Timestamp) throws -> [Int64] {
@@ -90,7 +121,7 @@ extension StoreSession {
     }
 
     /// Removes named devices that are excluded now, so that only the others are counted and planned.
-    private func narrow(_ resolved: inout ResolvedAudience, app: AppKey, cutoff: Timestamp) throws {
+    private func narrow(_ resolved: inout ResolvedAudience, app: AppKey, cutoff: Cutoff) throws {
         let predicate = resolved.predicate
         guard predicate.interactiveOnly || !predicate.excludedTopics.isEmpty || predicate.condition != nil else {
             return

@@ -64,6 +64,18 @@ enum DeviceTable {
         """
     }
 
+    static func user(of key: DeviceKey, app: AppKey) -> SQL {
+        "SELECT user_id FROM device WHERE app = \(app) AND seq = \(key)"
+    }
+
+    /// Whether the message has a moment of the user who has the device.
+    static func hasMoment(_ key: DeviceKey, app: AppKey, message: MessageID) -> SQL {
+        """
+        SELECT 1 FROM device d JOIN moment m ON m.app = d.app AND m.user_id = d.user_id
+        WHERE d.app = \(app) AND d.seq = \(key) AND m.message = \(message)
+        """
+    }
+
     /// Active and retired devices of a user. Reads the keys from the index of users first: asked for the rows at once,
     /// SQLite reads all devices of the app.
     static func devices(of userID: String, app: AppKey, registeredBefore end: Timestamp?, limit: Int) -> SQL {
@@ -74,14 +86,14 @@ enum DeviceTable {
             """
     }
 
-    /// The active devices of a route that joined it before `cutoff`.
+    /// The active devices of a route that joined it in time.
     static func stream(
-        app: AppKey, _ route: Route, _ range: ClosedRange<DeviceKey>, cutoff: Timestamp
+        app: AppKey, _ route: Route, _ range: ClosedRange<DeviceKey>, cutoff: Cutoff
     ) -> SQL {
         """
         SELECT seq FROM device
         WHERE app = \(app) AND route = \(route) AND seq BETWEEN \(range.lowerBound) AND \(range.upperBound)
-            AND state = \(code: State.active) AND since <= \(cutoff)
+            AND state = \(code: State.active) AND (since <= \(cutoff.at) OR since > \(cutoff.future))
         """
     }
 

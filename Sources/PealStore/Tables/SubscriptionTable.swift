@@ -7,18 +7,18 @@ enum SubscriptionTable {
     /// while.
     private static let isKept = "EXISTS (SELECT 1 FROM topic WHERE topic.app = $1 AND topic.topic = $2)"
 
-    /// The members of a topic on a route that joined it before `cutoff`.
+    /// The members of a topic on a route that joined it in time.
     static let stream = Statement<
-        (app: AppKey, topic: Int64, route: Route, range: ClosedRange<DeviceKey>, cutoff: Timestamp)
+        (app: AppKey, topic: Int64, route: Route, range: ClosedRange<DeviceKey>, cutoff: Cutoff)
     >(
         """
         SELECT seq FROM topic_member WHERE app = $1 AND topic = $2 AND route = $3 AND seq BETWEEN $4 AND $5
-            AND since <= $6 AND \(isKept)
+            AND (since <= $6 OR since > $7) AND \(isKept)
         """
     ) {
         [
             .int($0.app), .int($0.topic), .route($0.route), .int($0.range.lowerBound), .int($0.range.upperBound),
-            .time($0.cutoff),
+            .time($0.cutoff.at), .time($0.cutoff.future),
         ]
     }
 

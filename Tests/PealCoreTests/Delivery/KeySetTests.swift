@@ -83,4 +83,17 @@ import Testing
         #expect(bits.keys(after: 10, limit: 0) == [])
         #expect(bits.keys(after: 10, limit: 10) == [110])
     }
+
+    @Test(
+        "counts and replaces the keys after any key",
+        arguments: [0, 9, 10, 11, 63, 73, 74, 137, 200, 201] as [DeviceKey])
+    func tail(key: DeviceKey) {
+        let (before, later) = (Set<DeviceKey>(stride(from: 10, through: 200, by: 3)), Set<DeviceKey>(40...199))
+        var set = KeySet(range: 10...200, before)
+        #expect(set.count(after: key) == before.count { $0 > key })
+        // What is read later has another range.
+        set.replaceKeys(after: key, with: KeySet(range: 30...199, later))
+        let expected = before.filter { $0 <= key }.union(later.filter { $0 > key })
+        #expect(Set(set.keys(after: 0, limit: .max)) == expected)
+    }
 }
