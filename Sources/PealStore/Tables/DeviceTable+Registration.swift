@@ -1,9 +1,6 @@
 internal import PealCore
 
 extension StoreSession {
-    /// A registration that changes nothing writes nothing if the last one is younger than this.
-    private static let unchangedLife = Duration.seconds(60)
-
     func register(
         _ registration: DeviceRegistration, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result {
@@ -106,9 +103,8 @@ extension StoreSession {
         let known = Set(before.map { ExactText($0.name) })
         let topics = registration.topics.map { Set($0.map(ExactText.init)) } ?? known
         let sameTopics = topics == known
-        if sameDetail, sameTopics, !isNew, isUnchanged(row, old), now - old.registeredAt < Self.unchangedLife {
-            return result(old, registration, topics: topics.sorted().map(\.text), isNew: false, topicChanges: 0)
-        }
+        // Written even if nothing changed: a report that the address is dead counts only if it is newer than the
+        // registration, and alerts go to the device that registered last.
         try connection.post(row.update(app: app))
         if !sameDetail {
             try putDetail(detail, app: app, device: row.key)
@@ -127,12 +123,6 @@ extension StoreSession {
     ) throws -> DeviceDetail.PastRetirement? {
         guard let retirement = old.retirement else { return try DetailCoding.decode(detail).pastRetirement }
         return .init(retirement, until: now)
-    }
-
-    private func isUnchanged(_ row: DeviceRow, _ old: DeviceRow) -> Bool {
-        row.revision == old.revision && row.since == old.since
-            && row.userID.map(ExactText.init) == old.userID.map(ExactText.init) && row.locale == old.locale
-            && row.zone == old.zone && row.isInteractive == old.isInteractive
     }
 
     /// A new id for a known installation: the row keeps its key, so that a running message finds it once, and the old
