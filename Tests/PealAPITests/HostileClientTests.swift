@@ -178,7 +178,7 @@ struct AuthenticationFailureTests {
         for number in 0..<6 {
             let guess = try attempt("192.0.2.1", "guess \(number)")
             try failures.check(guess)
-            failures.failed(guess)
+            try failures.failed(guess)
         }
         let next = try attempt("192.0.2.1", "another")
         let refusal = #expect(throws: PealError.self) { try failures.check(next) }
@@ -191,15 +191,21 @@ struct AuthenticationFailureTests {
         #expect(failures.snapshot.refused == 1)
     }
 
-    @Test("for one key is refused from every address, but not to who succeeded before")
+    @Test("for one key is refused from every address, but the right secret is not")
     func key() throws {
         let clock = ManualTime()
         let failures = self.failures(clock)
         let owner = try attempt("198.51.100.7", "right", key: "editor")
         failures.succeeded(owner)
-        for number in 0..<6 { failures.failed(try attempt("192.0.2.\(number)", "guess", key: "editor")) }
+        for number in 0..<6 { try failures.failed(try attempt("192.0.2.\(number)", "guess", key: "editor")) }
+        // A wrong secret from another address is refused after it was checked, and the next one before.
+        let guess = try attempt("192.0.2.99", "guess", key: "editor")
+        #expect(throws: Never.self) { try failures.check(guess) }
+        #expect(#expect(throws: PealError.self) { try failures.failed(guess) }?.code == .rateLimited)
+        #expect(throws: PealError.self) { try failures.check(guess) }
         #expect(throws: PealError.self) { try failures.check(try attempt("192.0.2.99", "right", key: "editor")) }
-        #expect(throws: PealError.self) { try failures.check(try attempt("198.51.100.7", "guess", key: "editor")) }
+        // So nobody who did not guess is locked out.
+        #expect(throws: Never.self) { try failures.check(try attempt("192.0.2.100", "right", key: "editor")) }
         #expect(throws: Never.self) { try failures.check(owner) }
         #expect(throws: Never.self) { try failures.check(try attempt("192.0.2.99", "x", key: "other")) }
     }

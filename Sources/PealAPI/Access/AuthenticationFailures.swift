@@ -2,9 +2,11 @@ package import Logging
 package import PealCore
 internal import Synchronization
 
-/// Limits guessing: after too many failures from a client address, or for one key, further attempts are refused without
-/// checking the secret until some time has passed. A client that has succeeded with the same secret from the same
-/// address within the last hour is still served, so that nobody can lock others out.
+/// Limits guessing: after too many failures from a client address, further attempts from it are refused without checking
+/// the secret until some time has passed. After too many failures for one key, attempts with it from addresses that
+/// failed recently are refused too. From any other address, the secret is checked: the right one is accepted, a wrong one
+/// gets the same refusal. A client that has succeeded with the same secret from the same address within the last hour is
+/// still served. This way nobody can lock others out.
 package final class AuthenticationFailures: Sendable {
     package struct Snapshot: Sendable {
         package var failures = 0
@@ -26,6 +28,10 @@ package final class AuthenticationFailures: Sendable {
         /// Recent successes, by hash; each slot holds one.
         var successes: [(tag: Int, until: Duration)]
         var snapshot = Snapshot()
+
+        func wait(forKeyOf attempt: Attempt, now: Duration) -> Double? {
+            attempt.keyName.flatMap { keys.wait($0.hashValue, now: now) }
+        }
     }
 
     private static let successesHeld = 8192
@@ -47,26 +53,23 @@ package final class AuthenticationFailures: Sendable {
 
     package var snapshot: Snapshot { state.withLock { $0.snapshot } }
 
+    /// Called before the secret is checked.
     /// - Throws: `rate_limited` after too many failures.
     func check(_ attempt: Attempt) throws(PealError) {
         let now = time.uptime
         let wait = state.withLock { state -> Double? in
-            let waits = [
-                state.addresses.wait(attempt.address.network.hashValue, now: now),
-                attempt.keyName.flatMap { state.keys.wait($0.hashValue, now: now) },
-            ]
-            guard let wait = waits.compactMap({ $0 }).max() else { return nil }
+            let address = attempt.address.network.hashValue
+            let ofKey = state.addresses.isFull(address, now: now) ? nil : state.wait(forKeyOf: attempt, now: now)
+            guard let wait = [state.addresses.wait(address, now: now), ofKey].compactMap({ $0 }).max() else {
+                return nil
+            }
             let tag = Self.tag(attempt)
             let known = state.successes[Self.slot(tag)]
             if known.tag == tag, known.until > now { return nil }
             state.snapshot.refused += 1
             return wait
         }
-        if let wait {
-            throw PealError(
-                .rateLimited, "authentication failed too often; try again later",
-                retryAfterSeconds: max(1, Int(wait.rounded(.up))))
-        }
+        if let wait { throw Self.refusal(wait) }
     }
 
     func succeeded(_ attempt: Attempt) {
@@ -74,19 +77,32 @@ package final class AuthenticationFailures: Sendable {
         state.withLock { $0.successes[Self.slot(tag)] = (tag, now + Self.successLasts) }
     }
 
-    func failed(_ attempt: Attempt) {
+    /// - Throws: `rate_limited` when there were too many failures for the key before this one.
+    func failed(_ attempt: Attempt) throws(PealError) {
         let now = time.uptime
-        let isLimitReached = state.withLock { state -> Bool in
-            state.snapshot.failures += 1
+        let (wait, isLimitReached) = state.withLock { state -> (Double?, Bool) in
+            let wait = state.wait(forKeyOf: attempt, now: now)
+            let wasReached = wait != nil || state.addresses.wait(attempt.address.network.hashValue, now: now) != nil
+            if wait == nil { state.snapshot.failures += 1 } else { state.snapshot.refused += 1 }
             state.addresses.take(attempt.address.network.hashValue, now: now)
             if let name = attempt.keyName { state.keys.take(name.hashValue, now: now) }
-            return state.addresses.wait(attempt.address.network.hashValue, now: now) != nil
-                || attempt.keyName.map { state.keys.wait($0.hashValue, now: now) != nil } ?? false
+            let isReached =
+                state.addresses.wait(attempt.address.network.hashValue, now: now) != nil
+                || state.wait(forKeyOf: attempt, now: now) != nil
+            return (wait, isReached && !wasReached)
         }
-        guard isLimitReached else { return }
-        logger.warning(
-            "authentication failed too often: further attempts get 429",
-            metadata: ["address": "\(attempt.address.network)", "key": "\(attempt.keyName ?? "none")"])
+        if isLimitReached {
+            logger.warning(
+                "authentication failed too often: further attempts get 429",
+                metadata: ["address": "\(attempt.address.network)", "key": "\(attempt.keyName ?? "none")"])
+        }
+        if let wait { throw Self.refusal(wait) }
+    }
+
+    private static func refusal(_ wait: Double) -> PealError {
+        PealError(
+            .rateLimited, "authentication failed too often; try again later",
+            retryAfterSeconds: max(1, Int(wait.rounded(.up))))
     }
 
     private static func tag(_ attempt: Attempt) -> Int {
@@ -210,6 +226,9 @@ struct TokenBuckets: Sendable {
         let excess = taken(buckets[slot(name)], now: now) + 1 - capacity
         return excess > 0.000_001 ? excess / perSecond : nil
     }
+
+    /// Whether every token is available.
+    func isFull(_ name: Int, now: Duration) -> Bool { taken(buckets[slot(name)], now: now) == 0 }
 
     mutating func take(_ name: Int, now: Duration) {
         let slot = slot(name)

@@ -57,7 +57,7 @@ struct Gatekeeper: Sendable {
         guard let key = try await key(authentication.key, secret: secret, of: app?.key, now: now) else {
             if let admin = try await admin(secret) { throw misplaced(admin, visit, now: now) }
             try await refuseOthers(.token(secret), authentication, visit, now: now)
-            services.failures.failed(attempt)
+            try services.failures.failed(attempt)
             throw authentication.refusal
         }
         services.failures.succeeded(attempt)
@@ -94,7 +94,7 @@ struct Gatekeeper: Sendable {
         let attempt = AuthenticationFailures.Attempt(address: address, keyName: nil, shown: secret)
         guard (try? services.failures.check(attempt)) != nil else { return false }
         let isAdmin = (try? await admin(secret)) != nil
-        isAdmin ? services.failures.succeeded(attempt) : services.failures.failed(attempt)
+        if isAdmin { services.failures.succeeded(attempt) } else { try? services.failures.failed(attempt) }
         return isAdmin
     }
 
@@ -151,7 +151,7 @@ struct Gatekeeper: Sendable {
             return caller
         }
         try await refuseOthers(shown, authentication, visit, now: now)
-        services.failures.failed(attempt)
+        try services.failures.failed(attempt)
         throw authentication.refusal
     }
 
@@ -199,7 +199,7 @@ struct Gatekeeper: Sendable {
             throw misplaced(Caller(identity: .key(key)), visit, now: now)
         }
         try await refuseOthers(shown, authentication, visit, now: now)
-        services.failures.failed(attempt)
+        try services.failures.failed(attempt)
         throw authentication.refusal
     }
 
