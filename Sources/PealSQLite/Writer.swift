@@ -49,6 +49,13 @@ final class Writer: Sendable {
     private func drain(_ database: Database) {
         while true {
             let batch = queue.takeBatch()
+            // A drain that was requested before the store closed may run afterwards, when the checkpointer's connection
+            // is closed too.
+            if database.sqliteConnection == nil {
+                guard !batch.isEmpty else { return }
+                batch.forEach { $0.fail(SQLiteFailure.unavailable) }
+                continue
+            }
             checkpointer.checkpointIfDue(writerRests: batch.isEmpty) { [self] in
                 pool.asyncWriteWithoutTransaction { self.drain($0) }
             }
@@ -58,11 +65,6 @@ final class Writer: Sendable {
     }
 
     private func commit(_ batch: [WriteItem], _ database: Database) {
-        guard database.sqliteConnection != nil else {
-            // The store was closed before this write could run.
-            for item in batch { item.fail(SQLiteFailure.unavailable) }
-            return
-        }
         let connection = connection ?? SQLiteConnection(database, CommitWork())
         self.connection = connection
         commit(batch, connection)

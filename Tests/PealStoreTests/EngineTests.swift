@@ -358,6 +358,27 @@ struct EngineTests {
         #expect(plan.begin(writerRests: false) == nil)
     }
 
+    @Test("closing while pages are being moved leaves nothing that uses the closed database")
+    func closingDuringCheckpoint() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "peal-test-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let path = directory.appending(path: "closing.db").path
+        // Each commit is worth a checkpoint, after which the writer looks whether the log can be restarted.
+        var limits = CheckpointLimits()
+        (limits.pagesBetween, limits.pagesMovedAtRestMax, limits.pagesKeptMax) = (1, 0, 1)
+        for round in 0..<100 {
+            let engine = try SQLiteEngine(path: path, checkpoints: limits)
+            try await engine.write(.control) {
+                try $0.execute("CREATE TABLE IF NOT EXISTS closing (id BIGINT PRIMARY KEY, value BLOB)", [])
+                let value = [UInt8](repeating: 1, count: 64 * 1024)
+                try $0.execute("INSERT INTO closing VALUES ($1, $2)", [.int(round), .bytes(value)])
+            }
+            try engine.close()
+            await #expect(throws: PealError.self) { try await engine.write(.control) { _ in } }
+        }
+    }
+
     @Test("the write-ahead log stays short while many write")
     func manyWriters() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "peal-test-\(UUID().uuidString)")
