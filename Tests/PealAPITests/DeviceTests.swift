@@ -186,6 +186,24 @@ struct DeviceTests {
         }
     }
 
+    @Test("of users whose ids look alike are listed apart")
+    func alike() async throws {
+        try await Fixture.open { fixture in
+            for (number, user) in ["caf\u{E9}", "cafe\u{301}"].enumerated() {
+                let id = Self.id.dropLast() + "\(number)"
+                let address = String(repeating: "0\(number)", count: 32)
+                let device = Self.device([
+                    ("user_id", .string(user)), ("topics", ["t"]), ("address", .string(address)),
+                ])
+                #expect(try await fixture.admin(.put, "…/devices/\(id)", device).status == 201)
+            }
+            for query in ["user_id=caf%C3%A9", "user_id=caf%C3%A9&topic=t"] {
+                let found = try await fixture.admin(.get, "…/devices?\(query)")["items"]?.arrayValue
+                #expect(found?.count == 1, "\(query)")
+            }
+        }
+    }
+
     @Test("of a user go with the user")
     func erase() async throws {
         try await Fixture.open { fixture in
@@ -193,6 +211,11 @@ struct DeviceTests {
             let reply = try await fixture.admin(.delete, "…/users/a%20b")
             #expect(reply.text == #"{"user_id":"a b","devices":1}"#)
             #expect(try await fixture.census()["devices"] == 0)
+            // As long as other dialects let it be.
+            for (count, status) in [(1020, 200), (1021, 400)] {
+                let name = String(repeating: "u", count: count)
+                #expect(try await fixture.admin(.delete, "…/users/\(name)").status == status, "\(count)")
+            }
         }
     }
 
@@ -251,6 +274,10 @@ struct DeviceTests {
             #expect(put["expires_at"] == "2026-11-21T01:00:00Z", "\(put.text)")
             fixture.clock.advance(by: .seconds(3601))
             #expect(try await fixture.admin(.get, "…/topics/b").status == 404)
+            for (topic, count) in [("a", 1), ("b", 0)] {
+                let members = try await fixture.admin(.get, "…/devices?topic=\(topic)")["items"]?.arrayValue?.count
+                #expect(members == count, "\(topic)")
+            }
             #expect(try await fixture.admin(.get, "…/topics")["items"]?.arrayValue?.count == 1)
             #expect(try await fixture.admin(.delete, "…/topics/a").status == 204)
             #expect(try await fixture.admin(.delete, "…/topics/a").status == 404)

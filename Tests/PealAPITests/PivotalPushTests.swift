@@ -103,6 +103,22 @@ struct PivotalPushTests {
         }
     }
 
+    @Test("counts an empty Android message and collapse key as absent")
+    func emptyAndroid() async throws {
+        try await Self.open { fixture, push in
+            let reply = try await push(
+                #"""
+                {"message":{"body":"B","custom":{"android":{"message":"","collapse_key":"","own":""}}},
+                 "target":{"platform":"all"}}
+                """#)
+            let draft = try await Self.draft(fixture, reply)
+            let android = draft.content.platforms[.android]
+            let receipt = JSON.string(draft.id.description)
+            #expect(android?.fields["data"] == ["message": "B", "own": "", "receiptId": receipt])
+            #expect(android?.options.collapseKey == nil)
+        }
+    }
+
     @Test("leaves out names that FCM reserves, with a warning")
     func reserved() async throws {
         try await Self.open { fixture, push in

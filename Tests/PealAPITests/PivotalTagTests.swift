@@ -135,6 +135,24 @@ struct PivotalTagTests {
         }
     }
 
+    @Test("are one whichever sigma a client writes, and not longer in lower case than allowed")
+    func letters() async throws {
+        try await Self.open { _, call in
+            let device = #"{"device_uuid":"\#(Self.uuid(1))","tags":["σοφος"]}"#
+            #expect(try await call(.post, "/v1/tags/batch", "[\(device)]").status == 200)
+            for name in ["%CE%A3%CE%9F%CE%A6%CE%9F%CE%A3", "%CF%83%CE%BF%CF%86%CE%BF%CF%82"] {
+                #expect(try await call(.get, "/v1/tags/count/\(name)", nil).text == "1", "\(name)")
+            }
+            // Each letter has two bytes, and three in lower case.
+            for (count, status) in [(340, 200), (341, 400)] {
+                let tag = String(repeating: "İ", count: count)
+                let reply = try await call(
+                    .post, "/v1/tags/batch", #"[{"device_uuid":"\#(Self.uuid(1))","tags":["\#(tag)"]}]"#)
+                #expect(reply.status == status, "\(reply.text)")
+            }
+        }
+    }
+
     @Test("subscribe devices in batches by uuid or by token, all of them or none")
     func batch() async throws {
         try await Self.open { fixture, call in

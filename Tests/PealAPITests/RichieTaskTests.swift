@@ -170,9 +170,9 @@ struct RichieTaskTests {
                  "android":{"data":{"body":"b","custom_key":"v","other-key":1,"list":[1]}}}
                 """#)
             let warning = reply.header("Warning") ?? ""
-            #expect(warning.contains(#"299 - "payloads.ios.aps.alert has 1 keys with a dash"#), "\(warning)")
-            #expect(warning.contains(#"299 - "payloads.ios.aps.alert has 1 nested keys"#), "\(warning)")
-            #expect(warning.contains("payloads.android.data has 1 keys with a dash"), "\(warning)")
+            #expect(warning.contains(#"299 - "payloads.ios.aps.alert has 1 key with a dash"#), "\(warning)")
+            #expect(warning.contains(#"299 - "payloads.ios.aps.alert has 1 key with a nested value"#), "\(warning)")
+            #expect(warning.contains("payloads.android.data has 1 key with a dash"), "\(warning)")
             #expect(!warning.contains("custom") && !warning.contains("other"))
             let ios = RichieFixture.fields(try await richie.draft(reply), .ios) ?? ""
             #expect(ios.contains(#""custom-key":"w","nested":{"a":[1]}"#), "\(ios)")
@@ -180,8 +180,8 @@ struct RichieTaskTests {
                 #"{"ios":{"aps":{"alert":{"body":"b"},"my-key":1,"n":{"a":1}},"your-key":2,"m":{"a":1}}}"#)
             let words = beside.header("Warning") ?? ""
             for path in ["payloads.ios.aps", "payloads.ios"] {
-                #expect(words.contains(#"299 - "\#(path) has 1 keys with a dash"#), "\(words)")
-                #expect(words.contains(#"299 - "\#(path) has 1 nested keys"#), "\(words)")
+                #expect(words.contains(#"299 - "\#(path) has 1 key with a dash"#), "\(words)")
+                #expect(words.contains(#"299 - "\#(path) has 1 key with a nested value"#), "\(words)")
             }
             let plain = try await richie.send(
                 #"{"ios":{"aps":{"alert":{"body":"b","custom_key":"v"},"thread-id":"t","sound":{"name":"s"}}}}"#)

@@ -200,11 +200,17 @@ package struct DeviceFilter: Sendable, Hashable {
     package var userID: String?
     package var address: Address?
     package var topic: String?
+    /// A topic that has expired by this time has no members.
+    package var instant: Timestamp
 
-    package init(userID: String? = nil, address: Address? = nil, topic: String? = nil) {
+    package init(
+        userID: String? = nil, address: Address? = nil, topic: String? = nil,
+        at instant: Timestamp = Timestamp(milliseconds: 0)
+    ) {
         self.userID = userID
         self.address = address
         self.topic = topic
+        self.instant = instant
     }
 }
 

@@ -48,7 +48,7 @@ extension StoreSession {
         guard let topic = filter.topic else {
             return try deviceRows(app: app, filter, after: cursor, limit: limit).map { try device($0, app: app) }
         }
-        guard let number = try knownTopicNumber(app: app, name: topic) else { return [] }
+        guard let number = try livingTopicNumber(app: app, name: topic, now: filter.instant) else { return [] }
         var found: [Device] = []
         var cursor = cursor
         while found.count < limit {
@@ -74,7 +74,7 @@ extension StoreSession {
     }
 
     private static func matches(_ row: DeviceRow, _ filter: DeviceFilter) -> Bool {
-        (filter.userID == nil || filter.userID == row.userID)
+        (filter.userID == nil || filter.userID.map(ExactText.init) == row.userID.map(ExactText.init))
             && (filter.address.map { DeviceTable.addressKey(of: $0) == row.addressKey } ?? true)
     }
 }

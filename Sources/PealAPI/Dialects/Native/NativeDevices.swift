@@ -100,11 +100,11 @@ struct NativeDevices: Sendable {
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .number)
         let app = try call.app().key
-        let base = DeviceFilter(userID: call.query["user_id"], topic: call.query["topic"])
+        let base = DeviceFilter(userID: call.query["user_id"], topic: call.query["topic"], at: call.now)
         let addresses = try AddressQuery(call.query, rules: services.addressRules)
         let filters = try call.query["address"].map { text in
             try addresses.candidates(text).map { address in
-                DeviceFilter(userID: base.userID, address: address, topic: base.topic)
+                DeviceFilter(userID: base.userID, address: address, topic: base.topic, at: call.now)
             }
         }
         let devices = try await services.store.read(.heavy) { store in
@@ -149,7 +149,7 @@ struct NativeDevices: Sendable {
     }
 
     private func eraseUser(_ call: Call) async throws -> Answer {
-        let user = try Shape.text().value(of: call.parameter("user"), named: "user_id")
+        let user = try Shape.text(bytes: Limits.userIDBytesMax).value(of: call.parameter("user"), named: "user_id")
         let count = try await services.devices.deleteUser(user, app: try call.app().key, call.verb)
         return Answer(.ok, ["user_id": .string(user), "devices": .integer(count)])
     }

@@ -128,10 +128,12 @@ enum PivotalContent {
         var data = JSON.Members()
         if let body { data["message"] = .string(body) }
         for (name, value) in android?.pairs.map({ ($0, $1) }) ?? [] where !value.isNull {
+            // If empty, these two count as absent; all other members belong to the app.
+            if ["message", "collapse_key"].contains(name), value == "" { continue }
             data[name] = .string(value.scalarText ?? value.text)
         }
         warnings += FCMContent.removeReserved(from: &data, "message.custom.android")
-        if case .string(let key)? = data["collapse_key"], !key.isEmpty {
+        if case .string(let key)? = data["collapse_key"] {
             options.collapseKey = key
             data["collapse_key"] = nil
         }

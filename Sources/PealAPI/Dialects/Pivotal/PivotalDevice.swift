@@ -57,7 +57,7 @@ enum PivotalRegistrationShapes {
             "PivotalTags", names.map { .all($0) }, or: tagChange.shape.map { .change($0) }
         ).located()
 
-    private static let names = PivotalShapes.loweredNames(max: Limits.topicsPerDeviceMax)
+    private static let names = PivotalShapes.topicNames(max: Limits.topicsPerDeviceMax)
 
     private static let tagChange = ObjectShape("PivotalTagChange", PivotalRegistrationDraft.TagChange()) {
         Entry("subscribe", names) { $0.subscribe = $1 ?? [] }

@@ -12,7 +12,7 @@ enum PivotalGeofenceShapes {
         Entry(required: "expiry_time", PivotalShapes.milliseconds) { if let end = $1 { $0.expiresAt = end } }
         Entry(required: "locations", locations) { $0.locationIDs = $1 }
         Entry(required: "data", data) { $0.data = $1 }
-        Entry("tags", PivotalShapes.loweredNames(max: Limits.geofenceTagsMax)) { $0.tags = $1 ?? [] }
+        Entry("tags", PivotalShapes.topicNames(max: Limits.geofenceTagsMax)) { $0.tags = $1 ?? [] }
         Entry("start_time", PivotalShapes.milliseconds) { $0.startsAt = $1 ?? nil }
         Entry("platform", reach) { $0.reach = $1 ?? .all }
     }

@@ -151,7 +151,7 @@ struct PivotalRegistrations: Sendable {
         let asked = try PivotalPage(call.query, sizeMin: 0)
         let named = try PivotalPlatform.routes(named: call.query["platform"] ?? "all")
         let platformUUID = call.query["platformUuid"] ?? call.query["variantUuid"]
-        let topic = (call.query["topic"] ?? call.query["tag"])?.lowercased()
+        let topic = (call.query["topic"] ?? call.query["tag"]).map(PivotalShapes.lowered)
         let part = call.query["q"]
         let found = try await services.store.read(.heavy) { store in
             var routes = named

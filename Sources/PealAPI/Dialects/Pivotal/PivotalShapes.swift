@@ -11,9 +11,24 @@ enum PivotalShapes {
         0...253_402_300_799_999, refusing: "must be milliseconds since 1970"
     ).map { $0 == 0 ? nil : Timestamp(milliseconds: $0) }
 
-    /// Distinct names in lower case, because the dialect ignores letter case.
-    static func loweredNames(max: Int) -> Shape<[String]> {
-        .texts(.text(bytes: Limits.topicBytesMax), max: max).map { $0.map { $0.lowercased() }.distinctTexts }
+    /// The name of a topic as it is stored. Some letters take more bytes in lower case.
+    static let topicName = Shape.text(bytes: Limits.topicBytesMax).checked { name, reading throws(PealError) in
+        let lowered = lowered(name)
+        guard lowered.utf8.count <= Limits.topicBytesMax else {
+            throw reading.refusal("must be at most \(Limits.topicBytesMax) bytes long in lower case")
+        }
+        return lowered
+    }
+
+    /// Distinct names of topics.
+    static func topicNames(max: Int) -> Shape<[String]> { .texts(topicName, max: max).map(\.distinctTexts) }
+
+    /// A topic's name in lower case, because the dialect ignores letter case. Clients may write Σ at the end of a word
+    /// as ς.
+    static func lowered(_ name: String) -> String {
+        var lowered = String.UnicodeScalarView()
+        for scalar in name.lowercased().unicodeScalars { lowered.append(scalar == "ς" ? "σ" : scalar) }
+        return String(lowered)
     }
 
     /// The JSON types of a scalar.
@@ -87,7 +102,7 @@ struct PivotalTarget: Sendable {
             return audience
         }
         audience.users = users.filter { Self.isName($0, bytesMax: Limits.userIDBytesMax) }
-        let lowered = topics.map { $0.lowercased() }.filter { Self.isName($0, bytesMax: Limits.topicBytesMax) }
+        let lowered = topics.map(PivotalShapes.lowered).filter { Self.isName($0, bytesMax: Limits.topicBytesMax) }
         audience.topics = lowered.distinctTexts
         audience.includesAll = !isNarrow
         let named = try namedPlatforms()

@@ -91,7 +91,7 @@ struct PivotalTopicBatch: Sendable {
 enum PivotalTopicShapes {
     /// A new topic. `expireAt` and `timeToLive` exclude each other.
     static let topic = ObjectShape("PivotalNewTopic", PivotalTopicDraft(), rules: [oneEnd]) {
-        Entry(required: "name", .text(bytes: Limits.topicBytesMax)) { $0.name = $1.lowercased() }
+        Entry(required: "name", PivotalShapes.topicName) { $0.name = $1 }
         Entry("expireAt", PivotalShapes.milliseconds.described("In the future.")) { $0.expiresAt = $1 ?? nil }
         Entry("timeToLive", life) { $0.lifeSeconds = $1 }
     }.shape.checked { topic, reading throws(PealError) in
@@ -129,8 +129,7 @@ enum PivotalTopicShapes {
     private static let nameAlone = Shape<PivotalTopicDraft>(
         read: { json, reading throws(PealError) in
             guard json.stringValue != nil else { throw reading.wrongType(json, "an object") }
-            let name = try Shape.text(bytes: Limits.topicBytesMax).read(json, &reading)
-            return PivotalTopicDraft(name: name.lowercased())
+            return PivotalTopicDraft(name: try PivotalShapes.topicName.read(json, &reading))
         }, describe: { _ in .printable(1...Limits.topicBytesMax) })
 
     /// The numbers of the topics to delete.
@@ -164,7 +163,7 @@ struct PivotalTags: Sendable {
     /// The tag in the last segment of the path, in lower case.
     private static func tag(_ call: Call) throws(PealError) -> String {
         let name = call.path.segments.last ?? ""
-        return try Shape.text(bytes: Limits.topicBytesMax).value(of: name, named: "tag").lowercased()
+        return try PivotalShapes.topicName.value(of: name, named: "tag")
     }
 
     private func list(_ call: Call) async throws -> Answer {
@@ -274,7 +273,7 @@ struct PivotalTagBatch {
             }
         }.shape, max: Limits.devicesPerBatchMax)
 
-    private static let names = PivotalShapes.loweredNames(max: Limits.topicsPerDeviceMax)
+    private static let names = PivotalShapes.topicNames(max: Limits.topicsPerDeviceMax)
 
     private static func draft(
         _ tagging: Tagging, _ name: String, _ value: String, _ rules: AddressRules

@@ -56,15 +56,21 @@ struct RichieCheck {
         let names = notification.names
         let documented = Set(RichieObject.texts + [RichieObject.link, RichieObject.page]).union(Self.apple)
         let dashed = names.count { $0.contains("-") && !documented.contains($0) }
-        if dashed > 0 { warnings.append("\(path) has \(dashed) keys with a dash, which analytics does not support") }
+        warn(of: dashed, "with a dash", in: path)
         let nested = notification.pairs.count { name, value in
             !documented.contains(name) && !["alert", "aps"].contains(name)
                 && (value.objectValue != nil || value.arrayValue != nil)
         }
-        if nested > 0 { warnings.append("\(path) has \(nested) nested keys, which analytics does not support") }
+        warn(of: nested, "with a nested value", in: path)
         if names.contains(RichieObject.item), names.contains(RichieObject.link), !names.contains("tab-id") {
             warnings.append("\(path) has both \(RichieObject.item) and \(RichieObject.link)")
         }
+    }
+
+    private mutating func warn(of count: Int, _ what: String, in path: String) {
+        guard count > 0 else { return }
+        let keys = count == 1 ? "1 key" : "\(count) keys"
+        warnings.append("\(path) has \(keys) \(what), which analytics does not support")
     }
 
     mutating func warn(_ words: String) { warnings.append(words) }
