@@ -10,31 +10,26 @@ struct APIClient: Sendable {
     /// The server's URL without a trailing slash.
     let base: String
     private let apiKey: String
-    /// Further trusted certificates (PEM); nil for the system's.
-    private let caFile: String?
+    private let trust: ClientTrust
     /// Whether requests that would change something are shown instead of sent.
     let isDryRun: Bool
     private static let timeoutSeconds: Int64 = 60
     private static let answerBytesMax = 64 * 1024 * 1024
 
     private static let connectSeconds: Int64 = 10
-    /// By the file with further trusted certificates. A command uses one, until the process ends.
-    private static let clients = Mutex<[String: HTTPClient]>([:])
+    /// A command uses one, until the process ends.
+    private static let clients = Mutex<[ClientTrust: HTTPClient]>([:])
 
     /// Reports a refused connection at once, and follows no redirect: the API key must not go to another server.
-    private static func http(_ caFile: String?) -> HTTPClient {
+    private static func http(_ trust: ClientTrust) -> HTTPClient {
         clients.withLock { clients in
-            if let client = clients[caFile ?? ""] { return client }
+            if let client = clients[trust] { return client }
             var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
             configuration.timeout.connect = .seconds(connectSeconds)
             configuration.connectionPool.retryConnectionEstablishment = false
-            if let caFile {
-                var tls = TLSConfiguration.makeClientConfiguration()
-                tls.additionalTrustRoots = [.file(caFile)]
-                configuration.tlsConfiguration = tls
-            }
+            configuration.tlsConfiguration = trust.configuration
             let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-            clients[caFile ?? ""] = client
+            clients[trust] = client
             return client
         }
     }
@@ -47,11 +42,10 @@ struct APIClient: Sendable {
         case delete = "DELETE"
     }
 
-    /// - Parameter caFile: further trusted certificates (PEM).
-    init(base: String, apiKey: String, caFile: String? = nil, isDryRun: Bool = false) {
+    init(base: String, apiKey: String, trust: ClientTrust = ClientTrust(), isDryRun: Bool = false) {
         self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
         self.apiKey = apiKey
-        self.caFile = caFile
+        self.trust = trust
         self.isDryRun = isDryRun
     }
 
@@ -152,7 +146,7 @@ struct APIClient: Sendable {
         request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
         request.headers.add(name: "accept", value: "application/x-ndjson")
         do {
-            let response = try await Self.http(caFile).execute(request, timeout: .hours(1))
+            let response = try await Self.http(trust).execute(request, timeout: .hours(1))
             guard (200..<300).contains(response.status.code) else {
                 let bytes = try await response.body.collect(upTo: Self.answerBytesMax)
                 throw CommandFailure.refused(Self.refusal(response, Array(bytes.readableBytesView)))
@@ -175,7 +169,7 @@ struct APIClient: Sendable {
     private func exchange(
         _ request: HTTPClientRequest
     ) async throws(CommandFailure) -> (HTTPClientResponse, [UInt8]) {
-        try await Self.exchange(request, base: base, caFile: caFile)
+        try await Self.exchange(request, base: base, trust: trust)
     }
 
     /// Opens a stream of server-sent events and passes each to `take`, until it returns false or the stream ends.
@@ -187,7 +181,7 @@ struct APIClient: Sendable {
         request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
         request.headers.add(name: "accept", value: "text/event-stream")
         do {
-            let response = try await Self.http(caFile).execute(request, timeout: .hours(24))
+            let response = try await Self.http(trust).execute(request, timeout: .hours(24))
             guard response.status == .ok else {
                 let body = try await response.body.collect(upTo: Self.answerBytesMax)
                 throw CommandFailure.refused(Self.refusal(response, Array(body.readableBytesView)))
@@ -206,13 +200,12 @@ struct APIClient: Sendable {
     /// One request to any server.
     /// - Parameters:
     ///   - base: the server's URL, for error messages.
-    ///   - caFile: further trusted certificates (PEM).
     /// - Throws: `unreachable` when there is no answer, `usage` when the URL is invalid.
     static func exchange(
-        _ request: HTTPClientRequest, base: String, caFile: String? = nil
+        _ request: HTTPClientRequest, base: String, trust: ClientTrust = ClientTrust()
     ) async throws(CommandFailure) -> (HTTPClientResponse, [UInt8]) {
         do {
-            let response = try await http(caFile).execute(request, timeout: .seconds(timeoutSeconds))
+            let response = try await http(trust).execute(request, timeout: .seconds(timeoutSeconds))
             let body = try await response.body.collect(upTo: answerBytesMax)
             return (response, Array(body.readableBytesView))
         } catch let error as HTTPClientError where error == .invalidURL || error == .emptyHost {
@@ -278,5 +271,27 @@ struct APIPath: Equatable {
             }
         }
         return out
+    }
+}
+
+/// What a client trusts, and the certificate it presents. The files are in PEM and have been checked.
+struct ClientTrust: Sendable, Hashable {
+    /// Further trusted certificates; nil for the system's only.
+    var caFile: String?
+    /// The client's certificate, with the certificates of its issuers if needed.
+    var certificateFile: String?
+    var keyFile: String?
+
+    /// nil for the default.
+    fileprivate var configuration: TLSConfiguration? {
+        guard self != ClientTrust() else { return nil }
+        var tls = TLSConfiguration.makeClientConfiguration()
+        if let caFile { tls.additionalTrustRoots = [.file(caFile)] }
+        if let certificateFile, let keyFile {
+            let chain = try? NIOSSLCertificate.fromPEMFile(certificateFile)
+            tls.certificateChain = (chain ?? []).map { .certificate($0) }
+            tls.privateKey = (try? NIOSSLPrivateKey(file: keyFile, format: .pem)).map { .privateKey($0) }
+        }
+        return tls
     }
 }

@@ -10,7 +10,9 @@ struct BackupCommand: AsyncParsableCommand {
             consistent. The master key is not part of it.
             """)
 
-    @Option(help: "The folder to write to. It is created if necessary, and must not contain a backup.")
+    @Option(
+        help: "The folder to write to. It is created if necessary, and must not contain a backup.",
+        completion: .directory)
     var to: String
 
     @Flag(help: "Only check whether it is possible, and change nothing.")
@@ -34,7 +36,7 @@ struct RestoreCommand: AsyncParsableCommand {
             --paused accepts requests without sending anything.
             """)
 
-    @Option(help: "The folder with the backup.")
+    @Option(help: "The folder with the backup.", completion: .directory)
     var from: String
 
     @Flag(help: "Only check whether it is possible, and change nothing.")

@@ -16,14 +16,25 @@ struct ClientOptions: ParsableArguments {
             """)
     var apiKey: String?
 
-    @Option(help: "File with the API key, or - for standard input. Default: PEAL_API_KEY_FILE.")
+    @Option(help: "File with the API key, or - for standard input. Default: PEAL_API_KEY_FILE.", completion: .file())
     var apiKeyFile: String?
 
     @Option(
         help:
-            "File with further trusted certificates (PEM), for a server with a private authority. Default: PEAL_CA_FILE."
-    )
+            "File with further trusted certificates (PEM), for a server with a private authority. Default: PEAL_CA_FILE.",
+        completion: .file())
     var caFile: String?
+
+    @Option(
+        help:
+            "File with the certificate (PEM) that the server requires of its clients. Default: PEAL_CLIENT_CERT_FILE.",
+        completion: .file())
+    var clientCertFile: String?
+
+    @Option(
+        help: "File with the private key of that certificate (PEM). Default: PEAL_CLIENT_KEY_FILE.",
+        completion: .file())
+    var clientKeyFile: String?
 
     @Option(help: "Server, key and app from the profile of this name. Default: PEAL_PROFILE.")
     var profile: String?
@@ -64,15 +75,33 @@ struct ClientOptions: ParsableArguments {
         guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw .usage("the API key may contain only printable ASCII characters without spaces")
         }
-        return APIClient(
-            base: base, apiKey: key, caFile: try trustedFile(), isDryRun: dryRun)
+        return APIClient(base: base, apiKey: key, trust: try trust(), isDryRun: dryRun)
     }
 
-    private func trustedFile() throws(CommandFailure) -> String? {
-        guard let file = caFile ?? value("PEAL_CA_FILE") else { return nil }
+    private func trust() throws(CommandFailure) -> ClientTrust {
+        var trust = ClientTrust()
+        trust.caFile = try certificateFile(caFile ?? value("PEAL_CA_FILE"), "--ca-file")
+        trust.certificateFile = try certificateFile(
+            clientCertFile ?? value("PEAL_CLIENT_CERT_FILE"), "--client-cert-file")
+        trust.keyFile = clientKeyFile ?? value("PEAL_CLIENT_KEY_FILE")
+        guard (trust.certificateFile == nil) == (trust.keyFile == nil) else {
+            throw .usage("give both --client-cert-file and --client-key-file")
+        }
+        if let file = trust.keyFile {
+            guard FileManager.default.isReadableFile(atPath: file) else { throw .usage("cannot read \(file)") }
+            guard (try? NIOSSLPrivateKey(file: file, format: .pem)) != nil else {
+                throw .usage("\(file) contains no unencrypted private key; --client-key-file needs one in PEM")
+            }
+        }
+        return trust
+    }
+
+    /// The same file, if it contains a certificate.
+    private func certificateFile(_ file: String?, _ option: String) throws(CommandFailure) -> String? {
+        guard let file else { return nil }
         guard FileManager.default.isReadableFile(atPath: file) else { throw .usage("cannot read \(file)") }
         guard let certificates = try? NIOSSLCertificate.fromPEMFile(file), !certificates.isEmpty else {
-            throw .usage("\(file) contains no certificate; --ca-file needs one in PEM")
+            throw .usage("\(file) contains no certificate; \(option) needs one in PEM")
         }
         return file
     }
@@ -82,7 +111,7 @@ struct ClientOptions: ParsableArguments {
     /// A client with the key, if there is one.
     func anyClient() throws(CommandFailure) -> APIClient {
         guard try hasKey() else {
-            return APIClient(base: try base(nil), apiKey: "", caFile: try trustedFile())
+            return APIClient(base: try base(nil), apiKey: "", trust: try trust())
         }
         return try client()
     }
@@ -155,7 +184,9 @@ struct AppOptions: ParsableArguments {
 
 /// A request body from a file; options replace its members.
 struct BodyOptions: ParsableArguments {
-    @Option(help: "File with the request body in JSON, or - for standard input. Options replace its members.")
+    @Option(
+        help: "File with the request body in JSON, or - for standard input. Options replace its members.",
+        completion: .file())
     var file: String?
 
     /// The body: the file's document, in which `members` replace those of the same name.

@@ -16,7 +16,9 @@ enum ConnectionFailureText {
         switch error {
         case .connectTimeout: "it does not answer; check the address and the firewall"
         case .deadlineExceeded, .readTimeout: "it accepted the request but did not answer in time"
-        case .remoteConnectionClosed: "it closed the connection without an answer; does it expect https?"
+        case .remoteConnectionClosed:
+            "it closed the connection without an answer; does it expect https, or a client certificate "
+                + "(--client-cert-file)?"
         case .tlsHandshakeTimeout: "it does not speak TLS; does it expect http?"
         default: nil
         }
@@ -29,6 +31,7 @@ enum ConnectionFailureText {
             "its certificate is not trusted; give the certificate of its authority with --ca-file"
         ),
         ("failedToValidateHostname", "its certificate is for another host"),
+        ("CERTIFICATE_REQUIRED", "it requires a client certificate; give one with --client-cert-file"),
         ("WRONG_VERSION_NUMBER", "it does not speak TLS; does it expect http?"),
         ("handshakeFailed", "the TLS handshake failed"),
         ("connection refused", "nothing listens there; is the server running?"),

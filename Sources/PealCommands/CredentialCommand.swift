@@ -115,16 +115,18 @@ struct CredentialFiles: ParsableArguments {
     @Option(help: "APNs, MPNS: certificate chain in PEM.")
     var certificateFile: String?
 
-    @Option(name: .customLong("p12-file"), help: "APNs: PKCS#12 archive (.p12) with certificate and private key.")
+    @Option(
+        name: .customLong("p12-file"), help: "APNs: PKCS#12 archive (.p12) with certificate and private key.",
+        completion: .file())
     var archiveFile: String?
 
-    @Option(help: "APNs: file with the passphrase of the archive.")
+    @Option(help: "APNs: file with the passphrase of the archive.", completion: .file())
     var passphraseFile: String?
 
-    @Option(help: "FCM: JSON key file of the service account.")
+    @Option(help: "FCM: JSON key file of the service account.", completion: .file())
     var serviceAccountFile: String?
 
-    @Option(help: "WNS: file with the client secret.")
+    @Option(help: "WNS: file with the client secret.", completion: .file())
     var clientSecretFile: String?
 
     /// The kind of APNs credential; nil when the files do not determine it.

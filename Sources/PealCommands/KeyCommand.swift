@@ -21,7 +21,9 @@ struct KeyRotateMasterCommand: AsyncParsableCommand {
             goes on; until it has ended, servers start with either key.
             """)
 
-    @Option(help: "File with the new key; created if it does not exist. Default: the file of the current key.")
+    @Option(
+        help: "File with the new key; created if it does not exist. Default: the file of the current key.",
+        completion: .file())
     var toFile: String?
 
     @Flag(help: "Only make both keys valid, so that the servers can be restarted before the key is replaced.")

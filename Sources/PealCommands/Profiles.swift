@@ -10,7 +10,8 @@ enum Profiles {
     /// The members of a profile and the corresponding variables.
     private static let members = [
         "server": "PEAL_SERVER_URL", "api_key_file": "PEAL_API_KEY_FILE", "api_key": "PEAL_API_KEY", "app": "PEAL_APP",
-        "ca_file": "PEAL_CA_FILE",
+        "ca_file": "PEAL_CA_FILE", "client_cert_file": "PEAL_CLIENT_CERT_FILE",
+        "client_key_file": "PEAL_CLIENT_KEY_FILE",
     ]
 
     /// The variables that give a key.

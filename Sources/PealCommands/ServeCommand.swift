@@ -30,7 +30,7 @@ struct ServeCommand: AsyncParsableCommand {
 /// The options of the server commands. Configuration keys are not declared here again: unknown options are passed to
 /// the configuration, which rejects those that are not keys.
 struct ServerOptions: ParsableArguments {
-    @Option(help: "YAML file with the configuration. Default: PEAL_CONFIG.")
+    @Option(help: "YAML file with the configuration. Default: PEAL_CONFIG.", completion: .file())
     var config: String?
 
     @Argument(

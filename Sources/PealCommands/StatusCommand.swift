@@ -18,7 +18,8 @@ struct StatusCommand: AsyncParsableCommand {
         }
         Surroundings.current.print(options.json ? document.text : Self.text(document))
         if document["version"] == nil, try options.hasKey() {
-            Surroundings.current.warn("the key is not an admin's, so only the subsystems are shown")
+            Surroundings.current.warn(
+                "only the subsystems are shown; an admin's key shows more, on the admin listener if there is one")
         }
         guard status == 200 else { throw CommandFailure.refused("the server is not ready") }
     }

@@ -33,7 +33,9 @@ struct WebhookPutCommand: AsyncParsableCommand {
     @Option(help: "How requests authenticate: basic, bearer, header, signature or secret.")
     var authentication: String?
 
-    @Option(help: "File with the password, token, header value, signing key or secret; - for standard input.")
+    @Option(
+        help: "File with the password, token, header value, signing key or secret; - for standard input.",
+        completion: .file())
     var secretFile: String?
 
     @Option(help: "User name for basic.")

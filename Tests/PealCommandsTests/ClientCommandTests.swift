@@ -724,7 +724,7 @@ import Testing
 
     @Test(
         "say that a key is not an admin's if the status has no details",
-        arguments: [("\"version\":\"1\",", "key", ""), ("", "key", "the key is not an admin's"), ("", "", "")])
+        arguments: [("\"version\":\"1\",", "key", ""), ("", "key", "an admin's key shows more"), ("", "", "")])
     func status(details: String, key: String, warning: String) async throws {
         let (code, terminal, _) = try await run(
             ["status"], body: #"{\#(details)"status":"ok","subsystems":{"store":"ok"}}"#,

@@ -10,7 +10,7 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(help: "Format: csv or jsonl. Default: csv if the output ends in .csv, otherwise jsonl.")
     var format: DeviceFormat?
 
-    @Option(help: "File to write. Default: standard output.")
+    @Option(help: "File to write. Default: standard output.", completion: .file())
     var output: String?
 
     @Option(help: "Only devices subscribed to this topic.")

@@ -19,7 +19,7 @@ struct ImportCommand: AsyncParsableCommand {
         case pivotal
     }
 
-    @Argument(help: "File with devices, or - for standard input.")
+    @Argument(help: "File with devices, or - for standard input.", completion: .file())
     var file: String?
 
     @Option(help: "Format of the file: csv or jsonl. Default: csv if the name ends in .csv, otherwise jsonl.")
@@ -50,10 +50,10 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(help: "Environment of iOS devices without one: production or sandbox.")
     var environment: DeviceEnvironment?
 
-    @Option(help: "File that records the progress, so that the import can be resumed.")
+    @Option(help: "File that records the progress, so that the import can be resumed.", completion: .file())
     var resumeFile: String?
 
-    @Option(help: "File for refused devices, as JSON lines.")
+    @Option(help: "File for refused devices, as JSON lines.", completion: .file())
     var errors: String?
 
     @OptionGroup var app: AppOptions
