@@ -93,3 +93,22 @@ package struct PostgresSettings: Sendable {
         }
     }
 }
+
+/// A connection URI of libpq (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS).
+package enum PostgresURI {
+    private static let parameter = "invalid URI query parameter"
+
+    /// Why libpq does not accept `uri`; nil if it does. It contains nothing of the URI, which may have a password.
+    package static func problem(_ uri: String) -> String? {
+        var message: UnsafeMutablePointer<CChar>?
+        let options = PQconninfoParse(uri, &message)
+        defer {
+            PQconninfoFree(options)
+            PQfreemem(message)
+        }
+        guard options == nil else { return nil }
+        let text = message.map { String(cString: $0) } ?? ""
+        return text.hasPrefix(parameter)
+            ? "has a parameter that libpq does not know" : "is not a valid URI for PostgreSQL"
+    }
+}

@@ -25,6 +25,7 @@ package func rotateMasterKey(
     if try await rotation.isUnderWay() {
         guard !prepares else { return prepared }
         if isDry { return "Would finish the replacement of the master key by the configured one." }
+        try await refuseWhileServersRun(engine, rotation)
         let count = try await rotation.seal(next: configured)
         try await rotation.end(next: configured)
         return "The master key was replaced by the configured one: \(count) secrets sealed."
@@ -97,12 +98,14 @@ private func lock(_ file: String) throws -> FileLock {
 
 /// Servers that have not heard of the next key could no longer open what is sealed with it.
 private func refuseWhileServersRun(_ engine: any SQLEngine, _ rotation: MasterKeyRotation) async throws {
-    guard engine is PostgresEngine, try await !rotation.isPrepared() else { return }
+    guard engine is PostgresEngine else { return }
     let earliest = SystemTime().now - .seconds(Limits.serverPresenceSeconds)
     guard try await rotation.serverCount(seenSince: earliest) > 0 else { return }
+    let wait = "wait for \(Limits.serverPresenceSeconds) seconds"
     throw StoreStartFailure(
-        "servers use the database: stop them all and wait for \(Limits.serverPresenceSeconds) seconds, or "
-            + "begin with --prepare")
+        try await rotation.isPrepared()
+            ? "servers that were started before --prepare still use the database: restart them and \(wait)"
+            : "servers use the database: stop them all and \(wait), or begin with --prepare")
 }
 
 /// Puts the next key's file where the present one is. Whenever the process ends, there is a key in `present`, and no

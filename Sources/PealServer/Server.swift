@@ -102,7 +102,7 @@ struct Server {
         let reloading = reloadService(storage, services, providers, courier, transport, listeners)
         // Stopped in reverse order: first no new requests, then pages in flight settle, then webhooks are sent.
         let running: [(any Service)?] = [
-            NamedService("lag", LagService()),
+            NamedService("clocks", ClockWatch(logger: logger)),
             traces.map { NamedService("traces", $0) },
             isPaused ? nil : NamedService("webhooks", courier),
             NamedService("delivery", delivery),
@@ -202,19 +202,7 @@ struct Server {
         var group = ServiceGroupConfiguration(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(Limits.drainSeconds + 10)
-        do {
-            try await ServiceGroup(configuration: group).run()
-        } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode) {
-            let address = "\(configuration.http.host):\(configuration.http.port)"
-            throw ConfigurationFailure(
-                .httpPort, "cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))",
-                mayPass: error.errnoCode != EACCES)
-        } catch is SocketAddressError.UnknownHost {
-            // A name may get an address; what looks like an address stays wrong.
-            let host = configuration.http.host
-            let isName = host.contains(where: \.isLetter) && !host.contains(":")
-            throw ConfigurationFailure(.httpHost, "\(host) has no address", mayPass: isName)
-        }
+        try await ServiceGroup(configuration: group).run()
     }
 
     private func makeCourier(
@@ -330,7 +318,10 @@ package func copyStore(
     try Storage.checkExists(source)
     let original = try Storage.engine(source)
     defer { try? original.close() }
-    guard !isDry else { return print("Would copy \(source) to \(target).") }
+    if isDry {
+        try await StoreCopy.checkSource(original)
+        return print("Would copy \(source) to \(target).")
+    }
     let copy = try Storage.engine(target)
     defer { try? copy.close() }
     if case .sqlite(let path) = target { try PrivateFiles.giveDatabase(path) }

@@ -19,10 +19,17 @@ package struct SystemTime: TimeSource {
 }
 
 extension SystemTime {
-    /// Measures the process's lag until it is cancelled.
-    func watchLag() async {
+    /// Measures the process's lag until it is cancelled, and reports when someone sets the wall clock.
+    func watch(_ logger: Logger) async {
+        var offset = now - uptime
         while !Task.isCancelled {
             Self.meter.tick(at: uptime)
+            let step = now - uptime - offset
+            offset = offset + step
+            if abs(step / .seconds(1)) > 1 {
+                let words = "the clock of this machine was changed; scheduled times stay as they are"
+                logger.warning("\(words)", metadata: ["seconds": "\(step / .seconds(1))"])
+            }
             try? await sleep(for: LagMeter.interval)
         }
     }
@@ -59,10 +66,12 @@ final class LagMeter: Sendable {
     func lag(at uptime: Duration) -> Duration { state.withLock { $0.lag + $0.delay(at: uptime) } }
 }
 
-/// Runs `SystemTime.watchLag` until the server stops.
-struct LagService: Service {
+/// Runs `SystemTime.watch` until the server stops.
+struct ClockWatch: Service {
+    let logger: Logger
+
     func run() async {
-        await cancelWhenGracefulShutdown { await SystemTime().watchLag() }
+        await cancelWhenGracefulShutdown { await SystemTime().watch(logger) }
     }
 }
 

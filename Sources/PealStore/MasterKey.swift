@@ -116,6 +116,8 @@ extension MasterKey {
         /// The next sealing key, sealed under the present one, and vice versa.
         case toNext = "master_key_bridge_next"
         case toFormer = "master_key_bridge_former"
+        /// The servers that ran when the replacement began, one per line.
+        case formerServers = "master_key_former_servers"
         /// The hashing key of the first master key, sealed.
         case hashing = "hashing_key"
     }
@@ -170,6 +172,12 @@ extension MasterKey {
         try setting(.nextMark, connection) != nil
     }
 
+    /// The servers that ran when the replacement in progress began: they do not know the next key.
+    static func formerServers(_ connection: any SQLConnection) throws -> Set<String> {
+        let names = try setting(.formerServers, connection) ?? []
+        return Set(String(decoding: names, as: UTF8.self).split(separator: "\n").map(String.init))
+    }
+
     /// Begins the replacement of this key, or continues it.
     /// - Throws: `StoreStartFailure` when this is not the present key, or another replacement is in progress.
     func begin(next: MasterKey, _ connection: any SQLConnection) throws {
@@ -182,6 +190,8 @@ extension MasterKey {
             }
             return
         }
+        let servers = try connection.values("SELECT name FROM live_server", String.self)
+        try Self.set(.formerServers, Array(servers.joined(separator: "\n").utf8), connection)
         let hashing = Self.bytes(try unlock(connection).hashing)
         try Self.set(.nextMark, next.mark, connection)
         let (own, other) = (Self.bytes(sealing), Self.bytes(next.sealing))
@@ -193,7 +203,7 @@ extension MasterKey {
     /// Ends the replacement: from now on only this key opens the database.
     func end(_ connection: any SQLConnection) throws {
         try Self.set(.mark, mark, connection)
-        for name in [Name.nextMark, .toNext, .toFormer] { try Self.set(name, nil, connection) }
+        for name in [Name.nextMark, .toNext, .toFormer, .formerServers] { try Self.set(name, nil, connection) }
     }
 }
 

@@ -17,10 +17,11 @@ package struct MasterKeyRotation: Sendable {
 
     /// Whether the configured key is already the next one, so that the replacement only has to be finished.
     package func isUnderWay() async throws -> Bool {
-        let version = try? await engine.read { try Migrator.version($0) }
-        guard version == Migrator.newestVersion else {
-            throw StoreStartFailure("the database does not have this program's schema: run peal migrate first")
+        guard let version = try? await engine.read({ try Migrator.version($0) }) else {
+            throw StoreStartFailure("it is no Peal database, or does not answer")
         }
+        guard version == Migrator.newestVersion else { throw Migrator.failure(of: "the database", version) }
+        try await StoreCopy.checkFinished(engine)
         return try await engine.read { [configured] in try configured.isNext($0) }
     }
 
@@ -29,9 +30,13 @@ package struct MasterKeyRotation: Sendable {
         try await engine.read { try MasterKey.hasNext($0) }
     }
 
-    /// How many servers used the database since then.
+    /// How many servers that do not accept the next key used the database since then.
     package func serverCount(seenSince start: Timestamp) async throws -> Int {
-        try await engine.read { try $0.count("SELECT COUNT(*) FROM live_server WHERE seen_at >= \(start)") }
+        try await engine.read { connection in
+            let live = try connection.values("SELECT name FROM live_server WHERE seen_at >= \(start)", String.self)
+            guard try MasterKey.hasNext(connection) else { return live.count }
+            return try MasterKey.formerServers(connection).intersection(live).count
+        }
     }
 
     /// Makes both keys valid, without sealing anything: servers that start from now on accept both.

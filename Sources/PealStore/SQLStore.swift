@@ -71,9 +71,16 @@ package final class SQLStore: Store {
     /// - Throws: `StoreStartFailure` when the database is newer than the program or belongs to another key.
     package func migrate() async throws {
         let migrator = Migrator(dialect: engine.dialect)
-        try await engine.migrate { [context] connection in
-            try migrator.migrate(connection)
-            context.key.set(try context.masterKey.unlock(connection))
+        let isMigrated = Atomic(false)
+        do {
+            try await engine.migrate { [context] connection in
+                try migrator.migrate(connection)
+                isMigrated.store(true, ordering: .releasing)
+                context.key.set(try context.masterKey.unlock(connection))
+            }
+        } catch let error as PealError where error.code == .internal && !isMigrated.load(ordering: .acquiring) {
+            throw StoreStartFailure(
+                "it cannot be migrated to this program's schema (\(error.message)); does it belong to another program?")
         }
     }
 

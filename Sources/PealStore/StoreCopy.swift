@@ -27,7 +27,6 @@ package struct StoreCopy: Sendable {
     /// - Throws: `StoreStartFailure` when the databases do not match each other, or differ afterwards.
     package func run(_ report: @Sendable (Result) -> Void) async throws {
         try await prepare()
-        try await Self.mark(target, isUnfinished: true)
         for table in SchemaTable.all { try await copy(table) }
         for table in SchemaTable.all {
             let (original, copied) = (try await digest(table, in: source), try await digest(table, in: target))
@@ -38,45 +37,77 @@ package struct StoreCopy: Sendable {
             }
             report(copied)
         }
-        try await Self.mark(target, isUnfinished: false)
+        try await target.write(.control) {
+            _ = try $0.execute("DELETE FROM migration WHERE version = \(Self.unfinished)")
+        }
     }
 
     /// What the table of migrations contains until a copy has been compared: no table that is copied can show it.
     private static let unfinished = -1
 
-    private static func mark(_ target: any SQLEngine, isUnfinished: Bool) async throws {
-        try await target.write(.control) { connection in
-            _ = try connection.execute(
-                isUnfinished
-                    ? "INSERT INTO migration (version) VALUES (\(unfinished)) ON CONFLICT DO NOTHING"
-                    : "DELETE FROM migration WHERE version = \(unfinished)")
-        }
+    private static func isUnfinished(_ connection: any SQLConnection) throws -> Bool {
+        try connection.count("SELECT COUNT(*) FROM migration WHERE version = \(unfinished)") > 0
     }
 
     /// - Throws: `StoreStartFailure` if the database is a copy that was interrupted.
-    static func checkFinished(_ engine: any SQLEngine) async throws {
-        let isUnfinished = try? await engine.read {
-            try $0.count("SELECT COUNT(*) FROM migration WHERE version = \(unfinished)") > 0
-        }
-        guard isUnfinished == true else { return }
+    package static func checkFinished(_ engine: any SQLEngine) async throws {
+        guard (try? await engine.read(isUnfinished)) == true else { return }
         throw StoreStartFailure("it is an unfinished copy: run peal store copy again")
     }
 
-    /// The source must have this program's schema; the target gets it.
+    /// Checks both databases. The source must have this program's schema. The target gets it and the mark in one
+    /// transaction, so that no server starts with an interrupted copy. It must be empty or an interrupted copy, because
+    /// rows that were deleted from a store in use would appear there again.
     private func prepare() async throws {
+        try await Self.checkSource(source)
+        try await Self.refuseServers(source, "source")
+        let migrator = Migrator(dialect: target.dialect)
+        let mark = try await Self.mark(source)
+        if (try? await target.read({ try Migrator.version($0) })) != nil {
+            try await Self.refuseServers(target, "target")
+        }
+        try await target.migrate { connection in
+            try migrator.migrate(connection)
+            let other: [UInt8]? = try connection.value("SELECT value FROM setting WHERE name = \(MasterKey.markName)")
+            guard other == nil || other == mark else {
+                throw StoreStartFailure("the target contains a store with another master key")
+            }
+            let hasApp: Int64? = try connection.value("SELECT 1 FROM app LIMIT 1")
+            guard try hasApp == nil || Self.isUnfinished(connection) else {
+                throw StoreStartFailure("the target contains a complete store: copy into an empty database")
+            }
+            try connection.execute("INSERT INTO migration (version) VALUES (\(Self.unfinished)) ON CONFLICT DO NOTHING")
+        }
+    }
+
+    /// - Throws: `StoreStartFailure`.
+    package static func checkSource(_ source: any SQLEngine) async throws {
         guard let version = try? await source.read({ try Migrator.version($0) }) else {
             throw StoreStartFailure("the source is not a Peal database")
         }
-        guard version == Migrator.newestVersion else {
-            throw StoreStartFailure("the source has schema \(version): run peal migrate on it first")
-        }
-        let migrator = Migrator(dialect: target.dialect)
-        try await target.migrate { try migrator.migrate($0) }
-        let (mark, other) = (try await Self.mark(source), try await Self.mark(target))
-        guard other == nil || other == mark else {
-            throw StoreStartFailure("the target contains a store with another master key")
+        guard version == Migrator.newestVersion else { throw Migrator.failure(of: "the source", version) }
+        do {
+            try await checkFinished(source)
+        } catch {
+            throw StoreStartFailure("the source is an unfinished copy: finish that copy first")
         }
     }
+
+    private static func refuseServers(_ engine: any SQLEngine, _ name: String) async throws {
+        guard engine.dialect.isShared else { return }
+        // Earlier schemas do not have the table.
+        let running = try? await engine.read {
+            try $0.count("SELECT COUNT(*) FROM live_server WHERE seen_at >= \(name: recently)")
+        }
+        guard running ?? 0 == 0 else {
+            throw StoreStartFailure(
+                "servers use the \(name): stop them all and wait for \(Limits.serverPresenceSeconds) seconds")
+        }
+    }
+
+    /// By the clock of the database, which servers use.
+    private static let recently =
+        "CAST(EXTRACT(EPOCH FROM now()) * 1000 AS BIGINT) - \(Limits.serverPresenceSeconds * 1000)"
 
     private static func mark(_ engine: any SQLEngine) async throws -> [UInt8]? {
         try await engine.read { try $0.value("SELECT value FROM setting WHERE name = \(MasterKey.markName)") }

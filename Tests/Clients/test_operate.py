@@ -331,6 +331,16 @@ def test_what_admins_do_is_on_a_listener_with_client_certificates(tmp_path):
         assert json.loads(get("/readyz"))["version"]
         assert b"peal_build_info" in get("/metrics")
         assert json.loads(get("/peal/v1/admins")) == {"items": [], "next_cursor": None}
+
+        known = {"PEAL_SERVER_URL": url, "PEAL_CA_FILE": own[0], "PEAL_ADMIN_TOKEN": server.admin_token}
+        assert peal("status", environment=known)[0] == 3
+        certificate, key = ("--client-cert-file", client[0]), ("--client-key-file", client[1])
+        code, out, _ = peal("status", *certificate, *key, environment=known)
+        assert code == 0 and "version" in out
+        code, _, error = peal("status", *certificate, environment=known)
+        assert code == 2 and "--client-key-file" in error
+        code, _, error = peal("status", *certificate, "--client-key-file", client[0], environment=known)
+        assert code == 2 and "no unencrypted private key" in error
     finally:
         server.stop()
 
@@ -512,7 +522,7 @@ def test_a_message_that_fails_says_why(serve):
     report = server.wait(app, message, "failed")
     assert "segment" in report["failure"], report
     trail = server.get(f"/apps/{app}/messages/{message}/deliveries?device={device}")["items"]
-    assert trail[-1]["detail"] == f"MessageFailed: {report['failure']}", trail
+    assert [event["detail"] for event in trail] == [f"MessageFailed: {report['failure']}"], trail
     assert "PealError" not in server.log
 
 

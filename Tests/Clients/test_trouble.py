@@ -4,6 +4,7 @@ import contextlib
 import os
 import pathlib
 import signal
+import socket
 import sqlite3
 import subprocess
 import time
@@ -256,6 +257,17 @@ def test_a_second_server_is_refused_although_the_file_of_the_lock_was_deleted(se
     assert second.returncode == 1, second.stderr
     assert "is in use by another process" in second.stderr
     peal.app()
+
+
+def test_a_port_that_is_in_use_is_named_with_its_key(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for key in ("PEAL_HTTP_PORT", "PEAL_METRICS_PORT", "PEAL_ADMIN_LISTEN_PORT"):
+            environment = {**os.environ, "PEAL_STORE_URL": f"sqlite:{tmp_path / 'peal.db'}", "PEAL_HTTP_PORT": "0"}
+            second = subprocess.run(
+                [PROGRAM, "serve"], env=environment | {key: str(port)}, capture_output=True, text=True, timeout=60)
+            assert second.returncode == 1, second.stderr
+            assert f"{key}: cannot listen on 127.0.0.1:{port}" in second.stderr, second.stderr
 
 
 def test_a_server_whose_database_was_moved_accepts_nothing(serve):

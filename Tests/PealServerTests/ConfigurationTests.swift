@@ -1,4 +1,5 @@
 import Foundation
+import PealCore
 import Testing
 
 @testable import PealServer
@@ -74,6 +75,27 @@ struct ConfigurationTests {
             try await ServerConfiguration.load(arguments: ["--config", file], environment: [:])
         }
         #expect(failure?.description.contains(message) == true, "\(failure?.description ?? "none")")
+    }
+
+    @Test("the value of an option may contain commas, and is given once")
+    func commas() async throws {
+        let key = ["PEAL_MASTER_KEY": Data(count: 32).base64EncodedString()]
+        let url = "postgres://peal@db1.example,db2.example/peal"
+        let configuration = try await ServerConfiguration.load(
+            arguments: [
+                "--store-url", url, "--webhooks-allowed-ports=8443 , 9443",
+            ], environment: key)
+        #expect(configuration.store == .postgres(url: url))
+        #expect(configuration.webhookRules.allowedPorts == [8443, 9443])
+        for arguments in [
+            ["--http-port", "81", "--http-port=82"], ["--http-port", "81", "82"], ["--http-port=81", "82"],
+            ["--http-trusted-proxies", "foo,bar"],
+            ["--store-url", "postgres://db.example/peal?hots=x"], ["--store-url", "postgres://a:%zz@db.example/peal"],
+        ] {
+            await #expect(throws: ConfigurationFailure.self, "\(arguments)") {
+                try await ServerConfiguration.load(arguments: arguments, environment: [:])
+            }
+        }
     }
 
     @Test("an unknown option is refused")

@@ -87,6 +87,23 @@ struct MasterKeyRotationTests {
         try await Self.check(fixture, third)
     }
 
+    @Test("servers that ran when it began are known until they are restarted", arguments: StoreUnderTest.allCases)
+    func formerServers(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Self.fixture(engine)
+        let rotation = MasterKeyRotation(fixture.test.engine, configured: fixture.test.masterKey)
+        let now = fixture.now
+        func record(_ name: String) async throws {
+            _ = try await fixture.store.write(.control) { try $0.recordServer(name, now: now, seenSince: now) }
+        }
+        try await record("former")
+        #expect(try await rotation.serverCount(seenSince: now) == 1)
+        try await rotation.prepare(next: Self.next)
+        try await record("later")
+        #expect(try await rotation.serverCount(seenSince: now) == 1)
+        try await fixture.store.write(.control) { try $0.removeServer("former") }
+        #expect(try await rotation.serverCount(seenSince: now) == 0)
+    }
+
     @Test("every table with a sealed column is known")
     func tables() {
         let sealed = SchemaTable.all.filter { table in

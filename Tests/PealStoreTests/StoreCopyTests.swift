@@ -1,3 +1,4 @@
+import Foundation
 import PealCore
 @testable import PealStore
 import PealTesting
@@ -39,24 +40,43 @@ struct StoreCopyTests {
         try await StoreCopy(from: fixture.test.engine, to: target.engine).run { results.append($0) }
         #expect(results.all.map(\.table) == SchemaTable.all.map(\.name))
         #expect(results.all.first { $0.table == "device" }?.rows == 450)
-        // Again: nothing is duplicated.
-        try await StoreCopy(from: fixture.test.engine, to: target.engine).run { _ in }
+        // Rows that have been deleted from the copy since must not appear there again.
+        let refusal = await #expect(throws: StoreStartFailure.self) {
+            try await StoreCopy(from: fixture.test.engine, to: target.engine).run { _ in }
+        }
+        #expect(refusal?.description.contains("a complete store") == true)
         let copy = SQLStore(engine: target.engine, masterKey: fixture.test.masterKey)
         try await copy.migrate()
         let report = try await copy.read { [app = fixture.app] in try $0.report(app: app, id: id) }
         let original = try await fixture.store.read { [app = fixture.app] in try $0.report(app: app, id: id) }
         #expect(report == original)
-        // An extra row is detected.
+        // An interrupted copy is continued: nothing is duplicated, and an extra row is detected.
+        try await target.engine.write(.control) { try $0.execute("INSERT INTO migration (version) VALUES (-1)") }
         try await copy.write(.control) { try $0.setSetting("stray", [1]) }
         await #expect(throws: StoreStartFailure.self) {
             try await StoreCopy(from: fixture.test.engine, to: target.engine).run { _ in }
         }
-        // Until it has been compared, no server starts with it.
+        // Until it has been compared, no server starts with it, and nobody can copy from it.
         await #expect(throws: StoreStartFailure.self) { try await copy.checkFinished() }
+        let next = try from.openEmpty()
+        await #expect(throws: StoreStartFailure.self) {
+            try await StoreCopy(from: target.engine, to: next.engine).run { _ in }
+        }
         try await target.engine.write(.control) { try $0.execute("DELETE FROM setting WHERE name = 'stray'") }
         try await StoreCopy(from: fixture.test.engine, to: target.engine).run { _ in }
         try await copy.checkFinished()
         #expect(try await copy.schemaVersion() == SQLStore.newestSchemaVersion)
+    }
+
+    @Test("no server may use the source")
+    func runningServer() async throws {
+        let source = try await StoreUnderTest.postgres.open()
+        let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+        try await source.store.write(.control) { _ = try $0.recordServer("peal-1", now: now, seenSince: now) }
+        let refusal = await #expect(throws: StoreStartFailure.self) {
+            try await StoreCopy(from: source.engine, to: try StoreUnderTest.sqlite.openEmpty().engine).run { _ in }
+        }
+        #expect(refusal?.description.hasPrefix("servers use the source") == true)
     }
 
     @Test("a store of another master key is not overwritten")

@@ -39,16 +39,26 @@ struct ConfigurationSource {
         _ key: ConfigurationKey, in readers: [(origin: ConfigurationOrigin, reader: ConfigReader)]
     ) -> (origin: ConfigurationOrigin, value: String)? {
         for (origin, reader) in readers {
-            if let value = reader.string(forKey: ConfigKey(key.words)) { return (origin, value) }
+            let name = ConfigKey(key.words)
+            // A value with a comma is a list to the reader of options.
+            let value = reader.string(forKey: name) ?? reader.stringArray(forKey: name)?.joined(separator: ",")
+            if let value { return (origin, value) }
         }
         return nil
     }
 
     private static func refuseUnknown(_ arguments: [String]) throws {
         let flags = Set(ConfigurationKey.all.map(\.flag))
+        var seen: Set<String> = []
         for argument in arguments where argument.hasPrefix("--") {
             let flag = String(argument.prefix { $0 != "=" })
             guard flags.contains(flag) else { throw ConfigurationFailure("\(flag): unknown option") }
+            guard seen.insert(flag).inserted else { throw ConfigurationFailure("\(flag): given twice") }
+        }
+        for (former, argument) in zip(arguments, arguments.dropFirst()) where !argument.hasPrefix("--") {
+            guard former.hasPrefix("--"), !former.contains("=") else {
+                throw ConfigurationFailure("\(argument): an option has one value")
+            }
         }
         if let first = arguments.first, !first.hasPrefix("--") {
             throw ConfigurationFailure("\(first): expected an option, such as --http-port")
@@ -143,7 +153,7 @@ struct ConfigurationValues {
     func optionalInteger(_ key: ConfigurationKey) -> Int? { values[key].flatMap { Int($0) } }
 
     func list(_ key: ConfigurationKey) -> [String] {
-        text(key).split(separator: ",").map { $0.trimmingPrefix(" ").lowercased() }.filter { !$0.isEmpty }
+        text(key).split(separator: ",").map { String($0).trimmedBlanks.lowercased() }.filter { !$0.isEmpty }
     }
 
     private static func check(_ text: String, _ key: ConfigurationKey) throws {
@@ -160,7 +170,7 @@ struct ConfigurationValues {
             }
         case .url(let allowsHTTP): try checkURL(text, key, allowsHTTP: allowsHTTP)
         case .hosts:
-            let entries = text.split(separator: ",").map { $0.trimmingPrefix(" ") }
+            let entries = text.split(separator: ",").map { String($0).trimmedBlanks }
             guard entries.allSatisfy({ $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } && !$0.contains("/") }) else {
                 throw ConfigurationFailure(key, "must be hosts separated by commas, not \"\(text)\"")
             }

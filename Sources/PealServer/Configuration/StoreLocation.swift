@@ -1,4 +1,5 @@
 internal import Foundation
+internal import PealPostgres
 
 /// Where the store is.
 package enum StoreLocation: Sendable, Hashable, CustomStringConvertible {
@@ -9,6 +10,7 @@ package enum StoreLocation: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: `ConfigurationFailure` when `url` names no database that Peal can use.
     init(_ url: String) throws {
         if ["postgres://", "postgresql://"].contains(where: url.hasPrefix) {
+            if let problem = PostgresURI.problem(url) { throw ConfigurationFailure(.storeURL, problem) }
             self = .postgres(url: url)
         } else if url.hasPrefix("sqlite:"), url.count > "sqlite:".count {
             self = .sqlite(path: String(url.dropFirst("sqlite:".count)))

@@ -33,14 +33,14 @@ struct HTTPListeners {
         var services = [
             maker.service(
                 "server", Front(api: buildRouter(api).buildResponder(), console: console, services: api), main,
-                host: http.host, port: http.port, portFile: http.portFile)
+                Location(.httpHost, http.host, .httpPort, http.port, file: http.portFile))
         ]
         if let port = configuration.metricsPort {
             let metrics = try Self.server(.init(nil), http.deadlines, maker.few())
             services.append(
                 maker.service(
-                    "metrics server", buildOperationsRouter(api).buildResponder(), metrics, host: http.host,
-                    port: port, portFile: configuration.metricsPortFile))
+                    "metrics server", buildOperationsRouter(api).buildResponder(), metrics,
+                    Location(.httpHost, http.host, .metricsPort, port, file: configuration.metricsPortFile)))
         }
         if let admin = configuration.adminListener {
             let server = try Self.server(.init(admin.tls, clientCA: admin.clientCA), http.deadlines, maker.few())
@@ -50,11 +50,51 @@ struct HTTPListeners {
             }
             services.append(
                 maker.service(
-                    "admin server", buildAdminRouter(api).buildResponder(), server, host: admin.host,
-                    port: admin.port, portFile: admin.portFile))
+                    "admin server", buildAdminRouter(api).buildResponder(), server,
+                    Location(.adminListenHost, admin.host, .adminListenPort, admin.port, file: admin.portFile)))
         }
         self.services = services
         self.renewals = renewals
+    }
+
+    /// Where a listener listens, and the keys of the configuration that say so.
+    private struct Location {
+        let hostKey: ConfigurationKey
+        let host: String
+        let portKey: ConfigurationKey
+        let port: Int
+        /// Receives the port.
+        let file: String?
+
+        init(_ hostKey: ConfigurationKey, _ host: String, _ portKey: ConfigurationKey, _ port: Int, file: String?) {
+            (self.hostKey, self.host, self.portKey, self.port, self.file) = (hostKey, host, portKey, port, file)
+        }
+    }
+
+    /// A listener that names the configuration key at fault when it cannot listen.
+    private struct LocatedService: Service {
+        let service: any Service
+        let location: Location
+
+        init(_ service: any Service, _ location: Location) {
+            self.service = service
+            self.location = location
+        }
+
+        func run() async throws {
+            do {
+                try await service.run()
+            } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode) {
+                let address = "\(location.host):\(location.port)"
+                throw ConfigurationFailure(
+                    location.portKey, "cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))",
+                    mayPass: error.errnoCode != EACCES)
+            } catch is SocketAddressError.UnknownHost {
+                // A name may get an address; what looks like an address stays wrong.
+                let isName = location.host.contains(where: \.isLetter) && !location.host.contains(":")
+                throw ConfigurationFailure(location.hostKey, "\(location.host) has no address", mayPass: isName)
+            }
+        }
     }
 
     /// What the listeners have in common.
@@ -65,22 +105,22 @@ struct HTTPListeners {
         let logger: Logger
 
         func service(
-            _ name: String, _ responder: some HTTPResponder<APIContext>, _ server: RenewableServer, host: String,
-            port: Int, portFile: String?
+            _ name: String, _ responder: some HTTPResponder<APIContext>, _ server: RenewableServer, _ location: Location
         ) -> any Service {
-            let announce = announce("\(name) is listening", file: portFile, logger: logger)
-            return NamedService(
-                name,
+            let announce = announce("\(name) is listening", file: location.file, logger: logger)
+            let listener =
                 Application(
                     responder: responder, server: server.builder,
                     configuration: ApplicationConfiguration(
-                        address: .hostname(host, port: port), serverName: "peal", backlog: Limits.httpBacklog),
+                        address: .hostname(location.host, port: location.port), serverName: "peal",
+                        backlog: Limits.httpBacklog),
                     onServerRunning: { channel in
                         // Fails only if the channel has closed already.
                         try? await AcceptGate.install(on: channel, server.capacity)
                         await announce(channel)
                     },
-                    eventLoopGroupProvider: .shared(group), logger: logger))
+                    eventLoopGroupProvider: .shared(group), logger: logger)
+            return NamedService(name, LocatedService(listener, location))
         }
 
         /// The connections of a listener for operators.

@@ -10,9 +10,7 @@ struct Migrator: Sendable {
         try connection.execute("CREATE TABLE IF NOT EXISTS migration (version BIGINT PRIMARY KEY)")
         let version = try Self.version(connection)
         guard version <= Self.newestVersion else {
-            throw StoreStartFailure(
-                "the database has schema \(version), but this program supports only schemas up to "
-                    + "\(Self.newestVersion); use a newer program")
+            throw Self.failure(of: "the database", version)
         }
         for migration in Migration.all where migration.version > version {
             for statement in migration.statements {
@@ -20,6 +18,15 @@ struct Migrator: Sendable {
             }
             try connection.execute("INSERT INTO migration (version) VALUES (\(migration.version))")
         }
+    }
+
+    /// Why a database that should have this program's schema cannot be used.
+    static func failure(of database: String, _ version: Int) -> StoreStartFailure {
+        StoreStartFailure(
+            version > newestVersion
+                ? "\(database) has schema \(version), but this program supports only schemas up to \(newestVersion); "
+                    + "use a newer program"
+                : "\(database) has schema \(version): run peal migrate on it first")
     }
 
     /// The version of a database that has the migration table; 0 if none has run.
