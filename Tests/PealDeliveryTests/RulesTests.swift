@@ -378,6 +378,24 @@ struct RulesTests {
         }
     }
 
+    @Test("every device has an outcome although a slow message expires", arguments: StoreUnderTest.allCases)
+    func expired(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Self.open(engine, .init(), zones: Array(repeating: nil, count: 100))
+        var options = MessageOptions()
+        options.ratePerSecond = 10
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let draft = fixture.draft(.all, options: options, lifeSeconds: 5)
+            let id = try await fixture.accept(draft, engine: service)
+            try await fixture.drive(by: .milliseconds(50), isWorkUnderWay: true) {
+                try await fixture.state(id).map(\.isFinal) ?? false
+            }
+            let counts = try await fixture.counts(id)
+            #expect(counts.accepted > 10 && counts.expired > 10, "\(counts)")
+            #expect(counts.accepted + counts.expired == 100 && counts.pending == 0, "\(counts)")
+        }
+    }
+
     @Test("a rate changes while the message is being sent", arguments: StoreUnderTest.allCases)
     func changedRate(_ engine: StoreUnderTest) async throws {
         let fixture = try await Self.open(engine, .init(), zones: Array(repeating: nil, count: 600))

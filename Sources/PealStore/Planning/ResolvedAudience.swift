@@ -76,28 +76,29 @@ extension StoreSession {
     /// Those of `keys` that the slice's message still names. Since planning, a device may have passed to another user.
     /// Devices that it names by id or address stay: an installation keeps its key when these change.
     func stillNamed(_ keys: [DeviceKey], by id: Slice.ID) throws -> [DeviceKey] {
+        var named: Set<DeviceKey> = []
         if id.isMoment {
-            return try keys.filter {
-                try connection.value(DeviceTable.hasMoment($0, app: id.app, message: id.message), Int64.self) != nil
+            try connection.scan(DeviceTable.withMoment, keys.map { (id.app, $0, id.message) }) {
+                named.insert($0.int(0))
             }
+            return keys.filter(named.contains)
         }
         let audience = try connection.first(
             "SELECT audience FROM message_content WHERE \(MessageTable.matching(id.app, id.message))"
         ) { row in try AudienceCoding.decode(row.next()) }
-        guard let audience else { return [] }
-        guard !audience.users.isEmpty || !audience.identifiers.isEmpty else { return keys }
+        guard var audience, !audience.users.isEmpty || !audience.identifiers.isEmpty else { return keys }
         let users = Set(audience.users.map(ExactText.init))
-        var others = audience
-        others.users = []
-        let named = try named(others, on: [id.route], app: id.app)[id.route] ?? []
-        let holders = try audience.addresses.filter { $0.route == id.route }.compactMap {
-            try connection.value(DeviceTable.holder(of: $0, app: id.app), DeviceKey.self)
+        audience.users = []
+        named = try self.named(audience, on: [id.route], app: id.app)[id.route] ?? []
+        for address in audience.addresses where address.route == id.route {
+            if let holder: DeviceKey = try connection.value(DeviceTable.holder(of: address, app: id.app)) {
+                named.insert(holder)
+            }
         }
-        return try keys.filter { key in
-            guard !named.contains(key), !holders.contains(key) else { return true }
-            let user: String? = try connection.value(DeviceTable.user(of: key, app: id.app))
-            return user.map { users.contains(ExactText($0)) } ?? false
+        try connection.scan(DeviceTable.user, keys.map { (id.app, $0) }) { row in
+            if users.contains(ExactText(row.text(1))) { named.insert(row.int(0)) }
         }
+        return keys.filter(named.contains)
     }
 
     private func topicNumbers(app: AppKey, _ names: [String], notExpiredAt now: Timestamp) throws -> [Int64] {

@@ -64,17 +64,17 @@ enum DeviceTable {
         """
     }
 
-    static func user(of key: DeviceKey, app: AppKey) -> SQL {
-        "SELECT user_id FROM device WHERE app = \(app) AND seq = \(key)"
-    }
+    static let user = Statement<(app: AppKey, key: DeviceKey)>(
+        "SELECT seq, user_id FROM device WHERE app = $1 AND seq = $2 AND user_id IS NOT NULL"
+    ) { [.int($0.app), .int($0.key)] }
 
-    /// Whether the message has a moment of the user who has the device.
-    static func hasMoment(_ key: DeviceKey, app: AppKey, message: MessageID) -> SQL {
+    /// The device, if the message has a moment of its user.
+    static let withMoment = Statement<(app: AppKey, key: DeviceKey, message: MessageID)>(
         """
-        SELECT 1 FROM device d JOIN moment m ON m.app = d.app AND m.user_id = d.user_id
-        WHERE d.app = \(app) AND d.seq = \(key) AND m.message = \(message)
+        SELECT d.seq FROM device d JOIN moment m ON m.app = d.app AND m.user_id = d.user_id
+        WHERE d.app = $1 AND d.seq = $2 AND m.message = $3
         """
-    }
+    ) { [.int($0.app), .int($0.key), .id($0.message)] }
 
     /// Active and retired devices of a user. Reads the keys from the index of users first: asked for the rows at once,
     /// SQLite reads all devices of the app.
