@@ -54,7 +54,7 @@ enum NativeDocument {
         .path("id", .uuid, "The id."),
         .path("topic", name, "The topic's name."),
         .path("segment", name, "The segment's name."),
-        .path("user", name, "The app's own id of the user."),
+        .path("user", .printable(1...Limits.userIDBytesMax), "The app's own id of the user."),
         .path("name", name, "The name of the webhook, draft or template."),
         .path("campaign", .text(1...Limits.nameCharactersMax), "The author's id of the campaign."),
         .path(
