@@ -62,13 +62,13 @@ package struct StoreCopy: Sendable {
         try await Self.checkSource(source)
         try await Self.refuseServers(source, "source")
         let migrator = Migrator(dialect: target.dialect)
-        let mark = try await Self.mark(source)
+        let mark = try await source.read(Self.mark)
         if (try? await target.read({ try Migrator.version($0) })) != nil {
             try await Self.refuseServers(target, "target")
         }
         try await target.migrate { connection in
             try migrator.migrate(connection)
-            let other: [UInt8]? = try connection.value("SELECT value FROM setting WHERE name = \(MasterKey.markName)")
+            let other = try Self.mark(connection)
             guard other == nil || other == mark else {
                 throw StoreStartFailure("the target contains a store with another master key")
             }
@@ -109,8 +109,9 @@ package struct StoreCopy: Sendable {
     private static let recently =
         "CAST(EXTRACT(EPOCH FROM now()) * 1000 AS BIGINT) - \(Limits.serverPresenceSeconds * 1000)"
 
-    private static func mark(_ engine: any SQLEngine) async throws -> [UInt8]? {
-        try await engine.read { try $0.value("SELECT value FROM setting WHERE name = \(MasterKey.markName)") }
+    /// Identifies the master key; nil before the first start of a server.
+    private static func mark(_ connection: any SQLConnection) throws -> [UInt8]? {
+        try connection.value("SELECT value FROM setting WHERE name = \(MasterKey.markName)")
     }
 
     private func copy(_ table: SchemaTable) async throws {

@@ -99,11 +99,8 @@ extension StoreSession {
         let first = max(slice.keyFrom, slice.cursor + 1)
         guard first <= slice.keyTo else { return KeySet(range: slice.keyTo...slice.keyTo) }
         let range = first...slice.keyTo
+        if id.holdsAddresses { return KeySet(range: range, slice.keys ?? Array(range)) }
         var set = KeySet(range: range)
-        if id.holdsAddresses {
-            for key in slice.keys ?? Array(range) { set.insert(key) }
-            return set
-        }
         guard let predicate = try predicate(app: id.app, message: id.message),
             let instant: Timestamp = try connection.value(
                 "SELECT cutoff_at FROM message WHERE \(MessageTable.matching(id.app, id.message))")
