@@ -313,9 +313,9 @@ package func copyStore(
     from: String, to: String, isDry: Bool, print: @escaping @Sendable (String) -> Void
 ) async throws {
     PrivateFiles.fromNowOn()
-    let (source, target) = (try StoreLocation(from), try StoreLocation(to))
-    guard source != target else { throw ConfigurationFailure(.storeURL, "source and target are the same database") }
-    try Storage.checkExists(source)
+    let (source, target) = (try StoreLocation(from, named: "--from"), try StoreLocation(to, named: "--to"))
+    guard source != target else { throw ConfigurationFailure("--from and --to name the same database") }
+    try Storage.checkExists(source, named: "--from")
     let original = try Storage.engine(source)
     defer { try? original.close() }
     if isDry {

@@ -74,10 +74,13 @@ struct Storage {
 
     func close() throws { try store.close() }
 
+    /// - Parameter name: what the error calls the location.
     /// - Throws: `ConfigurationFailure` when the file of an SQLite database does not exist.
-    static func checkExists(_ location: StoreLocation) throws {
+    static func checkExists(
+        _ location: StoreLocation, named name: String = ConfigurationKey.storeURL.environmentName
+    ) throws {
         if case .sqlite(let path) = location, !FileManager.default.fileExists(atPath: path) {
-            throw ConfigurationFailure(.storeURL, "there is no database at \(path)")
+            throw ConfigurationFailure("\(name): there is no database at \(path)")
         }
     }
 

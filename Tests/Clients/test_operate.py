@@ -397,7 +397,15 @@ def test_what_is_no_store_of_peal_is_neither_backed_up_nor_copied_openly(serve, 
     code, _, error = peal("backup", "--to", tmp_path / "other.db" / "backup", "--dry-run", server=server)
     assert code == 1 and "is not a folder" in error
     source, copy = server.directory / "peal.db", tmp_path / "copy.db"
-    code, _, error = peal("store", "copy", "--from", f"sqlite:{source}", "--to", f"sqlite:{copy}", server=server)
+
+    def copied(source, copy):
+        return peal("store", "copy", "--from", source, "--to", copy, server=server)
+
+    code, _, error = copied(f"sqlite:{tmp_path / 'none.db'}", f"sqlite:{copy}")
+    assert code and f"--from: there is no database at {tmp_path / 'none.db'}" in error
+    code, _, error = copied(f"sqlite:{source}", "mysql:peal")
+    assert code and "--to: must be sqlite:PATH or postgres://" in error
+    code, _, error = copied(f"sqlite:{source}", f"sqlite:{copy}")
     assert code == 0, error
     assert [mode(path) for path in tmp_path.glob("copy.db*")] == [0o600] * len(list(tmp_path.glob("copy.db*")))
 

@@ -39,6 +39,10 @@ struct ConfigurationTests {
             (["PEAL_TRACING_OTLP_URL": "https://user:pw99@collector"], "without a user name, query and fragment"),
             (["PEAL_HTTP_TRUSTED_PROXIES": "10.0.0.1,proxy"], "PEAL_HTTP_TRUSTED_PROXIES: proxy is not an IP address"),
             (["PEAL_WEBHOOKS_ALLOWED_PORTS": "443,https"], "PEAL_WEBHOOKS_ALLOWED_PORTS: https is not a port"),
+            (["PEAL_WEBHOOKS_ALLOWED_HOSTS": "a.example,*.b.example"], "host:port or .suffix, not \"*.b.example\""),
+            (["PEAL_WEBHOOKS_ALLOWED_HOSTS": "a.example:99999"], "not \"a.example:99999\""),
+            (["PEAL_WEBHOOKS_ALLOWED_HOSTS": "https://a.example"], "not \"https://a.example\""),
+            (["PEAL_WEBHOOKS_ALLOWED_HOSTS": ".10.0.0.1"], "not \".10.0.0.1\""),
             (["PEAL_CONFIG": "/nowhere/peal.yaml"], "PEAL_CONFIG: cannot read /nowhere/peal.yaml"),
         ])
     func refusals(environment: [String: String], message: String) async {
@@ -50,11 +54,12 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "http is for this machine, and for collectors",
+        "http is for this machine and for collectors, and lists of hosts may have ports and suffixes",
         arguments: [
             ["PEAL_PROVIDERS_FCM_URL": "http://127.0.0.1:1"], ["PEAL_PROVIDERS_FCM_URL": "http://[::1]:1"],
             ["PEAL_PROVIDERS_FCM_URL": "http://localhost"], ["PEAL_TRACING_OTLP_URL": "http://otel-collector:4318"],
             ["PEAL_TRACING_OTLP_URL": "https://collector.example.com/otlp"],
+            ["PEAL_WEBHOOKS_ALLOWED_HOSTS": "localhost:8443, .Example.com,10.0.0.1:80,hooks.example.com.,"],
         ])
     func plainHTTP(environment: [String: String]) async throws {
         _ = try await ServerConfiguration.load(arguments: [], environment: environment)

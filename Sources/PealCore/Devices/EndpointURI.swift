@@ -93,6 +93,13 @@ package struct AllowedHost: Sendable, Hashable {
         port = parts.count == 2 ? Int(parts[1]) ?? -1 : nil
     }
 
+    /// Whether there are URIs that the entry matches.
+    package static func isEntry(_ text: String) -> Bool {
+        let isSuffix = text.hasPrefix(".")
+        guard let uri = EndpointURI("https://\(text.dropFirst(isSuffix ? 1 : 0))") else { return false }
+        return uri.rest.isEmpty && !(isSuffix && uri.isIPAddress)
+    }
+
     /// Whether the entry names exactly this host. IP addresses and loopback hosts must be named exactly.
     func names(_ uri: EndpointURI) -> Bool { !isSuffix && uri.host == name && hasPort(uri) }
 

@@ -170,9 +170,10 @@ struct ConfigurationValues {
             }
         case .url(let allowsHTTP): try checkURL(text, key, allowsHTTP: allowsHTTP)
         case .hosts:
-            let entries = text.split(separator: ",").map { String($0).trimmedBlanks }
-            guard entries.allSatisfy({ $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } && !$0.contains("/") }) else {
-                throw ConfigurationFailure(key, "must be hosts separated by commas, not \"\(text)\"")
+            let entries = text.split(separator: ",").map { String($0).trimmedBlanks }.filter { !$0.isEmpty }
+            for entry in entries where !AllowedHost.isEntry(entry) {
+                throw ConfigurationFailure(
+                    key, "must be hosts separated by commas, each host, host:port or .suffix, not \"\(entry)\"")
             }
         }
     }

@@ -7,15 +7,16 @@ package enum StoreLocation: Sendable, Hashable, CustomStringConvertible {
     /// A libpq URI.
     case postgres(url: String)
 
+    /// - Parameter name: what errors call the URL.
     /// - Throws: `ConfigurationFailure` when `url` names no database that Peal can use.
-    init(_ url: String) throws {
+    init(_ url: String, named name: String = ConfigurationKey.storeURL.environmentName) throws {
         if ["postgres://", "postgresql://"].contains(where: url.hasPrefix) {
-            if let problem = PostgresURI.problem(url) { throw ConfigurationFailure(.storeURL, problem) }
+            if let problem = PostgresURI.problem(url) { throw ConfigurationFailure("\(name): \(problem)") }
             self = .postgres(url: url)
         } else if url.hasPrefix("sqlite:"), url.count > "sqlite:".count {
             self = .sqlite(path: String(url.dropFirst("sqlite:".count)))
         } else {
-            throw ConfigurationFailure(.storeURL, "must be sqlite:PATH or postgres://…")
+            throw ConfigurationFailure("\(name): must be sqlite:PATH or postgres://…")
         }
     }
 
