@@ -128,7 +128,8 @@ package struct APIServices: Sendable {
     /// Ends the progress streams; otherwise a stopping server would wait for their requests.
     package func endStreams() { progressStreams.close() }
 
-    func newDeviceID() -> DeviceID { randomness.identifier() }
+    /// Sorted by time, so that a new device is stored beside the last ones also in the index of ids.
+    func newDeviceID(at now: Timestamp) -> DeviceID { randomness.timeOrderedIdentifier(at: now) }
     func newMessageID(at now: Timestamp) -> MessageID { messageIDs.next(at: now, randomness) }
 }
 

@@ -133,12 +133,24 @@ final class DatabaseTime: TimeSource, Service {
     }
 }
 
-/// The system's cryptographically secure generator.
-package struct SystemRandomness: Randomness {
+/// The system's cryptographically secure generator, read in blocks: a call for every number costs more than using it.
+package final class SystemRandomness: Randomness {
+    private let unused = Mutex<[UInt64]>([])
+
     package init() {}
 
     package func next() -> UInt64 {
-        var generator = SystemRandomNumberGenerator()
-        return generator.next()
+        unused.withLock { numbers in
+            if numbers.isEmpty { numbers = Self.block() }
+            return numbers.removeLast()
+        }
+    }
+
+    private static func block() -> [UInt64] {
+        [UInt64](unsafeUninitializedCapacity: 64) { numbers, count in
+            guard let first = numbers.baseAddress else { return }
+            arc4random_buf(first, numbers.count * MemoryLayout<UInt64>.stride)
+            count = numbers.count
+        }
     }
 }

@@ -8,6 +8,10 @@ package struct ObjectShape<Root: Sendable>: Sendable {
     let rules: [Rule<Root>]
     private let text: String?
     private let names: [String]
+    /// The positions of the entries that have a name.
+    private let places: [ExactText: [Int]]
+    /// For each entry whether it is read even if it has no member.
+    private let isRequired: [Bool]
     /// The members in `names` that `extra` does not receive.
     private let taken: [String]
     private let extra: (@Sendable (inout Root, JSON.Members) -> Void)?
@@ -30,6 +34,10 @@ package struct ObjectShape<Root: Sendable>: Sendable {
         self.others = others
         self.rules = entries.flatMap(\.rules) + rules
         names = entries.flatMap(\.names)
+        places = Dictionary(
+            entries.enumerated().flatMap { place, entry in entry.names.map { (ExactText($0), [place]) } },
+            uniquingKeysWith: +)
+        isRequired = entries.map(\.isRequired)
         taken = entries.filter { !$0.isKept }.flatMap(\.names)
     }
 
@@ -79,15 +87,21 @@ package struct ObjectShape<Root: Sendable>: Sendable {
     }
 
     private func refuseUnknown(_ members: JSON.Members, _ reading: borrowing Reading) throws(PealError) {
-        let unknown = members.names.filter { !names.contains($0) }
+        let unknown = members.names.filter { places[ExactText($0)] == nil }
         guard let first = unknown.first else { return }
         throw .unknown(
             reading.path(first), near: Spelling.nearest(to: first, names),
             others: unknown.dropFirst().map { reading.path($0) })
     }
 
+    /// Reads the entries in their order. Most objects have few of the members that they may have, so only those entries
+    /// are read that have a member, or must have one.
     func store(_ given: Given, _ reading: inout Reading, _ root: inout Root) throws(PealError) {
-        for entry in entries { try entry.read(given, &reading, &root) }
+        var isRead = isRequired
+        for name in given.members.names {
+            for place in places[ExactText(name)] ?? [] { isRead[place] = true }
+        }
+        for place in isRead.indices where isRead[place] { try entries[place].read(given, &reading, &root) }
     }
 
     package func schema(_ describing: Describing) -> Schema { .component(name, body(describing, isChange: false)) }
@@ -172,6 +186,8 @@ package struct Entry<Root: Sendable>: Sendable {
     let names: [String]
     /// Whether an object that passes members on keeps this one as it was written.
     var isKept = false
+    /// Whether `read` must also be called if none of the names is among the members.
+    var isRequired = false
     /// The rules of an included object, whose members are this object's own members.
     var rules: [Rule<Root>] = []
     let describe: @Sendable (Describing) -> [Property]
@@ -221,6 +237,7 @@ package struct Entry<Root: Sendable>: Sendable {
     ) {
         let names = [name]
         self.names = names
+        isRequired = true
         describe = { describing in
             let schema = shape.describe(describing)
             return [.required(name, isVerbatim ? schema : schema.withLineEnds(describing.policy))]
@@ -243,6 +260,7 @@ package struct Entry<Root: Sendable>: Sendable {
         present name: String, _ shape: Shape<Value>, set: @escaping @Sendable (inout Root, Value) -> Void
     ) {
         names = [name]
+        isRequired = true
         describe = { describing in
             [.required(name, shape.describe(describing).withLineEnds(describing.policy))]
         }
@@ -300,6 +318,7 @@ package struct Entry<Root: Sendable>: Sendable {
     /// Includes the members of another object among this object's own, with that object's rules.
     package init<Part>(including part: ObjectShape<Part>, _ path: any WritableKeyPath<Root, Part> & Sendable) {
         names = part.entries.flatMap(\.names)
+        isRequired = part.entries.contains(where: \.isRequired)
         rules = part.rules.map { rule in
             Rule(rule.text, isForChanges: rule.isForChanges, violation: rule.violation) {
                 root, given, reading throws(PealError) in

@@ -39,15 +39,18 @@ package struct Identifier<Of>: Hashable, Sendable {
         self = id
     }
 
-    package var bytes: [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: 16) { bytes, count in
-            for position in 0..<16 { bytes[position] = byte(position) }
-            count = 16
-        }
-    }
+    /// 16 bytes, big-endian.
+    package var bytes: [UInt8] { IdentifierBytes.array(high, low) }
 
     private func byte(_ position: Int) -> UInt8 {
         UInt8(truncatingIfNeeded: (position < 8 ? high : low) >> (56 - 8 * UInt64(position & 7)))
+    }
+}
+
+/// Outside of `Identifier`, because generic code that is not specialized looks up the array's type with every call.
+private enum IdentifierBytes {
+    static func array(_ high: UInt64, _ low: UInt64) -> [UInt8] {
+        withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) }
     }
 }
 

@@ -251,10 +251,12 @@ extension JSONParser {
     private mutating func string() throws(Failure) -> String {
         position += 1
         let start = position
+        var seen: UInt8 = 0
         while position < bytes.count {
-            switch bytes[position] {
+            let byte = bytes[position]
+            switch byte {
             case UInt8(ascii: "\""):
-                let text = try validated(bytes[start..<position])
+                let text = try text(bytes[start..<position], isASCII: seen < 0x80)
                 position += 1
                 return text
             case UInt8(ascii: "\\"):
@@ -262,6 +264,7 @@ extension JSONParser {
             case 0..<0x20:
                 throw failure("control character in a string")
             default:
+                seen |= byte
                 position += 1
             }
         }
@@ -336,8 +339,12 @@ extension JSONParser {
         return unit
     }
 
-    private func validated(_ slice: Swift.Slice<UnsafeBufferPointer<UInt8>>) throws(Failure) -> String {
-        guard let text = String(validating: UnsafeBufferPointer(rebasing: slice), as: UTF8.self) else {
+    private func text(
+        _ slice: Swift.Slice<UnsafeBufferPointer<UInt8>>, isASCII: Bool
+    ) throws(Failure) -> String {
+        let slice = UnsafeBufferPointer(rebasing: slice)
+        if isASCII { return String(decoding: slice, as: UTF8.self) }
+        guard let text = String(validating: slice, as: UTF8.self) else {
             throw failure("invalid UTF-8 in a string")
         }
         return text

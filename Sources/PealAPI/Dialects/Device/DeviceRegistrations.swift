@@ -15,7 +15,7 @@ struct DeviceRegistrations: Sendable {
         }
         try services.registrations.spend(key.key.id, call.visit.address)
         let given = try call.body(DeviceShapes.registration.shape, .strict)
-        let registration = try given.device.registration(id: services.newDeviceID(), services.addressRules)
+        let registration = try given.device.registration(id: services.newDeviceID(at: call.now), services.addressRules)
         let draft = InstallationVerbs.Draft(
             registration: registration, capabilities: given.capabilities ?? [], sdkVersion: given.sdkVersion,
             deviceToken: given.deviceToken)

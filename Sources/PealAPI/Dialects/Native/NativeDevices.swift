@@ -30,7 +30,7 @@ struct NativeDevices: Sendable {
 
     private func create(_ call: Call) async throws -> Answer {
         let given = try call.body(NativeDeviceShapes.draftWithID.shape, .native)
-        return try await register(call, given, id: given.id ?? services.newDeviceID())
+        return try await register(call, given, id: given.id ?? services.newDeviceID(at: call.now))
     }
 
     private func register(_ call: Call, _ given: NativeDeviceDraft, id: DeviceID) async throws -> Answer {
@@ -48,7 +48,7 @@ struct NativeDevices: Sendable {
             Result { () throws(PealError) -> DeviceRegistration in
                 let given = try item.get()
                 do throws(PealError) {
-                    return try given.registration(id: given.id ?? services.newDeviceID(), services.addressRules)
+                    return try given.registration(id: given.id ?? services.newDeviceID(at: call.now), services.addressRules)
                 } catch {
                     throw error.under("devices[\(index)]")
                 }

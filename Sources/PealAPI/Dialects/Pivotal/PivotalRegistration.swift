@@ -53,7 +53,7 @@ struct PivotalRegistration: Sendable {
         let body = try call.body(PivotalRegistrationShapes.whole.shape, .pivotal)
         let userID = try await userID(body.userID, realm.app, now: call.now)
         let registration = try realm.reader(services.addressRules).registration(
-            body, id: services.newDeviceID(), over: nil, userID: userID, isWhole: true, now: call.now)
+            body, id: services.newDeviceID(at: call.now), over: nil, userID: userID, isWhole: true, now: call.now)
         let reply = try await services.devices.register(registration, app: realm.app.key, call.verb) { result in
             Reply(status: 200, realm.json(result.device, now: call.now))
         }
