@@ -43,6 +43,8 @@ struct StoreSession: StoreWriting {
         var apps: [AppKey: (id: AppID, lastDevice: DeviceKey)] = [:]
         /// The device keys that were taken and are not used yet, and how many were taken.
         var deviceKeys: [AppKey: (unused: Range<DeviceKey>, taken: Int64)] = [:]
+        /// Whether the last registered device was new, so that the next one probably is too.
+        var expectsNewDevices = false
         /// Whether an app has an installation.
         var installs: [AppKey: Bool] = [:]
         /// Whether an app, a credential, a key or an admin was changed.

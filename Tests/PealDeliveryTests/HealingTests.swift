@@ -110,6 +110,28 @@ struct HealingTests {
         }
     }
 
+    @Test("a new id in the disproved environment takes over the device, also among new devices")
+    func rememberedForNewID() async throws {
+        let fixture = try await Self.fixture()
+        fixture.provider.answers { $0.route == .apnsSandbox ? .accepted : Self.doubt }
+        try await fixture.register(1...1)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            try await fixture.ended(try await fixture.accept(fixture.draft(.all), engine: service))
+            try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] store in
+                for (id, address) in [(2, 2), (3, 1)] {
+                    let address = Address(route: .apnsProduction, bytes: DeliveryFixture.address(address))
+                    let registration = DeviceRegistration(id: DeliveryFixture.deviceID(id), address: address)
+                    _ = try store.register(registration, app: app, now: now)
+                }
+            }
+            #expect(try await fixture.device(3)?.environment == .sandbox)
+            let second = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.ended(second)
+            #expect(fixture.provider.sent(second)[1] == 1)
+        }
+    }
+
     @Test("an address that neither environment knows is retired after one try in each")
     func unknown() async throws {
         let fixture = try await Self.fixture()

@@ -103,6 +103,37 @@ struct RegistrationTests {
         #expect(try await fixture.store.read { try $0.device(app: fixture.app, id: Fixture.deviceID(2)) } == nil)
     }
 
+    @Test(
+        "many registrations in one transaction have the same effect as one after another",
+        arguments: StoreUnderTest.allCases, 1...4)
+    func together(_ engine: StoreUnderTest, seed: Int) async throws {
+        let randomness = SeededRandomness(seed: UInt64(seed))
+        func number(below limit: UInt64) -> Int { Int(randomness.next() % limit) }
+        // First mostly new devices, then more and more known ids and addresses, also of the other environment.
+        let registrations = (1...80).map { position in
+            let route: Route = number(below: 5) == 0 ? .apnsSandbox : .apnsProduction
+            var registration = Fixture.registration(
+                position < 10 ? position : number(below: 60), address: Fixture.address(number(below: 60), route),
+                user: "u\(number(below: 3))", topics: number(below: 3) == 0 ? nil : ["t\(number(below: 3))"])
+            if number(below: 3) == 0 { registration.identityOnMove = .knownID }
+            return registration
+        }
+        let (apart, together) = (try await Fixture(engine), try await Fixture(engine))
+        for registration in registrations { try await apart.register(registration) }
+        let isNew = try await together.store.write(.intake) { [app = together.app, now = together.now] store in
+            try registrations.map { try store.register($0, app: app, now: now).isNew }
+        }
+        #expect(isNew.contains(true) && isNew.contains(false))
+        let devices = try await devices(of: together)
+        #expect(try await devices == self.devices(of: apart))
+        #expect(devices.contains { $0.retirement != nil })
+        #expect(Set(devices.map(\.key)).count == devices.count)
+    }
+
+    private func devices(of fixture: Fixture) async throws -> [Device] {
+        try await fixture.store.read { try $0.devices(app: fixture.app, .init(), after: 0, limit: 200) }
+    }
+
     @Test("devices are listed by user, address and topic", arguments: StoreUnderTest.allCases)
     func listing(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

@@ -140,6 +140,12 @@ extension StoreSession {
         return unused.lowerBound
     }
 
+    /// Returns the key that was taken last, because no device uses it.
+    func giveBack(_ key: DeviceKey, app: AppKey) {
+        guard let keys = memo.deviceKeys[app], keys.unused.lowerBound == key + 1 else { return }
+        memo.deviceKeys[app]?.unused = key..<keys.unused.upperBound
+    }
+
     func lastDeviceKey(app: AppKey) throws -> DeviceKey {
         try facts(of: app)?.lastDevice ?? 0
     }

@@ -18,8 +18,14 @@ extension StoreSession {
             Address(route: $0, bytes: registration.address.bytes)
         }
         let elsewhereKey = elsewhere.map(DeviceTable.addressKey(of:))
+        if memo.expectsNewDevices,
+            let new = try insertIfNew(registration, addressKey, elsewhere: elsewhereKey, app: app, now: now)
+        {
+            return new
+        }
         let rows = try connection.all(
             DeviceTable.concerned(registration.id, addressKey, elsewhereKey, app: app), DeviceRow.init)
+        memo.expectsNewDevices = rows.isEmpty && !context.dialect.isShared
         let known = rows.first { $0.id == registration.id }
         if let known, known.addressKey == addressKey {
             return try update(known, registration, addressKey, app: app, now: now)
@@ -47,10 +53,43 @@ extension StoreSession {
     private func insert(
         _ registration: DeviceRegistration, _ addressKey: [UInt8], app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result {
+        let row = try newRow(registration, addressKey, app: app, now: now)
+        try connection.post(row.insert(app: app))
+        return try complete(row, registration, app: app, now: now)
+    }
+
+    /// Inserts a device without searching for it first, which saves two of five searches in the indexes. Only for an
+    /// engine whose statements return at once: another one would wait for two answers instead of one.
+    /// - Returns: nil if its id or address is known, also in the network's other environment.
+    private func insertIfNew(
+        _ registration: DeviceRegistration, _ addressKey: [UInt8], elsewhere: [UInt8]?, app: AppKey, now: Timestamp
+    ) throws -> DeviceRegistration.Result? {
+        if let elsewhere {
+            var isKnown = false
+            try connection.scan(DeviceTable.withAddressKey, [(app, elsewhere)]) { _ in isKnown = true }
+            if isKnown { return nil }
+        }
+        let row = try newRow(registration, addressKey, app: app, now: now)
+        guard try connection.execute(row.insertIfNew(app: app)) == 1 else {
+            giveBack(row.key, app: app)
+            return nil
+        }
+        return try complete(row, registration, app: app, now: now)
+    }
+
+    private func newRow(
+        _ registration: DeviceRegistration, _ addressKey: [UInt8], app: AppKey, now: Timestamp
+    ) throws -> DeviceRow {
         var row = DeviceRow(registration, key: try nextDeviceKey(app: app), addressKey: addressKey, now: now)
         row.locale = try number(of: registration.locale, .locale)
         row.zone = try number(of: registration.timeZone, .timeZone)
-        try connection.post(row.insert(app: app))
+        return row
+    }
+
+    /// Stores the rest of a device whose row was just inserted.
+    private func complete(
+        _ row: DeviceRow, _ registration: DeviceRegistration, app: AppKey, now: Timestamp
+    ) throws -> DeviceRegistration.Result {
         let detail = DetailCoding.encode(registration.detail)
         if !detail.isEmpty { try putDetail(detail, app: app, device: row.key) }
         if !registration.detail.identifiers.isEmpty {

@@ -36,6 +36,10 @@ enum DeviceTable {
         "SELECT \(columns) FROM device WHERE app = \(app) AND address_key = \(addressKey)"
     }
 
+    static let withAddressKey = Statement<(app: AppKey, addressKey: [UInt8])>(
+        "SELECT seq FROM device WHERE app = $1 AND address_key = $2"
+    ) { [.int($0.app), .bytes($0.addressKey)] }
+
     /// The devices that a registration may concern: those with its id, with its address, and with its address on
     /// another route.
     static func concerned(_ id: DeviceID, _ addressKey: [UInt8], _ otherKey: [UInt8]?, app: AppKey) -> SQL {
@@ -175,8 +179,13 @@ struct DeviceRow {
         since = now
     }
 
-    func insert(app: AppKey) -> SQL {
-        SQL(text: Self.insertText, values: [app.stored, key.stored] + Self.changing.map { $0.value(self) })
+    func insert(app: AppKey) -> SQL { SQL(text: Self.insertText, values: insertValues(app)) }
+
+    /// Inserts nothing if there is a device with this id or address.
+    func insertIfNew(app: AppKey) -> SQL { SQL(text: Self.insertIfNewText, values: insertValues(app)) }
+
+    private func insertValues(_ app: AppKey) -> [SQLValue] {
+        [app.stored, key.stored] + Self.changing.map { $0.value(self) }
     }
 
     func update(app: AppKey) -> SQL {
@@ -200,6 +209,7 @@ struct DeviceRow {
         let parameters = names.indices.map { "$\($0 + 1)" }
         return "INSERT INTO device (\(names.joined(separator: ", "))) VALUES (\(parameters.joined(separator: ", ")))"
     }()
+    private static let insertIfNewText = "\(insertText) ON CONFLICT DO NOTHING"
     private static let updateText = {
         let count = changing.count
         let assignments = changing.enumerated().map { "\($1.name) = $\($0 + 1)" }
