@@ -147,7 +147,7 @@ package enum Limits {
     package static let routeSlicesRead = 10_000
     package static let routesMeasured = 100
     package static let censusMax = 100_000
-    package static let messagesCachedMax = 1024
+    package static let messageTextsCachedMax = 20_000
     package static let recentReadsMax = 2000
     package static let oneAttemptSeconds: Int64 = 900
 

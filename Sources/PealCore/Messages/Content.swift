@@ -40,6 +40,11 @@ package struct Content: Sendable, Hashable {
         Own(members: platforms[Own.platform]?.fields ?? .init())
     }
 
+    /// How many texts and contents for one platform it has, at least 1: a measure of its size.
+    package var textCount: Int {
+        [title, subtitle, body].reduce(1 + platforms.count) { $0 + ($1?.count ?? 0) }
+    }
+
     /// What payloads add for Peal's SDK; nil unless `namesMessage`.
     package func reference(to message: MessageID) -> JSON? {
         namesMessage ? ["message": .string(message.description)] : nil
@@ -100,6 +105,14 @@ package enum LocalizedText: Sendable, Hashable {
         case .plain(let text): text
         case .localized(let texts):
             locale.flatMap { Self.text(in: texts, for: $0) } ?? fallback.flatMap { Self.text(in: texts, for: $0) }
+        }
+    }
+
+    /// How many locales it has a text for; 1 if it has one for all.
+    package var count: Int {
+        switch self {
+        case .plain: 1
+        case .localized(let texts): texts.count
         }
     }
 

@@ -8,6 +8,9 @@ package struct DeliveryJob: Sendable {
     /// Whether the keys of each slice are its audience when it is accepted, so that nothing else need be read. A job that
     /// was read from the store does not say so.
     package private(set) var isPlainList = false
+    /// Whether it is a plain list of devices and addresses, which stay in the audience. Those of users and identifiers
+    /// leave it when somebody else signs in.
+    package private(set) var isLastingList = false
 
     package init(message: Message, content: Content, options: MessageOptions, isTest: Bool = false) {
         self.message = message
@@ -23,6 +26,7 @@ package struct DeliveryJob: Sendable {
         isPlainList =
             audience.isExplicit && audience.condition == nil && audience.excludedTopics.isEmpty
             && !audience.interactiveOnly
+        isLastingList = isPlainList && audience.users.isEmpty && audience.identifiers.isEmpty
     }
 
     /// The effective options on one platform.

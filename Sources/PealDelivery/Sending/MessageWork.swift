@@ -45,21 +45,52 @@ final class MessageWork: Sendable {
     }
 }
 
-/// The messages that were worked on recently, and the switches that interrupt them. The least recently used are
-/// dropped.
+/// The messages that were worked on recently or wait in memory, and the switches that interrupt them. Those that were
+/// read too long ago are dropped, and the least recently used when their texts take too much room.
 final class MessageCache: Sendable {
+    /// How long what was read of a message is used at most.
+    static let life: Duration = .seconds(10)
+
     private struct State {
-        var works: [MessageID: (work: MessageWork, usedAt: Int)] = [:]
-        var uses = 0
+        private static let textsSweptMin = Limits.messageTextsCachedMax / 8
+
+        private var works: [MessageID: (work: MessageWork, usedAt: Int)] = [:]
+        private var texts = 0
+        /// With more texts than this, outdated messages are searched for.
+        private var textsSwept = textsSweptMin
+        private var uses = 0
         var interruptions = 0
         var controls: [MessageID: [ObjectIdentifier: SendControl]] = [:]
         var isStopping = false
 
-        /// Drops a quarter, so that this search is rare.
-        mutating func dropOldest() {
-            let ages = works.values.map(\.usedAt).sorted()
-            let limit = ages[ages.count / 4]
-            works = works.filter { $0.value.usedAt > limit }
+        subscript(id: MessageID) -> MessageWork? { works[id]?.work }
+
+        mutating func use(_ work: MessageWork) {
+            let id = work.job.message.id
+            uses += 1
+            if works[id]?.work !== work {
+                remove(id)
+                texts += work.job.content.textCount
+            }
+            works[id] = (work, uses)
+            guard texts > textsSwept else { return }
+            for (id, known) in works where known.work.readAt < work.readAt - MessageCache.life { remove(id) }
+            if texts > Limits.messageTextsCachedMax { removeOldest() }
+            textsSwept = min(Limits.messageTextsCachedMax, max(Self.textsSweptMin, 2 * texts))
+        }
+
+        mutating func remove(_ id: MessageID) {
+            if let removed = works.removeValue(forKey: id) { texts -= removed.work.job.content.textCount }
+        }
+
+        mutating func removeAll() { (works, texts) = ([:], 0) }
+
+        /// Makes room for a quarter of all texts, so that this search is rare.
+        private mutating func removeOldest() {
+            for (id, _) in works.sorted(by: { $0.value.usedAt < $1.value.usedAt }) {
+                guard texts > Limits.messageTextsCachedMax * 3 / 4 else { return }
+                remove(id)
+            }
         }
     }
 
@@ -68,10 +99,9 @@ final class MessageCache: Sendable {
     /// The message as it was read at `notBefore` or later; with nil, at any time.
     func work(_ id: MessageID, notBefore: Duration?) -> MessageWork? {
         state.withLock { state in
-            guard let found = state.works[id], notBefore.map({ found.work.readAt >= $0 }) ?? true else { return nil }
-            state.uses += 1
-            state.works[id] = (found.work, state.uses)
-            return found.work
+            guard let work = state[id], notBefore.map({ work.readAt >= $0 }) ?? true else { return nil }
+            state.use(work)
+            return work
         }
     }
 
@@ -81,17 +111,14 @@ final class MessageCache: Sendable {
     /// Keeps what was read when `interruptions` had the given value, unless there has been one since.
     func keep(_ job: DeliveryJob, readAt: Duration, readAfter interruptions: Int) -> MessageWork {
         state.withLock { state in
-            let work = MessageWork(job: job, readAt: readAt, after: state.works[job.message.id]?.work)
-            guard state.interruptions == interruptions else { return work }
-            state.uses += 1
-            state.works[job.message.id] = (work, state.uses)
-            if state.works.count > Limits.messagesCachedMax { state.dropOldest() }
+            let work = MessageWork(job: job, readAt: readAt, after: state[job.message.id])
+            if state.interruptions == interruptions { state.use(work) }
             return work
         }
     }
 
     /// Drops a message that has ended.
-    func drop(_ id: MessageID) { state.withLock { $0.works[id] = nil } }
+    func drop(_ id: MessageID) { state.withLock { $0.remove(id) } }
 
     /// Makes a switch for one slice of the message. If the process is stopping, it is stopped from the beginning.
     func addControl(_ id: MessageID) -> SendControl {
@@ -114,7 +141,7 @@ final class MessageCache: Sendable {
     func interrupt(_ id: MessageID) {
         state.withLock { state in
             state.interruptions += 1
-            state.works[id] = nil
+            state.remove(id)
             state.controls[id]?.values.forEach { $0.stop() }
         }
     }
@@ -123,7 +150,7 @@ final class MessageCache: Sendable {
     func interruptAll() {
         state.withLock { state in
             state.interruptions += 1
-            state.works = [:]
+            state.removeAll()
             state.controls.values.forEach { $0.values.forEach { $0.stop() } }
         }
     }

@@ -103,7 +103,7 @@ struct SendTerms: Sendable {
 
 extension DeliveryContext {
     /// How old a message's state may be when a slice is opened. Changes by this process are known at once.
-    private var stateLife: Duration { isOnlyProcess ? .seconds(10) : .seconds(1) }
+    private var stateLife: Duration { isOnlyProcess ? MessageCache.life : .seconds(1) }
 
     /// Reads what the slice needs, in one read, unless it is already known.
     /// - Returns: nil when its message is gone.
@@ -136,11 +136,11 @@ extension DeliveryContext {
             course: course(slice, work, found.access, key: key, version: version))
     }
 
-    /// Whether the slice's keys are its audience because its message was accepted just now. Later, a device may belong to
-    /// another user.
+    /// Whether the slice's keys are its audience as they were when its message was accepted, because that was just now
+    /// or they cannot leave it.
     private func isStillPlainList(_ slice: Slice, _ known: MessageWork) -> Bool {
-        known.job.isPlainList && !slice.id.holdsAddresses && slice.attempt == 0
-            && time.uptime - known.readAt < .seconds(1)
+        let isSame = known.job.isLastingList || time.uptime - known.readAt < .seconds(1)
+        return isSame && known.job.isPlainList && !slice.id.holdsAddresses && slice.attempt == 0
     }
 
     /// nil if the platform no longer has a push network, or this server does not support it.
