@@ -87,16 +87,11 @@ let package = Package(
         .target(
             name: "PealServer",
             dependencies: [
-                "PealAPI", "PealConsole", "PealCore", "PealDelivery", "PealExperiments", "PealLearning", "PealNetwork",
-                "PealPostgres",
-                "PealProviders", "PealReports",
-                "PealSQLite", "PealStore", asyncHTTPClient, configuration, crypto, hummingbird, hummingbirdCore,
-                hummingbirdTLS,
-                hummingbirdHTTP2,
-                httpTypes, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, nioTLS,
-                serviceLifecycle,
-                unixSignals,
-                yams,
+                "CMalloc", "PealAPI", "PealConsole", "PealCore", "PealDelivery", "PealExperiments", "PealLearning",
+                "PealNetwork", "PealPostgres", "PealProviders", "PealReports", "PealSQLite", "PealStore",
+                asyncHTTPClient, configuration, crypto, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2,
+                hummingbirdTLS, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, nioTLS,
+                serviceLifecycle, unixSignals, yams,
             ],
             swiftSettings: settings),
         .target(
@@ -110,6 +105,7 @@ let package = Package(
             name: "PealWebFiles",
             resources: [.embedInCode("errors.txt"), .embedInCode("peal.js"), .embedInCode("peal-worker.js")],
             swiftSettings: settings),
+        .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "PealConsole",
