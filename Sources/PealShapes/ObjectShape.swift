@@ -9,7 +9,7 @@ package struct ObjectShape<Root: Sendable>: Sendable {
     private let text: String?
     private let names: [String]
     /// The positions of the entries that have a name.
-    private let places: [ExactText: [Int]]
+    private let positions: [ExactText: [Int]]
     /// For each entry whether it is read even if it has no member.
     private let isRequired: [Bool]
     /// The members in `names` that `extra` does not receive.
@@ -34,8 +34,8 @@ package struct ObjectShape<Root: Sendable>: Sendable {
         self.others = others
         self.rules = entries.flatMap(\.rules) + rules
         names = entries.flatMap(\.names)
-        places = Dictionary(
-            entries.enumerated().flatMap { place, entry in entry.names.map { (ExactText($0), [place]) } },
+        positions = Dictionary(
+            entries.enumerated().flatMap { position, entry in entry.names.map { (ExactText($0), [position]) } },
             uniquingKeysWith: +)
         isRequired = entries.map(\.isRequired)
         taken = entries.filter { !$0.isKept }.flatMap(\.names)
@@ -87,7 +87,7 @@ package struct ObjectShape<Root: Sendable>: Sendable {
     }
 
     private func refuseUnknown(_ members: JSON.Members, _ reading: borrowing Reading) throws(PealError) {
-        let unknown = members.names.filter { places[ExactText($0)] == nil }
+        let unknown = members.names.filter { positions[ExactText($0)] == nil }
         guard let first = unknown.first else { return }
         throw .unknown(
             reading.path(first), near: Spelling.nearest(to: first, names),
@@ -99,9 +99,9 @@ package struct ObjectShape<Root: Sendable>: Sendable {
     func store(_ given: Given, _ reading: inout Reading, _ root: inout Root) throws(PealError) {
         var isRead = isRequired
         for name in given.members.names {
-            for place in places[ExactText(name)] ?? [] { isRead[place] = true }
+            for position in positions[ExactText(name)] ?? [] { isRead[position] = true }
         }
-        for place in isRead.indices where isRead[place] { try entries[place].read(given, &reading, &root) }
+        for position in isRead.indices where isRead[position] { try entries[position].read(given, &reading, &root) }
     }
 
     package func schema(_ describing: Describing) -> Schema { .component(name, body(describing, isChange: false)) }

@@ -26,6 +26,7 @@ struct PreviewFixture: Sendable {
     let time: ManualTime
     let randomness: ReplayedRandomness
     let networks: [ProviderName: RecordedNetwork]
+    private let engine: DeliveryService
     private let client: any TestClientProtocol
     private let path: String
 
@@ -49,7 +50,7 @@ struct PreviewFixture: Sendable {
             operations: NoOperations(), logger: quiet)
         try await Application(router: buildRouter(services)).test(.router) { client in
             let fixture = PreviewFixture(
-                time: time, randomness: randomness, networks: networks, client: client,
+                time: time, randomness: randomness, networks: networks, engine: engine, client: client,
                 path: "/peal/v1/apps/\(app.id)")
             try await fixture.prepare()
             let run = Task { await engine.run() }
@@ -112,8 +113,8 @@ struct PreviewFixture: Sendable {
         let id = try #require(accepted["id"]?.stringValue)
         if wait > .zero { time.advance(by: wait) }
         for poll in 1...45_000 {
-            // A service that went to sleep while the clock moved looks again after a while.
-            if poll.isMultiple(of: 5000) { time.advance(by: .seconds(5)) }
+            // A service may have gone to sleep while the clock moved. Moving it again would change what remains of lives.
+            if poll.isMultiple(of: 100) { engine.wake() }
             if try await call(.get, "messages/\(id)", expect: 200)["state"] == "sent" {
                 return Set(networks.values.flatMap(\.requests))
             }

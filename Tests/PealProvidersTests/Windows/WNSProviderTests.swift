@@ -187,7 +187,8 @@ struct WNSProviderTests {
         provider.send(slow)
         provider.send(quick)
         await expectTally(quick.flight.completed().tally, ["accepted": 200])
-        #expect(!slow.flight.answers.isAnswered.contains(true))
+        // On a busy machine the first silent requests may have timed out, but the queue behind them still waits.
+        #expect(!slow.flight.answers.isComplete)
         await provider.close()
         #expect(slow.flight.answers.isComplete)
         let late = requestOrder(["\(peer.url)/?token=a"], notifications: [try notification()], credential: Self.tenant)
