@@ -179,7 +179,8 @@ enum RealNetworks {
 
 /// Credentials and addresses in the form that the networks check.
 enum TestCredentials {
-    private static let serviceKey = try! _RSA.Signing.PrivateKey(keySize: .bits2048).pemRepresentation
+    // Without a key, the credential is refused.
+    private static let serviceKey = (try? _RSA.Signing.PrivateKey(keySize: .bits2048).pemRepresentation) ?? ""
     private static let signingKey = P256.Signing.PrivateKey().pemRepresentation
     private static let browserKey = P256.KeyAgreement.PrivateKey().publicKey.x963Representation
 

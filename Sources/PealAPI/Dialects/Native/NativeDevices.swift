@@ -48,7 +48,8 @@ struct NativeDevices: Sendable {
             Result { () throws(PealError) -> DeviceRegistration in
                 let given = try item.get()
                 do throws(PealError) {
-                    return try given.registration(id: given.id ?? services.newDeviceID(at: call.now), services.addressRules)
+                    let id = given.id ?? services.newDeviceID(at: call.now)
+                    return try given.registration(id: id, services.addressRules)
                 } catch {
                     throw error.under("devices[\(index)]")
                 }
