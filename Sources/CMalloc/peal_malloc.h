@@ -1,4 +1,4 @@
-#if defined(__GLIBC__) || __has_include(<gnu/libc-version.h>)
+#if __has_include(<gnu/libc-version.h>)
 #include <malloc.h>
 
 /// Makes glibc use at most `count` arenas (mallopt(3), M_ARENA_MAX). It has an effect only on threads that have not

@@ -40,18 +40,16 @@ package struct Identifier<Of>: Hashable, Sendable {
     }
 
     /// 16 bytes, big-endian.
-    package var bytes: [UInt8] { IdentifierBytes.array(high, low) }
+    package var bytes: [UInt8] { bigEndianBytes(high, low) }
 
     private func byte(_ position: Int) -> UInt8 {
         UInt8(truncatingIfNeeded: (position < 8 ? high : low) >> (56 - 8 * UInt64(position & 7)))
     }
 }
 
-/// Outside of `Identifier`, because generic code that is not specialized looks up the array's type with every call.
-private enum IdentifierBytes {
-    static func array(_ high: UInt64, _ low: UInt64) -> [UInt8] {
-        withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) }
-    }
+/// Not a method of `Identifier`: generic code that is not specialized looks up the array's type with every call.
+private func bigEndianBytes(_ high: UInt64, _ low: UInt64) -> [UInt8] {
+    withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) }
 }
 
 extension Identifier: CustomStringConvertible {
