@@ -94,14 +94,23 @@ struct HealingTests {
         }
     }
 
-    @Test("a registration that names the disproved environment again changes nothing")
-    func remembered() async throws {
+    /// Runs `body` after the first device, which named production, was reached in the sandbox.
+    private static func afterHealing(
+        _ body: @escaping @Sendable (DeliveryFixture, DeliveryService) async throws -> Void
+    ) async throws {
         let fixture = try await Self.fixture()
         fixture.provider.answers { $0.route == .apnsSandbox ? .accepted : Self.doubt }
         try await fixture.register(1...1)
         let service = fixture.service()
         try await fixture.running(service) {
             try await fixture.ended(try await fixture.accept(fixture.draft(.all), engine: service))
+            try await body(fixture, service)
+        }
+    }
+
+    @Test("a registration that names the disproved environment again changes nothing")
+    func remembered() async throws {
+        try await Self.afterHealing { fixture, service in
             try await fixture.register(1...1)
             #expect(try await fixture.device(1)?.environment == .sandbox)
             let second = try await fixture.accept(fixture.draft(.all), engine: service)
@@ -112,12 +121,7 @@ struct HealingTests {
 
     @Test("a new id in the disproved environment takes over the device, also among new devices")
     func rememberedForNewID() async throws {
-        let fixture = try await Self.fixture()
-        fixture.provider.answers { $0.route == .apnsSandbox ? .accepted : Self.doubt }
-        try await fixture.register(1...1)
-        let service = fixture.service()
-        try await fixture.running(service) {
-            try await fixture.ended(try await fixture.accept(fixture.draft(.all), engine: service))
+        try await Self.afterHealing { fixture, service in
             try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] store in
                 for (id, address) in [(2, 2), (3, 1)] {
                     let address = Address(route: .apnsProduction, bytes: DeliveryFixture.address(address))

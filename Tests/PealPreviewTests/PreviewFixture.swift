@@ -113,7 +113,7 @@ struct PreviewFixture: Sendable {
         let id = try #require(accepted["id"]?.stringValue)
         if wait > .zero { time.advance(by: wait) }
         for poll in 1...45_000 {
-            // A service may have gone to sleep while the clock moved. Moving it again would change what remains of lives.
+            // A service may have gone to sleep while the clock moved. Moving it again would shorten lifetimes.
             if poll.isMultiple(of: 100) { engine.wake() }
             if try await call(.get, "messages/\(id)", expect: 200)["state"] == "sent" {
                 return Set(networks.values.flatMap(\.requests))
