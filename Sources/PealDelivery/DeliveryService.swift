@@ -63,7 +63,7 @@ package final class DeliveryService: DeliveryEngine, Service {
         running.store(true, ordering: .relaxed)
         defer { running.store(false, ordering: .relaxed) }
         await withTaskGroup(of: Void.self) { outer in
-            outer.addTask { await self.context.settler.run() }
+            outer.addTask(executorPreference: self.options.directExecutor) { await self.context.settler.run() }
             outer.addTask { await Heartbeat(self.context).run() }
             await self.serveUntilStopped(rescuer)
             self.context.settler.close()
@@ -95,7 +95,9 @@ package final class DeliveryService: DeliveryEngine, Service {
                     inner.addTask { await ServerPresence(context: self.context).run() }
                 }
                 inner.addTask { await Dispatcher(context: self.context, pollInterval: poll).run() }
-                inner.addTask { await DirectLane(context: self.context).run() }
+                inner.addTask(executorPreference: self.options.directExecutor) {
+                    await DirectLane(context: self.context).run()
+                }
             }
             self.context.stragglers.close()
         }
@@ -151,6 +153,9 @@ package struct DeliveryOptions: Sendable {
     package var drain: Duration = .seconds(Limits.drainSeconds)
     /// Where the spans of messages go; nil without tracing.
     package var traces: (any TraceSink)?
+    /// Where small messages are sent and results are settled: best on the thread of an event loop that sends. nil for the
+    /// threads of all tasks.
+    package var directExecutor: (any TaskExecutor)?
     /// Decides which devices of a page are sent to now; nil applies the rules of apps and messages.
     var gate: (any PageGate)?
 

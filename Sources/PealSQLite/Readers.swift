@@ -19,11 +19,10 @@ final class Readers: Sendable {
         }
     }
 
-    /// Brief reads occupy a thread each, and there are about as many threads as processors. A heavy read keeps a
-    /// processor busy until it ends, so these use at most half of the processors.
+    /// A heavy read keeps a processor busy until it ends, so these use at most half of the processors.
     static func count(_ lane: ReadLane, processors: Int = ProcessInfo.processInfo.activeProcessorCount) -> Int {
         switch lane {
-        case .brief: processors + 1
+        case .brief: 2
         case .delivery: 4
         case .request: 4
         case .heavy: min(4, max(1, processors / 2))
@@ -56,7 +55,7 @@ final class Readers: Sendable {
     ) async throws -> R {
         let reader = await enter(lane)
         defer { leave(lane, reader) }
-        return lane == .brief ? try reader.readHere(body) : try await reader.read(body)
+        return try await reader.read(body)
     }
 
     /// Finishes running reads and closes the connections. Later reads fail.
@@ -98,15 +97,6 @@ private final class Reader: Sendable {
                 continuation.resume(
                     with: Result { try snapshot(access.get(), body) }.mapError(SQLiteFailure.refusal))
             }
-        }
-    }
-
-    /// Runs `body` on the calling thread.
-    func readHere<R>(_ body: (any SQLConnection) throws -> R) throws -> R {
-        do {
-            return try queue.unsafeRead { try snapshot($0, body) }
-        } catch {
-            throw SQLiteFailure.refusal(error)
         }
     }
 

@@ -89,7 +89,7 @@ struct Server {
         let clock: any TimeSource = databaseTime ?? time
         let providers = try makeProviders(storage, senders)
         let traces = makeTraces()
-        let delivery = makeDelivery(storage, providers, clock, traces)
+        let delivery = makeDelivery(storage, providers, clock, traces, senders)
         let shared = storage.shared.map { SharedDelivery(delivery, $0.signals) }
         let transport = ReloadableTransport(try makeTransport(configuration))
         let courier = makeCourier(storage, clock, transport)
@@ -191,13 +191,15 @@ struct Server {
     }
 
     private func makeDelivery(
-        _ storage: Storage, _ providers: ProviderSet, _ clock: any TimeSource, _ traces: (any TraceSink)?
+        _ storage: Storage, _ providers: ProviderSet, _ clock: any TimeSource, _ traces: (any TraceSink)?,
+        _ senders: any EventLoopGroup
     ) -> DeliveryService {
         var options = DeliveryOptions()
         options.pagesInFlightMax = configuration.pagesInFlightMax
         options.isOnlyProcess = storage.shared == nil
         options.isPaused = isPaused
         options.traces = traces
+        options.directExecutor = EventLoopExecutor(senders.next())
         return DeliveryService(
             store: storage.store, providers: providers.all, time: clock, randomness: randomness, logger: logger,
             options: options)

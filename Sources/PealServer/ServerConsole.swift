@@ -16,8 +16,11 @@ struct Front: HTTPResponder {
             return try await api.respond(to: request, context: context)
         }
         let address = services.clientAddress(context.peer, request.headers)
-        return try await console.respond(
-            to: request, from: ConsoleClient(peer: context.peer, headers: request.headers, address: address))
+        // Pages take longer than requests may occupy an event loop.
+        return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+            try await console.respond(
+                to: request, from: ConsoleClient(peer: context.peer, headers: request.headers, address: address))
+        }
     }
 }
 

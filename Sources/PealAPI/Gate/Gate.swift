@@ -135,8 +135,23 @@ struct Gate: RouterMiddleware {
             caller: caller, visit: visit, body: body, now: now, idempotent: idempotent,
             jsonValuesMax: services.options.jsonValuesMax, parsing: turn)
         visit.handled(at: services.time.uptime)
-        guard let idempotent else { return try await endpoint.handler(call) }
-        return try await repetitions.once(idempotent, now: now) { try await endpoint.handler(call) }
+        guard Self.isBrief(call) else {
+            return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+                try await answer(call, by: endpoint)
+            }
+        }
+        return try await answer(call, by: endpoint)
+    }
+
+    private func answer(_ call: Call, by endpoint: Endpoint) async throws -> Answer {
+        guard let idempotent = call.idempotent else { return try await endpoint.handler(call) }
+        return try await repetitions.once(idempotent, now: call.now) { try await endpoint.handler(call) }
+    }
+
+    /// Whether the request may be handled on the event loop of its connection, whose other connections wait meanwhile.
+    /// Reads may compose long answers.
+    private static func isBrief(_ call: Call) -> Bool {
+        call.method != .get && call.method != .head && call.body.count <= Limits.briefBodyBytesMax
     }
 
     /// The answer to `OPTIONS` for a path whose endpoints have other methods.

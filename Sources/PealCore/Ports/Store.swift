@@ -55,8 +55,7 @@ extension Store {
 
 /// The purpose of a read. Each lane has connections that no other lane can use.
 package enum ReadLane: CaseIterable, Sendable {
-    /// A few rows by their keys. An embedded database reads them on the calling thread, because changing threads would
-    /// take longer than the read.
+    /// A few rows by their keys, which must not wait for longer reads.
     case brief
     /// Sending.
     case delivery

@@ -52,7 +52,10 @@ struct DoorChannel<Base: ServerChildChannel>: ServerChildChannel {
 
     func handle(value: Value, logger: Logger) async {
         guard let admitted = value.admitted else { return }
-        await parts.base.handle(value: admitted, logger: logger)
+        // A request's task is where its connection is, so that neither waits for another thread.
+        await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
+            await parts.base.handle(value: admitted, logger: logger)
+        }
     }
 
     private func refuse(_ channel: any Channel) throws {
