@@ -14,14 +14,14 @@ final class PostgresConnection: SQLConnection {
     private let handle: OpaquePointer
     private let settings: PostgresSettings
     private let numbers: PostgresNumbers?
-    private var statements = PreparedStatements()
+    private var prepared = PreparedStatements()
     private var parameters = BinaryParameters()
     /// Numbers from blocks that the transaction uses.
     private var taken: [(series: String, number: Int64)] = []
     /// Statements that begin the transaction, not sent yet.
     private var opening: [String] = []
     /// Statements that are sent together with the next one.
-    private var posted: [(sql: String, values: [SQLValue])] = []
+    private var posted: [SQL] = []
     private var isOpen = false
     /// How long the present transaction waits for an answer.
     private var patience = PostgresConnection.patience(seconds: nil)
@@ -96,7 +96,7 @@ extension PostgresConnection {
             return
         }
         do {
-            try run("COMMIT", CollectionOfOne([]), isPrepared: false) { _ in }
+            try run(CollectionOfOne("COMMIT"), isPrepared: false) { _, _ in }
             isOpen = false
         } catch let failure as PostgresFailure where failure.hidesCommit {
             throw CommitUnknown(failure: failure)
@@ -112,7 +112,7 @@ extension PostgresConnection {
         guard isOpen else { return }
         isOpen = false
         guard !isLost else { return }
-        try? run("ROLLBACK", CollectionOfOne([]), isPrepared: false) { _ in }
+        try? run(CollectionOfOne("ROLLBACK"), isPrepared: false) { _, _ in }
     }
 
     /// The connection ended between COMMIT and its answer.
@@ -124,33 +124,39 @@ extension PostgresConnection {
 /// Statements.
 extension PostgresConnection {
     func query(_ sql: String, _ parameters: [SQLValue], _ row: (any SQLRow) throws -> Void) throws {
-        try run(sql, CollectionOfOne(parameters)) { try $0.forEachRow(row) }
+        try run(CollectionOfOne(SQL(text: sql, values: parameters))) { _, result in try result.forEachRow(row) }
     }
 
     func query(_ sql: String, each sets: [[SQLValue]], _ row: (any SQLRow) throws -> Void) throws {
-        try run(sql, sets) { try $0.forEachRow(row) }
+        try run(sets.map { SQL(text: sql, values: $0) }) { _, result in try result.forEachRow(row) }
+    }
+
+    func query(_ statements: [SQL], _ row: (Int, any SQLRow) throws -> Void) throws {
+        try run(statements) { index, result in try result.forEachRow { try row(index, $0) } }
     }
 
     @discardableResult
     func execute(_ sql: String, _ parameters: [SQLValue]) throws -> Int {
-        var count = 0
-        try run(sql, CollectionOfOne(parameters)) { count = $0.changedCount }
-        return count
+        try execute([SQL(text: sql, values: parameters)])[0]
     }
 
     @discardableResult
     func execute(_ sql: String, rows: [[SQLValue]]) throws -> [Int] {
+        try execute(rows.map { SQL(text: sql, values: $0) })
+    }
+
+    @discardableResult
+    func execute(_ statements: [SQL]) throws -> [Int] {
         var counts: [Int] = []
-        counts.reserveCapacity(rows.count)
-        try run(sql, rows) { counts.append($0.changedCount) }
+        counts.reserveCapacity(statements.count)
+        try run(statements) { counts.append($1.changedCount) }
         return counts
     }
 
-    func post(_ sql: String, _ parameters: [SQLValue]) throws {
-        posted.append((sql, parameters))
+    func post(_ sql: SQL) throws {
+        posted.append(sql)
         guard posted.count >= Self.statementsInFlightMax else { return }
-        let last = posted.removeLast()
-        _ = try execute(last.sql, last.values)
+        _ = try execute([posted.removeLast()])
     }
 
     func number(in series: NumberSeries) throws -> Int64? {
@@ -161,71 +167,92 @@ extension PostgresConnection {
         return try value(series.raising(1))
     }
 
-    /// Runs `sql` for each of `sets`, and passes the results in order. All results of a piece are read before the
-    /// first is passed on, so that `take` may run statements too.
+    /// Runs statements in order, and passes the result of each with its index. All results of a piece are read before
+    /// the first is passed on, so that `take` may run statements too.
     private func run(
-        _ sql: String, _ sets: some RandomAccessCollection<[SQLValue]>, isPrepared: Bool = true,
-        _ take: (PostgresResult) throws -> Void
+        _ statements: some RandomAccessCollection<SQL>, isPrepared: Bool = true,
+        _ take: (Int, PostgresResult) throws -> Void
     ) throws {
-        var start = sets.startIndex
-        while start != sets.endIndex {
-            let end = sets.index(start, offsetBy: Self.statementsInFlightMax, limitedBy: sets.endIndex) ?? sets.endIndex
-            let results: ArraySlice<PostgresResult>
+        var start = statements.startIndex
+        var index = 0
+        while start != statements.endIndex {
+            let end =
+                statements.index(start, offsetBy: Self.statementsInFlightMax, limitedBy: statements.endIndex)
+                ?? statements.endIndex
+            let results: [PostgresResult]
             do {
-                results = try exchange(sql, sets[start..<end], isPrepared: isPrepared)
+                results = try exchange(statements[start..<end], isPrepared: isPrepared)
             } catch let error as PostgresFailure {
                 failure = failure ?? error
                 throw error
             }
-            for result in results { try take(result) }
+            for result in results {
+                try take(index, result)
+                index += 1
+            }
             start = end
         }
     }
 
-    /// One round trip: the statements that open the transaction, the posted ones, and the statement for each set.
+    /// One round trip: the statements that open the transaction, the posted ones, and `statements`.
     /// - Returns: the results of the last.
-    private func exchange(
-        _ sql: String, _ sets: some Collection<[SQLValue]>, isPrepared: Bool
-    ) throws -> ArraySlice<PostgresResult> {
+    private func exchange(_ statements: some Collection<SQL>, isPrepared: Bool) throws -> [PostgresResult] {
         // After a hang, the answers of earlier statements would be read as those of these.
         guard !hangs, PQpipelineStatus(handle) != PQ_PIPELINE_OFF || PQenterPipelineMode(handle) == 1 else {
             throw PostgresFailure.lost(handle)
         }
-        for statement in opening { try send(PQsendQueryParams(handle, statement, 0, nil, nil, nil, nil, 1)) }
+        var sending = Sending()
+        for statement in opening { try sendPlain(statement, &sending) }
         if !opening.isEmpty { isOpen = true }
         opening = []
         // Not before ROLLBACK: in a failed transaction every other statement fails, and ROLLBACK would not run.
-        if isPrepared, failure == nil, statements.plansAreOld(after: sets.count + posted.count) {
-            try send(PQsendQueryParams(handle, "DISCARD PLANS", 0, nil, nil, nil, nil, 1))
+        if isPrepared, failure == nil, prepared.plansAreOld(after: statements.count + posted.count) {
+            try sendPlain("DISCARD PLANS", &sending)
         }
-        var new: [String] = []
-        for post in posted { try send(post.sql, post.values, isPrepared: true, &new) }
+        for statement in posted { try send(statement, isPrepared: true, isAwaited: false, &sending) }
         posted = []
-        for set in sets { try send(sql, set, isPrepared: isPrepared, &new) }
-        try send(PQpipelineSync(handle))
+        for statement in statements { try send(statement, isPrepared: isPrepared, isAwaited: true, &sending) }
+        try check(PQpipelineSync(handle))
         do {
-            return try results().suffix(sets.count)
+            return zip(try results(), sending.isAwaited).filter(\.1).map(\.0)
         } catch {
-            for text in new { statements.forget(text) }
+            for text in sending.new { prepared.forget(text) }
             throw error
         }
     }
 
-    /// Sends a statement, preceded by its preparation if it is `new`.
-    private func send(_ sql: String, _ values: [SQLValue], isPrepared: Bool, _ new: inout [String]) throws {
-        parameters.encode(values)
-        guard isPrepared, settings.preparesStatements else {
-            return try send(parameters.send(sql, prepared: nil, to: handle))
-        }
-        let use = statements.use(of: sql, parameters.types)
-        if use.isNew {
-            new.append(sql)
-            try send(PQsendPrepare(handle, use.name, sql, Int32(parameters.types.count), parameters.types))
-        }
-        try send(parameters.send(sql, prepared: use.name, to: handle))
+    /// What was sent for one round trip.
+    private struct Sending {
+        /// For each command, whether its result is awaited.
+        var isAwaited: [Bool] = []
+        /// The statements that it prepares.
+        var new: [String] = []
     }
 
-    private func send(_ isSent: Int32) throws {
+    private func sendPlain(_ text: String, _ sending: inout Sending) throws {
+        try check(PQsendQueryParams(handle, text, 0, nil, nil, nil, nil, 1))
+        sending.isAwaited.append(false)
+    }
+
+    /// Sends a statement, preceded by its preparation if it is new.
+    private func send(_ sql: SQL, isPrepared: Bool, isAwaited: Bool, _ sending: inout Sending) throws {
+        parameters.encode(sql.values)
+        var name: String?
+        if isPrepared, settings.preparesStatements {
+            let use = prepared.use(of: sql.text, parameters.types)
+            name = use.name
+            if use.isNew {
+                sending.new.append(sql.text)
+                try check(
+                    PQsendPrepare(handle, use.name, sql.text, Int32(parameters.types.count), parameters.types))
+                sending.isAwaited.append(false)
+            }
+        }
+        try check(parameters.send(sql.text, prepared: name, to: handle))
+        sending.isAwaited.append(isAwaited)
+    }
+
+    private func check(_ isSent: Int32) throws {
         guard isSent == 1 else { throw PostgresFailure.lost(handle) }
     }
 
@@ -281,115 +308,6 @@ extension PostgresConnection {
                 PQclear(result)
                 first = first ?? failure
             }
-        }
-    }
-}
-
-/// The statements that a connection has prepared, by their text.
-struct PreparedStatements {
-    struct Use {
-        let name: String
-        let isNew: Bool
-    }
-
-    private struct Entry {
-        let name: String
-        let types: [Oid]
-    }
-
-    private var entries: [String: Entry] = [:]
-    private var count = 0
-    private var runs = 0
-    private var runsAtDiscard = 0
-
-    /// The most runs between two plannings.
-    private static let runsBetweenMax = 100_000
-
-    /// Counts runs. True when statements should be planned again: PostgreSQL keeps a plan that it made for an empty
-    /// table, with any of its indexes, until the table is analyzed.
-    mutating func plansAreOld(after more: Int) -> Bool {
-        runs += more
-        guard count > 0, runs - runsAtDiscard >= min(max(100, runsAtDiscard), Self.runsBetweenMax) else { return false }
-        runsAtDiscard = runs
-        return true
-    }
-
-    /// A statement with other parameter types than before is prepared again.
-    mutating func use(of sql: String, _ types: [Oid]) -> Use {
-        if let entry = entries[sql], entry.types == types { return Use(name: entry.name, isNew: false) }
-        count += 1
-        let name = "peal\(count)"
-        entries[sql] = Entry(name: name, types: types)
-        return Use(name: name, isNew: true)
-    }
-
-    /// Its preparation failed.
-    mutating func forget(_ sql: String) { entries[sql] = nil }
-}
-
-/// The parameters of one statement in PostgreSQL's binary format. Buffers are kept from one statement to the next.
-struct BinaryParameters {
-    private(set) var types: [Oid] = []
-    private var bytes: [UInt8] = []
-    /// nil for NULL.
-    private var offsets: [Int?] = []
-    private var lengths: [Int32] = []
-    private var formats: [Int32] = []
-
-    mutating func encode(_ values: [SQLValue]) {
-        types.removeAll(keepingCapacity: true)
-        bytes.removeAll(keepingCapacity: true)
-        offsets.removeAll(keepingCapacity: true)
-        lengths.removeAll(keepingCapacity: true)
-        for value in values {
-            let start = bytes.count
-            switch value {
-            case .int(let number):
-                withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
-                types.append(PostgresType.int8)
-            case .text(let text):
-                bytes.append(contentsOf: text.utf8)
-                types.append(PostgresType.text)
-            case .bytes(let value):
-                bytes.append(contentsOf: value)
-                types.append(PostgresType.bytea)
-            case .null(let kind): types.append(PostgresType.of(kind))
-            }
-            if case .null = value { offsets.append(nil) } else { offsets.append(start) }
-            lengths.append(Int32(bytes.count - start))
-        }
-        // An empty value also needs an address.
-        bytes.append(0)
-        while formats.count < values.count { formats.append(1) }
-    }
-
-    /// Sends the statement, by its name if it is prepared. Returns 1 when it was sent.
-    func send(_ sql: String, prepared: String?, to handle: OpaquePointer) -> Int32 {
-        bytes.withUnsafeBytes { buffer in
-            let start = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
-            let values = offsets.map { offset in offset.flatMap { start?.advanced(by: $0) } }
-            if let prepared {
-                return PQsendQueryPrepared(handle, prepared, Int32(values.count), values, lengths, formats, 1)
-            }
-            return PQsendQueryParams(handle, sql, Int32(values.count), types, values, lengths, formats, 1)
-        }
-    }
-}
-
-/// The types that values have on the wire (PostgreSQL, `pg_type.dat`).
-enum PostgresType {
-    static let bool: Oid = 16
-    static let bytea: Oid = 17
-    static let int8: Oid = 20
-    static let int2: Oid = 21
-    static let int4: Oid = 23
-    static let text: Oid = 25
-
-    static func of(_ kind: SQLValue.Kind) -> Oid {
-        switch kind {
-        case .int: int8
-        case .text: text
-        case .bytes: bytea
         }
     }
 }

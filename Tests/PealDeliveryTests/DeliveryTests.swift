@@ -54,6 +54,34 @@ struct DeliveryTests {
         }
     }
 
+    @Test("uses the devices that were read when a message was accepted, and reads those of other messages")
+    func plannedPages() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...2)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            try await fixture.eventually { service.leaseOffer != nil }
+            for hasPages in [true, false] {
+                let draft = fixture.draft(.devices(1...2))
+                let offer = try #require(service.leaseOffer)
+                let plan = try await fixture.store.write(.intake) { [now = fixture.now] in
+                    try $0.insertPlanned(draft, owner: offer.owner, now: now)
+                }
+                let slice = try #require(plan.leasedSlices.first)
+                var page = DevicePage(through: slice.keyTo, isLast: true, readAt: fixture.now)
+                for key in plan.pages[slice.id]?.keys ?? [] {
+                    [UInt8(9)].withUnsafeBytes { page.append(key: key, address: $0, revision: 1, locale: 0) }
+                }
+                let job = DeliveryJob(draft, pages: hasPages ? [slice.id: page] : [:])
+                service.take([slice], of: job, under: offer)
+                try await fixture.ended(draft.id)
+                let sent = try #require(fixture.provider.pages.last?.page)
+                #expect(sent.keys == [1, 2])
+                #expect((sent.arena == [9, 9]) == hasPages)
+            }
+        }
+    }
+
     @Test("starts a scheduled message when its time has come and not before")
     func scheduled() async throws {
         let fixture = try await DeliveryFixture()

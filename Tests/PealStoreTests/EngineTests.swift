@@ -412,3 +412,45 @@ struct EngineTests {
         try engine.close()
     }
 }
+
+@Suite("Lists of statements")
+struct StatementListTests {
+    @Test("different statements run in order, after what was posted", arguments: StoreUnderTest.allCases)
+    func order(_ store: StoreUnderTest) async throws {
+        let test = try await store.open()
+        let (counts, rows) = try await test.engine.write(.settle) { connection in
+            try connection.post("INSERT INTO setting (name, value) VALUES ('a', \([UInt8(1)]))")
+            let counts = try connection.execute([
+                "UPDATE setting SET value = \([UInt8(2)]) WHERE name = 'a'",
+                "INSERT INTO setting (name, value) VALUES ('b', \([UInt8(3)]))",
+                "DELETE FROM setting WHERE name IN ('a', 'c')",
+            ])
+            try connection.post("INSERT INTO setting (name, value) VALUES ('d', \([UInt8(4)]))")
+            var rows: [String] = []
+            try connection.query([
+                "SELECT name FROM setting WHERE name IN ('a', 'b', 'd') ORDER BY name",
+                "SELECT name FROM setting WHERE name = \("none")",
+                "UPDATE setting SET value = \([UInt8(5)]) WHERE name = \("b") RETURNING name",
+            ]) { index, row in rows.append("\(index) \(row.text(0))") }
+            return (counts, rows)
+        }
+        #expect(counts == [1, 1, 1])
+        #expect(rows == ["0 b", "0 d", "2 b"])
+        #expect(try await test.store.read { try $0.setting("b") } == [5])
+    }
+
+    @Test("a statement that fails undoes the list and what was posted", arguments: StoreUnderTest.allCases)
+    func failure(_ store: StoreUnderTest) async throws {
+        let test = try await store.open()
+        await #expect(throws: PealError.self) {
+            try await test.engine.write(.settle) { connection in
+                try connection.post("INSERT INTO setting (name, value) VALUES ('a', \([UInt8(1)]))")
+                try connection.execute([
+                    "INSERT INTO setting (name, value) VALUES ('b', \([UInt8(1)]))",
+                    "INSERT INTO setting (name, value) VALUES ('c', \([UInt8]?.none))",
+                ])
+            }
+        }
+        for name in ["a", "b", "c"] { #expect(try await test.store.read { try $0.setting(name) } == nil) }
+    }
+}

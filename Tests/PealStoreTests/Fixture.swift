@@ -99,15 +99,12 @@ struct Fixture: Sendable {
             expiresAt: now + .seconds(lifeSeconds))
     }
 
-    /// Stores a message and plans it in the same transaction, as an immediate send does.
+    /// Stores a message and plans it, as an immediate send does.
     func send(
         _ audience: Audience, options: MessageOptions = .init(), lifeSeconds: Int64 = 3600, owner: String? = nil
     ) async throws -> (id: MessageID, plan: Plan) {
         let draft = draft(audience, options: options, lifeSeconds: lifeSeconds)
-        let plan = try await store.write(.intake) { [app, now] session in
-            try session.insertMessage(draft)
-            return try session.plan(app: app, id: draft.id, owner: owner, now: now)
-        }
+        let plan = try await store.write(.intake) { [now] in try $0.insertPlanned(draft, owner: owner, now: now) }
         return (draft.id, plan)
     }
 

@@ -62,7 +62,7 @@ struct MessageTests {
         let error = await #expect(throws: PealError.self) {
             try await fixture.store.write(.intake) { try $0.insertMessage(draft) }
         }
-        #expect(error?.code == .conflict)
+        #expect(error?.code == .internal)
         #expect(try await fixture.store.read { try $0.message(app: draft.app + 1, id: draft.id) } == nil)
         #expect(try await fixture.store.read { try $0.report(app: draft.app + 1, id: draft.id) } == nil)
     }

@@ -201,7 +201,7 @@ struct PostgresEngineTests {
         let error = await #expect(throws: PealError.self) {
             try await test.engine.write(.settle) { connection in
                 // Its failure shows only when the transaction ends.
-                try connection.post("INSERT INTO setting (name, value) VALUES ('lost', NULL)", [])
+                try connection.post("INSERT INTO setting (name, value) VALUES ('lost', NULL)")
             }
         }
         #expect(error?.code == .internal)

@@ -228,8 +228,7 @@ struct PruningTests {
         let drafts = (0..<2000).map { _ in fixture.draft(.devices(1, 2)) }
         try await fixture.store.write(.intake) { [app = fixture.app, now = fixture.now] store in
             for draft in drafts {
-                try store.insertMessage(draft)
-                _ = try store.plan(draft, owner: "me", now: now)
+                _ = try store.insertPlanned(draft, owner: "me", now: now)
                 _ = try store.moveMessage(app: app, id: draft.id, from: [.sending], to: .cancelled, now: now)
             }
         }

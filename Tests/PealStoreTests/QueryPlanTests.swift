@@ -137,6 +137,9 @@ private enum HotStatements {
         "settle": SliceTable.settle(settlement(.release(readyAt: nil)), now: now),
         "settleToEnd": SliceTable.settle(settlement(.done), now: now),
         "insertPage": SliceTable.insertPage(logRow, of: settlement(.done)),
+        "endSlice": SliceTable.end(settlement(.done)),
+        "endMessage": MessageTable.end(
+            with: settlement(.done), firstSentAt: now, now: now),
         "insertPart": SliceTable.insertPart(
             .init(part: 1, keys: [1], attempt: 1, readyAt: now), of: settlement(.done), now: now),
         "nextReadyRoute": SliceTable.nextRoute(after: 1, 1, .ready),
@@ -195,6 +198,7 @@ private enum HotStatements {
         "deviceByID": DeviceTable.find(device, app: 1), "deviceByAddress": DeviceTable.find(addressKey: [], app: 1),
         "concernedDevices": DeviceTable.concerned(device, [], [], app: 1),
         "findDevice": once(DeviceTable.byID, (1, device)), "findUser": once(DeviceTable.byUser, (1, "")),
+        "findUserWithAddress": once(DeviceTable.byUserWithAddress, (1, "")),
         "findAddress": DeviceTable.holder(of: address, app: 1),
         "findIdentifier": once(DeviceTable.byIdentifier, (1, DeviceIdentifier(.idfa, ""))),
         "search.deviceByKey": once(DeviceTable.byKey, (1, 1)),

@@ -44,6 +44,66 @@ struct SettleTests {
     }
 
     @Test(
+        "a message ends with its only slice, however it went", arguments: StoreUnderTest.allCases,
+        [
+            (Outcome.accepted, Message.State.sent, Message.State.sending), (.expired, .expired, .sending),
+            (.suppressed, .sent, .sending), (.accepted, .sent, .paused), (.expired, .cancelled, .cancelled),
+        ])
+    func onlySlice(
+        _ engine: StoreUnderTest, _ course: (outcome: Outcome, end: Message.State, meanwhile: Message.State)
+    ) async throws {
+        let fixture = try await populated(engine, 10)
+        let (id, plan) = try await fixture.send(.devices(3, 5), owner: "me")
+        let slice = try #require(plan.leasedSlices.first)
+        #expect(slice.isOnly)
+        #expect(plan.pages[slice.id]?.keys == [3, 5])
+        if course.meanwhile != .sending {
+            _ = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+                try $0.moveMessage(app: app, id: id, from: [.sending], to: course.meanwhile, now: now)
+            }
+        }
+        let worker = Worker(fixture: fixture)
+        var settlement = try await worker.settlement(slice, worker.page(of: slice), outcome: course.outcome)
+        if course.outcome != .accepted { settlement.logRow?.data = [] }
+        let results = try await worker.settle([settlement])
+        #expect(results.map(\.isApplied) == [true])
+        #expect(results.map(\.messageState) == [course.end])
+        let report = try #require(try await fixture.store.read { try $0.report(app: fixture.app, id: id) })
+        #expect(report.message.state == course.end)
+        #expect(report.message.endedAt == fixture.now)
+        #expect(report.total.settled == 2 && report.total.pending == 0)
+        #expect((report.message.firstSentAt != nil) == (course.outcome == .accepted))
+        let pages = try await fixture.store.read { [app = fixture.app] in
+            try $0.logRows(app: app, message: id, route: .apnsProduction, key: 5, inAddresses: false).map(\.page)
+        }
+        #expect(pages == [0])
+        #expect(try await fixture.store.read { try $0.census() } == StoreCensus())
+        #expect(try await worker.settle([settlement]).map(\.isApplied) == [false], "its slice is gone")
+    }
+
+    @Test("a slice with deferred devices is not the only one any more", arguments: StoreUnderTest.allCases)
+    func onlySliceWithPart(_ engine: StoreUnderTest) async throws {
+        let fixture = try await populated(engine, 10)
+        let (id, plan) = try await fixture.send(.devices(3, 5), owner: "me")
+        let slice = try #require(plan.leasedSlices.first)
+        let worker = Worker(fixture: fixture)
+        var settlement = try await worker.settlement(slice, worker.page(of: slice))
+        settlement.deferrals = [.init(part: 1, keys: [5], attempt: 1, readyAt: fixture.now)]
+        settlement.counts.accepted -= 1
+        #expect(try await worker.settle([settlement]).map(\.messageState) == [nil])
+        #expect(try await fixture.state(id) == .sending)
+        _ = try await fixture.store.write(.control) { [now = fixture.now] in
+            try $0.releaseDueSlices(now: now, limit: 10)
+        }
+        let part = try #require(try await fixture.lease().first)
+        #expect(!part.isOnly)
+        #expect(try await worker.run(part) == [5])
+        #expect(try await fixture.state(id) == .sent)
+        let report = try await fixture.store.read { try $0.report(app: fixture.app, id: id) }
+        #expect(report?.total == OutcomeCounts.accepted(2))
+    }
+
+    @Test(
         "settlements whose commit was not answered are applied once, and called applied when they are repeated",
         arguments: StoreUnderTest.allCases)
     func repeated(_ engine: StoreUnderTest) async throws {

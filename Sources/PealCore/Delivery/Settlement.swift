@@ -23,6 +23,11 @@ package struct Settlement: Sendable, Hashable {
     package var triedAt: Timestamp?
     /// What the page adds to `counts`, for the statistics; nil for what they do not contain.
     package var added: OutcomeCounts?
+    /// `Slice.isOnly`.
+    package var isOfOnlySlice = false
+
+    /// Whether the message ends with this page, whatever else happens.
+    package var endsMessage: Bool { isOfOnlySlice && next == .done && deferrals.isEmpty && !slice.isMoment }
 
     package init(
         slice: Slice.ID, owner: String, term: Int64, cursorBefore: DeviceKey, cursorAfter: DeviceKey,

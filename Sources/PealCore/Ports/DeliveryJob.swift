@@ -11,6 +11,9 @@ package struct DeliveryJob: Sendable {
     /// Whether it is a plain list of devices and addresses, which stay in the audience. Those of users and identifiers
     /// leave it when somebody else signs in.
     package private(set) var isLastingList = false
+    /// The devices of small slices of a plain list, as they were when it was accepted. A job that was read from the store
+    /// has none.
+    package private(set) var pages: [Slice.ID: DevicePage] = [:]
 
     package init(message: Message, content: Content, options: MessageOptions, isTest: Bool = false) {
         self.message = message
@@ -20,12 +23,14 @@ package struct DeliveryJob: Sendable {
     }
 
     /// The job that a worker will see for the draft.
-    package init(_ draft: MessageDraft) {
+    /// - Parameter pages: `Plan.pages`.
+    package init(_ draft: MessageDraft, pages: [Slice.ID: DevicePage] = [:]) {
         self.init(message: Message(draft), content: draft.content, options: draft.options, isTest: draft.isTest)
         let audience = draft.audience
         isPlainList =
             audience.isExplicit && audience.condition == nil && audience.excludedTopics.isEmpty
             && !audience.interactiveOnly
+        if isPlainList { self.pages = pages }
         isLastingList = isPlainList && audience.users.isEmpty && audience.identifiers.isEmpty
     }
 
@@ -50,12 +55,17 @@ package struct ActiveRoute: Sendable, Hashable {
 package struct Plan: Sendable {
     package let state: Message.State
     package let leasedSlices: [Slice]
+    /// The devices of some of `leasedSlices`, as the plan found them.
+    package let pages: [Slice.ID: DevicePage]
     /// The approximate number of devices; 0 only if there are none.
     package let audienceEstimate: Int
 
-    package init(state: Message.State, leasedSlices: [Slice], audienceEstimate: Int = 0) {
+    package init(
+        state: Message.State, leasedSlices: [Slice], pages: [Slice.ID: DevicePage] = [:], audienceEstimate: Int = 0
+    ) {
         self.state = state
         self.leasedSlices = leasedSlices
+        self.pages = pages
         self.audienceEstimate = audienceEstimate
     }
 }

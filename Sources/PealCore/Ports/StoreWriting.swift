@@ -67,9 +67,12 @@ package protocol StoreWriting: StoreReading {
     func star(app: AppKey, device: DeviceKey, now: Timestamp) throws
     func unstar(app: AppKey, device: DeviceKey) throws
 
-    /// Stores the message, in state `scheduled` if it starts later, otherwise in `planning`.
-    /// - Throws: `conflict` when the id is taken.
+    /// Stores the message, in state `scheduled` if it starts later, otherwise in `planning`. Its id must be new.
+    /// - Throws: `not_found` when the app does not exist.
     func insertMessage(_ draft: MessageDraft) throws
+    /// Stores a message that starts now, divided as `plan` does.
+    /// - Throws: `not_found` when the app does not exist.
+    func insertPlanned(_ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan
     /// Replaces the draft of a scheduled message; its moments start at `now`. Returns false when the message is no
     /// longer scheduled.
     func replaceDraft(_ draft: MessageDraft, now: Timestamp) throws -> Bool
@@ -86,8 +89,6 @@ package protocol StoreWriting: StoreReading {
     /// Divides the message into slices and moves it to `sending`, or to `sent` when its audience is empty. The slices
     /// of an explicit audience of at most `Limits.directDevicesMax` devices are leased to `owner`, when one is given.
     func plan(app: AppKey, id: MessageID, owner: String?, now: Timestamp) throws -> Plan
-    /// The same for a message that this transaction inserted, which need not be read again.
-    func plan(_ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan
 
     /// Counts the message for each of the devices, once, unless a device got as many as the cap allows.
     /// - Returns: until when the other devices must wait.

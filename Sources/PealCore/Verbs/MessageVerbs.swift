@@ -52,12 +52,13 @@ package struct MessageVerbs: Sendable {
     static func accept(
         _ draft: MessageDraft, offer: LeaseOffer?, in store: any StoreWriting, now: Timestamp
     ) throws -> Outcome {
-        try store.insertMessage(draft)
         if draft.window != nil {
+            try store.insertMessage(draft)
             let accepted = Accepted(id: draft.id, state: .scheduled, audienceEstimate: draft.audience.users.count)
             return Outcome(accepted: accepted, needsWake: true)
         }
         guard draft.startAt == nil, isPlannedAtOnce(draft.audience) else {
+            try store.insertMessage(draft)
             let estimate = try store.audienceEstimate(
                 app: draft.app, draft.audience, environment: draft.options.environment, now: now)
             let accepted = Accepted(
@@ -65,11 +66,11 @@ package struct MessageVerbs: Sendable {
                 audienceEstimate: estimate.values.reduce(0, +))
             return Outcome(accepted: accepted, needsWake: true)
         }
-        let plan = try store.plan(draft, owner: offer?.owner, now: now)
+        let plan = try store.insertPlanned(draft, owner: offer?.owner, now: now)
         let accepted = Accepted(id: draft.id, state: plan.state, audienceEstimate: plan.audienceEstimate)
         let slices = plan.leasedSlices
         var outcome = Outcome(accepted: accepted, needsWake: slices.isEmpty && !plan.state.isFinal)
-        if let offer, !slices.isEmpty { outcome.leased = (slices, DeliveryJob(draft), offer) }
+        if let offer, !slices.isEmpty { outcome.leased = (slices, DeliveryJob(draft, pages: plan.pages), offer) }
         return outcome
     }
 

@@ -259,6 +259,7 @@ extension Conclusion {
         for index in settlements.indices { settlements[index].doubt = slice.doubt }
         settlements[last].doubt = max(0, slice.doubt - log.count)
         settlements[last].next = next
+        settlements[last].isOfOnlySlice = slice.isOnly
         settlements[last].retirements = retirements
         settlements[last].moves = moves
         settlements[last].deferrals = deferrals.map { deferral in

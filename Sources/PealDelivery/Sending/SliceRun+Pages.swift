@@ -117,9 +117,14 @@ extension SliceRun {
             guard let deadline = try await deadline() else { return (nil, .lostLease) }
             let (slice, candidates, now, gate) = (slice, candidates, context.time.now, context.gate)
             let needs = try await gate.needs(of: work.job, in: slice.id)
-            let page = try await context.store.read(isBulk ? .delivery : .brief) {
-                try $0.page(
-                    of: slice, candidates: candidates, after: key, limit: limit, now: now, withPeople: needs.people)
+            let page: DevicePage
+            if let planned = plannedPage(after: key, limit: limit), !needs.people {
+                page = planned
+            } else {
+                page = try await context.store.read(isBulk ? .delivery : .brief) {
+                    try $0.page(
+                        of: slice, candidates: candidates, after: key, limit: limit, now: now, withPeople: needs.people)
+                }
             }
             let rulings = try await gate.rule(on: page, of: work.job, in: slice.id, isSorting: false, at: now)
             let choice = try await variants.choose(for: page, store: context.store)
@@ -133,6 +138,14 @@ extension SliceRun {
                 "a page could not be read", metadata: ["message": "\(slice.id.message)", "error": "\(error)"])
             return (nil, .unreadable)
         }
+    }
+
+    /// The devices as they were when the message was accepted, if that was just now and nothing was sent yet.
+    private func plannedPage(after key: DeviceKey, limit: Int) -> DevicePage? {
+        guard slice.attempt == 0, key < slice.keyFrom, let page = work.job.pages[slice.id], page.count <= limit,
+            !AudienceAge(readAt: work.readAt).isOver(at: context.time.uptime)
+        else { return nil }
+        return page
     }
 
     /// Devices up to `key` stay: their pages are in flight, and each of them needs an outcome.

@@ -144,6 +144,7 @@ struct SliceRun: Sendable {
         slice.cursor = last.cursorAfter
         slice.counts = last.counts
         slice.doubt = last.doubt
+        if settlements.contains(where: { !$0.deferrals.isEmpty }) { slice.isOnly = false }
         slice.pageCount += settlements.count { $0.logRow != nil }
         unsettled = left
         if let conclusion { context.count(conclusion, since: earlier, settlements) }

@@ -8,56 +8,91 @@ extension StoreSession {
         return try plan(message, draft, owner: owner, now: now)
     }
 
-    func plan(_ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan {
-        try plan(Message(draft), draft, owner: owner, now: now)
+    func insertPlanned(_ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan {
+        let message = Message(draft)
+        let outline = try outline(message, draft, owner: owner, now: now)
+        try insertMessage(draft, outline.start)
+        return try store(outline, of: message, owner: owner, now: now)
     }
 
     private func plan(_ message: Message, _ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan {
         guard message.state == .planning else { return Plan(state: message.state, leasedSlices: []) }
-        let (app, id) = (message.app, message.id)
-        let environment = draft.options.audienceEnvironment(in: draft.content)
-        let resolved = try resolve(app: app, draft.audience, environment: environment, now: now)
-        let slices = try cut(resolved, app: app, message: id, now: now)
-        guard !slices.isEmpty else { return try endUnsent(message, now: now) }
-
-        let isDirect = draft.audience.isExplicit && resolved.namedCount <= Limits.directDevicesMax
-        let lease = isDirect ? owner : nil
-        let planned = try slices.map { slice, rank in
-            var slice = slice
-            slice.lane = isDirect ? .direct : .bulk
-            slice.term = try lease != nil && !isClosed(slice.id.route, app: app) ? 1 : 0
-            return (slice: slice, rank: rank)
-        }
-        try store(resolved, app: app, message: id)
-        let leaseUntil = now + .seconds(Limits.leaseSeconds)
-        try insertSlices(planned.filter { $0.slice.term == 1 }, owner: lease, leaseUntil: leaseUntil)
-        try insertSlices(planned.filter { $0.slice.term == 0 }, owner: nil, leaseUntil: leaseUntil)
+        let outline = try outline(message, draft, owner: owner, now: now)
         try connection.post(
-            """
-            UPDATE message SET state = \(Message.State.sending), cutoff_at = \(now), slices_open = \(planned.count)
-            WHERE \(MessageTable.matching(app, id))
-            """)
+            "UPDATE message SET \(set: outline.start.columns) WHERE \(MessageTable.matching(message.app, message.id))")
+        return try store(outline, of: message, owner: owner, now: now)
+    }
+
+    /// How a message is sent.
+    private struct Outline {
+        let resolved: ResolvedAudience
+        /// Those with term 1 are leased to the owner.
+        let slices: [(slice: Slice, rank: Int)]
+        let start: MessageStart
+    }
+
+    private func outline(
+        _ message: Message, _ draft: MessageDraft, owner: String?, now: Timestamp
+    ) throws -> Outline {
+        let environment = draft.options.audienceEnvironment(in: draft.content)
+        let resolved = try resolve(app: message.app, draft.audience, environment: environment, now: now)
+        let isDirect = draft.audience.isExplicit && resolved.namedCount <= Limits.directDevicesMax
+        var slices = try cut(resolved, app: message.app, message: message.id, now: now)
+        for index in slices.indices {
+            slices[index].slice.lane = isDirect ? .direct : .bulk
+            let isLeased = try isDirect && owner != nil && !isClosed(slices[index].slice.id.route, app: message.app)
+            slices[index].slice.term = isLeased ? 1 : 0
+        }
+        if slices.count == 1 { slices[0].slice.isOnly = true }
+        return Outline(resolved: resolved, slices: slices, start: Self.start(of: message, slices.count, now: now))
+    }
+
+    /// A message without slices ends at once.
+    private static func start(of message: Message, _ slices: Int, now: Timestamp) -> MessageStart {
+        var start = MessageStart(slices > 0 ? .sending : message.expiresAt <= now ? .expired : .sent)
+        start.cutoffAt = now
+        start.slicesOpen = slices
+        if slices == 0 { (start.endedAt, start.counts) = (now, [:]) }
+        return start
+    }
+
+    private func store(_ outline: Outline, of message: Message, owner: String?, now: Timestamp) throws -> Plan {
+        guard !outline.slices.isEmpty else {
+            try reportEnd(message, state: outline.start.state, at: now)
+            return Plan(state: outline.start.state, leasedSlices: [])
+        }
+        try store(outline.resolved, app: message.app, message: message.id)
+        let leaseUntil = now + .seconds(Limits.leaseSeconds)
+        let leased = outline.slices.filter { $0.slice.term == 1 }
+        try insertSlices(leased, owner: owner, leaseUntil: leaseUntil)
+        try insertSlices(outline.slices.filter { $0.slice.term == 0 }, owner: nil, leaseUntil: leaseUntil)
+        let slices = leased.map(\.slice)
         return Plan(
-            state: .sending, leasedSlices: planned.map(\.slice).filter { $0.term == 1 },
-            audienceEstimate: slices.reduce(0) { $0 + $1.slice.estimate })
+            state: .sending, leasedSlices: slices, pages: pages(of: slices, outline.resolved, now: now),
+            audienceEstimate: outline.slices.reduce(0) { $0 + $1.slice.estimate })
+    }
+
+    /// The devices of slices, if they were noted when the audience was resolved.
+    private func pages(of slices: [Slice], _ resolved: ResolvedAudience, now: Timestamp) -> [Slice.ID: DevicePage] {
+        guard let devices = resolved.devices else { return [:] }
+        var pages: [Slice.ID: DevicePage] = [:]
+        for slice in slices {
+            var page = DevicePage(through: slice.keyTo, isLast: true, readAt: now, capacity: slice.estimate)
+            for key in slice.keys ?? [] {
+                guard let device = devices[key] else { continue }
+                device.address.withUnsafeBytes {
+                    page.append(key: key, address: $0, revision: device.revision, locale: device.locale)
+                }
+            }
+            // Devices of an audience's addresses are not noted.
+            if page.count == slice.keys?.count { pages[slice.id] = page }
+        }
+        return pages
     }
 
     /// Slices of a closed route wait for it; leasing them would only write them twice.
     private func isClosed(_ route: Route, app: AppKey) throws -> Bool {
-        try gate(of: ActiveRoute(app: app, route: route)).map { $0.state != .open } ?? false
-    }
-
-    /// The audience is empty: the message ends at once.
-    private func endUnsent(_ message: Message, now: Timestamp) throws -> Plan {
-        let state: Message.State = message.expiresAt <= now ? .expired : .sent
-        try connection.post(
-            """
-            UPDATE message SET state = \(state), cutoff_at = \(now), ended_at = \(now),
-                counts = \(CountsCoding.encode([Route: OutcomeCounts]()))
-            WHERE \(MessageTable.matching(message.app, message.id))
-            """)
-        try reportEnd(message, state: state, at: now)
-        return Plan(state: state, leasedSlices: [])
+        try closedRoutes(app: app).contains(route)
     }
 
     /// The slices of every route that has devices, each with its rank: its position in the message.

@@ -9,6 +9,8 @@ struct ResolvedAudience {
     var keys: [Route: [DeviceKey]] = [:]
     /// Named addresses that no device has.
     var addresses: [Route: [Address]] = [:]
+    /// The named devices with their addresses, if they are few.
+    var devices: [DeviceKey: NamedDevice]?
 
     var namedCount: Int {
         keys.values.reduce(0) { $0 + $1.count } + addresses.values.reduce(0) { $0 + $1.count }
@@ -29,6 +31,14 @@ struct ResolvedAudience {
     }
 }
 
+/// A device that an audience names, as it was when the name was looked up.
+struct NamedDevice {
+    let route: Route
+    let address: [UInt8]
+    let revision: Int64
+    let locale: Int32
+}
+
 extension StoreSession {
     /// Looks up everything that the audience names. An expired topic neither includes nor excludes devices.
     func resolve(
@@ -43,7 +53,12 @@ extension StoreSession {
         predicate.excludedTopics = try topicNumbers(app: app, audience.excludedTopics, notExpiredAt: now)
         var resolved = ResolvedAudience(
             predicate: predicate, routes: ResolvedAudience.routes(audience, environment))
-        var keys = audience.includesEverybody ? [:] : try named(audience, on: Set(resolved.routes), app: app)
+        var keys: [Route: Set<DeviceKey>] = [:]
+        if !audience.includesEverybody {
+            let count = audience.devices.count + audience.identifiers.count + audience.users.count
+            resolved.devices = count <= Self.devicesNotedMax ? [:] : nil
+            keys = try named(audience, on: Set(resolved.routes), app: app, noting: &resolved.devices)
+        }
         for address in audience.addresses where resolved.routes.contains(address.route) {
             try resolve(address, app: app, &resolved, &keys)
         }
@@ -57,20 +72,47 @@ extension StoreSession {
         return resolved
     }
 
-    /// The active devices that the audience names by id, identifier or user.
-    private func named(_ audience: Audience, on routes: Set<Route>, app: AppKey) throws -> [Route: Set<DeviceKey>] {
+    /// How many named devices are kept with their addresses.
+    private static let devicesNotedMax = 16
+
+    /// The active devices that the audience names by id, identifier or user. In the same round trip, it looks up what
+    /// planning needs of the app.
+    /// - Parameter devices: receives them with their addresses; nil afterwards if they are many. nil if nobody needs the
+    ///   addresses.
+    private func named(
+        _ audience: Audience, on routes: Set<Route>, app: AppKey, noting devices: inout [DeviceKey: NamedDevice]?
+    ) throws -> [Route: Set<DeviceKey>] {
         var keys: [Route: Set<DeviceKey>] = [:]
-        func take(_ row: any SQLRow) throws {
-            let route = try Route(row, 1)
-            if routes.contains(route) { keys[route, default: []].insert(row.int(0)) }
+        var closed: Set<Route> = []
+        let names = names(audience, app: app, withAddresses: devices != nil)
+        let statements = [AppTable.facts(app), RouteGateTable.closed(app)] + names
+        try connection.query(statements) { index, row in
+            if index == 0 { return try note(facts: row, of: app) }
+            if index == 1 {
+                closed.insert(try Route(row, 0))
+                return
+            }
+            let (key, route) = (row.int(0), try Route(row, 1))
+            guard routes.contains(route), keys[route, default: []].insert(key).inserted, devices != nil else { return }
+            devices?[key] = NamedDevice(
+                route: route, address: row.withBytes(2) { Array($0) }, revision: row.int(3),
+                locale: Int32(truncatingIfNeeded: row.int(4)))
+            if devices?.count ?? 0 > Self.devicesNotedMax { devices = nil }
         }
+        memo.closedRoutes[app] = closed
+        return keys
+    }
+
+    /// A statement for each name, in the order of the names, so that all servers lock rows in the same order.
+    private func names(_ audience: Audience, app: AppKey, withAddresses: Bool) -> [SQL] {
         let identifiers = audience.identifiers.sorted {
             ($0.kind.rawValue, ExactText($0.value)) < ($1.kind.rawValue, ExactText($1.value))
         }
-        try connection.scan(DeviceTable.byID, Set(audience.devices).sorted().map { (app, $0) }, take)
-        try connection.scan(DeviceTable.byIdentifier, identifiers.map { (app, $0) }, take)
-        try connection.scan(DeviceTable.byUser, audience.users.distinctTexts.map { (app, $0) }, take)
-        return keys
+        return Set(audience.devices).sorted().map { DeviceTable.byID.sql((app, $0)) }
+            + identifiers.map { DeviceTable.byIdentifier.sql((app, $0)) }
+            + audience.users.distinctTexts.map {
+                (withAddresses ? DeviceTable.byUserWithAddress : DeviceTable.byUser).sql((app, $0))
+            }
     }
 
     /// Those of `keys` that the slice's message still names. Since planning, a device may have passed to another user.
@@ -89,7 +131,8 @@ extension StoreSession {
         guard var audience, !audience.users.isEmpty || !audience.identifiers.isEmpty else { return keys }
         let users = Set(audience.users.map(ExactText.init))
         audience.users = []
-        named = try self.named(audience, on: [id.route], app: id.app)[id.route] ?? []
+        var devices: [DeviceKey: NamedDevice]?
+        named = try self.named(audience, on: [id.route], app: id.app, noting: &devices)[id.route] ?? []
         for address in audience.addresses where address.route == id.route {
             if let holder: DeviceKey = try connection.value(DeviceTable.holder(of: address, app: id.app)) {
                 named.insert(holder)

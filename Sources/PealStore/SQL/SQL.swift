@@ -148,6 +148,8 @@ package struct Statement<Input>: Sendable {
         self.text = text
         self.values = values
     }
+
+    package func sql(_ input: Input) -> SQL { SQL(text: text, values: values(input)) }
 }
 
 /// Reads the columns of one row in the order in which the statement names them, each once. The type of a column is
@@ -170,23 +172,9 @@ extension SQLConnection {
     @discardableResult
     package func execute(_ sql: SQL) throws -> Int { try execute(sql.text, sql.values) }
 
-    /// Runs a statement whose count does not matter, before the next one or the commit.
-    package func post(_ sql: SQL) throws { try post(sql.text, sql.values) }
-
     /// Runs statements whose counts do not matter, in order, before the next one or the commit.
     package func post(_ batch: [SQL]) throws {
         for sql in batch { try post(sql) }
-    }
-
-    /// Runs statements with the same text, in order.
-    /// - Returns: how many rows each changed.
-    @discardableResult
-    package func execute(_ batch: [SQL]) throws -> [Int] {
-        guard let text = batch.first?.text else { return [] }
-        guard batch.allSatisfy({ $0.text == text }) else {
-            throw PealError(.internal, "a batch mixes statements")
-        }
-        return try execute(text, rows: batch.map(\.values))
     }
 
     /// Passes every row to `read`.

@@ -47,6 +47,9 @@ package protocol SQLConnection {
     /// Runs one statement for each set of parameters, in order, for example to look up many keys.
     func query(_ sql: String, each sets: [[SQLValue]], _ row: (any SQLRow) throws -> Void) throws
 
+    /// Runs statements in order and passes every row with the index of its statement. An engine may send them together.
+    func query(_ statements: [SQL], _ row: (Int, any SQLRow) throws -> Void) throws
+
     /// Runs a statement.
     /// - Returns: how many rows it changed.
     @discardableResult
@@ -57,9 +60,14 @@ package protocol SQLConnection {
     @discardableResult
     func execute(_ sql: String, rows: [[SQLValue]]) throws -> [Int]
 
+    /// Runs statements in order. An engine may send them together.
+    /// - Returns: how many rows each changed.
+    @discardableResult
+    func execute(_ statements: [SQL]) throws -> [Int]
+
     /// Runs a statement before the next one, or before the commit. What it changes is not counted, so that an engine
     /// may send it together with others. If it fails, so does the transaction, perhaps only later.
-    func post(_ sql: String, _ parameters: [SQLValue]) throws
+    func post(_ sql: SQL) throws
 
     /// The next number of a series; nil when the row that counts it does not exist. An engine that takes numbers in
     /// blocks may skip some.
@@ -70,7 +78,21 @@ package protocol SQLConnection {
 }
 
 extension SQLConnection {
-    package func post(_ sql: String, _ parameters: [SQLValue]) throws { _ = try execute(sql, parameters) }
+    package func query(_ statements: [SQL], _ row: (Int, any SQLRow) throws -> Void) throws {
+        for (index, sql) in statements.enumerated() {
+            try query(sql.text, sql.values) { try row(index, $0) }
+        }
+    }
+
+    @discardableResult
+    package func execute(_ statements: [SQL]) throws -> [Int] {
+        guard let text = statements.first?.text, statements.allSatisfy({ $0.text == text }) else {
+            return try statements.map { try execute($0.text, $0.values) }
+        }
+        return try execute(text, rows: statements.map(\.values))
+    }
+
+    package func post(_ sql: SQL) throws { _ = try execute(sql.text, sql.values) }
 
     package func number(in series: NumberSeries) throws -> Int64? { try value(series.raising(1)) }
 

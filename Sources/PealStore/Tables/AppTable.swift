@@ -22,6 +22,8 @@ enum AppTable {
         return ids
     }
 
+    static func facts(_ app: AppKey) -> SQL { "SELECT id, device_seq FROM app WHERE app = \(app)" }
+
     /// The columns of an app that can change.
     static func changing(_ app: App) -> [ColumnValue] {
         [
@@ -44,11 +46,14 @@ extension StoreSession {
 
     private func facts(of key: AppKey) throws -> (id: AppID, lastDevice: DeviceKey)? {
         if let known = memo.apps[key] { return known }
-        let facts = try connection.first("SELECT id, device_seq FROM app WHERE app = \(key)") { row in
-            (id: try row.next(AppID.self), lastDevice: try row.next(DeviceKey.self))
-        }
-        memo.apps[key] = facts
-        return facts
+        let sql = AppTable.facts(key)
+        try connection.query(sql.text, sql.values) { try note(facts: $0, of: key) }
+        return memo.apps[key]
+    }
+
+    /// Takes a row of `AppTable.facts`.
+    func note(facts row: any SQLRow, of key: AppKey) throws {
+        memo.apps[key] = (id: try AppID(row, 0), lastDevice: row.int(1))
     }
 
     func app(key: AppKey) throws -> App? {

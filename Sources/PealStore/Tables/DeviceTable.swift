@@ -9,17 +9,31 @@ enum DeviceTable {
         since, retired_at, retired_reason
         """
 
+    /// What is read of a device that an audience names.
+    private static let named = "seq, route, address, address_rev, locale"
+
     static let byID = Statement<(app: AppKey, id: DeviceID)>(
-        "SELECT seq, route FROM device WHERE app = $1 AND id = $2 AND state = \(State.active.rawValue)"
+        "SELECT \(named) FROM device WHERE app = $1 AND id = $2 AND state = \(State.active.rawValue)"
     ) { [.int($0.app), .id($0.id)] }
 
+    /// Only key and route, which are in an index.
     static let byUser = Statement<(app: AppKey, userID: String)>(
         "SELECT seq, route FROM device WHERE app = $1 AND user_id = $2 AND state = \(State.active.rawValue)"
     ) { [.int($0.app), .text($0.userID)] }
 
+    /// Joined for the same reason as `devices(of:app:registeredBefore:limit:)`.
+    static let byUserWithAddress = Statement<(app: AppKey, userID: String)>(
+        """
+        SELECT d.seq, d.route, d.address, d.address_rev, d.locale
+        FROM device u JOIN device d ON d.app = u.app AND d.seq = u.seq
+        WHERE u.app = $1 AND u.user_id = $2 AND u.state = \(State.active.rawValue)
+        """
+    ) { [.int($0.app), .text($0.userID)] }
+
     static let byIdentifier = Statement<(app: AppKey, identifier: DeviceIdentifier)>(
         """
-        SELECT d.seq, d.route FROM device_identifier i JOIN device d ON d.app = i.app AND d.seq = i.seq
+        SELECT d.seq, d.route, d.address, d.address_rev, d.locale
+        FROM device_identifier i JOIN device d ON d.app = i.app AND d.seq = i.seq
         WHERE i.app = $1 AND i.kind = $2 AND i.value = $3 AND d.state = \(State.active.rawValue)
         """
     ) { [.int($0.app), .text($0.identifier.kind.rawValue), .text($0.identifier.value)] }

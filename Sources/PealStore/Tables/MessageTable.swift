@@ -132,19 +132,6 @@ enum MessageTable {
         "SELECT message FROM message WHERE app = \(app) AND campaign_id = \(campaign) LIMIT 1"
     }
 
-    static func setFirstSent(_ app: AppKey, _ id: MessageID, _ sentAt: Timestamp) -> SQL {
-        "UPDATE message SET first_sent_at = \(sentAt) WHERE \(matching(app, id)) AND first_sent_at IS NULL"
-    }
-
-    /// Returns how many slices are then open, and the columns of the message.
-    static func addOpenSlices(_ app: AppKey, _ id: MessageID, _ count: Int, firstSentAt: Timestamp? = nil) -> SQL {
-        """
-        UPDATE message
-        SET slices_open = slices_open + \(count), first_sent_at = COALESCE(first_sent_at, \(firstSentAt))
-        WHERE \(matching(app, id)) RETURNING slices_open, \(columns)
-        """
-    }
-
     /// Of the message of a `slice` row, for a statement on slices: 1 when it is paused, 2 when it has ended, else 0.
     static let fateOfSlice: SQL = """
         (SELECT CASE WHEN message.state >= \(code: Message.State.sent) OR message.ending = 1 THEN 2 \
@@ -180,22 +167,40 @@ extension StoreSession {
     }
 }
 
+/// What planning changes in a message.
+struct MessageStart {
+    let state: Message.State
+    var cutoffAt: Timestamp?
+    var endedAt: Timestamp?
+    var slicesOpen = 0
+    /// nil while the counts are those of slices.
+    var counts: [Route: OutcomeCounts]?
+
+    init(_ state: Message.State) { self.state = state }
+
+    var columns: [ColumnValue] {
+        [
+            ("state", state), ("cutoff_at", cutoffAt), ("ended_at", endedAt), ("slices_open", slicesOpen),
+            ("counts", counts.map(CountsCoding.encode)),
+        ]
+    }
+}
+
 /// Drafts: what an author asked to send.
 extension StoreSession {
-    func insertMessage(_ draft: MessageDraft) throws {
-        let count = try connection.execute(
+    func insertMessage(_ draft: MessageDraft) throws { try insertMessage(draft, MessageStart(Message(draft).state)) }
+
+    func insertMessage(_ draft: MessageDraft, _ start: MessageStart) throws {
+        guard try isLiving(draft.app) else { throw PealError.notFound("app") }
+        try connection.post(
             """
             INSERT INTO message \(row: [
-                "app": draft.app, "message": draft.id, "state": Message(draft).state, "dialect": draft.dialect,
+                "app": draft.app, "message": draft.id, "dialect": draft.dialect,
                 "campaign_id": draft.isTest ? nil : draft.campaignID, "created_at": draft.createdAt,
-                "start_at": draft.startAt, "expires_at": draft.expiresAt, "slices_open": 0,
-                "window_until": draft.window?.until, "window_method": draft.window?.method,
-                "window_hold": draft.window?.holdSeconds,
-            ])
-            ON CONFLICT DO NOTHING
+                "start_at": draft.startAt, "expires_at": draft.expiresAt, "window_until": draft.window?.until,
+                "window_method": draft.window?.method, "window_hold": draft.window?.holdSeconds,
+            ], start.columns)
             """)
-        guard count == 1 else { throw PealError(.conflict, "a message with this id already exists", field: "id") }
-        guard try isLiving(draft.app) else { throw PealError.notFound("app") }
         let overview = MessageOverview(draft)
         try connection.post(
             """

@@ -24,8 +24,8 @@ extension StoreSession {
         }
         for notice in step.notices { try report(notice, of: step.moment, now: now) }
         if moment.state.isUnfinished, !step.moment.state.isUnfinished {
-            _ = try settleMessage(
-                .init(app: moment.app, message: moment.message), .init(slicesOpen: -1), now: now)
+            let key = MessageChanges.MessageKey(app: moment.app, message: moment.message)
+            _ = try settleMessages(MessageChanges(.init(slicesOpen: -1), of: key), now: now)
             var counts = OutcomeCounts()
             counts.count(step.moment.outcome ?? .accepted)
             try addStatistics([(app: moment.app, item: Statistics(at: now, counts))])

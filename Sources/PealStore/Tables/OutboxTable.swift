@@ -53,9 +53,13 @@ extension StoreSession {
             throw PealError(.internal, "an event of type \(event.type) exceeds the size limit for webhooks")
         }
         return try kinds.reduce(into: 0) { count, kind in
-            let gathering = context.composers[kind]?.form.gathering ?? .zero
-            count += try connection.execute(OutboxTable.enqueue(event, for: kind, gathering: gathering))
+            let statement = enqueueing(event, for: kind)
+            count += try connection.execute(statement)
         }
+    }
+
+    private func enqueueing(_ event: OutboxEvent, for kind: Webhook.Kind) -> SQL {
+        OutboxTable.enqueue(event, for: kind, gathering: context.composers[kind]?.form.gathering ?? .zero)
     }
 
     func enqueue(_ event: OutboxEvent, to reference: WebhookReference) throws {
@@ -71,9 +75,10 @@ extension StoreSession {
 
     /// Reports the end of a message that has no slices any more: only then do its counts add up.
     func reportEnd(_ message: Message, state: Message.State, at: Timestamp) throws {
-        _ = try enqueue(
-            OutboxEvent(endOf: message.id, app: message.app, state: state, at: at),
-            for: context.composers.kinds(reportingEndsOf: message.dialect))
+        let event = OutboxEvent(endOf: message.id, app: message.app, state: state, at: at)
+        for kind in context.composers.kinds(reportingEndsOf: message.dialect) {
+            try connection.post(enqueueing(event, for: kind))
+        }
     }
 
     func dueWebhooks(now: Timestamp) throws -> [WebhookReference] {

@@ -15,6 +15,9 @@ enum RouteGateTable {
 
     static func matching(_ route: ActiveRoute) -> SQL { "app = \(route.app) AND route = \(route.route)" }
 
+    /// The routes of an app that are not open.
+    static func closed(_ app: AppKey) -> SQL { "SELECT route FROM route_gate WHERE app = \(app) AND gate > 0" }
+
     static func find(_ route: ActiveRoute) -> SQL { "SELECT \(columns) FROM route_gate WHERE \(matching(route))" }
 
     /// A closed route keeps its row, which says where the next probe continues.
@@ -73,6 +76,14 @@ enum RouteGateTable {
 extension StoreSession {
     func gate(of route: ActiveRoute) throws -> RouteGate? {
         try connection.first(RouteGateTable.find(route), RouteGateTable.gate)
+    }
+
+    /// The routes that were not open when this transaction looked first.
+    func closedRoutes(app: AppKey) throws -> Set<Route> {
+        if let known = memo.closedRoutes[app] { return known }
+        let routes = try connection.values(RouteGateTable.closed(app), Route.self)
+        memo.closedRoutes[app] = Set(routes)
+        return Set(routes)
     }
 
     func gates(changedAfter change: Int64, limit: Int) throws -> [RouteGate] {

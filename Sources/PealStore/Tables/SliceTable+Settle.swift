@@ -14,8 +14,17 @@ extension SliceTable {
             ]),
                 pages = pages + \(settlement.logRow == nil ? 0 : 1), estimate = estimate - \(deferred),
                 state = \(effective(after: state))
-            WHERE \(leased(settlement)) AND cursor = \(settlement.cursorBefore)
+            WHERE \(isCurrent(settlement))
             """
+    }
+
+    /// Deletes the only slice of a message, which ends with it, if the lease and the cursor are still what the worker
+    /// knows.
+    static func end(_ settlement: Settlement) -> SQL { "DELETE FROM slice WHERE \(isCurrent(settlement))" }
+
+    /// The lease and the cursor are what the worker knows.
+    private static func isCurrent(_ settlement: Settlement) -> SQL {
+        "\(leased(settlement)) AND cursor = \(settlement.cursorBefore)"
     }
 
     private static func after(
@@ -76,7 +85,7 @@ extension SliceTable {
                 lease_until = 0
             """
         let deferred = settlement.deferrals.reduce(0) { $0 + $1.keys.count }
-        let condition: SQL = "WHERE \(leased(settlement)) AND cursor = \(settlement.cursorBefore)"
+        let condition: SQL = "WHERE \(isCurrent(settlement))"
         guard keepsAnswers else { return "\(mark), doubt = \(settlement.logRow?.deviceCount ?? 0) \(condition)" }
         return """
             \(mark), cursor = \(settlement.cursorAfter), counts = \(CountsCoding.encode(settlement.counts)),
@@ -98,15 +107,18 @@ extension SliceTable {
         "\(matching(settlement.slice)) AND term = \(settlement.term) AND cursor = \(settlement.cursorAfter)"
     }
 
+    /// After `settle`, or before `end`.
     static func insertPage(_ row: Settlement.LogRow, of settlement: Settlement) -> SQL {
-        """
-        INSERT INTO delivery_page (app, message, route, window_no, part, page, first_key, last_key, n, sent_at, took,
-            data)
-        SELECT app, message, route, window_no, part, pages - 1, \(row.firstKey), \(row.lastKey), \(row.deviceCount),
-            \(row.sentAt), \(row.tookMilliseconds), \(row.data)
-        FROM slice WHERE \(settled(settlement))
-        ON CONFLICT DO NOTHING
-        """
+        let (page, condition): (SQL, SQL) =
+            settlement.endsMessage ? ("pages", isCurrent(settlement)) : ("pages - 1", settled(settlement))
+        return """
+            INSERT INTO delivery_page (app, message, route, window_no, part, page, first_key, last_key, n, sent_at, took,
+                data)
+            SELECT app, message, route, window_no, part, \(page), \(row.firstKey), \(row.lastKey), \(row.deviceCount),
+                \(row.sentAt), \(row.tookMilliseconds), \(row.data)
+            FROM slice WHERE \(condition)
+            ON CONFLICT DO NOTHING
+            """
     }
 
     /// Inserts deferred keys as a separate slice, a part of the settled one.
@@ -138,8 +150,8 @@ extension StoreSession {
         var changes = MessageChanges()
         for wave in Self.waves(settlements) {
             var applied: [Int] = []
-            for index in wave {
-                if try connection.execute(SliceTable.settle(settlements[index], now: now)) == 1 {
+            for (index, isApplied) in zip(wave, try advance(wave.map { settlements[$0] }, now: now)) {
+                if isApplied {
                     results[index].isApplied = true
                     changes.note(settlements[index], at: index)
                     applied.append(index)
@@ -148,11 +160,7 @@ extension StoreSession {
                     results[index] = try resultOfEarlierWrite(settlements[index])
                 }
             }
-            try connection.post(
-                applied.compactMap { index in
-                    settlements[index].logRow.map { SliceTable.insertPage($0, of: settlements[index]) }
-                })
-            for index in applied {
+            for index in applied where !settlements[index].deferrals.isEmpty {
                 let parts = try insertParts(settlements[index], now: now)
                 results[index].leasedSlices = parts.leased
                 changes.added(parts.count, settlements[index].slice)
@@ -165,13 +173,33 @@ extension StoreSession {
         for (settlement, isNew) in zip(settlements, isNew) where isNew && settlement.slice.isMoment {
             try settleMoments(settlement, now: now)
         }
-        for (key, change) in changes.byMessage.sorted(by: { $0.key < $1.key }) {
-            let ended = try settleMessage(key, change, now: now)
-            if let ended { results[change.lastIndex].messageState = ended }
+        for (change, state) in try settleMessages(changes, now: now) {
+            results[change.lastIndex].messageState = state
         }
         // What an earlier write applied was already counted with it.
         try addStatistics(zip(settlements, isNew).filter(\.1).compactMap { Self.counted($0.0, now: now) })
         return results
+    }
+
+    /// Moves the cursors of different slices, or ends them, and writes the rows of their pages in the log.
+    /// - Returns: whether each settlement was applied.
+    private func advance(_ settlements: [Settlement], now: Timestamp) throws -> [Bool] {
+        var statements: [SQL] = []
+        var deciding: [Int] = []
+        for settlement in settlements {
+            if settlement.endsMessage, let row = settlement.logRow {
+                statements.append(SliceTable.insertPage(row, of: settlement))
+            }
+            deciding.append(statements.count)
+            statements.append(
+                settlement.endsMessage ? SliceTable.end(settlement) : SliceTable.settle(settlement, now: now))
+        }
+        let counts = try connection.execute(statements)
+        let isApplied = deciding.map { counts[$0] == 1 }
+        for (settlement, isApplied) in zip(settlements, isApplied) where isApplied && !settlement.endsMessage {
+            if let row = settlement.logRow { try connection.post(SliceTable.insertPage(row, of: settlement)) }
+        }
+        return isApplied
     }
 
     func quarantine(
@@ -187,10 +215,8 @@ extension StoreSession {
         guard keepsAnswers else { return result }
         let parts = try insertParts(settlement, now: now)
         result.leasedSlices = parts.leased
-        var change = MessageChanges.Change(slicesOpen: parts.count)
-        change.firstSentAt = settlement.triedAt
-        let key = MessageChanges.MessageKey(app: settlement.slice.app, message: settlement.slice.message)
-        _ = try settleMessage(key, change, now: now)
+        let change = MessageChanges.Change(slicesOpen: parts.count, firstSentAt: settlement.triedAt)
+        _ = try settleMessages(MessageChanges(change, of: .init(settlement.slice)), now: now)
         try retire(settlement, now: now)
         try move(settlement, now: now)
         if let counted = Self.counted(settlement, now: now) { try addStatistics([counted]) }
@@ -261,89 +287,5 @@ extension StoreSession {
         for (retirement, count) in zip(retirements, counts) where count == 1 {
             try leaveStreams(app: app, device: retirement.key, route: route)
         }
-    }
-}
-
-/// What a group of settlements changes in their messages.
-struct MessageChanges {
-    struct MessageKey: Hashable, Comparable {
-        let app: AppKey
-        let message: MessageID
-
-        static func < (left: MessageKey, right: MessageKey) -> Bool {
-            left.app != right.app ? left.app < right.app : left.message < right.message
-        }
-    }
-
-    struct Change {
-        /// Slices added minus slices ended.
-        var slicesOpen = 0
-        /// When the first page of the group that sent anything was sent.
-        var firstSentAt: Timestamp?
-        /// The last settlement of the message in the group.
-        var lastIndex = 0
-
-        init(slicesOpen: Int = 0) { self.slicesOpen = slicesOpen }
-    }
-
-    private(set) var byMessage: [MessageKey: Change] = [:]
-
-    /// Adds an applied settlement and its position in the group.
-    mutating func note(_ settlement: Settlement, at index: Int) {
-        let key = MessageKey(app: settlement.slice.app, message: settlement.slice.message)
-        var change = byMessage[key] ?? Change()
-        change.lastIndex = max(change.lastIndex, index)
-        if settlement.next == .done { change.slicesOpen -= 1 }
-        let counts = settlement.counts
-        let isTried = counts.accepted + counts.rejected + counts.retired > 0
-        if let triedAt = settlement.triedAt ?? (isTried ? settlement.logRow?.sentAt : nil) {
-            change.firstSentAt = min(change.firstSentAt ?? triedAt, triedAt)
-        }
-        byMessage[key] = change
-    }
-
-    /// Adds the number of slices that a settlement created.
-    mutating func added(_ count: Int, _ slice: Slice.ID) {
-        byMessage[MessageKey(app: slice.app, message: slice.message)]?.slicesOpen += count
-    }
-}
-
-extension StoreSession {
-    /// Applies a group's progress to its message. Returns the final state when this ended the message.
-    func settleMessage(
-        _ key: MessageChanges.MessageKey, _ change: MessageChanges.Change, now: Timestamp
-    ) throws -> Message.State? {
-        guard change.slicesOpen != 0 else {
-            if let sentAt = change.firstSentAt {
-                try connection.post(MessageTable.setFirstSent(key.app, key.message, sentAt))
-            }
-            return nil
-        }
-        let statement = MessageTable.addOpenSlices(
-            key.app, key.message, change.slicesOpen, firstSentAt: change.firstSentAt)
-        let changed = try connection.first(statement) { row in
-            (open: try row.next(Int.self), message: try MessageTable.message(&row))
-        }
-        guard let changed, changed.open == 0 else { return nil }
-        return try end(changed.message, now: now)
-    }
-
-    /// The last slice is settled: folds the slices' counts into the message, deletes the slices and reports the end.
-    /// The log stays.
-    private func end(_ message: Message, now: Timestamp) throws -> Message.State {
-        let routes = try openCounts(message)
-        let total = routes.values.reduce(into: OutcomeCounts()) { $0.add($1) }
-        let wasTried = message.firstSentAt != nil || total.accepted + total.rejected + total.retired > 0
-        var state = message.state
-        if !state.isFinal { state = !wasTried && total.expired > 0 ? .expired : .sent }
-        let endedAt = message.endedAt ?? now
-        try connection.post(
-            """
-            UPDATE message SET state = \(state), ended_at = \(endedAt), counts = \(CountsCoding.encode(routes))
-            WHERE \(MessageTable.matching(message.app, message.id))
-            """)
-        try connection.post("DELETE FROM slice WHERE \(MessageTable.matching(message.app, message.id))")
-        try reportEnd(message, state: state, at: endedAt)
-        return state
     }
 }

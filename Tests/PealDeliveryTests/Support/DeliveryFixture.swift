@@ -75,12 +75,15 @@ struct DeliveryFixture: Sendable {
     /// Stores a message as the API does; a small one is passed to `engine`.
     @discardableResult
     func accept(_ draft: MessageDraft, engine: DeliveryService? = nil) async throws -> MessageID {
-        let (offer, now, app) = (engine?.leaseOffer, now, app)
-        let plan = try await store.write(.intake) { session in
+        let (offer, now) = (engine?.leaseOffer, now)
+        let plan = try await store.write(.intake) { session -> Plan? in
+            if draft.startAt == nil { return try session.insertPlanned(draft, owner: offer?.owner, now: now) }
             try session.insertMessage(draft)
-            return try draft.startAt == nil ? session.plan(app: app, id: draft.id, owner: offer?.owner, now: now) : nil
+            return nil
         }
-        if let engine, let offer, let plan { engine.take(plan.leasedSlices, of: DeliveryJob(draft), under: offer) }
+        if let engine, let offer, let plan {
+            engine.take(plan.leasedSlices, of: DeliveryJob(draft, pages: plan.pages), under: offer)
+        }
         engine?.wake()
         return draft.id
     }
