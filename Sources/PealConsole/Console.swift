@@ -25,8 +25,11 @@ package struct Console: Sendable {
 
     /// Whether the console serves a path, which may end in a query.
     package static func owns(_ target: some StringProtocol) -> Bool {
-        let path = target.prefix { $0 != "?" }
-        return path == "/" || path.split(separator: "/").first == "console"
+        let (slash, name) = (UInt8(ascii: "/"), "console".utf8)
+        let path = target.utf8.prefix { $0 != UInt8(ascii: "?") }
+        let segments = path.drop { $0 == slash }
+        if segments.isEmpty { return path.count == 1 }
+        return segments.starts(with: name) && segments.dropFirst(name.count).first ?? slash == slash
     }
 
     /// Answers a request for a path that the console owns.

@@ -43,8 +43,6 @@ struct StoreSession: StoreWriting {
         var apps: [AppKey: (id: AppID, lastDevice: DeviceKey)] = [:]
         /// The routes of an app that were not open.
         var closedRoutes: [AppKey: Set<Route>] = [:]
-        /// The device keys that were taken and are not used yet, and how many were taken.
-        var deviceKeys: [AppKey: (unused: Range<DeviceKey>, taken: Int64)] = [:]
         /// Whether the last registered device was new, so that the next one probably is too.
         var expectsNewDevices = false
         /// Whether an app has an installation.

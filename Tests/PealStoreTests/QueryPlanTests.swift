@@ -138,8 +138,7 @@ private enum HotStatements {
         "settleToEnd": SliceTable.settle(settlement(.done), now: now),
         "insertPage": SliceTable.insertPage(logRow, of: settlement(.done)),
         "endSlice": SliceTable.end(settlement(.done)),
-        "endMessage": MessageTable.end(
-            with: settlement(.done), firstSentAt: now, now: now),
+        "openSlices": MessageTable.openSlices(1, message),
         "insertPart": SliceTable.insertPart(
             .init(part: 1, keys: [1], attempt: 1, readyAt: now), of: settlement(.done), now: now),
         "nextReadyRoute": SliceTable.nextRoute(after: 1, 1, .ready),

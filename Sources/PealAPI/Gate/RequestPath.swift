@@ -8,8 +8,8 @@ struct RequestPath: Sendable, Hashable {
     /// - Parameter raw: the path as received, without the query. nil if an escape in it is invalid.
     init?(_ raw: some StringProtocol) {
         var segments: [String] = []
-        for part in raw.split(separator: "/") {
-            guard let segment = PercentCoding.decode(part) else { return nil }
+        for part in Substring(raw).utf8.split(separator: UInt8(ascii: "/")) {
+            guard let segment = PercentCoding.decode(Substring(part)) else { return nil }
             segments.append(segment)
         }
         if segments.count >= 2, segments[0] == "v1", segments[1] == "v1" { segments.removeFirst() }
@@ -56,19 +56,21 @@ enum PercentCoding {
     /// The decoded text; nil if an escape or the UTF-8 is invalid.
     /// - Parameter plusIsSpace: reads `+` as a space, as in the queries of HTML forms and most clients.
     static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+        let (percent, plus) = (UInt8(ascii: "%"), UInt8(ascii: "+"))
+        guard text.utf8.contains(where: { $0 == percent || plusIsSpace && $0 == plus }) else { return String(text) }
         let source = Array(text.utf8)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(source.count)
         var position = 0
         while position < source.count {
             switch source[position] {
-            case UInt8(ascii: "%"):
+            case percent:
                 guard position + 2 < source.count, let high = Hex.digit(source[position + 1]),
                     let low = Hex.digit(source[position + 2])
                 else { return nil }
                 bytes.append(high << 4 | low)
                 position += 3
-            case UInt8(ascii: "+") where plusIsSpace:
+            case plus where plusIsSpace:
                 bytes.append(UInt8(ascii: " "))
                 position += 1
             default:

@@ -53,7 +53,8 @@ extension StoreSession {
 
     /// Takes a row of `AppTable.facts`.
     func note(facts row: any SQLRow, of key: AppKey) throws {
-        memo.apps[key] = (id: try AppID(row, 0), lastDevice: row.int(1))
+        let last = connection.commitWork?.value(Self.lastDevice(key), as: DeviceKey.self)
+        memo.apps[key] = (id: try AppID(row, 0), lastDevice: last ?? row.int(1))
     }
 
     func app(key: AppKey) throws -> App? {
@@ -123,33 +124,34 @@ extension StoreSession {
     func isLiving(_ app: AppKey) throws -> Bool { try facts(of: app) != nil }
 
     func nextDeviceKey(app: AppKey) throws -> DeviceKey {
-        let series = NumberSeries(name: "device \(app)", blockSize: 64) { count in
-            "UPDATE app SET device_seq = device_seq + \(count) WHERE app = \(app) RETURNING device_seq"
+        guard let work = connection.commitWork else {
+            let series = NumberSeries(name: "device \(app)", blockSize: 64) { count in
+                "UPDATE app SET device_seq = device_seq + \(count) WHERE app = \(app) RETURNING device_seq"
+            }
+            guard let key = try connection.number(in: series) else { throw PealError.notFound("app") }
+            memo.apps[app]?.lastDevice = key
+            return key
         }
-        let key = context.dialect.isShared ? try connection.number(in: series) : try nextKey(app, series)
-        guard let key else { throw PealError.notFound("app") }
-        memo.apps[app]?.lastDevice = key
-        return key
-    }
-
-    /// Takes keys in blocks, which grow with the number of registrations in the transaction. At its end, at most an
-    /// eighth of them is lost.
-    private func nextKey(_ app: AppKey, _ series: NumberSeries) throws -> DeviceKey? {
-        var (unused, taken) = memo.deviceKeys[app] ?? (0..<0, 0)
-        if unused.isEmpty {
-            let count = max(1, taken / 8)
-            guard let last: DeviceKey = try connection.value(series.raising(count)) else { return nil }
-            (unused, taken) = (last - count + 1..<last + 1, taken + count)
-        }
-        memo.deviceKeys[app] = (unused.dropFirst(), taken)
-        return unused.lowerBound
+        guard let last = try facts(of: app)?.lastDevice else { throw PealError.notFound("app") }
+        set(lastDevice: last + 1, of: app, work)
+        return last + 1
     }
 
     /// Returns the key that was taken last, because no device uses it.
     func giveBack(_ key: DeviceKey, app: AppKey) {
-        guard let keys = memo.deviceKeys[app], keys.unused.lowerBound == key + 1 else { return }
-        memo.deviceKeys[app]?.unused = key..<keys.unused.upperBound
+        guard let work = connection.commitWork, memo.apps[app]?.lastDevice == key else { return }
+        set(lastDevice: key - 1, of: app, work)
     }
+
+    /// The row is written once for all transactions of a commit, which see the key meanwhile.
+    private func set(lastDevice key: DeviceKey, of app: AppKey, _ work: CommitWork) {
+        memo.apps[app]?.lastDevice = key
+        work.set(Self.lastDevice(app), key) {
+            try connection.post("UPDATE app SET device_seq = \($0) WHERE app = \(app)")
+        }
+    }
+
+    private static func lastDevice(_ app: AppKey) -> String { "device \(app)" }
 
     func lastDeviceKey(app: AppKey) throws -> DeviceKey {
         try facts(of: app)?.lastDevice ?? 0

@@ -68,26 +68,21 @@ extension MessageTable {
         """
     }
 
-    /// Ends a message with its only slice. Returns what `addOpenSlices` does.
-    static func end(with settlement: Settlement, firstSentAt: Timestamp?, now: Timestamp) -> SQL {
-        var counts = settlement.counts
-        counts.pending = 0
-        let mayHaveExpired = firstSentAt == nil && !counts.isTried && counts.expired > 0
-        let state: SQL =
-            mayHaveExpired
-            ? "CASE WHEN first_sent_at IS NULL THEN \(code: State.expired) ELSE \(code: State.sent) END"
-            : "\(code: State.sent)"
-        let slice = settlement.slice
-        return """
-            UPDATE message
-            SET state = CASE WHEN state >= \(code: State.sent) THEN state ELSE \(state) END, slices_open = 0,
-                ended_at = COALESCE(ended_at, \(now)), first_sent_at = COALESCE(first_sent_at, \(firstSentAt)),
-                counts = \(CountsCoding.encode([slice.route: counts]))
-            WHERE \(matching(slice.app, slice.message)) AND slices_open = 1 RETURNING slices_open, \(columns)
-            """
+    /// Returns what `addOpenSlices` does.
+    static func openSlices(_ app: AppKey, _ id: MessageID) -> SQL {
+        "SELECT slices_open, \(columns) FROM message WHERE \(matching(app, id))"
     }
 
-    private typealias State = Message.State
+    /// Ends a message whose slices have all ended.
+    static func end(_ message: Message, _ counts: [Route: OutcomeCounts]) -> SQL {
+        """
+        UPDATE message SET \(set: [
+            "state": message.state, "slices_open": 0, "first_sent_at": message.firstSentAt, "ended_at": message.endedAt,
+            "counts": CountsCoding.encode(counts),
+        ])
+        WHERE \(matching(message.app, message.id))
+        """
+    }
 }
 
 extension StoreSession {
@@ -97,20 +92,20 @@ extension StoreSession {
         _ changes: MessageChanges, now: Timestamp
     ) throws -> [(change: MessageChanges.Change, state: Message.State)] {
         var ended: [(change: MessageChanges.Change, state: Message.State)] = []
-        let steps = try steps(changes, now: now)
+        let steps = try steps(changes)
         for (step, changed) in zip(steps, try messages(after: steps.map(\.statement))) {
-            guard let (open, message) = changed else {
-                // Only a message that is being deleted is gone.
-                if step.change.ending != nil, try message(app: step.key.app, id: step.key.message) != nil {
-                    throw PealError.damaged("a message's number of slices")
-                }
-                continue
-            }
-            if step.change.ending != nil {
-                try reportEnd(message, state: message.state, at: message.endedAt ?? now)
-                ended.append((step.change, message.state))
+            // A message that is being deleted is gone.
+            guard let (open, message) = changed else { continue }
+            if let ending = step.change.ending {
+                guard open == 1 else { throw PealError.damaged("a message's number of slices") }
+                var (message, counts) = (message, ending.counts)
+                message.firstSentAt = message.firstSentAt ?? step.change.firstSentAt
+                counts.pending = 0
+                ended.append((step.change, try end(message, [ending.slice.route: counts], now: now)))
             } else if open == 0 {
-                ended.append((step.change, try end(message, now: now)))
+                let state = try end(message, openCounts(message), now: now)
+                try connection.post("DELETE FROM slice WHERE \(MessageTable.matching(message.app, message.id))")
+                ended.append((step.change, state))
             }
         }
         return ended
@@ -118,12 +113,12 @@ extension StoreSession {
 
     /// The statements for messages whose number of slices changes. Those for others are posted.
     private func steps(
-        _ changes: MessageChanges, now: Timestamp
+        _ changes: MessageChanges
     ) throws -> [(key: MessageChanges.MessageKey, change: MessageChanges.Change, statement: SQL)] {
         try changes.byMessage.sorted { $0.key < $1.key }.compactMap { key, change in
             let sentAt = change.firstSentAt
-            if let ending = change.ending {
-                return (key, change, MessageTable.end(with: ending, firstSentAt: sentAt, now: now))
+            if change.ending != nil {
+                return (key, change, MessageTable.openSlices(key.app, key.message))
             }
             if change.slicesOpen != 0 {
                 let statement = MessageTable.addOpenSlices(
@@ -145,22 +140,17 @@ extension StoreSession {
         return changed
     }
 
-    /// The last slice is settled: folds the slices' counts into the message, deletes the slices and reports the end.
-    /// The log stays.
-    private func end(_ message: Message, now: Timestamp) throws -> Message.State {
-        let routes = try openCounts(message)
-        let total = routes.values.reduce(into: OutcomeCounts()) { $0.add($1) }
+    /// The last slice is settled: folds the slices' counts into the message and reports the end. The log stays.
+    private func end(
+        _ message: Message, _ counts: [Route: OutcomeCounts], now: Timestamp
+    ) throws -> Message.State {
+        var message = message
+        let total = counts.values.reduce(into: OutcomeCounts()) { $0.add($1) }
         let wasTried = message.firstSentAt != nil || total.isTried
-        var state = message.state
-        if !state.isFinal { state = !wasTried && total.expired > 0 ? .expired : .sent }
-        let endedAt = message.endedAt ?? now
-        try connection.post(
-            """
-            UPDATE message SET state = \(state), ended_at = \(endedAt), counts = \(CountsCoding.encode(routes))
-            WHERE \(MessageTable.matching(message.app, message.id))
-            """)
-        try connection.post("DELETE FROM slice WHERE \(MessageTable.matching(message.app, message.id))")
-        try reportEnd(message, state: state, at: endedAt)
-        return state
+        if !message.state.isFinal { message.state = !wasTried && total.expired > 0 ? .expired : .sent }
+        message.endedAt = message.endedAt ?? now
+        try connection.post(MessageTable.end(message, counts))
+        try reportEnd(message, state: message.state, at: message.endedAt ?? now)
+        return message.state
     }
 }
