@@ -22,7 +22,7 @@ package struct AddressRules: Sendable {
             guard let policy = route.hosts, let provider = route.provider else { continue }
             let names = hosts[provider] ?? policy.own
             rules[Int(route.rawValue)] = HostRules(
-                names: names, hosts: names.map(AllowedHost.init), allowsClear: policy.allowsClear,
+                names: names, hosts: names.compactMap(AllowedHost.init), allowsClear: policy.allowsClear,
                 isOpen: open.contains(provider))
         }
         self.rules = rules

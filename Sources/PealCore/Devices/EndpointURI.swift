@@ -82,22 +82,15 @@ package struct AllowedHost: Sendable, Hashable {
     private let port: Int?
     private let isSuffix: Bool
 
-    package init(_ entry: String) {
-        let parts = entry.lowercased().split(separator: ":", maxSplits: 1)
-        var name = String(parts.first ?? "")
-        isSuffix = name.hasPrefix(".")
-        if isSuffix { name.removeFirst() }
-        if name.hasSuffix(".") { name.removeLast() }
-        self.name = name
-        // An invalid port matches nothing.
-        port = parts.count == 2 ? Int(parts[1]) ?? -1 : nil
-    }
-
-    /// Whether there are URIs that the entry matches.
-    package static func isEntry(_ text: String) -> Bool {
-        let isSuffix = text.hasPrefix(".")
-        guard let uri = EndpointURI("https://\(text.dropFirst(isSuffix ? 1 : 0))") else { return false }
-        return uri.rest.isEmpty && !(isSuffix && uri.isIPAddress)
+    /// nil for an entry that matches no URI.
+    package init?(_ entry: String) {
+        isSuffix = entry.hasPrefix(".")
+        let host = entry.dropFirst(isSuffix ? 1 : 0)
+        guard let uri = EndpointURI("https://\(host)"), uri.rest.isEmpty, !(isSuffix && uri.isIPAddress) else {
+            return nil
+        }
+        name = uri.host
+        port = host.contains(":") ? uri.port : nil
     }
 
     /// Whether the entry names exactly this host. IP addresses and loopback hosts must be named exactly.
@@ -106,7 +99,7 @@ package struct AllowedHost: Sendable, Hashable {
     /// Whether the entry names the host or a parent domain of it.
     package func matches(_ uri: EndpointURI) -> Bool {
         if names(uri) { return true }
-        guard isSuffix, !name.isEmpty, !uri.isIPAddress, hasPort(uri) else { return false }
+        guard isSuffix, !uri.isIPAddress, hasPort(uri) else { return false }
         return uri.host == name || uri.host.hasSuffix(".\(name)")
     }
 

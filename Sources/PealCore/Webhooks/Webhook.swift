@@ -124,7 +124,7 @@ package struct WebhookRules: Sendable {
             throw .invalid(
                 "url", "url must be an https URL with a host name, without user name, blanks or fragment")
         }
-        let isListed = allowedHosts.contains { AllowedHost($0).matches(uri) }
+        let isListed = allowedHosts.compactMap(AllowedHost.init).contains { $0.matches(uri) }
         guard uri.isSecure || (isListed && uri.isLoopback) else {
             throw .invalid("url", "url must be https; http only to a loopback host in PEAL_WEBHOOKS_ALLOWED_HOSTS")
         }

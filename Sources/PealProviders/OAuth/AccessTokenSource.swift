@@ -101,7 +101,11 @@ struct TokenHosts: Sendable, Hashable {
     /// Whether `url` is on a vendor's host or an allowed one, compared as a parsed URL.
     func contains(_ url: String) -> Bool {
         guard url.utf8.count <= Self.urlBytesMax, let uri = EndpointURI(url) else { return false }
-        if uri.isSecure, uri.port == 443, vendors.contains(where: { AllowedHost($0).matches(uri) }) { return true }
-        return (uri.isSecure || uri.isLoopback) && allowed.contains { AllowedHost($0).matches(uri) }
+        if uri.isSecure, uri.port == 443, Self.matches(uri, vendors) { return true }
+        return (uri.isSecure || uri.isLoopback) && Self.matches(uri, allowed)
+    }
+
+    private static func matches(_ uri: EndpointURI, _ entries: [String]) -> Bool {
+        entries.contains { AllowedHost($0)?.matches(uri) ?? false }
     }
 }

@@ -171,7 +171,7 @@ struct ConfigurationValues {
         case .url(let allowsHTTP): try checkURL(text, key, allowsHTTP: allowsHTTP)
         case .hosts:
             let entries = text.split(separator: ",").map { String($0).trimmedBlanks }.filter { !$0.isEmpty }
-            for entry in entries where !AllowedHost.isEntry(entry) {
+            for entry in entries where AllowedHost(entry) == nil {
                 throw ConfigurationFailure(
                     key, "must be hosts separated by commas, each host, host:port or .suffix, not \"\(entry)\"")
             }
