@@ -188,7 +188,12 @@ struct MessageStart {
 
 /// Drafts: what an author asked to send.
 extension StoreSession {
-    func insertMessage(_ draft: MessageDraft) throws { try insertMessage(draft, MessageStart(Message(draft).state)) }
+    func insertMessage(_ draft: MessageDraft) throws {
+        var start = MessageStart(Message(draft).state)
+        // Each of its users has a moment, which counts as a slice.
+        if draft.window != nil { start.slicesOpen = draft.audience.users.distinctTexts.count }
+        try insertMessage(draft, start)
+    }
 
     func insertMessage(_ draft: MessageDraft, _ start: MessageStart) throws {
         guard try isLiving(draft.app) else { throw PealError.notFound("app") }
