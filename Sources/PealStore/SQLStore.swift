@@ -55,7 +55,7 @@ package final class SQLStore: Store {
         var count = Self.chainedAtOnce
         while count == Self.chainedAtOnce {
             let hasPending = try await engine.read(.request) { connection in
-                try connection.first(AuditTable.pending(limit: 1)) { try $0.next(Int64.self) } != nil
+                try connection.value(AuditTable.hasPending, Int64.self) != nil
             }
             guard hasPending else { return }
             count = try await engine.exclusively { [context] connection in

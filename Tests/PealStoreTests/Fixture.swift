@@ -151,3 +151,12 @@ extension MomentVerbs {
         try await schedule(draft, VerbCall(actor: "test", now: draft.createdAt))
     }
 }
+
+/// Takes nothing that it is given.
+struct SilentEngine: DeliveryEngine {
+    let leaseOffer: LeaseOffer? = LeaseOffer(owner: "test", interruptions: 0)
+    func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {}
+    func wake() {}
+    func interrupt(_ message: MessageID) {}
+    func credentialsChanged(app: AppKey, provider: ProviderName, environment: Environment) {}
+}

@@ -410,12 +410,4 @@ struct MomentStoreTests {
         }
         return try await worker.settle([settlement])[0].isApplied
     }
-
-    private struct SilentEngine: DeliveryEngine {
-        let leaseOffer: LeaseOffer? = LeaseOffer(owner: "test", interruptions: 0)
-        func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {}
-        func wake() {}
-        func interrupt(_ message: MessageID) {}
-        func credentialsChanged(app: AppKey, provider: ProviderName, environment: Environment) {}
-    }
 }

@@ -249,7 +249,8 @@ private enum HotStatements {
         "prune.forgetDeleted": SubscriptionTable.forgetDeleted(app: 1, device: 1),
         "prune.lastOfCampaign": MessageTable.first(of: "", app: 1),
 
-        "audit.pending": AuditTable.pending(limit: 1), "audit.timeOf": AuditTable.time(ofNumberFrom: 1),
+        "audit.hasPending": AuditTable.hasPending, "audit.takePending": AuditTable.takePending(limit: 1),
+        "audit.timeOf": AuditTable.time(ofNumberFrom: 1),
         "audit.first": AuditTable.ends(true), "audit.last": AuditTable.ends(false),
         "audit.backwards": AuditTable.rows("number > 0 AND number < 9 ORDER BY number DESC", limit: 1),
         "audit.ofApp": AuditTable.rows(

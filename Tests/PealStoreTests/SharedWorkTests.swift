@@ -53,6 +53,26 @@ struct SharedWorkTests {
         }
     }
 
+    @Test("of servers that send a message with the same id at once, one sends it and the others learn of it")
+    func sameID() async throws {
+        let nodes = try await Self.nodes()
+        try await nodes[0].registerMany(1...3)
+        for _ in 0..<5 {
+            let draft = nodes[0].draft(.devices(1, 2, 3))
+            let refusals = try await Self.race(6, nodes) { number, node in
+                let verbs = MessageVerbs(store: node.store, engine: SilentEngine())
+                do {
+                    _ = try await verbs.send(
+                        draft, VerbCall(actor: Actor("test"), now: node.now), mayBeTaken: true
+                    ) { _ in Reply(status: 200, body: []) }
+                    return PealError?.none
+                } catch let refusal as PealError { return refusal }
+            }
+            #expect(refusals.count { $0 == nil } == 1)
+            #expect(refusals.compactMap(\.?.code) == Array(repeating: .conflict, count: 5))
+        }
+    }
+
     @Test("users of an experiment get one arm, although two servers assign it at once")
     func arms() async throws {
         let nodes = try await Self.nodes()

@@ -80,7 +80,10 @@ struct Answer: Sendable {
         ResponseBody { writer in
             // The closure of a stream cannot change what it captures.
             let held = HeldWriter(writer)
-            try await stream { try await held.writer.write(ByteBuffer(string: $0)) }
+            // Pieces may take longer to compose than an event loop may be occupied.
+            try await withTaskExecutorPreference(globalConcurrentExecutor) {
+                try await stream { try await held.writer.write(ByteBuffer(string: $0)) }
+            }
             try await held.writer.finish(nil)
         }
     }

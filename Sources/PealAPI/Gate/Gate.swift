@@ -36,7 +36,14 @@ struct Gate: RouterMiddleware {
         let path = RequestPath(halves.first ?? "/")
         var answer: Answer
         do {
-            answer = try await answered(request, visit, path: path, query: halves.count > 1 ? halves[1] : "")
+            let query = halves.count > 1 ? halves[1] : ""
+            if Self.isBrief(request, path) {
+                answer = try await answered(request, visit, path: path, query: query)
+            } else {
+                answer = try await withTaskExecutorPreference(globalConcurrentExecutor) {
+                    try await answered(request, visit, path: path, query: query)
+                }
+            }
         } catch let broken as BrokenBody {
             // The connection itself failed; Hummingbird ends it.
             services.http.end(nil, after: .zero)
@@ -135,23 +142,18 @@ struct Gate: RouterMiddleware {
             caller: caller, visit: visit, body: body, now: now, idempotent: idempotent,
             jsonValuesMax: services.options.jsonValuesMax, parsing: turn)
         visit.handled(at: services.time.uptime)
-        guard Self.isBrief(call) else {
-            return try await withTaskExecutorPreference(globalConcurrentExecutor) {
-                try await answer(call, by: endpoint)
-            }
-        }
-        return try await answer(call, by: endpoint)
-    }
-
-    private func answer(_ call: Call, by endpoint: Endpoint) async throws -> Answer {
-        guard let idempotent = call.idempotent else { return try await endpoint.handler(call) }
-        return try await repetitions.once(idempotent, now: call.now) { try await endpoint.handler(call) }
+        guard let idempotent else { return try await endpoint.handler(call) }
+        return try await repetitions.once(idempotent, now: now) { try await endpoint.handler(call) }
     }
 
     /// Whether the request may be handled on the event loop of its connection, whose other connections wait meanwhile.
-    /// Reads may compose long answers.
-    private static func isBrief(_ call: Call) -> Bool {
-        call.method != .get && call.method != .head && call.body.count <= Limits.briefBodyBytesMax
+    /// Reads may compose long answers, a validation renders every language for every platform, and the size of a
+    /// compressed body is unknown.
+    private static func isBrief(_ request: Request, _ path: RequestPath?) -> Bool {
+        guard request.method != .get, request.method != .head, request.headers[.contentEncoding] == nil,
+            let length = request.headers[.contentLength].flatMap({ Int($0) }), length <= Limits.briefBodyBytesMax
+        else { return false }
+        return path?.segments.last?.hasSuffix(":validate") != true
     }
 
     /// The answer to `OPTIONS` for a path whose endpoints have other methods.

@@ -61,12 +61,15 @@ package struct MessagePreview: Sendable {
         }
     }
 
+    /// - Parameter only: the locale to render; nil for all of the content's.
     private func requests(
-        _ draft: MessageDraft, app: App, _ records: [CredentialRecord], platform: Platform, arms: [Arm?], counts: Bool
+        _ draft: MessageDraft, app: App, _ records: [CredentialRecord], platform: Platform, arms: [Arm?],
+        counts: Bool, only: String?? = nil
     ) -> [Request] {
         let route = Self.route(to: platform, draft, DeliveryJob(draft).options(on: platform), records)
         guard let provider = route.provider.flatMap({ providers[$0] }) else { return [] }
-        let locales: [String?] = draft.content.locales.isEmpty ? [nil] : draft.content.locales.sorted()
+        let all: [String?] = draft.content.locales.isEmpty ? [nil] : draft.content.locales.sorted()
+        let locales = only.map { [$0] } ?? all
         let providerAppID = Self.providerAppID(on: route, app: app, records)
         return locales.flatMap { locale in
             arms.map { arm in
@@ -94,8 +97,9 @@ package struct MessagePreview: Sendable {
             var rest = draft
             rest.content = part.rest
             let rendered = requests(
-                rest, app: app, records, platform: request.platform, arms: [request.arm], counts: true
-            ).first { $0.locale == request.locale }
+                rest, app: app, records, platform: request.platform, arms: [request.arm], counts: true,
+                only: request.locale
+            ).first
             guard let size = rendered?.size, size.bytes < whole.bytes else { return nil }
             return FieldSize(field: part.field, bytes: whole.bytes - size.bytes + part.kept)
         }

@@ -17,13 +17,19 @@ package struct MessageVerbs: Sendable {
 
     /// Makes the message durable. If it starts now, also divides it into slices in the same transaction. The slices of
     /// a small explicit audience are leased to this process and go to the engine immediately.
+    /// - Parameter mayBeTaken: whether another process may have sent a message with this id.
+    /// - Throws: `conflict` if it has.
     package func send(
-        _ draft: MessageDraft, _ call: VerbCall, reply: @escaping @Sendable (Accepted) throws -> Reply
+        _ draft: MessageDraft, _ call: VerbCall, mayBeTaken: Bool = false,
+        reply: @escaping @Sendable (Accepted) throws -> Reply
     ) async throws -> Reply {
         let offer = engine.leaseOffer
         let (reply, outcome) = try await store.commit(
             .intake, call, reply: { (outcome: Outcome) in try reply(outcome.accepted) },
             change: { store in
+                if mayBeTaken, try store.message(app: draft.app, id: draft.id) != nil {
+                    throw PealError(.conflict, "the message was sent already")
+                }
                 let outcome = try Self.accept(draft, offer: offer, in: store, now: call.now)
                 try store.audit(call, app: draft.app, "message.send", "message \(draft.id)")
                 return outcome

@@ -140,10 +140,14 @@ extension SliceRun {
         }
     }
 
-    /// The devices as they were when the message was accepted, if that was just now and nothing was sent yet.
+    /// For how long the devices of a message are used as they were when it was accepted.
+    private static let plannedPageLife = Duration.milliseconds(250)
+
+    /// The devices as they were when the message was accepted, if that was just now and all are still candidates.
     private func plannedPage(after key: DeviceKey, limit: Int) -> DevicePage? {
-        guard slice.attempt == 0, key < slice.keyFrom, let page = work.job.pages[slice.id], page.count <= limit,
-            !AudienceAge(readAt: work.readAt).isOver(at: context.time.uptime)
+        guard slice.attempt == 0, let page = work.job.pages[slice.id], page.count <= limit,
+            (.zero..<Self.plannedPageLife).contains(context.time.now - page.readAt),
+            candidates.keys(after: key, limit: page.count + 1) == page.keys
         else { return nil }
         return page
     }

@@ -52,8 +52,10 @@ struct DoorChannel<Base: ServerChildChannel>: ServerChildChannel {
 
     func handle(value: Value, logger: Logger) async {
         guard let admitted = value.admitted else { return }
-        // A request's task is where its connection is, so that neither waits for another thread.
-        await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
+        // A request's task is where its connection is, so that neither waits for another thread. With TLS, a connection
+        // may be of HTTP/2, and one thread for all of its streams would be too few.
+        let executor = parts.surplusTLS == nil ? EventLoopExecutor(value.channel.eventLoop) : nil
+        await withTaskExecutorPreference(executor) {
             await parts.base.handle(value: admitted, logger: logger)
         }
     }

@@ -48,8 +48,14 @@ enum AuditTable {
         """
     }
 
-    static func pending(limit: Int) -> SQL {
-        "SELECT number, \(content) FROM audit_pending ORDER BY number LIMIT \(limit)"
+    static let hasPending: SQL = "SELECT number FROM audit_pending ORDER BY number LIMIT \(1)"
+
+    /// Deletes the first entries and returns them, in any order.
+    static func takePending(limit: Int) -> SQL {
+        """
+        DELETE FROM audit_pending WHERE number IN (SELECT number FROM audit_pending ORDER BY number LIMIT \(limit))
+        RETURNING number, \(content)
+        """
     }
 
     static func rows(_ condition: SQL, limit: Int) -> SQL {
@@ -117,15 +123,12 @@ extension StoreSession {
     /// Chains at most `limit` entries that are not chained yet. No other transaction may do so at the same time.
     /// - Returns: how many.
     func chainPending(limit: Int) throws -> Int {
-        var numbers: [Int64] = []
-        let entries = try connection.all(AuditTable.pending(limit: limit)) { row in
-            numbers.append(try row.next())
-            return try AuditTable.entry(&row)
+        let taken = try connection.all(AuditTable.takePending(limit: limit)) { row in
+            (number: try row.next(Int64.self), entry: try AuditTable.entry(&row))
         }
-        guard !entries.isEmpty else { return 0 }
-        try chain(entries)
-        for number in numbers { try connection.post("DELETE FROM audit_pending WHERE number = \(number)") }
-        return entries.count
+        guard !taken.isEmpty else { return 0 }
+        try chain(taken.sorted { $0.number < $1.number }.map(\.entry))
+        return taken.count
     }
 
     private func mark(_ name: AuditMark.Name) throws -> (mark: AuditMark, proof: [UInt8])? {
@@ -212,7 +215,7 @@ extension StoreSession {
     /// Whether there are apps, whose creation the log or the entries that wait for it must have.
     private func isEmptied() throws -> Bool {
         let hasApp: Int64? = try connection.value("SELECT 1 FROM app LIMIT 1")
-        let hasPending: Int64? = try connection.value("SELECT 1 FROM audit_pending LIMIT 1")
+        let hasPending: Int64? = try connection.value(AuditTable.hasPending)
         return hasApp != nil && hasPending == nil
     }
 

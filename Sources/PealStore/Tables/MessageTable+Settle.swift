@@ -92,9 +92,9 @@ extension StoreSession {
         _ changes: MessageChanges, now: Timestamp
     ) throws -> [(change: MessageChanges.Change, state: Message.State)] {
         var ended: [(change: MessageChanges.Change, state: Message.State)] = []
-        let steps = try steps(changes)
+        let steps = steps(changes)
         for (step, changed) in zip(steps, try messages(after: steps.map(\.statement))) {
-            // A message that is being deleted is gone.
+            // Its slices stay, or it is being deleted.
             guard let (open, message) = changed else { continue }
             if let ending = step.change.ending {
                 guard open == 1 else { throw PealError.damaged("a message's number of slices") }
@@ -111,26 +111,23 @@ extension StoreSession {
         return ended
     }
 
-    /// The statements for messages whose number of slices changes. Those for others are posted.
-    private func steps(
-        _ changes: MessageChanges
-    ) throws -> [(key: MessageChanges.MessageKey, change: MessageChanges.Change, statement: SQL)] {
-        try changes.byMessage.sorted { $0.key < $1.key }.compactMap { key, change in
+    /// The statement for each message that changes. They are in the order of the keys, so that all servers lock rows in
+    /// the same order.
+    private func steps(_ changes: MessageChanges) -> [(change: MessageChanges.Change, statement: SQL)] {
+        changes.byMessage.sorted { $0.key < $1.key }.compactMap { key, change in
             let sentAt = change.firstSentAt
-            if change.ending != nil {
-                return (key, change, MessageTable.openSlices(key.app, key.message))
-            }
+            if change.ending != nil { return (change, MessageTable.openSlices(key.app, key.message)) }
             if change.slicesOpen != 0 {
-                let statement = MessageTable.addOpenSlices(
-                    key.app, key.message, change.slicesOpen, firstSentAt: sentAt)
-                return (key, change, statement)
+                return (
+                    change,
+                    MessageTable.addOpenSlices(key.app, key.message, change.slicesOpen, firstSentAt: sentAt)
+                )
             }
-            if let sentAt { try connection.post(MessageTable.setFirstSent(key.app, key.message, sentAt)) }
-            return nil
+            return sentAt.map { (change, MessageTable.setFirstSent(key.app, key.message, $0)) }
         }
     }
 
-    /// Runs statements that each return the open slices and the columns of at most one message.
+    /// Runs statements that may return the open slices and the columns of one message each.
     private func messages(after statements: [SQL]) throws -> [(open: Int, message: Message)?] {
         var changed: [(open: Int, message: Message)?] = statements.map { _ in nil }
         try connection.query(statements) { index, row in

@@ -98,7 +98,7 @@ struct PivotalHeartbeat: Sendable {
     private func beat(_ app: App, at now: Timestamp) async {
         do {
             _ = try await services.messages.send(
-                try draft(app, at: now), VerbCall(actor: Actor("heartbeat"), now: now)
+                try draft(app, at: now), VerbCall(actor: Actor("heartbeat"), now: now), mayBeTaken: true
             ) { _ in Reply(status: 200, body: []) }
         } catch let error as PealError where error.code == .conflict {
             // Another process on the same store was first.
