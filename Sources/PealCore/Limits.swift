@@ -6,7 +6,7 @@ package enum Limits {
     package static let jsonValuesMax = 200_000
     /// How much of a body is read before its caller is known, if the body itself names the caller.
     package static let unknownCallerBodyBytesMax = 256 * 1024
-    /// Requests with bodies up to this size are handled on the event loops of their connections. Most pushes fit.
+    /// The largest body of a request that may be handled on the event loop of its connection. Most pushes fit.
     package static let briefBodyBytesMax = 4 * 1024
     /// Bodies up to this size are parsed immediately; larger ones wait for their turn.
     package static let parsedAtOnceBytesMax = 64 * 1024

@@ -153,8 +153,8 @@ package struct DeliveryOptions: Sendable {
     package var drain: Duration = .seconds(Limits.drainSeconds)
     /// Where the spans of messages go; nil without tracing.
     package var traces: (any TraceSink)?
-    /// Where small messages are sent and results are settled: best on the thread of an event loop that sends. nil for the
-    /// threads of all tasks.
+    /// Runs the tasks that send small messages and settle results, ideally on an event loop that sends. nil means the
+    /// concurrency pool.
     package var directExecutor: (any TaskExecutor)?
     /// Decides which devices of a page are sent to now; nil applies the rules of apps and messages.
     var gate: (any PageGate)?

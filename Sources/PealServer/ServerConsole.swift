@@ -16,7 +16,7 @@ struct Front: HTTPResponder {
             return try await api.respond(to: request, context: context)
         }
         let address = services.clientAddress(context.peer, request.headers)
-        // Pages take longer than requests may occupy an event loop.
+        // Rendering a page would block the event loop for too long.
         return try await withTaskExecutorPreference(globalConcurrentExecutor) {
             try await console.respond(
                 to: request, from: ConsoleClient(peer: context.peer, headers: request.headers, address: address))

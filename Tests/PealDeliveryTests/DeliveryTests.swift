@@ -54,7 +54,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("uses the devices that were read when a message was accepted, and reads those of other messages")
+    @Test("uses the devices that came with the job, and reads them from the store if there are none")
     func plannedPages() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...2)

@@ -439,7 +439,7 @@ struct StatementListTests {
         #expect(try await test.store.read { try $0.setting("b") } == [5])
     }
 
-    @Test("a statement that fails undoes the list and what was posted", arguments: StoreUnderTest.allCases)
+    @Test("a failing statement rolls back the list and the posted statements", arguments: StoreUnderTest.allCases)
     func failure(_ store: StoreUnderTest) async throws {
         let test = try await store.open()
         await #expect(throws: PealError.self) {

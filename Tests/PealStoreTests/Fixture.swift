@@ -152,7 +152,7 @@ extension MomentVerbs {
     }
 }
 
-/// Takes nothing that it is given.
+/// Offers leases, and ignores everything that it is given.
 struct SilentEngine: DeliveryEngine {
     let leaseOffer: LeaseOffer? = LeaseOffer(owner: "test", interruptions: 0)
     func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {}

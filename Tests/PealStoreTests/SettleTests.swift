@@ -44,7 +44,7 @@ struct SettleTests {
     }
 
     @Test(
-        "a message ends with its only slice, however it went", arguments: StoreUnderTest.allCases,
+        "settling its only slice ends a message, whatever the outcome", arguments: StoreUnderTest.allCases,
         [
             (Outcome.accepted, Message.State.sent, Message.State.sending), (.expired, .expired, .sending),
             (.suppressed, .sent, .sending), (.accepted, .sent, .paused), (.expired, .cancelled, .cancelled),
@@ -81,7 +81,7 @@ struct SettleTests {
         #expect(try await worker.settle([settlement]).map(\.isApplied) == [false], "its slice is gone")
     }
 
-    @Test("a slice with deferred devices is not the only one any more", arguments: StoreUnderTest.allCases)
+    @Test("a slice that defers devices is no longer the only one", arguments: StoreUnderTest.allCases)
     func onlySliceWithPart(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine, 10)
         let (id, plan) = try await fixture.send(.devices(3, 5), owner: "me")

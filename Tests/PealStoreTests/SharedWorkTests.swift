@@ -53,7 +53,7 @@ struct SharedWorkTests {
         }
     }
 
-    @Test("of servers that send a message with the same id at once, one sends it and the others learn of it")
+    @Test("when servers send a message with the same id concurrently, one succeeds and the others get a conflict")
     func sameID() async throws {
         let nodes = try await Self.nodes()
         try await nodes[0].registerMany(1...3)

@@ -80,7 +80,7 @@ struct Answer: Sendable {
         ResponseBody { writer in
             // The closure of a stream cannot change what it captures.
             let held = HeldWriter(writer)
-            // Pieces may take longer to compose than an event loop may be occupied.
+            // Composing a piece may block the event loop for too long.
             try await withTaskExecutorPreference(globalConcurrentExecutor) {
                 try await stream { try await held.writer.write(ByteBuffer(string: $0)) }
             }

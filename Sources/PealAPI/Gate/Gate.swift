@@ -147,8 +147,8 @@ struct Gate: RouterMiddleware {
     }
 
     /// Whether the request may be handled on the event loop of its connection, whose other connections wait meanwhile.
-    /// Reads may compose long answers, a validation renders every language for every platform, and the size of a
-    /// compressed body is unknown.
+    /// Reads may compose long answers, and a validation renders every locale for every platform. The size of a body is
+    /// unknown if it is compressed or has no `Content-Length`.
     private static func isBrief(_ request: Request, _ path: RequestPath?) -> Bool {
         guard request.method != .get, request.method != .head, request.headers[.contentEncoding] == nil,
             let length = request.headers[.contentLength].flatMap({ Int($0) }), length <= Limits.briefBodyBytesMax

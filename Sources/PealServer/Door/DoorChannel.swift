@@ -52,8 +52,8 @@ struct DoorChannel<Base: ServerChildChannel>: ServerChildChannel {
 
     func handle(value: Value, logger: Logger) async {
         guard let admitted = value.admitted else { return }
-        // A request's task is where its connection is, so that neither waits for another thread. With TLS, a connection
-        // may be of HTTP/2, and one thread for all of its streams would be too few.
+        // Requests run on the thread of their connection's event loop, which saves thread switches. A TLS connection may
+        // use HTTP/2, and one thread would be too few for all its streams.
         let executor = parts.surplusTLS == nil ? EventLoopExecutor(value.channel.eventLoop) : nil
         await withTaskExecutorPreference(executor) {
             await parts.base.handle(value: admitted, logger: logger)

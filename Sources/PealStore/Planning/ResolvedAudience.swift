@@ -33,7 +33,6 @@ struct ResolvedAudience {
 
 /// A device that an audience names, as it was when the name was looked up.
 struct NamedDevice {
-    let route: Route
     let address: [UInt8]
     let revision: Int64
     let locale: Int32
@@ -77,8 +76,8 @@ extension StoreSession {
 
     /// The active devices that the audience names by id, identifier or user. In the same round trip, it looks up what
     /// planning needs of the app.
-    /// - Parameter devices: receives them with their addresses; nil afterwards if they are many. nil if nobody needs the
-    ///   addresses.
+    /// - Parameter devices: receives them with their addresses. Pass nil if the addresses are not needed. It becomes nil
+    ///   if there are more than `devicesNotedMax`.
     private func named(
         _ audience: Audience, on routes: Set<Route>, app: AppKey, noting devices: inout [DeviceKey: NamedDevice]?
     ) throws -> [Route: Set<DeviceKey>] {
@@ -95,7 +94,7 @@ extension StoreSession {
             let (key, route) = (row.int(0), try Route(row, 1))
             guard routes.contains(route), keys[route, default: []].insert(key).inserted, devices != nil else { return }
             devices?[key] = NamedDevice(
-                route: route, address: row.withBytes(2) { Array($0) }, revision: row.int(3),
+                address: row.withBytes(2) { Array($0) }, revision: row.int(3),
                 locale: Int32(truncatingIfNeeded: row.int(4)))
             if devices?.count ?? 0 > Self.devicesNotedMax { devices = nil }
         }
@@ -103,7 +102,7 @@ extension StoreSession {
         return keys
     }
 
-    /// A statement for each name, in the order of the names, so that all servers lock rows in the same order.
+    /// A statement for each name, in the order of the names.
     private func names(_ audience: Audience, app: AppKey, withAddresses: Bool) -> [SQL] {
         let identifiers = audience.identifiers.sorted {
             ($0.kind.rawValue, ExactText($0.value)) < ($1.kind.rawValue, ExactText($1.value))

@@ -53,8 +53,9 @@ extension StoreSession {
 
     /// Takes a row of `AppTable.facts`.
     func note(facts row: any SQLRow, of key: AppKey) throws {
-        let last = connection.commitWork?.value(Self.lastDevice(key), as: DeviceKey.self)
-        memo.apps[key] = (id: try AppID(row, 0), lastDevice: last ?? row.int(1))
+        // What this transaction and others of the commit have taken is not in the row yet.
+        let last = memo.apps[key]?.lastDevice ?? connection.commitWork?.value(Self.lastDevice(key)) ?? row.int(1)
+        memo.apps[key] = (id: try AppID(row, 0), lastDevice: last)
     }
 
     func app(key: AppKey) throws -> App? {
@@ -143,7 +144,7 @@ extension StoreSession {
         set(lastDevice: key - 1, of: app, work)
     }
 
-    /// The row is written once for all transactions of a commit, which see the key meanwhile.
+    /// The row is written once per commit. Until then, the commit's transactions read the key from `work`.
     private func set(lastDevice key: DeviceKey, of app: AppKey, _ work: CommitWork) {
         memo.apps[app]?.lastDevice = key
         work.set(Self.lastDevice(app), key) {

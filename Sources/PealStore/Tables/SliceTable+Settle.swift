@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// The statements of a settlement, in the order in which they run.
+/// The statements of a settlement.
 extension SliceTable {
     /// Moves the cursor, if the lease and the cursor are still what the worker knows. A slice of a paused message that
     /// is released becomes held.
@@ -107,7 +107,7 @@ extension SliceTable {
         "\(matching(settlement.slice)) AND term = \(settlement.term) AND cursor = \(settlement.cursorAfter)"
     }
 
-    /// After `settle`, or before `end`.
+    /// Runs after `settle`, or before `end`, which deletes the row that it reads.
     static func insertPage(_ row: Settlement.LogRow, of settlement: Settlement) -> SQL {
         let (page, condition): (SQL, SQL) =
             settlement.endsMessage ? ("pages", isCurrent(settlement)) : ("pages - 1", settled(settlement))
