@@ -304,10 +304,21 @@ struct EngineTests {
             }
         }
         try await rest(untilBelow: 64)
+        // While somebody reads, the log cannot be cut.
+        let gate = DispatchSemaphore(value: 0)
+        let (reads, begun) = AsyncStream.makeStream(of: Void.self)
+        async let reader = test.store.read { session in
+            _ = try session.setting("small")
+            begun.finish()
+            gate.wait()
+        }
+        for await _ in reads {}
         try await test.store.write(.control) { session in
             for number in 0..<1600 { try session.setSetting("large \(number)", value) }
         }
         #expect(try logBytes() > 64 << 20)
+        gate.signal()
+        try await reader
         try await rest(untilBelow: 1)
         #expect(try await test.store.read { try $0.setting("39 39") } == value)
     }
