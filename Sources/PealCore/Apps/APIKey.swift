@@ -84,3 +84,246 @@ package protocol KeyHasher: Sendable {
     /// 32 bytes.
     func hash(_ secret: String) -> [UInt8]
 }
+
+/// The form and the permissions of one kind of keys. A dialect declares one for each kind that it accepts.
+package struct KeyRules: Sendable, Hashable {
+    package let dialect: DialectName
+    /// The scopes of a key if the request names none.
+    package let usualScopes: Set<APIKey.Scope>
+    /// The form of a new secret.
+    package let secret: Pattern
+    /// The form of a new public half; nil if the key has only one secret.
+    package let publicHalf: Pattern?
+    /// Whether a key also has a shared secret, which signs user ids.
+    package let hasSharedSecret: Bool
+    /// Whether several apps may have keys with the same secret, because it belongs to a person and requests name the
+    /// app.
+    package let isSharedByApps: Bool
+    /// Whether one key may be granted to several apps, because requests name the app.
+    package let isGrantable: Bool
+
+    package init(
+        dialect: DialectName, usualScopes: Set<APIKey.Scope>, secret: Pattern, publicHalf: Pattern? = nil,
+        hasSharedSecret: Bool = false, isSharedByApps: Bool = false, isGrantable: Bool = false
+    ) {
+        self.dialect = dialect
+        self.usualScopes = usualScopes
+        self.secret = secret
+        self.publicHalf = publicHalf
+        self.hasSharedSecret = hasSharedSecret
+        self.isSharedByApps = isSharedByApps
+        self.isGrantable = isGrantable
+    }
+
+    /// The form of a random value.
+    package enum Pattern: Sendable, Hashable {
+        case uuid
+        case hex(prefix: String = "", byteCount: Int)
+        case base64URL(prefix: String, byteCount: Int)
+
+        package func value(_ randomness: any Randomness) -> String {
+            switch self {
+            case .uuid:
+                let id: KeyID = randomness.identifier()
+                return id.description
+            case .hex(let prefix, let byteCount): return prefix + Hex.encode(randomness.bytes(byteCount))
+            case .base64URL(let prefix, let byteCount):
+                return prefix + Base64URL.encode(randomness.bytes(byteCount))
+            }
+        }
+    }
+}
+
+/// Estimates how hard a secret is to guess, for secrets that a caller supplies. It detects what people type, not what a
+/// program would guess: a secret that passes is long and varied, no more.
+package enum SecretStrength {
+    package static let bitsMin = 80.0
+
+    package static func isStrong(_ secret: String) -> Bool { bits(secret) >= bitsMin }
+
+    /// The characters that do not continue a run (`aaaa`, `1234`, `dcba`), each worth the logarithm of the alphabet
+    /// that the secret uses, but no more than its different characters allow.
+    package static func bits(_ secret: String) -> Double {
+        let bytes = Array(secret.utf8)
+        guard var last = bytes.first else { return 0 }
+        var counted = 1
+        for byte in bytes.dropFirst() {
+            if abs(Int(byte) - Int(last)) > 1 { counted += 1 }
+            last = byte
+        }
+        let different = Set(bytes).count
+        guard different >= differentMin else { return Double(different) }
+        return Double(counted) * bitsPerCharacter(bytes)
+    }
+
+    private static let differentMin = 8
+
+    private static func bitsPerCharacter(_ bytes: [UInt8]) -> Double {
+        let isHex = bytes.allSatisfy { Hex.digit($0) != nil || $0 == UInt8(ascii: "-") }
+        if bytes.allSatisfy({ (0x30...0x39).contains($0) }) { return 3.3 }
+        if isHex { return 4 }
+        var alphabet = 0
+        if bytes.contains(where: { (0x30...0x39).contains($0) }) { alphabet += 10 }
+        if bytes.contains(where: { (0x61...0x7A).contains($0) }) { alphabet += 26 }
+        if bytes.contains(where: { (0x41...0x5A).contains($0) }) { alphabet += 26 }
+        // The base-2 logarithms, rounded down, of 10, 26, 36, 52 and 62 characters.
+        switch alphabet {
+        case ..<26: return 3.3
+        case ..<36: return 4.7
+        case ..<52: return 5.1
+        case ..<62: return 5.7
+        default: return 5.9
+        }
+    }
+}
+
+/// Creates and revokes the API keys of callers.
+package struct KeyVerbs: Sendable {
+    package let store: any Store
+    package let hasher: any KeyHasher
+    package let randomness: any Randomness
+    /// No key may have the same secret.
+    package let firstAdmin: FirstAdmin
+    /// The kinds of keys with a single secret. No two keys of these kinds may have the same secret.
+    package let loneSecretDialects: [DialectName]
+
+    package init(
+        store: any Store, hasher: any KeyHasher, randomness: any Randomness, firstAdmin: FirstAdmin,
+        loneSecretDialects: [DialectName]
+    ) {
+        self.store = store
+        self.hasher = hasher
+        self.randomness = randomness
+        self.firstAdmin = firstAdmin
+        self.loneSecretDialects = loneSecretDialects
+    }
+
+    /// A new key with the secret, which is shown only once.
+    package struct Made: Sendable {
+        package fileprivate(set) var stored: StoredKey
+        package let secret: String
+    }
+
+    /// - Throws: `conflict` when the public half is taken, or when a lone secret is another key's or the admin token,
+    ///   unless `KeyRules.isSharedByApps` allows other apps to have it.
+    package func create(
+        _ draft: KeyDraft, app: AppKey, _ call: VerbCall, reply: @escaping @Sendable (Made) throws -> Reply
+    ) async throws -> Reply {
+        let new = make(draft, app: app, call)
+        let isFirst = await firstAdmin.hash(store) == new.stored.secretHash
+        return try await store.commit(.control, call, reply: reply) { store in
+            var made = new
+            if draft.rules.publicHalf == nil {
+                let publicHalf = made.stored.key.publicHalf
+                let holders = try loneSecretDialects.compactMap { dialect in
+                    try store.storedKey(dialect, publicHalf: publicHalf)?.key
+                }
+                let isShared =
+                    draft.rules.isSharedByApps
+                    && holders.allSatisfy { $0.dialect == draft.rules.dialect && $0.app != app }
+                let isAdmins =
+                    try isFirst || store.storedAdmin(publicHalf: Self.publicHalf(ofHash: made.stored.secretHash)) != nil
+                guard !isAdmins, holders.isEmpty || isShared else {
+                    throw PealError(.conflict, "this secret is already in use")
+                }
+                if !holders.isEmpty {
+                    made.stored.key.publicHalf = Self.publicHalf(ofHash: made.stored.secretHash, in: app)
+                }
+            }
+            made.stored.key.apps = try Self.grants(draft.apps, home: app, in: store)
+            try store.insertKey(made.stored)
+            let name = Self.text(made.stored.key)
+            try store.audit(call, app: app, "key.create", name)
+            for granted in made.stored.key.apps where granted.key != app {
+                try store.audit(call, app: granted.key, "key.grant", name)
+            }
+            return made
+        }.reply
+    }
+
+    /// The home app and the others, each once; empty if there are no others.
+    /// - Throws: `invalid_field` for an unknown app.
+    private static func grants(
+        _ others: [AppID], home: AppKey, in store: any StoreReading
+    ) throws -> [APIKey.GrantedApp] {
+        guard let own = try store.app(key: home) else { throw PealError.notFound("app") }
+        var apps = [APIKey.GrantedApp(key: own.key, id: own.id)]
+        for (index, id) in others.enumerated() {
+            guard let app = try store.app(id) else {
+                throw PealError.invalid("apps[\(index)]", "apps[\(index)] is unknown")
+            }
+            let granted = APIKey.GrantedApp(key: app.key, id: app.id)
+            if !apps.contains(granted) { apps.append(granted) }
+        }
+        return apps.count > 1 ? apps : []
+    }
+
+    /// Revokes a key of the app. A key that was granted to the app by another one is revoked for this app only.
+    /// - Throws: `not_found`.
+    package func revoke(_ id: KeyID, app: AppKey, _ call: VerbCall) async throws {
+        try await store.write(.control) { store in
+            let key = try store.keys(app: app).first { $0.id == id }
+            guard let key, try store.deleteKey(id, app: app) else { throw PealError.notFound("key") }
+            try store.audit(call, app: app, "key.revoke", Self.text(key))
+        }
+    }
+
+    /// The key in the audit log.
+    private static func text(_ key: APIKey) -> String {
+        "\(key.dialect) key \(key.id)" + (key.name.map { " \($0)" } ?? "")
+    }
+
+    /// How many characters of a lone secret's hash are its public half: 64 bits identify the secret without revealing
+    /// it.
+    private static let publicHalfCharacters = 16
+
+    /// The public half by which a lone secret is looked up.
+    package static func publicHalf(ofHash hash: [UInt8]) -> String {
+        String(Hex.encode(hash).prefix(publicHalfCharacters))
+    }
+
+    /// The public half by which a shared secret is looked up in every app except the first that had it.
+    package static func publicHalf(ofHash hash: [UInt8], in app: AppKey) -> String {
+        "\(publicHalf(ofHash: hash))-\(app)"
+    }
+
+    private func make(_ draft: KeyDraft, app: AppKey, _ call: VerbCall) -> Made {
+        let rules = draft.rules
+        let secret = draft.secret ?? rules.secret.value(randomness)
+        let hash = hasher.hash(secret)
+        let publicHalf =
+            rules.publicHalf.map { draft.publicHalf ?? $0.value(randomness) } ?? Self.publicHalf(ofHash: hash)
+        let key = APIKey(
+            id: randomness.timeOrderedIdentifier(at: call.now), app: app, dialect: rules.dialect,
+            publicHalf: publicHalf,
+            scopes: draft.scopesInForce, platform: draft.platform, environment: draft.environment,
+            createdAt: call.now, expiresAt: draft.expiresAt, name: draft.name, createdBy: call.actor.id)
+        let shared = rules.hasSharedSecret ? draft.sharedSecret ?? Hex.encode(randomness.bytes(32)) : nil
+        return Made(stored: StoredKey(key: key, secretHash: hash, sharedSecret: shared), secret: secret)
+    }
+}
+
+/// A request for a key. Given values are kept, so that clients can change servers by changing only the host name; the
+/// others are generated.
+package struct KeyDraft: Sendable, Hashable {
+    package let rules: KeyRules
+    /// nil for the kind's defaults.
+    package var scopes: Set<APIKey.Scope>?
+    package var platform: Platform?
+    package var environment: Environment?
+    package var expiresAt: Timestamp?
+    /// For display.
+    package var name: String?
+    /// User name, application id or platform id; nil if the key has a single secret.
+    package var publicHalf: String?
+    package var secret: String?
+    /// Hexadecimal text.
+    package var sharedSecret: String?
+    /// Further apps that the key may be used for.
+    package var apps: [AppID] = []
+
+    package init(rules: KeyRules) { self.rules = rules }
+
+    /// The scopes that the key will have.
+    package var scopesInForce: Set<APIKey.Scope> { scopes ?? rules.usualScopes }
+}

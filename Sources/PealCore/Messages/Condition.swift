@@ -135,3 +135,108 @@ package struct ConditionTest: Sendable, Hashable {
         }
     }
 }
+
+/// A condition in the form of the API, which the store keeps too.
+extension Condition {
+    package var json: JSON {
+        switch self {
+        case .and(let parts): ["and": .array(parts.map(\.json))]
+        case .or(let parts): ["or": .array(parts.map(\.json))]
+        case .not(let part): ["not": part.json]
+        case .topic(let name): ["topic": .string(name)]
+        case .user(let id): ["user": .string(id)]
+        case .device(let id): ["device": .string(id.description)]
+        case .segment(let name): ["segment": .string(name)]
+        case .platform(let platform): ["platform": .string(platform.rawValue)]
+        case .locale(let tag): ["locale": .string(tag)]
+        case .timeZone(let name): ["time_zone": .string(name)]
+        case .attribute(let name, let tests):
+            ["attribute": .object(.init([("name", .string(name))] + tests.map(\.member)))]
+        case .appVersion(let tests): ["app_version": .object(.init(tests.map(\.member)))]
+        case .seen(let days): ["seen": ["within_days": .integer(days)]]
+        case .registered(let instant): ["registered": ["after": .string(instant.description)]]
+        }
+    }
+
+    /// Reads what `json` wrote.
+    /// - Returns: nil for anything else.
+    package init?(stored json: JSON) {
+        guard let members = json.objectValue, members.count == 1, let name = members.names.first,
+            let value = members[name], let condition = Self.read(name, value)
+        else { return nil }
+        self = condition
+    }
+
+    private static func read(_ name: String, _ value: JSON) -> Condition? {
+        switch name {
+        case "and": parts(value).map(Condition.and)
+        case "or": parts(value).map(Condition.or)
+        case "not": Condition(stored: value).map(Condition.not)
+        case "topic": value.stringValue.map(Condition.topic)
+        case "user": value.stringValue.map(Condition.user)
+        case "device": value.stringValue.flatMap { DeviceID($0) }.map(Condition.device)
+        case "segment": value.stringValue.map(Condition.segment)
+        case "platform": value.stringValue.flatMap(Platform.init(rawValue:)).map(Condition.platform)
+        case "locale": value.stringValue.map { .locale($0) }
+        case "time_zone": value.stringValue.map(Condition.timeZone)
+        case "attribute": value["name"]?.stringValue.map { .attribute($0, tests(value)) }
+        case "app_version": .appVersion(tests(value))
+        case "seen": value["within_days"]?.integerValue.map { .seen(withinDays: $0) }
+        case "registered": value["after"]?.stringValue.flatMap(Timestamp.init(rfc3339:)).map { .registered(after: $0) }
+        default: nil
+        }
+    }
+
+    private static func parts(_ json: JSON) -> [Condition]? {
+        guard let elements = json.arrayValue else { return nil }
+        let parts = elements.compactMap(Condition.init(stored:))
+        return parts.count == elements.count ? parts : nil
+    }
+
+    private static func tests(_ json: JSON) -> [ConditionTest] {
+        ConditionTest.Operator.allCases.compactMap { test in json[test.rawValue].map { ConditionTest(test, $0) } }
+    }
+}
+
+extension ConditionTest {
+    fileprivate var member: (String, JSON) { (test.rawValue, value) }
+}
+
+/// The exact value of a JSON number, for comparisons: `0.digits` times ten to the power of `exponent`. Numbers of any
+/// length are compared without rounding.
+struct DecimalNumber: Comparable {
+    private let isNegative: Bool
+    private let exponent: Int
+    /// Without zeros at both ends; empty for 0.
+    private let digits: [UInt8]
+
+    /// Larger exponents are equal to this one. It leaves room for adding the number of digits.
+    private static let exponentMax = Int(Int32.max)
+
+    /// - Parameter text: a number by RFC 8259 §6.
+    init(_ text: String) {
+        let parts = text.utf8.split(maxSplits: 1) { $0 | 0x20 == UInt8(ascii: "e") }
+        let mantissa = (parts.first ?? text.utf8[...]).drop { $0 == UInt8(ascii: "-") }
+        let halves = mantissa.split(separator: UInt8(ascii: "."), maxSplits: 1)
+        let significant = halves.joined().drop { $0 == UInt8(ascii: "0") }
+        let zeros = halves.joined().count - significant.count
+        digits = Array(significant.reversed().drop { $0 == UInt8(ascii: "0") }.reversed())
+        isNegative = !digits.isEmpty && text.hasPrefix("-")
+        let power = parts.count == 2 ? Self.power(String(Substring(parts[1]))) : 0
+        exponent = digits.isEmpty ? .min : (halves.first?.count ?? 0) - zeros + power
+    }
+
+    private static func power(_ text: String) -> Int {
+        let power = Int(text) ?? (text.hasPrefix("-") ? -exponentMax : exponentMax)
+        return max(-exponentMax, min(exponentMax, power))
+    }
+
+    static func < (left: DecimalNumber, right: DecimalNumber) -> Bool {
+        guard left.isNegative == right.isNegative else { return left.isNegative }
+        return left.isNegative ? right.isCloserToZero(than: left) : left.isCloserToZero(than: right)
+    }
+
+    private func isCloserToZero(than other: DecimalNumber) -> Bool {
+        exponent != other.exponent ? exponent < other.exponent : digits.lexicographicallyPrecedes(other.digits)
+    }
+}
