@@ -278,7 +278,7 @@ private enum HotStatements {
         "installation.spent": SpentWakeTable.find([], app: 1),
         "prune.spentWakes": TablePiece.spentWake.keys(where: SpentWakeTable.over(now), limit: 1),
         "prune.deviceEvents": TablePiece.deviceEvent.keys(where: Pruning.deviceEvents(now), limit: 1),
-        "figure.total": FigureTable.total("", app: 1), "figure.next": FigureTable.nextTotal(after: "", app: 1),
+        "figure.total": CampaignTotalTable.total("", app: 1), "figure.next": CampaignTotalTable.nextTotal(after: "", app: 1),
         "figure.outcomes": ExperimentTable.outcomes(of: message, app: 1),
         "figure.user": ExperimentTable.count(messages: 1, opens: 1, of: "", "", app: 1),
         "figure.final": ExperimentTable.final(by: now, limit: 1),

@@ -158,7 +158,7 @@ extension StoreSession {
             let last = names.last ?? name ?? ""
             let next: [String?] = [
                 try connection.value(MessageTable.nextCampaign(after: last, app: app)),
-                try connection.value(FigureTable.nextTotal(after: last, app: app)),
+                try connection.value(CampaignTotalTable.nextTotal(after: last, app: app)),
             ]
             guard let first = next.compactMap({ $0.map(ExactText.init) }).min() else { break }
             names.append(first.text)

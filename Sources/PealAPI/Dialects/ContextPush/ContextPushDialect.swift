@@ -1,3 +1,4 @@
+internal import HTTPTypes
 package import PealCore
 internal import PealShapes
 
@@ -45,4 +46,56 @@ extension Limits {
     package static let contextPushHoldSeconds: Int64 = 10
     package static let contextPushContentBytesMax = 48 * 1024
     package static let contextPushKeyBytesMax = 255
+}
+
+/// `{"error":{"code","message","field"}}`, with status 422 for an unsupported platform.
+struct ContextPushEnvelope: Envelope {
+    func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
+        let isPlatform = error.field == "platform" && error.code == .notSupported
+        let status = isPlatform ? 422 : Self.status(of: error.code)
+        var answer = Answer(HTTPResponse.Status(code: status), ["error": NativeEnvelope.json(error)])
+        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
+        if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Token realm=\"push\"" }
+        return answer
+    }
+
+    /// The refusal to cancel a message that can no longer be cancelled, by its state.
+    static func tooLate(_ state: Moment.State) -> Answer {
+        let word =
+            switch state {
+            case .claimed, .recovering: "claimed"
+            case .sending, .sent: "sent"
+            case .shown, .opened, .dismissed: "shown"
+            case .open, .cancelled, .failed: state.name
+            }
+        return Answer(
+            .conflict,
+            [
+                "error": [
+                    "code": .string(PealError.Code.conflict.rawValue),
+                    "message": .string("the message is \(word) and cannot be cancelled"), "state": .string(word),
+                ]
+            ])
+    }
+}
+
+/// The names that a request's members have for the fields of a message. The payload is built from `content`.
+enum ContextPushSpelling {
+    static func path(of field: MessageField) -> String {
+        switch field {
+        case .content, .platform: "content"
+        case .title: "content.title"
+        case .subtitle: "content.subtitle"
+        case .body: "content.body"
+        case .imageURL: "content.imageUrl"
+        case .badge: "content.badge"
+        case .sound: "content.sound"
+        case .threadID: "content.thread-id"
+        case .category: "content.category"
+        case .data: "content.userInfo"
+        case .dataMember(let name): "content.userInfo.\(name)"
+        // The collapse key is the message's own id, which fits every network.
+        case .collapseKey: "idempotency_key"
+        }
+    }
 }

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import PealCore
 internal import PealShapes
 
@@ -45,4 +46,70 @@ extension Access {
 
     /// Requires the admin token, or a native key with `scope` for the app in the path.
     static func app(_ scope: APIKey.Scope) -> Access { Access(key, .appInPath(scope)) }
+}
+
+/// `{"error":{"code","message","field","request_id","doc_url"}}`.
+struct NativeEnvelope: Envelope {
+    /// The error without the request that it answers.
+    static func json(_ error: PealError) -> JSON { .compact(members(error)) }
+
+    static func json(_ error: PealError, requestID: String) -> JSON {
+        .compact(
+            members(error) + [
+                ("request_id", .string(requestID)), ("doc_url", .string(ErrorPage.url(of: error.code))),
+            ])
+    }
+
+    private static func members(_ error: PealError) -> [(String, JSON?)] {
+        [
+            ("code", .string(error.code.rawValue)), ("message", .string(error.message)),
+            ("field", error.field.map(JSON.string)),
+        ]
+    }
+
+    func answer(_ error: PealError, path: String, now: Timestamp) -> Answer {
+        answer(error, path: path, now: now, requestID: "")
+    }
+
+    func answer(_ error: PealError, path: String, now: Timestamp, requestID: String) -> Answer {
+        var answer = Answer(
+            HTTPResponse.Status(code: error.code.httpStatus), ["error": Self.json(error, requestID: requestID)])
+        if let seconds = error.retrySeconds { answer.headers[.retryAfter] = String(seconds) }
+        if error.code == .unauthorized { answer.headers[.wwwAuthenticate] = "Bearer realm=\"peal\"" }
+        return answer
+    }
+}
+
+/// The paths that a message's fields have in the native API's requests.
+enum NativeSpelling {
+    static func path(of field: MessageField) -> String {
+        switch field {
+        case .content: "content"
+        case .title: "content.title"
+        case .subtitle: "content.subtitle"
+        case .body: "content.body"
+        case .imageURL: "content.image_url"
+        case .badge: "content.badge"
+        case .sound: "content.sound"
+        case .threadID: "content.thread_id"
+        case .category: "content.category"
+        case .data: "content.data"
+        case .dataMember(let name): "content.data.\(name)"
+        case .collapseKey(let platform): platform.map { "content.\($0).options.collapse_key" } ?? "options.collapse_key"
+        case .platform(let platform, let path): path.isEmpty ? "content.\(platform)" : "content.\(platform).\(path)"
+        }
+    }
+}
+
+extension MessagePreview {
+    /// Checks a message. Errors name the field as the dialect spells it.
+    func check(
+        _ draft: MessageDraft, app: App, _ records: [CredentialRecord], spelling: (MessageField) -> String
+    ) throws(PealError) {
+        do {
+            try check(draft, app: app, records)
+        } catch {
+            throw error.error(spelling: spelling)
+        }
+    }
 }

@@ -1,7 +1,7 @@
 internal import PealCore
 
 /// `campaign_total`: what pruned messages contribute to the totals of their campaigns.
-enum FigureTable {
+enum CampaignTotalTable {
     static func put(_ report: CampaignReport, app: AppKey, now: Timestamp) -> SQL {
         let receipts = report.receipts.sorted { $0.key.rawValue < $1.key.rawValue }.map { kind, count in
             (String(kind.rawValue), JSON.integer(count))
@@ -30,7 +30,7 @@ enum FigureTable {
 
 extension StoreSession {
     func prunedTotal(app: AppKey, campaign: String) throws -> CampaignReport? {
-        try connection.first(FigureTable.total(campaign, app: app)) { row in
+        try connection.first(CampaignTotalTable.total(campaign, app: app)) { row in
             var report = CampaignReport(id: campaign)
             report.messages = try row.next()
             report.total = try CountsCoding.decode(row.next())
@@ -54,7 +54,7 @@ extension StoreSession {
         var own = CampaignReport(id: campaign)
         (own.messages, own.total, own.receipts) = (1, report.total, report.receipts)
         total.add(own)
-        try connection.execute(FigureTable.put(total, app: app, now: now))
+        try connection.execute(CampaignTotalTable.put(total, app: app, now: now))
         let count = try keepOutcomes(of: id, campaign, app: app, now: now)
         try connection.execute("UPDATE message SET campaign_id = NULL WHERE \(MessageTable.matching(app, id))")
         try endCampaign(campaign, app: app, now: now)
