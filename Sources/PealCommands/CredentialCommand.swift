@@ -4,7 +4,7 @@ internal import PealCore
 /// `peal credential`: how an app authenticates with the push networks.
 struct CredentialCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "credential", abstract: "Store, list, verify and delete an app's provider credentials.",
+        commandName: "credential", abstract: "Store, list, verify and delete an app's credentials for push networks.",
         subcommands: [
             CredentialPutCommand.self, ListCommand<CredentialResource>.self, CredentialVerifyCommand.self,
             CredentialDeleteCommand.self,
@@ -176,8 +176,8 @@ struct CredentialFiles: ParsableArguments {
 /// `peal credential verify`.
 struct CredentialVerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Check a credential with a harmless request to the provider.",
-        discussion: "Exit code 1 if the provider refused it.")
+        commandName: "verify", abstract: "Check a credential with a harmless request to its push network.",
+        discussion: "Exit code 1 if the push network refused it.")
 
     @OptionGroup var name: CredentialName
     @OptionGroup var app: AppOptions
@@ -189,7 +189,7 @@ struct CredentialVerifyCommand: AsyncParsableCommand {
         options.show(answer)
         guard answer["ok"] != false else {
             let reason = answer["reason"]?.stringValue ?? answer["result"]?.stringValue ?? ""
-            throw CommandFailure.refused("the provider refused the credential: \(reason)")
+            throw CommandFailure.refused("the push network refused the credential: \(reason)")
         }
     }
 }

@@ -17,8 +17,8 @@ struct KeyRotateMasterCommand: AsyncParsableCommand {
         commandName: "rotate-master", abstract: "Replace the master key and encrypt every secret with the new one.",
         discussion: """
             Takes the options and the environment of serve. With SQLite, stop the server first. With PostgreSQL, run \
-            it with --prepare, restart the servers one by one, and run it again. An interrupted run is repeated and \
-            goes on; until it has ended, servers start with either key.
+            it with --prepare, restart the servers one by one, and run it again. If it is interrupted, run it again; \
+            until it has finished, servers start with either key.
             """)
 
     @Option(

@@ -20,8 +20,8 @@ struct MessageSendCommand: AsyncParsableCommand {
         commandName: "send", abstract: "Send a message.",
         discussion: """
               peal message send --topic news --title 'Hello' --title-in de=Servus --body 'Hello from Peal.'
-            A message to many devices needs --yes, or --count with their number. Options for the audience and \
-            the schedule replace those of --file.
+            Above 1,000 devices (--confirm-above) it asks for confirmation; without a terminal, give --yes, or --count \
+            with the number. Options for the audience and the schedule replace those of --file.
             """)
 
     @OptionGroup var draft: DraftOptions

@@ -11,8 +11,8 @@ struct StoreCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "copy", abstract: "Copy a store, for example from SQLite to PostgreSQL, and verify the copy.",
             discussion: """
-                Stop all servers on both databases first. A copy that was interrupted is run again and goes on. The copy \
-                needs the same master key as the original.
+                Stop all servers on both databases first. If the copy is interrupted, run the command again; it continues. \
+                The copy needs the same master key as the original.
                 """)
 
         @Option(help: "The database to copy: sqlite:PATH or postgres://…")

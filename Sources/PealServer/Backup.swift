@@ -38,7 +38,7 @@ package func backUpStore(
         throw ConfigurationFailure(.storeURL, "back up PostgreSQL with its own tools: see docs/operations.md")
     }
     guard FileManager.default.fileExists(atPath: path) else {
-        throw StoreStartFailure("there is no database at \(path)")
+        throw StoreStartFailure("there is no database at \(path) that this user can read")
     }
     let database = BackupFolder.file(BackupFolder.database, in: folder)
     guard !FileManager.default.fileExists(atPath: database) else {

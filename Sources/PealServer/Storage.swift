@@ -80,7 +80,7 @@ struct Storage {
         _ location: StoreLocation, named name: String = ConfigurationKey.storeURL.environmentName
     ) throws {
         if case .sqlite(let path) = location, !FileManager.default.fileExists(atPath: path) {
-            throw ConfigurationFailure("\(name): there is no database at \(path)")
+            throw ConfigurationFailure("\(name): there is no database at \(path) that this user can read")
         }
     }
 

@@ -18,7 +18,7 @@ package struct MasterKeyRotation: Sendable {
     /// Whether the configured key is already the next one, so that the replacement only has to be finished.
     package func isUnderWay() async throws -> Bool {
         guard let version = try? await engine.read({ try Migrator.version($0) }) else {
-            throw StoreStartFailure("it is no Peal database, or does not answer")
+            throw StoreStartFailure("it is not a Peal database, or does not answer")
         }
         guard version == Migrator.newestVersion else { throw Migrator.failure(of: "the database", version) }
         try await StoreCopy.checkFinished(engine)
@@ -64,8 +64,8 @@ package struct MasterKeyRotation: Sendable {
         return count
     }
 
-    /// Makes `next` the only key.
-    /// - Throws: `StoreStartFailure` when a secret is still sealed under the former key.
+    /// Makes `next` the only key. In the same transaction, seals what servers have sealed under the former key since
+    /// `seal`.
     package func end(next: MasterKey) async throws {
         try await engine.write(.control) { connection in
             let key = try next.unlock(connection)
@@ -145,7 +145,7 @@ struct SealedTable: Sendable {
 }
 
 extension SQLValue {
-    /// The spelling in what a secret is bound to.
+    /// The value as it appears in the label that a secret is sealed with.
     fileprivate var text: String {
         switch self {
         case .int(let number): "\(number)"

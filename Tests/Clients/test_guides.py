@@ -405,7 +405,7 @@ def test_production(tmp_path):
     """The configuration of the page is used, with free ports and another folder; a server is backed up and restored."""
     port = free_port()
     text = next(block.text for block in examples(f"{GUIDES}/production.md", "yaml"))
-    for old, new in {"/var/lib/peal": tmp_path / "data", "port: 8080": f"port: {port}", "port: 9090": "port: 0"}.items():
+    for old, new in {"/var/lib/peal": tmp_path / "data", "port: 8080": f"port: {port}", "port: 9180": "port: 0"}.items():
         assert old in text
         text = text.replace(old, str(new))
     (tmp_path / "data").mkdir()
@@ -414,7 +414,8 @@ def test_production(tmp_path):
         "PATH": f"{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}", "CONFIG": tmp_path / "peal.yaml",
         "DATA": tmp_path / "data", "PEAL_ADMIN_TOKEN": secrets.token_hex(24),
     }  # fmt: skip
-    outputs = run_examples(f"{GUIDES}/production.md", variables, tmp_path, {"127.0.0.1:8080": f"127.0.0.1:{port}"})
+    replacements = {"127.0.0.1:8080": f"127.0.0.1:{port}", "sudo ": ""}
+    outputs = run_examples(f"{GUIDES}/production.md", variables, tmp_path, replacements)
     assert "http_host" in outputs[0] and "fail" not in outputs[0]
     assert (tmp_path / "data" / "peal.db").exists(), outputs[1]
 
@@ -424,13 +425,16 @@ def test_the_backup_of_operations(tmp_path):
     (tmp_path / "data").mkdir()
     config, port = tmp_path / "peal.yaml", free_port()
     config.write_text(f"store: {{url: 'sqlite:{tmp_path}/data/peal.db'}}\nhttp: {{port: {port}}}\n")
-    backup, restore = [block.text for block in examples("docs/operations.md") if " --config /etc/peal" in block.text]
+    backup, restore, paused = [
+        block.text for block in examples("docs/operations.md") if " --config /etc/peal" in block.text]
     path = f"{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}"
     variables = {
         "PATH": path, "PEAL_ADMIN_TOKEN": secrets.token_hex(24), "PEAL_SERVER_URL": f"http://127.0.0.1:{port}"}
 
     def sh(text):
-        for old, new in {"/backup/": f"{tmp_path}/backup-", "2026-11-22": "$(date +%F)", "/etc/peal/peal.yaml": config}.items():
+        changes = {
+            "sudo ": "", "/backup/": f"{tmp_path}/backup-", "2026-11-22": "$(date +%F)", "/etc/peal/peal.yaml": config}
+        for old, new in changes.items():
             text = text.replace(old, str(new))
         # Until the server that the commands start is ready.
         ready = "for i in $(seq 300); do peal status > status.txt && break; sleep 0.1; done; cat status.txt\n"
@@ -446,7 +450,7 @@ def test_the_backup_of_operations(tmp_path):
     for file in (tmp_path / "data").glob("peal.db*"):
         if file.name != "peal.db.key":
             file.rename(tmp_path / "former" / file.name)
-    shown = sh(f"{restore}\npeal app list")
+    shown = sh(f"{restore}\n{paused}\npeal app list")
     assert "paused" in shown and "Kept" in shown
 
 
@@ -454,7 +458,7 @@ def test_operating(fixture):
     # `peal doctor` has the server's configuration, as on the server's machine.
     config = fixture.directory / "peal.yaml"
     config.write_text(f"store: {{url: 'sqlite:{fixture.peal.directory}/peal.db'}}\n")
-    replacements = {"/etc/peal/peal.yaml": config}
+    replacements = {"/etc/peal/peal.yaml": config, "sudo ": ""}
     outputs = fixture.run("operating", replacements, **fixture.environment, PEAL_APP=fixture.peal.app())
     assert "in use by a running server" in outputs[0]
 

@@ -402,7 +402,10 @@ def test_what_is_no_store_of_peal_is_neither_backed_up_nor_copied_openly(serve, 
         return peal("store", "copy", "--from", source, "--to", copy, server=server)
 
     code, _, error = copied(f"sqlite:{tmp_path / 'none.db'}", f"sqlite:{copy}")
-    assert code and f"--from: there is no database at {tmp_path / 'none.db'}" in error
+    assert code and f"--from: there is no database at {tmp_path / 'none.db'} that this user can read" in error
+    missing = {"PEAL_STORE_URL": f"sqlite:{tmp_path / 'none.db'}"}
+    code, _, error = peal("backup", "--to", tmp_path / "backup", server=server, environment=missing)
+    assert code == 1 and f"there is no database at {tmp_path / 'none.db'} that this user can read" in error
     code, _, error = copied(f"sqlite:{source}", "mysql:peal")
     assert code and "--to: must be sqlite:PATH or postgres://" in error
     code, _, error = copied(f"sqlite:{source}", f"sqlite:{copy}")

@@ -517,11 +517,15 @@ import Testing
         #expect(terminal.errors.contains("the audience is empty"))
     }
 
-    @Test("end with 1 when the provider refused the credential", arguments: [("false", 1), ("true", 0), ("null", 0)])
+    @Test(
+        "end with 1 when the push network refused the credential",
+        arguments: [("false", 1), ("true", 0), ("null", 0)])
     func verify(ok: String, code: Int32) async throws {
         let result = try await run(
             ["credential", "verify", "fcm"], body: #"{"result":"x","ok":\#(ok),"reason":"BadKey"}"#)
         #expect(result.code == code)
+        let isRefused = result.terminal.errors.contains("the push network refused the credential: BadKey")
+        #expect(isRefused == (code == 1), "\(result.terminal.errors)")
         #expect(result.terminal.output.contains("BadKey"))
     }
 

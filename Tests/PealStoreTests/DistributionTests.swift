@@ -2,16 +2,15 @@ import Foundation
 @testable import PealStore
 import Testing
 
-/// What docs/operations.md states about distributing the schema on Citus.
+/// What decision 43 states about distributing the schema on Citus.
 @Suite("The distribution of the schema")
 struct DistributionTests {
-    /// The tables of each row of the page's section, in its order: by app, reference tables, the coordinator's.
+    /// The tables of each row of the page, in its order: by app, reference tables, the coordinator's.
     private static func rows() throws -> [Set<String>] {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("docs/operations.md")
-        let section = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "\n### Citus\n")[1]
-            .components(separatedBy: "\n### ")[0]
-        return section.split(separator: "\n").filter { $0.hasPrefix("| `") }.map { row in
+            .deletingLastPathComponent().appendingPathComponent("docs/decisions/0043-not-on-citus.md")
+        let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
+        return lines.filter { $0.hasPrefix("| `") }.map { row in
             let names = row.split(separator: "|")[0].matches(of: /`([a-z_]+)`/)
             return Set(names.map { String($0.output.1) })
         }

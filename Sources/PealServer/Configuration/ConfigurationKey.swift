@@ -142,7 +142,8 @@ extension ConfigurationKey {
     static let messageLife = ConfigurationKey(
         "limits.message.ttl.seconds", .integer(60...31_536_000, unit: "seconds"),
         default: String(Limits.messageLifeSecondsDefault),
-        "Lifetime of a message without an expiry, and the longest time for which a later expiry is attempted")
+        "Lifetime of a message without an expiry; a platform's own expiry counts up to this or the message's expiry, "
+            + "whichever is later")
     static let requestBodyBytes = ConfigurationKey(
         "limits.request.body.bytes", .integer(1024...67_108_864, unit: "bytes"),
         default: String(Limits.requestBodyBytesMax), "Maximum size of a request body")

@@ -56,7 +56,7 @@ struct Fault: Sendable, Equatable {
 enum FaultAction: Sendable, Equatable {
     /// The usual answer, after the fault's delay.
     case pass
-    /// Another answer.
+    /// This answer instead of the network's own.
     case answer(FaultAnswer)
     /// RST_STREAM with this HTTP/2 error code.
     case reset(code: Int)

@@ -245,7 +245,7 @@ extension StoreSession {
         ).reduce(0, +)
     }
 
-    /// How many slices follow their message at once.
+    /// How many slices change state in their message's transaction; the Pruner moves the others.
     private static let movedAtOnce = 1000
 
     /// Leased slices are left to their workers, which release them when they see the new state. A worker that leases a
