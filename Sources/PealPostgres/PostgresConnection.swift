@@ -55,15 +55,6 @@ final class PostgresConnection: SQLConnection {
 
     /// The socket, for waiting.
     var socket: Int32 { PQsocket(handle) }
-
-    /// Calls `body` for every notification that has arrived.
-    func takeNotifications(_ body: (String) -> Void) {
-        guard PQconsumeInput(handle) == 1 else { return }
-        while let notification = PQnotifies(handle) {
-            body(String(cString: notification.pointee.extra))
-            PQfreemem(notification)
-        }
-    }
 }
 
 /// Transactions.

@@ -227,10 +227,4 @@ extension Schema {
         if range.upperBound < .max { schema = schema.with("maxItems", .integer(range.upperBound)) }
         return schema
     }
-
-    /// This object, with `names` required too.
-    package func requiring(_ names: String...) -> Schema {
-        let known = self["required"]?.arrayValue ?? []
-        return with("required", .array(known + names.map(JSON.string).filter { !known.contains($0) }))
-    }
 }

@@ -86,25 +86,24 @@ struct SealedTable: Sendable {
     let name: String
     let key: [(name: String, kind: SQLValue.Kind)]
     let column: String
-    /// What a row's secret is bound to, from the values of the row's key.
-    let label: @Sendable ([SQLValue]) -> String
+    /// What a row's secret is bound to, from the row's key as text.
+    let label: @Sendable ([String]) -> String
 
     static let all: [SealedTable] = [
         SealedTable(
-            name: "credential", key: [("app", .int), ("provider", .text), ("environment", .text)], column: "sealed"
-        ) { key in "credential \(key[0].text) \(key[1].text) \(key[2].text)" },
-        SealedTable(name: "webhook", key: [("app", .int), ("webhook", .int)], column: "sealed") { key in
-            "webhook \(key[0].text) \(key[1].text)"
-        },
+            name: "credential", key: [("app", .int), ("provider", .text), ("environment", .text)], column: "sealed",
+            label: { CredentialTable.sealLabel($0) }),
         SealedTable(
-            name: "api_key", key: [("id", .bytes), ("app", .int), ("dialect", .text)], column: "shared_secret"
-        ) { key in "api_key \(key[1].text) \(key[2].text) \(key[0].text)" },
-        SealedTable(name: "provider_token", key: [("name", .text)], column: "sealed") { key in
-            ServerTable.sealLabel(key[0].text)
-        },
-        SealedTable(name: "model_key", key: [("app", .int), ("kid", .text)], column: "sealed") { key in
-            "model_key \(key[0].text) \(key[1].text)"
-        },
+            name: "webhook", key: [("app", .int), ("webhook", .int)], column: "sealed",
+            label: { WebhookTable.sealLabel($0) }),
+        SealedTable(
+            name: "api_key", key: [("id", .bytes), ("app", .int), ("dialect", .text)], column: "shared_secret",
+            label: { KeyTable.sealLabel($0) }),
+        SealedTable(
+            name: "provider_token", key: [("name", .text)], column: "sealed", label: { ServerTable.sealLabel($0[0]) }),
+        SealedTable(
+            name: "model_key", key: [("app", .int), ("kid", .text)], column: "sealed",
+            label: { ModelTable.sealLabel($0) }),
     ]
 
     /// Seals the secrets of the next rows that are not sealed under the current key.
@@ -133,7 +132,7 @@ struct SealedTable: Sendable {
         var count = 0
         let matching = key.enumerated().map { "\($1.name) = $\($0 + 2)" }.joined(separator: " AND ")
         for row in rows {
-            let label = label(row.key)
+            let label = label(row.key.map(\.text))
             guard !master.isCurrent(row.sealed, label: label) else { continue }
             let sealed = try master.seal(try master.unseal(row.sealed, label: label), label: label)
             try connection.execute(

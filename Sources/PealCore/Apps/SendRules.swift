@@ -8,11 +8,6 @@ package struct SendRules: Sendable, Hashable {
     package var defaultTimeZone: String?
 
     package init() {}
-
-    /// Whether a rule looks at each device of a message.
-    package func concernDevices(transactional: Bool) -> Bool {
-        !transactional && (quietHours != nil || frequencyCap != nil)
-    }
 }
 
 /// The part of the day in which a device gets nothing, in its own time; it may span midnight.

@@ -23,34 +23,25 @@ package struct PageNumber: Sendable, Hashable {
     }
 
     /// The number of items before the page.
-    package var offset: Int { (number - 1) * size }
-}
-
-/// One page of a list that is requested by number.
-package struct NumberedPage<Item: Sendable>: Sendable {
-    package var items: [Item]
-    /// The number of items on all pages.
-    package var total: Int
-
-    package init(items: [Item], total: Int) {
-        self.items = items
-        self.total = total
+    package var offset: Int {
+        let (count, isTooLarge) = (number - 1).multipliedReportingOverflow(by: size)
+        return isTooLarge ? .max : count
     }
+
+    /// Whether the page contains the item at `position` among all items.
+    package func contains(_ position: Int) -> Bool { position >= offset && position - offset < size }
 }
 
 /// The page of a list that a request asks for, and the list's filters.
 package struct NumberedPageQuery: Sendable, Hashable {
-    /// From 1.
-    package var page: Int
-    package var size: Int
+    package let page: PageNumber
     /// Part of the name, in any letter case; nil for all.
     package var text: String?
     /// Only items that changed after this instant.
     package var updatedAfter: Timestamp?
 
     package init(page: Int, size: Int, text: String? = nil, updatedAfter: Timestamp? = nil) {
-        self.page = page
-        self.size = size
+        self.page = PageNumber(number: page, size: size)
         self.text = text
         self.updatedAfter = updatedAfter
     }
@@ -60,11 +51,5 @@ package struct NumberedPageQuery: Sendable, Hashable {
         if let updatedAfter, updatedAt <= updatedAfter { return false }
         guard let text else { return true }
         return name?.lowercased().contains(text.lowercased()) ?? false
-    }
-
-    /// Whether the item at `position` among all matching items is on the page.
-    package func shows(_ position: Int) -> Bool {
-        let (start, isTooFar) = (page - 1).multipliedReportingOverflow(by: size)
-        return !isTooFar && position >= start && position - start < size
     }
 }

@@ -236,16 +236,16 @@ package protocol StoreReading {
 
     func geofence(app: AppKey, id: Int64) throws -> Geofence?
     /// Ordered by id.
-    func geofences(app: AppKey, _ query: NumberedPageQuery) throws -> NumberedPage<Geofence>
+    func geofences(app: AppKey, _ query: NumberedPageQuery) throws -> ResultPage<Geofence>
     /// The geofences that include the location.
     func geofences(app: AppKey, at location: Int64) throws -> [Geofence]
     func geofenceLedger(app: AppKey) throws -> GeofenceLedger
     func location(app: AppKey, id: Int64) throws -> GeofenceLocation?
     func locations(
         app: AppKey, _ query: NumberedPageQuery
-    ) throws -> NumberedPage<GeofenceLocation>
+    ) throws -> ResultPage<GeofenceLocation>
     func locationGroup(app: AppKey, id: Int64) throws -> LocationGroup?
-    func locationGroups(app: AppKey, _ query: NumberedPageQuery) throws -> NumberedPage<LocationGroup>
+    func locationGroups(app: AppKey, _ query: NumberedPageQuery) throws -> ResultPage<LocationGroup>
     /// A device's topics, each with the instant at which the device joined it.
     func topicsJoined(app: AppKey, device: DeviceKey) throws -> [ExactText: Timestamp]
     func triggerCount(app: AppKey, geofence: Int64) throws -> Int

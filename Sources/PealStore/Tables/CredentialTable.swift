@@ -50,8 +50,11 @@ enum CredentialTable {
 
     /// What a sealed credential is bound to.
     static func sealLabel(_ app: AppKey, _ provider: ProviderName, _ environment: Environment) -> String {
-        "credential \(app) \(provider.rawValue) \(environment.rawValue)"
+        sealLabel(["\(app)", provider.rawValue, environment.rawValue])
     }
+
+    /// - Parameter key: the row's primary key as text.
+    static func sealLabel(_ key: [String]) -> String { "credential \(key[0]) \(key[1]) \(key[2])" }
 }
 
 extension StoreSession {

@@ -43,10 +43,10 @@ extension StoreSession {
         return try found.map { try withLocations($0, app: app) }
     }
 
-    func geofences(app: AppKey, _ query: NumberedPageQuery) throws -> NumberedPage<Geofence> {
+    func geofences(app: AppKey, _ query: NumberedPageQuery) throws -> ResultPage<Geofence> {
         let page = try numberedPage(
             GeofenceTable.all(app: app), query, updatedAt: \.updatedAt, name: { _ in nil }, GeofenceTable.geofence)
-        return NumberedPage(items: try page.items.map { try withLocations($0, app: app) }, total: page.total)
+        return ResultPage(items: try page.items.map { try withLocations($0, app: app) }, total: page.total)
     }
 
     func geofences(app: AppKey, at location: Int64) throws -> [Geofence] {
@@ -163,12 +163,12 @@ extension StoreSession {
     func numberedPage<Item>(
         _ sql: SQL, _ query: NumberedPageQuery, updatedAt: (Item) -> Timestamp, name: (Item) -> String?,
         _ make: (inout RowReader) throws -> Item
-    ) throws -> NumberedPage<Item> {
-        var page = NumberedPage<Item>(items: [], total: 0)
+    ) throws -> ResultPage<Item> {
+        var page = ResultPage<Item>()
         try connection.query(sql) { row in
             let item = try make(&row)
             guard query.includes(name: name(item), updatedAt: updatedAt(item)) else { return }
-            if query.shows(page.total) { page.items.append(item) }
+            if query.page.contains(page.total) { page.items.append(item) }
             page.total += 1
         }
         return page

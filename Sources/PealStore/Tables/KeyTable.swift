@@ -36,7 +36,10 @@ enum KeyTable {
     }
 
     /// What a sealed secret is bound to.
-    static func sealLabel(_ key: APIKey) -> String { "api_key \(key.app) \(key.dialect.rawValue) \(key.id)" }
+    static func sealLabel(_ key: APIKey) -> String { sealLabel(["\(key.id)", "\(key.app)", key.dialect.rawValue]) }
+
+    /// - Parameter key: the row's id, app and dialect as text.
+    static func sealLabel(_ key: [String]) -> String { "api_key \(key[1]) \(key[2]) \(key[0])" }
 }
 
 extension StoreSession {

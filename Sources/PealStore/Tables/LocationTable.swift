@@ -56,7 +56,7 @@ extension StoreSession {
             LocationTable.location)
     }
 
-    func locations(app: AppKey, _ query: NumberedPageQuery) throws -> NumberedPage<GeofenceLocation> {
+    func locations(app: AppKey, _ query: NumberedPageQuery) throws -> ResultPage<GeofenceLocation> {
         try numberedPage(
             "SELECT \(LocationTable.columns) FROM location WHERE app = \(app) ORDER BY location", query,
             updatedAt: \.updatedAt, name: \.circle.name, LocationTable.location)
@@ -124,11 +124,11 @@ extension StoreSession {
         return try found.map { try withLocations($0, app: app) }
     }
 
-    func locationGroups(app: AppKey, _ query: NumberedPageQuery) throws -> NumberedPage<LocationGroup> {
+    func locationGroups(app: AppKey, _ query: NumberedPageQuery) throws -> ResultPage<LocationGroup> {
         let page = try numberedPage(
             "SELECT \(LocationGroupTable.columns) FROM location_group WHERE app = \(app) ORDER BY location_group",
             query, updatedAt: \.updatedAt, name: \.plan.name, LocationGroupTable.group)
-        return NumberedPage(items: try page.items.map { try withLocations($0, app: app) }, total: page.total)
+        return ResultPage(items: try page.items.map { try withLocations($0, app: app) }, total: page.total)
     }
 
     func insertLocationGroup(_ plan: LocationGroup.Plan, app: AppKey, now: Timestamp) throws -> LocationGroup {

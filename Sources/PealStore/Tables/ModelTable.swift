@@ -53,7 +53,10 @@ enum ModelTable {
     }
 
     /// What a sealed key is bound to.
-    static func sealLabel(_ app: AppKey, _ id: String) -> String { "model_key \(app) \(id)" }
+    static func sealLabel(_ app: AppKey, _ id: String) -> String { sealLabel(["\(app)", id]) }
+
+    /// - Parameter key: the row's primary key as text.
+    static func sealLabel(_ key: [String]) -> String { "model_key \(key[0]) \(key[1])" }
 }
 
 extension StoreSession {

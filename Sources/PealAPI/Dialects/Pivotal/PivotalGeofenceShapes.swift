@@ -198,12 +198,12 @@ enum PivotalGeofenceWriter {
 
     /// - Parameter name: the member that holds the list.
     static func json<Item>(
-        _ page: NumberedPage<Item>, _ query: NumberedPageQuery, list name: String, total: String,
+        _ page: ResultPage<Item>, _ query: NumberedPageQuery, list name: String, total: String,
         _ json: (Item) -> JSON
     ) -> JSON {
         [
-            "size": .integer(query.size), "page": .integer(query.page),
-            "totalPages": .integer((page.total + query.size - 1) / query.size), total: .integer(page.total),
+            "size": .integer(query.page.size), "page": .integer(query.page.number),
+            "totalPages": .integer((page.total + query.page.size - 1) / query.page.size), total: .integer(page.total),
             name: .array(page.items.map(json)),
         ]
     }

@@ -214,7 +214,7 @@ struct PivotalCollection<Item: Sendable>: Sendable {
     let listName: String
     let totalName: String
     let json: @Sendable (Item) -> JSON
-    let list: @Sendable (AppKey, NumberedPageQuery) async throws -> NumberedPage<Item>
+    let list: @Sendable (AppKey, NumberedPageQuery) async throws -> ResultPage<Item>
     let find: @Sendable (AppKey, Int64) async throws -> Item?
     let create: @Sendable (AppKey, Call) async throws -> Item
     /// Changes the members that the body contains.

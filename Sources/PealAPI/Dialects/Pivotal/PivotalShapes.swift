@@ -30,9 +30,6 @@ enum PivotalShapes {
         for scalar in name.lowercased().unicodeScalars { lowered.append(scalar == "ς" ? "σ" : scalar) }
         return String(lowered)
     }
-
-    /// The JSON types of a scalar.
-    static let scalarType: JSON = ["string", "number", "boolean"]
 }
 
 /// A push as a request sends it or as a schedule stores it.
