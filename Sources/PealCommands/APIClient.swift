@@ -250,28 +250,12 @@ struct APIPath: Equatable {
     }
 
     var text: String {
-        let path = "/peal/v1/" + segments.map(Self.escaped).joined(separator: "/") + verb
+        let path = "/peal/v1/" + segments.map(PercentCoding.encode).joined(separator: "/") + verb
         guard !query.isEmpty else { return path }
-        return path + "?" + query.map { "\($0.name)=\(Self.escaped($0.value))" }.joined(separator: "&")
+        return path + "?" + query.map { "\($0.name)=\(PercentCoding.encode($0.value))" }.joined(separator: "&")
     }
 
     static func == (left: APIPath, right: APIPath) -> Bool { left.text == right.text }
-
-    /// Escapes all characters except the unreserved ones of RFC 3986 §2.3.
-    static func escaped(_ text: String) -> String {
-        var out = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                out.append(Character(Unicode.Scalar(byte)))
-            default:
-                out += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return out
-    }
 }
 
 /// What a client trusts, and the certificate it presents. The files are in PEM and have been checked.

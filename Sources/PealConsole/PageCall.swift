@@ -110,7 +110,7 @@ extension PageCall {
         let shown = form["csrf"] ?? ""
         var valid = [formSecret]
         if session == nil { valid.append(Self.signInSecret(services, hour: now.seconds / 3600 - 1)) }
-        guard valid.contains(where: { $0.isSame(as: shown) }) else { throw Self.foreignForm }
+        guard valid.contains(where: { ConstantTime.areEqual($0, shown) }) else { throw Self.foreignForm }
     }
 
     /// Checks the right that the page needs, and reads the app in the path.

@@ -69,14 +69,6 @@ final class KeyRing: Sendable {
     }
 }
 
-/// Compares in constant time.
-enum ConstantTime {
-    static func areEqual(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
-        guard left.count == right.count else { return false }
-        return zip(left, right).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
-    }
-}
-
 /// Values that were read from the store less than a second ago, so that a burst of requests reads them once. None is
 /// older than the last change by this process; a change by another one is noticed within the second.
 final class RecentReads<Key: Hashable & Sendable, Value: Sendable>: Sendable {

@@ -50,34 +50,3 @@ struct Query: Sendable {
     /// The value of `name`; nil when it is missing or empty.
     subscript(name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 }
-
-/// Percent-encoding (RFC 3986 §2.1).
-enum PercentCoding {
-    /// The decoded text; nil if an escape or the UTF-8 is invalid.
-    /// - Parameter plusIsSpace: reads `+` as a space, as in the queries of HTML forms and most clients.
-    static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
-        let (percent, plus) = (UInt8(ascii: "%"), UInt8(ascii: "+"))
-        guard text.utf8.contains(where: { $0 == percent || plusIsSpace && $0 == plus }) else { return String(text) }
-        let source = Array(text.utf8)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(source.count)
-        var position = 0
-        while position < source.count {
-            switch source[position] {
-            case percent:
-                guard position + 2 < source.count, let high = Hex.digit(source[position + 1]),
-                    let low = Hex.digit(source[position + 2])
-                else { return nil }
-                bytes.append(high << 4 | low)
-                position += 3
-            case plus where plusIsSpace:
-                bytes.append(UInt8(ascii: " "))
-                position += 1
-            default:
-                bytes.append(source[position])
-                position += 1
-            }
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-}

@@ -84,7 +84,7 @@ struct PivotalSource: ImportSource {
 
     private static func isRefusal(_ status: Int) -> Bool { status == 401 || status == 403 }
 
-    private static func path(_ id: String) -> String { "/v1/registration/\(APIPath.escaped(id))" }
+    private static func path(_ id: String) -> String { "/v1/registration/\(PercentCoding.encode(id))" }
 
     /// Reads some registrations at once. An array is filled in by position: no result is ever searched for.
     private func read(_ registrations: [JSON]) async throws(CommandFailure) -> [JSON?] {
@@ -234,7 +234,7 @@ struct PivotalTopicImport {
         var page: PivotalClient.Page
         var number = 1
         repeat {
-            page = try await source.page(number, filter: "&topic=\(APIPath.escaped(topic.listed))")
+            page = try await source.page(number, filter: "&topic=\(PercentCoding.encode(topic.listed))")
             let ids = page.registrations.compactMap { $0["device_uuid"]?.stringValue }
             for result in await subscribed(ids, to: topic.name) { summary.subscriptions += try result.get() ? 1 : 0 }
             progress.report(summary.subscriptions, "in topic \(topic.name)", what: "subscriptions")

@@ -48,7 +48,7 @@ struct Sessions: Sendable {
         guard let found else { return nil }
         let session = Session(
             id: parts[1], holder: found, binding: await binding(of: found), createdAt: createdAt, seenAt: seenAt)
-        guard parts[4].isSame(as: mac(parts[0..<4].joined(separator: "."), session)) else { return nil }
+        guard ConstantTime.areEqual(parts[4], mac(parts[0..<4].joined(separator: "."), session)) else { return nil }
         return SessionLedger(kept).hasEnded(session) ? nil : session
     }
 
@@ -148,13 +148,5 @@ private struct SessionLedger {
         guard everywhere || ended.count > Self.endedMax else { return }
         after = now
         ended = []
-    }
-}
-
-extension String {
-    /// Compares in constant time.
-    func isSame(as other: String) -> Bool {
-        guard utf8.count == other.utf8.count else { return false }
-        return zip(utf8, other.utf8).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
     }
 }

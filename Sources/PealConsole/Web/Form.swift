@@ -10,7 +10,8 @@ package struct Form: Sendable, Hashable {
     package init(encoded: some StringProtocol) {
         for pair in encoded.split(separator: "&") {
             let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            pairs.append((Self.decode(halves[0]), Self.decode(halves.count > 1 ? halves[1] : "")))
+            let value = halves.count > 1 ? halves[1] : ""
+            pairs.append((PercentCoding.decodeLeniently(halves[0]), PercentCoding.decodeLeniently(value)))
         }
     }
 
@@ -104,48 +105,20 @@ package struct Form: Sendable, Hashable {
     package var encoded: String {
         pairs.map { "\(URLPath.encode($0.name))=\(URLPath.encode($0.value))" }.joined(separator: "&")
     }
-
-    private static func decode(_ text: some StringProtocol) -> String {
-        let source = Array(text.utf8)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(source.count)
-        var index = 0
-        while index < source.count {
-            let byte = source[index]
-            if byte == UInt8(ascii: "%"), index + 2 < source.count, let high = Hex.digit(source[index + 1]),
-                let low = Hex.digit(source[index + 2])
-            {
-                bytes.append(high << 4 | low)
-                index += 3
-            } else {
-                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-                index += 1
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
 }
 
 /// Paths of pages.
 package enum URLPath {
     /// A segment or a value of a query: everything except letters, digits and `-._~` is escaped (RFC 3986 §2.3).
     package static func encode(_ text: String) -> String {
-        var encoded = ""
-        for byte in text.utf8 {
-            if byte.isASCIIAlphanumeric || "-._~".utf8.contains(byte) {
-                encoded.append(Character(UnicodeScalar(byte)))
-            } else {
-                encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return encoded
+        PercentCoding.encode(text)
     }
 
     /// The decoded segments, without doubled or trailing slashes; nil if an escape is invalid.
     package static func segments(_ path: some StringProtocol) -> [String]? {
         var segments: [String] = []
         for part in path.split(separator: "/") {
-            guard let segment = String(part).removingEscapes else { return nil }
+            guard let segment = PercentCoding.decode(part) else { return nil }
             segments.append(segment)
         }
         return segments
@@ -157,25 +130,5 @@ extension String {
         guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace })
         else { return "" }
         return String(self[first...last])
-    }
-
-    /// The decoded text of a path's segment; nil if an escape or the UTF-8 is invalid.
-    fileprivate var removingEscapes: String? {
-        let source = Array(utf8)
-        var bytes: [UInt8] = []
-        var index = 0
-        while index < source.count {
-            if source[index] == UInt8(ascii: "%") {
-                guard index + 2 < source.count, let high = Hex.digit(source[index + 1]),
-                    let low = Hex.digit(source[index + 2])
-                else { return nil }
-                bytes.append(high << 4 | low)
-                index += 3
-            } else {
-                bytes.append(source[index])
-                index += 1
-            }
-        }
-        return String(validating: bytes, as: UTF8.self)
     }
 }

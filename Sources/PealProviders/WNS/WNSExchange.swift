@@ -113,21 +113,8 @@ struct WNSTokenSource: AccessTokenSource {
             ]
         }
         let form = ([("grant_type", "client_credentials")] + fields)
-            .map { "\($0)=\(Self.escaped($1))" }.joined(separator: "&")
+            .map { "\($0)=\(PercentCoding.encode($1))" }.joined(separator: "&")
         return OutboundRequest(
             url: url, headers: ["content-type": "application/x-www-form-urlencoded"], body: Array(form.utf8))
-    }
-
-    /// Escapes every byte except unreserved characters (RFC 3986 §2.3) as `%XX`.
-    private static func escaped(_ text: String) -> String {
-        var out = ""
-        for byte in text.utf8 {
-            if byte.isASCIIAlphanumeric || "-._~".utf8.contains(byte) {
-                out.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                out += "%" + Hex.encode([byte]).uppercased()
-            }
-        }
-        return out
     }
 }
