@@ -15,7 +15,9 @@ enum WebhookTable {
     }
 
     /// What a sealed secret is bound to.
-    static func sealLabel(_ reference: WebhookReference) -> String { sealLabel(["\(reference.app)", "\(reference.key)"]) }
+    static func sealLabel(_ reference: WebhookReference) -> String {
+        sealLabel(["\(reference.app)", "\(reference.key)"])
+    }
 
     /// - Parameter key: the row's primary key as text.
     static func sealLabel(_ key: [String]) -> String { "webhook \(key[0]) \(key[1])" }
