@@ -31,12 +31,13 @@ struct Gate: RouterMiddleware {
         let visit = Visit(
             requestID: Hex.encode(services.randomness.bytes(8)),
             address: ClientAddress(context.peer, request.headers, proxies: services.options.trustedProxies))
-        let target = request.head.path ?? "/"
-        let halves = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        let path = RequestPath(halves.first ?? "/")
+        let target = Substring(request.head.path ?? "/")
+        let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+        let raw = target[..<mark]
+        let path = RequestPath(raw)
         var answer: Answer
         do {
-            let query = halves.count > 1 ? halves[1] : ""
+            let query = mark < target.endIndex ? target[target.utf8.index(after: mark)...] : ""
             if Self.isBrief(request, path) {
                 answer = try await answered(request, visit, path: path, query: query)
             } else {
@@ -51,14 +52,13 @@ struct Gate: RouterMiddleware {
         } catch {
             let refusal = refusal(for: error, requestID: visit.requestID)
             services.refusals.note(refusal, visit, method: request.method.rawValue, at: services.time.now)
-            let raw = halves.first ?? "/"
             answer = Dialects.owner(of: path, raw: raw).envelope.answer(
                 refusal, path: path?.text ?? String(raw), now: services.time.now, requestID: visit.requestID)
             if refusal.field == BodyDecoder.fieldName { answer.headers[.acceptEncoding] = "gzip" }
             if case .otherMethod(let allowed) = error as? Unmatched { answer.headers[.allow] = allowed }
         }
         answer.headers[.requestID] = visit.requestID
-        if Dialects.owner(of: path, raw: halves.first ?? "/").servesAllOrigins { answer.allowAllOrigins() }
+        if Dialects.owner(of: path, raw: raw).servesAllOrigins { answer.allowAllOrigins() }
         finish(request, visit, status: answer.status.code, after: services.time.uptime - start)
         return answer.response(isHead: request.method == .head)
     }

@@ -9,12 +9,17 @@ struct Endpoint: Sendable {
     let path: String
     let access: Access
     let handler: Handler
+    /// The segments that match anything, by position.
+    fileprivate let parameters: [(position: Int, name: String)]
 
     init(_ method: HTTPRequest.Method, _ path: String, _ access: Access, _ handler: @escaping Handler) {
         self.method = method
         self.path = path
         self.access = access
         self.handler = handler
+        parameters = path.split(separator: "/").enumerated().filter { $1.hasPrefix(":") }.map {
+            ($0, String($1.dropFirst()))
+        }
     }
 }
 
@@ -81,9 +86,7 @@ struct RouteTable: Sendable {
             return .otherMethods(node.endpoints.keys.sorted { $0.rawValue < $1.rawValue })
         }
         var parameters: [String: String] = [:]
-        for (pattern, segment) in zip(endpoint.path.split(separator: "/"), path.segments) where pattern.hasPrefix(":") {
-            parameters[String(pattern.dropFirst())] = segment
-        }
+        for (position, name) in endpoint.parameters { parameters[name] = path.segments[position] }
         return .endpoint(endpoint, parameters: parameters)
     }
 }

@@ -90,13 +90,18 @@ package enum Hex {
 
     /// Lower-case text of `bytes`.
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity(2 * bytes.underestimatedCount)
-        for byte in bytes {
-            text.append(character(byte >> 4))
-            text.append(character(byte & 15))
+        // Other modules call this unspecialized, where iterating over bytes is slow.
+        bytes.withContiguousStorageIfAvailable(text) ?? Array(bytes).withUnsafeBufferPointer(text)
+    }
+
+    private static func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+        String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+            for (position, byte) in bytes.enumerated() {
+                text.initializeElement(at: 2 * position, to: character(byte >> 4))
+                text.initializeElement(at: 2 * position + 1, to: character(byte & 15))
+            }
+            return 2 * bytes.count
         }
-        return String(decoding: text, as: UTF8.self)
     }
 }
 

@@ -39,6 +39,13 @@ enum AuditTable {
         ]
     }
 
+    /// Adds a row, whose number and hash the mark has. Its text is built once, because almost every request writes one.
+    static let insert = Statement<(mark: AuditMark, entry: AuditEntry)>(
+        "INSERT INTO audit (number, hash, \(content.text)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+    ) { mark, entry in
+        [.int(mark.number), .bytes(Hex.decode(mark.hash) ?? [])] + values(entry).map(\.value.stored)
+    }
+
     /// The numbers of entries that are not chained yet. They are taken in blocks, so that transactions do not wait for
     /// each other.
     static let pendingNumbers = NumberSeries(name: "audit", blockSize: 256) { count in
@@ -109,12 +116,7 @@ extension StoreSession {
         for entry in entries {
             mark.number += 1
             mark.hash = AuditChain.hash(after: mark.hash, AuditRow.content(mark.number, entry))
-            try connection.post(
-                """
-                INSERT INTO audit \(row: [
-                    "number": mark.number, "hash": Hex.decode(mark.hash) ?? [],
-                ], AuditTable.values(entry))
-                """)
+            try connection.post(AuditTable.insert.sql((mark, entry)))
         }
         guard let work = connection.commitWork else { return try set(mark, .head) }
         work.set("audit", mark) { try set($0, .head) }
