@@ -9,7 +9,7 @@ struct DeliveryFixture: Sendable {
     struct TooSlow: Error {}
 
     let test: TestStore
-    let app: AppKey
+    private(set) var app: AppKey
     let time = ManualTime()
     let provider = ScriptedProvider()
     let randomness = SeededRandomness(seed: 11)
@@ -21,6 +21,16 @@ struct DeliveryFixture: Sendable {
         test = try await engine.open()
         app = try await test.makeApp().key
         if hasCredential { try await putCredential() }
+    }
+
+    /// Another app in the same store, without a credential.
+    func another() async throws -> DeliveryFixture {
+        let id = AppID(high: 0xA, low: randomness.next())
+        var other = self
+        other.app = try await store.write(.control) { [now] in
+            try $0.insertApp(App(id: id, key: 0, name: "Another", createdAt: now))
+        }.key
+        return other
     }
 
     @discardableResult
