@@ -12,7 +12,8 @@ final class RecordingEngine: DeliveryEngine {
     }
 
     let record = Mutex(Record())
-    let leaseOffer: LeaseOffer? = LeaseOffer(owner: "test", interruptions: 0)
+    let leaseOffer: LeaseOffer? = LeaseOffer(
+        owner: "test", interruptions: 0, leaseUntil: Timestamp(milliseconds: 4_000_000_000_000), madeAt: .zero)
 
     func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {
         record.withLock { $0.taken += slices }

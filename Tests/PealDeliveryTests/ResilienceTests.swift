@@ -187,6 +187,31 @@ struct ResilienceTests {
         }
     }
 
+    @Test("a small message whose body came slowly is not taken from the process that accepted it")
+    func slowBody() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        fixture.provider.answers { _ in .silence }
+        let first = fixture.service(isOnlyProcess: false)
+        let second = fixture.service(isOnlyProcess: false)
+        try await fixture.running(first) {
+            try await fixture.running(second) {
+                try await fixture.eventually { first.isRunning && second.isRunning }
+                // Until both take back leases.
+                try await fixture.pass(seconds: 15)
+                let id = try await fixture.accept(
+                    fixture.draft(.devices(1...1)), engine: first, arrival: fixture.now - .seconds(40))
+                try await fixture.eventually { fixture.provider.pages.count == 1 }
+                // Longer than the interval of the Rescuer, and shorter than a request may take.
+                try await fixture.pass(seconds: 11)
+                fixture.provider.answerOpen()
+                try await fixture.drive { try await fixture.state(id) == .sent }
+                #expect(fixture.provider.pages.count == 1)
+                #expect([first, second].map(\.metrics.snapshot.leasesTakenBack) == [0, 0])
+            }
+        }
+    }
+
     @Test("a small message does not wait behind bulk pages")
     func directLane() async throws {
         let fixture = try await DeliveryFixture()

@@ -83,11 +83,14 @@ struct DeliveryFixture: Sendable {
     }
 
     /// Stores a message as the API does; a small one is passed to `engine`.
+    /// - Parameter arrival: when the head of the request arrived, by default now.
     @discardableResult
-    func accept(_ draft: MessageDraft, engine: DeliveryService? = nil) async throws -> MessageID {
-        let (offer, now) = (engine?.leaseOffer, now)
+    func accept(
+        _ draft: MessageDraft, engine: DeliveryService? = nil, arrival: Timestamp? = nil
+    ) async throws -> MessageID {
+        let (offer, now) = (engine?.leaseOffer, arrival ?? now)
         let plan = try await store.write(.intake) { session -> Plan? in
-            if draft.startAt == nil { return try session.insertPlanned(draft, owner: offer?.owner, now: now) }
+            if draft.startAt == nil { return try session.insertPlanned(draft, under: offer, now: now) }
             try session.insertMessage(draft)
             return nil
         }
