@@ -47,11 +47,12 @@ struct FakeHasher: KeyHasher {
     }
 }
 
-/// A store that counts heavy reads, and refuses as many background writes as a test specifies.
+/// A store that counts heavy reads, shows whether a write is under way, and refuses as many background writes as a test specifies.
 final class ObservedStore: Store {
     private struct State {
         var heavyReads = 0
         var refusals = 0
+        var writes = 0
     }
 
     private let store: any Store
@@ -60,6 +61,7 @@ final class ObservedStore: Store {
     init(_ store: any Store) { self.store = store }
 
     var heavyReads: Int { state.withLock { $0.heavyReads } }
+    var isWriting: Bool { state.withLock { $0.writes > 0 } }
     func refuseBackgroundWrites(_ count: Int) { state.withLock { $0.refusals = count } }
 
     var setupVersion: Int { store.setupVersion }
@@ -85,6 +87,10 @@ final class ObservedStore: Store {
             return true
         }
         if isRefused { throw PealError(.unavailable, "the disk is full") }
-        return try await store.write(lane, body)
+        return try await store.write(lane) { [self] writer in
+            state.withLock { $0.writes += 1 }
+            defer { state.withLock { $0.writes -= 1 } }
+            return try body(writer)
+        }
     }
 }
