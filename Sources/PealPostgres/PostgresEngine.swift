@@ -62,7 +62,7 @@ package final class PostgresEngine: SQLEngine {
 
     /// The server's clock, which all processes share.
     package func serverTime() async throws -> Timestamp {
-        let now: Timestamp? = try await read {
+        let now: Timestamp? = try await read(.brief) {
             try $0.value("SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT")
         }
         guard let now else { throw PostgresFailure.unavailable }

@@ -103,14 +103,14 @@ struct DeliveryFixture: Sendable {
 
     func service(
         on other: (any Store)? = nil, providers: [ProviderName: any Provider]? = nil, isOnlyProcess: Bool = true,
-        pagesInFlightMax: Int = Limits.pagesInFlightMax
+        pagesInFlightMax: Int = Limits.pagesInFlightMax, time otherTime: (any TimeSource)? = nil
     ) -> DeliveryService {
         var options = DeliveryOptions()
         options.isOnlyProcess = isOnlyProcess
         options.pagesInFlightMax = pagesInFlightMax
         return DeliveryService(
-            store: other ?? store, providers: providers ?? [.apns: provider], time: time, randomness: randomness,
-            options: options)
+            store: other ?? store, providers: providers ?? [.apns: provider], time: otherTime ?? time,
+            randomness: randomness, options: options)
     }
 
     /// Runs `service` while `body` runs, then stops it as a signal would and waits for its end.
