@@ -197,8 +197,8 @@ struct ResilienceTests {
         try await fixture.running(first) {
             try await fixture.running(second) {
                 try await fixture.eventually { first.isRunning && second.isRunning }
-                // Until both take back leases.
-                try await fixture.pass(seconds: 15)
+                // Both take back leases from here on, and the device is older than the request.
+                try await fixture.pass(seconds: 45)
                 let id = try await fixture.accept(
                     fixture.draft(.devices(1...1)), engine: first, arrival: fixture.now - .seconds(40))
                 try await fixture.eventually { fixture.provider.pages.count == 1 }
