@@ -28,7 +28,9 @@ package final class DeliveryService: DeliveryEngine, Service {
     package var owner: String { context.owner }
     package var leaseOffer: LeaseOffer? {
         guard !options.isPaused, context.direct.hasRoom else { return nil }
-        return LeaseOffer(owner: context.owner, interruptions: context.messages.interruptions)
+        return LeaseOffer(
+            owner: context.owner, interruptions: context.messages.interruptions, leaseUntil: context.leaseEnd,
+            madeAt: context.time.uptime)
     }
     package var metrics: DeliveryMetrics { context.metrics }
     /// Whether the services are running.
@@ -104,10 +106,9 @@ package final class DeliveryService: DeliveryEngine, Service {
     }
 
     package func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {
-        let uptime = context.time.uptime
         // Its workers need not read what was just written.
-        _ = context.messages.keep(job, readAt: uptime, readAfter: offer.interruptions)
-        context.takeDirect(slices, askedAt: uptime - .seconds(2))
+        _ = context.messages.keep(job, readAt: context.time.uptime, readAfter: offer.interruptions)
+        context.takeDirect(slices, askedAt: offer.madeAt)
     }
 
     package func wake() {

@@ -42,9 +42,8 @@ final class PostgresConnection: SQLConnection {
         handle = try settings.connect()
         guard settings.preparesStatements else { return }
         // Behind a pooler, other clients would inherit the session's settings, so each transaction sets them.
-        let result = PQexec(handle, settings.sessionSettings.map { "SET \($0)" }.joined(separator: "; "))
-        defer { PQclear(result) }
-        guard PQresultStatus(result) == PGRES_COMMAND_OK, PQenterPipelineMode(handle) == 1 else {
+        let statements = settings.sessionSettings.map { "SET \($0)" }.joined(separator: "; ")
+        guard PostgresSettings.run(statements, on: handle), PQenterPipelineMode(handle) == 1 else {
             throw PostgresFailure.lost(handle)
         }
     }

@@ -6,6 +6,7 @@ package import PealStore
 package final class PostgresEngine: SQLEngine {
     package let settings: PostgresSettings
     private let numbers: PostgresNumbers
+    private let briefReaders: PostgresWorkers
     private let deliveryReaders: PostgresWorkers
     private let requestReaders: PostgresWorkers
     private let heavyReaders: PostgresWorkers
@@ -29,17 +30,19 @@ package final class PostgresEngine: SQLEngine {
         self.numbers = numbers
         let turns = PostgresTurns()
         func workers(
-            _ name: String, _ threads: Int, priorities: Int = 1, waitingMax: Int = .max, turns: PostgresTurns? = nil
+            _ name: String, _ threads: Int, kinds: Int = 1, waitingMax: Int = .max, turns: PostgresTurns? = nil
         ) -> PostgresWorkers {
-            PostgresWorkers("peal.store.\(name)", threads: threads, priorities: priorities, waitingMax: waitingMax) {
+            PostgresWorkers("peal.store.\(name)", threads: threads, kinds: kinds, waitingMax: waitingMax) {
                 PostgresSession(settings, numbers: numbers, turns: turns)
             }
         }
+        briefReaders = workers("read.brief", Self.readersPerLaneMax)
         deliveryReaders = workers("read.delivery", Self.readersPerLaneMax)
         requestReaders = workers("read.request", Self.readersPerLaneMax)
         heavyReaders = workers("read.heavy", Self.readersPerLaneMax)
+        // Intake and control. A flood of messages must neither delay nor refuse what keeps the server running.
         writers = workers(
-            "write", Self.writersMax, priorities: 2, waitingMax: Limits.writerItemsWaitingMax, turns: turns)
+            "write", Self.writersMax, kinds: 2, waitingMax: Limits.writerItemsWaitingMax, turns: turns)
         // One, because the settlements of a slice must be applied in order. Each write contains many.
         settlers = workers("settle", 1)
         // One, because two batches touch so many pages of the same indexes that they would make each other fail.
@@ -59,7 +62,7 @@ package final class PostgresEngine: SQLEngine {
 
     /// The server's clock, which all processes share.
     package func serverTime() async throws -> Timestamp {
-        let now: Timestamp? = try await read {
+        let now: Timestamp? = try await read(.brief) {
             try $0.value("SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT")
         }
         guard let now else { throw PostgresFailure.unavailable }
@@ -71,7 +74,8 @@ package final class PostgresEngine: SQLEngine {
     ) async throws -> R {
         let workers =
             switch lane {
-            case .brief, .delivery: deliveryReaders
+            case .brief: briefReaders
+            case .delivery: deliveryReaders
             case .request: requestReaders
             case .heavy: heavyReaders
             }
@@ -88,7 +92,7 @@ package final class PostgresEngine: SQLEngine {
             case .batch: batches
             case .rest: background
             }
-        return try await run(workers, priority: lane == .control ? 1 : 0) { try $0.transact(.write, body) }
+        return try await run(workers, kind: lane == .control ? 1 : 0) { try $0.transact(.write, body) }
     }
 
     /// An arbitrary number of 63 bits that no other program on the database uses.
@@ -123,12 +127,12 @@ package final class PostgresEngine: SQLEngine {
     }
 
     private func run<R: Sendable>(
-        _ workers: PostgresWorkers, priority: Int = 0, _ work: @escaping @Sendable (PostgresSession) throws -> R
+        _ workers: PostgresWorkers, kind: Int = 0, _ work: @escaping @Sendable (PostgresSession) throws -> R
     ) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in
             do {
                 try workers.put(
-                    { session in continuation.resume(with: Result { try work(session) }) }, priority: priority)
+                    { session in continuation.resume(with: Result { try work(session) }) }, kind: kind)
             } catch {
                 continuation.resume(throwing: error)
             }
@@ -136,9 +140,8 @@ package final class PostgresEngine: SQLEngine {
     }
 
     package func close() throws {
-        for workers in [deliveryReaders, requestReaders, heavyReaders, writers, settlers, batches, background] {
-            workers.close()
-        }
+        let readers = [briefReaders, deliveryReaders, requestReaders, heavyReaders]
+        for workers in readers + [writers, settlers, batches, background] { workers.close() }
         numbers.close()
     }
 }

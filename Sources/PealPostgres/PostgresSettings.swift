@@ -2,6 +2,12 @@ internal import CPostgreSQL
 internal import PealCore
 internal import PealStore
 
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
 /// How to connect.
 package struct PostgresSettings: Sendable {
     /// A libpq URI, with libpq's parameters for TLS, several hosts and time-outs.
@@ -90,6 +96,36 @@ package struct PostgresSettings: Sendable {
         // A pooler may not pass it on.
         guard encoding == nil || encoding == "UTF8" else {
             throw StoreStartFailure("the database has the encoding \(encoding ?? "?"); create it with ENCODING 'UTF8'")
+        }
+    }
+}
+
+extension PostgresSettings {
+    /// Runs statements without parameters on a connection outside of pipeline mode.
+    /// - Returns: whether all succeeded. If the server does not answer in time, they have failed, and the connection is
+    ///   unusable.
+    static func run(_ statements: String, on handle: OpaquePointer) -> Bool {
+        // Otherwise sending could wait without a limit.
+        guard PQsetnonblocking(handle, 1) == 0 else { return false }
+        defer { PQsetnonblocking(handle, 0) }
+        guard PQsendQuery(handle, statements) == 1 else { return false }
+        let end = ContinuousClock.now + .milliseconds(statementMillisecondsMax)
+        var hasSucceeded = true
+        while true {
+            let unsent = PQflush(handle)
+            guard unsent >= 0 else { return false }
+            if unsent == 0, PQisBusy(handle) == 0 {
+                guard let result = PQgetResult(handle) else { return hasSucceeded }
+                if PQresultStatus(result) != PGRES_COMMAND_OK { hasSucceeded = false }
+                PQclear(result)
+                continue
+            }
+            let rest = (end - .now) / .milliseconds(1)
+            let events = Int16(POLLIN) | (unsent > 0 ? Int16(POLLOUT) : 0)
+            var descriptor = pollfd(fd: PQsocket(handle), events: events, revents: 0)
+            let ready = rest > 0 ? poll(&descriptor, 1, Int32(rest.rounded(.up))) : 0
+            if ready < 0, errno == EINTR { continue }
+            guard ready > 0, PQconsumeInput(handle) == 1 else { return false }
         }
     }
 }

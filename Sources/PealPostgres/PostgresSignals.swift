@@ -34,6 +34,8 @@ package final class PostgresSignals: Sendable {
     /// How many signals wait while there is no connection; further ones are dropped.
     private static let waitingMax = 10_000
     private static let channel = "peal"
+    /// Connecting may take 5 s, and a statement as long.
+    private static let closingSecondsMax = 10.0
 
     private let settings: PostgresSettings
     private let state = Mutex(State())
@@ -74,14 +76,22 @@ package final class PostgresSignals: Sendable {
         thread.start()
     }
 
-    package func close() {
+    /// Stops receiving. Waits for the thread, but not longer than a server that does not answer may keep it.
+    package func close() async {
         let waits = state.withLock { state in
             state.isClosed = true
             defer { state.hasThread = false }
             return state.hasThread
         }
         wakeThread()
-        if waits { ended.wait() }
+        guard waits else { return }
+        // On a thread of its own, because Swift's threads must not wait.
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [ended] in
+                _ = ended.wait(timeout: .now() + Self.closingSecondsMax)
+                continuation.resume()
+            }
+        }
     }
 
     private var isClosed: Bool { state.withLock { $0.isClosed } }
@@ -92,7 +102,7 @@ package final class PostgresSignals: Sendable {
     private func listen(_ receive: (Event) -> Void) {
         guard let handle = try? settings.connect() else { return rest(milliseconds: 500) }
         defer { PQfinish(handle) }
-        guard Self.run("LISTEN \(Self.channel)", handle) else { return rest(milliseconds: 500) }
+        guard PostgresSettings.run("LISTEN \(Self.channel)", on: handle) else { return rest(milliseconds: 500) }
         receive(.connected)
         var earliest = ContinuousClock.now
         while !isClosed {
@@ -136,14 +146,8 @@ package final class PostgresSignals: Sendable {
             return Array(fitting)
         }
         let payload = taken.joined(separator: "\n").replacing("'", with: "''")
-        if Self.run("NOTIFY \(Self.channel), '\(payload)'", handle) { return true }
+        if PostgresSettings.run("NOTIFY \(Self.channel), '\(payload)'", on: handle) { return true }
         state.withLock { $0.waiting.insert(contentsOf: taken, at: 0) }
         return false
-    }
-
-    private static func run(_ statement: String, _ handle: OpaquePointer) -> Bool {
-        let result = PQexec(handle, statement)
-        defer { PQclear(result) }
-        return PQresultStatus(result) == PGRES_COMMAND_OK
     }
 }

@@ -11,13 +11,29 @@ final class PostgresWorkers: Sendable {
     typealias Job = @Sendable (PostgresSession) -> Void
 
     private struct State {
-        /// By priority, highest first.
+        /// By kind.
         var queues: [[Job]]
         var waiting = 0
+        var takenCount = 0
         var idle = 0
         var threads = 0
         var isClosed = false
+
+        /// The next job: of the first kind that has one, except that every fourth is of the last one that has, so that
+        /// a steady flow of one kind does not starve another.
+        mutating func take() -> Job? {
+            takenCount &+= 1
+            let index =
+                takenCount.isMultiple(of: PostgresWorkers.turns)
+                ? queues.lastIndex { !$0.isEmpty } : queues.firstIndex { !$0.isEmpty }
+            guard let index else { return nil }
+            waiting -= 1
+            return queues[index].removeFirst()
+        }
     }
+
+    /// Of this many jobs, one is of the last kind that has any.
+    private static let turns = 4
 
     private let name: String
     private let threadsMax: Int
@@ -28,27 +44,27 @@ final class PostgresWorkers: Sendable {
     private let ended = DispatchSemaphore(value: 0)
 
     /// - Parameters:
-    ///   - priorities: how many kinds of work there are.
-    ///   - waitingMax: more waiting work is refused.
+    ///   - kinds: how many kinds of work there are. The first has the largest share of the threads.
+    ///   - waitingMax: more waiting work of the first kind is refused.
     init(
-        _ name: String, threads: Int, priorities: Int = 1, waitingMax: Int,
+        _ name: String, threads: Int, kinds: Int = 1, waitingMax: Int,
         _ makeSession: @escaping @Sendable () -> PostgresSession
     ) {
         self.name = name
         threadsMax = threads
         self.waitingMax = waitingMax
         self.makeSession = makeSession
-        state = Mutex(State(queues: Array(repeating: [], count: priorities)))
+        state = Mutex(State(queues: Array(repeating: [], count: kinds)))
     }
 
-    /// - Throws: `rate_limited` when too much work waits; `unavailable` when the store is closed.
-    func put(_ job: @escaping Job, priority: Int = 0) throws {
+    /// - Throws: `rate_limited` when too much work of the first kind waits; `unavailable` when the store is closed.
+    func put(_ job: @escaping Job, kind: Int = 0) throws {
         let starts = try state.withLock { state in
             guard !state.isClosed else { throw PostgresFailure.unavailable }
-            guard state.waiting < waitingMax else {
+            guard kind > 0 || state.queues[0].count < waitingMax else {
                 throw PealError(.rateLimited, "too many writes are waiting", retryAfterSeconds: 1)
             }
-            state.queues[priority].append(job)
+            state.queues[kind].append(job)
             state.waiting += 1
             let starts = state.waiting > state.idle && state.threads < threadsMax
             if starts { state.threads += 1 }
@@ -75,9 +91,7 @@ final class PostgresWorkers: Sendable {
         signal.wait()
         return state.withLock { state in
             state.idle -= 1
-            guard let index = state.queues.firstIndex(where: { !$0.isEmpty }) else { return nil }
-            state.waiting -= 1
-            return state.queues[index].removeFirst()
+            return state.take()
         }
     }
 

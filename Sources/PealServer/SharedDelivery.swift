@@ -42,7 +42,7 @@ final class SharedDelivery: DeliveryEngine, Service {
             }
         }
         try? await gracefulShutdown()
-        signals.close()
+        await signals.close()
     }
 }
 

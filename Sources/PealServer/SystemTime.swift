@@ -86,8 +86,20 @@ final class DatabaseTime: TimeSource, Service {
     private let system: any TimeSource
     private let serverTime: @Sendable () async throws -> Timestamp
     private let logger: Logger
-    /// What the database's clock showed at an uptime; nil before the first measurement.
-    private let anchor = Mutex<(time: Timestamp, uptime: Duration)?>(nil)
+    private struct State {
+        /// What the database's clock showed at an uptime; nil before the first measurement.
+        var anchor: (time: Timestamp, uptime: Duration)?
+        /// When a measurement last showed that the database's clock was set, on `uptime`.
+        var steppedAt: Duration?
+
+        func now(at uptime: Duration) -> Timestamp? { anchor.map { $0.time + (uptime - $0.uptime) } }
+    }
+
+    /// A measurement that differs by more from what was expected shows that the clock was set.
+    private static let stepMin: Duration = .seconds(5)
+    /// The other servers notice it at their next measurement, and until then write leases by the former clock.
+    private static let unsteadyFor = interval + .seconds(Limits.leaseSeconds)
+    private let state = Mutex(State())
 
     /// - Parameter serverTime: reads the database's clock.
     init(
@@ -100,7 +112,7 @@ final class DatabaseTime: TimeSource, Service {
     }
 
     var now: Timestamp {
-        anchor.withLock { $0 }.map { $0.time + (system.uptime - $0.uptime) } ?? system.now
+        state.withLock { $0.now(at: system.uptime) } ?? system.now
     }
     var uptime: Duration { system.uptime }
     var lag: Duration { system.lag }
@@ -111,18 +123,41 @@ final class DatabaseTime: TimeSource, Service {
 
     /// Reads the database's clock, which is as of half of the time that the answer took. A slow answer is used only if
     /// there is no other: a clock that is ahead ends the leases of other servers.
-    func measure() async {
+    /// - Returns: Whether there was a usable answer.
+    @discardableResult
+    func measure() async -> Bool {
         let start = system.uptime
-        guard let answer = try? await serverTime() else { return }
+        guard let answer = try? await serverTime() else { return false }
         let uptime = system.uptime
-        guard uptime - start <= Self.roundTripMax || anchor.withLock({ $0 == nil }) else { return }
+        guard uptime - start <= Self.roundTripMax || state.withLock({ $0.anchor == nil }) else { return false }
         let time = answer + (uptime - start) / 2
-        anchor.withLock { $0 = (time, uptime) }
+        note(time, at: uptime)
         let offset = time.milliseconds - system.now.milliseconds
-        guard abs(offset) > Self.toleranceMilliseconds else { return }
+        guard abs(offset) > Self.toleranceMilliseconds else { return true }
         logger.warning(
             "the clock of this machine differs from the database's",
             metadata: ["offset_ms": "\(offset)", "followed": "the database's"])
+        return true
+    }
+
+    private func note(_ time: Timestamp, at uptime: Duration) {
+        let step = state.withLock { state -> Duration in
+            let step = state.now(at: uptime).map { time - $0 } ?? .zero
+            if abs(step / .seconds(1)) > Self.stepMin / .seconds(1) { state.steppedAt = uptime }
+            state.anchor = (time, uptime)
+            return step
+        }
+        guard abs(step / .seconds(1)) > Self.stepMin / .seconds(1) else { return }
+        logger.warning(
+            "the clock of the database was changed; this server takes back no leases for a while",
+            metadata: ["seconds": "\(step / .seconds(1))"])
+    }
+
+    /// Measures first, so that a step is noticed before anything is decided by the clock.
+    func isSteady() async -> Bool {
+        guard await measure() else { return false }
+        let uptime = system.uptime
+        return state.withLock { $0.steppedAt.map { uptime - $0 >= Self.unsteadyFor } ?? true }
     }
 
     /// Measures every minute until the server stops.

@@ -97,6 +97,25 @@ struct AuditTests {
         }
     }
 
+    @Test("refusals and uses of keys that could not be written are written later")
+    func unwritten() async throws {
+        try await Fixture.open(wrapping: { ObservedStore($0) }) { fixture in
+            let store = try #require(fixture.store as? ObservedStore)
+            let recorder = AccessRecorder(fixture.services)
+            let token = try await fixture.key("native", [("scopes", ["read"])])["token"]?.stringValue ?? ""
+            try await recorder.write()
+            let refused = try await fixture.call(.get, fixture.path, authorization: "Bearer nonsense")
+            #expect(refused.status == 401)
+            _ = try await fixture.call(.get, fixture.path, authorization: "Bearer \(token)")
+            store.refuseBackgroundWrites(1)
+            await #expect(throws: PealError.self) { try await recorder.write() }
+            try await recorder.write()
+            #expect(try await Self.rows(fixture, "?action=authentication.refused").count == 1)
+            let keys = try await fixture.admin(.get, "…/keys")
+            #expect(keys["items.0.last_used_at"]?.stringValue == fixture.clock.now.description)
+        }
+    }
+
     @Test("a known caller on a path that is not its own is named in the row of its refusal")
     func misplaced() async throws {
         try await DeviceFixture.open { server in
@@ -340,6 +359,24 @@ struct DeviceQuotaTests {
             #expect(try await fixture.admin(.delete, "…/devices/\(id)").status == 204)
             #expect(try await fixture.admin(.post, "…/devices", Self.device(15)).status == 201)
             #expect(try await fixture.admin(.post, "…/devices", Self.device(16)).status == 429)
+        }
+    }
+
+    @Test("registrations that come together count the devices once")
+    func countsOnce() async throws {
+        try await Fixture.open(wrapping: { ObservedStore($0) }) { fixture in
+            let store = try #require(fixture.store as? ObservedStore)
+            for round in 1...2 {
+                let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for number in 1...64 {
+                        group.addTask { try await fixture.admin(.post, "…/devices", Self.device(number)).status }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(statuses.allSatisfy { $0 < 300 }, "\(statuses)")
+                #expect(store.heavyReads == round)
+                fixture.clock.advance(by: .seconds(61))
+            }
         }
     }
 

@@ -43,11 +43,12 @@ struct Fixture: Sendable {
     /// Runs `body` against a fresh server; `.live` gives it a socket.
     static func open(
         options: APIOptions = APIOptions(), operations: FakeOperations = FakeOperations(),
-        failures: AuthenticationFailures? = nil, over setup: TestingSetup = .router,
+        failures: AuthenticationFailures? = nil,
+        wrapping wrap: (any Store) -> any Store = { $0 }, over setup: TestingSetup = .router,
         _ body: @escaping @Sendable (Fixture) async throws -> Void
     ) async throws {
         let file = try await StoreUnderTest.selected.open(composers: reportComposers)
-        let store: any Store = file.store
+        let store = wrap(file.store)
         let (clock, engine) = (ManualTime(), RecordingEngine())
         let networks = Dictionary(uniqueKeysWithValues: ProviderName.allCases.map { ($0, FakeProvider($0)) })
         let provider = try #require(networks[.apns])

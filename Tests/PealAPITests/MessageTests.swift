@@ -1,8 +1,12 @@
 import HTTPTypes
+import Hummingbird
+import NIOCore
 import PealCore
 import PealTesting
 import Synchronization
 import Testing
+
+@testable import PealAPI
 
 @Suite("Messages")
 struct MessageTests {
@@ -15,6 +19,41 @@ struct MessageTests {
                 "platform": "ios", "address": .string(Fixture.deviceToken), "user_id": "u1", "topics": .array(topics),
             ])
         try #require(reply.status == 201)
+    }
+
+    @Test("answers to changes of messages are composed outside of event loops, as are reads")
+    func brief() throws {
+        func isBrief(_ method: HTTPRequest.Method, _ path: String) -> Bool {
+            let head = HTTPRequest(
+                method: method, scheme: nil, authority: nil, path: path, headerFields: [.contentLength: "2"])
+            let request = Request(head: head, body: RequestBody(buffer: ByteBuffer(string: "{}")))
+            return Gate.isBrief(request, RequestPath(path))
+        }
+        let message = "/peal/v1/apps/a/messages/b"
+        for path in [message + "/cancel", message + "/pause", message + "/resume", message + ":validate"] {
+            #expect(!isBrief(.post, path), "\(path)")
+        }
+        #expect(!isBrief(.patch, message) && !isBrief(.get, message))
+        #expect(isBrief(.post, "/peal/v1/apps/a/messages") && isBrief(.patch, "/peal/v1/apps/a"))
+        #expect(isBrief(.put, "/peal/v1/apps/a/devices/cancel"))
+    }
+
+    @Test("an answer is composed after the commit, unless it is kept for repetitions", arguments: [false, true])
+    func composed(isKept: Bool) async throws {
+        try await Fixture.open(wrapping: { ObservedStore($0) }) { fixture in
+            let store = try #require(fixture.store as? ObservedStore)
+            let sent = try await fixture.admin(
+                .post, "…/messages",
+                ["audience": ["all": true], "content": ["title": "Hello"], "schedule": ["at": "2026-11-21T01:00:00Z"]])
+            let id = try #require(sent["id"]?.stringValue.flatMap { MessageID($0) })
+            let app = try #require(try await store.read { try $0.app(fixture.app) }).key
+            let request = IdempotentRequest(scope: [1], key: "key", digest: [2], lifeSeconds: 60)
+            let call = VerbCall(actor: "test", now: fixture.clock.now, request: isKept ? request : nil)
+            let reply = try await fixture.services.messages.cancel(id, app: app, call) { _ in
+                Reply(status: store.isWriting ? 500 : 200, body: [])
+            }
+            #expect(reply.status == (isKept ? 500 : 200))
+        }
     }
 
     @Test(

@@ -196,7 +196,8 @@ final class FakeDoor: SignInDoor {
 }
 
 private struct StillEngine: DeliveryEngine {
-    let leaseOffer: LeaseOffer? = LeaseOffer(owner: "test", interruptions: 0)
+    let leaseOffer: LeaseOffer? = LeaseOffer(
+        owner: "test", interruptions: 0, leaseUntil: Timestamp(milliseconds: 4_000_000_000_000), madeAt: .zero)
     func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {}
     func wake() {}
     func interrupt(_ message: MessageID) {}

@@ -65,7 +65,7 @@ struct DeliveryTests {
                 let draft = fixture.draft(.devices(1...2))
                 let offer = try #require(service.leaseOffer)
                 let plan = try await fixture.store.write(.intake) { [now = fixture.now] in
-                    try $0.insertPlanned(draft, owner: offer.owner, now: now)
+                    try $0.insertPlanned(draft, under: offer, now: now)
                 }
                 let slice = try #require(plan.leasedSlices.first)
                 var page = DevicePage(through: slice.keyTo, isLast: true, readAt: fixture.now)

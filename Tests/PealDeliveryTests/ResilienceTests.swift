@@ -187,6 +187,64 @@ struct ResilienceTests {
         }
     }
 
+    @Test("a small message whose body came slowly is not taken from the process that accepted it")
+    func slowBody() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        fixture.provider.answers { _ in .silence }
+        let first = fixture.service(isOnlyProcess: false)
+        let second = fixture.service(isOnlyProcess: false)
+        try await fixture.running(first) {
+            try await fixture.running(second) {
+                try await fixture.eventually { first.isRunning && second.isRunning }
+                // Both take back leases from here on, and the device is older than the request.
+                try await fixture.pass(seconds: 45)
+                let id = try await fixture.accept(
+                    fixture.draft(.devices(1...1)), engine: first, arrival: fixture.now - .seconds(40))
+                try await fixture.eventually { fixture.provider.pages.count == 1 }
+                // Longer than the interval of the Rescuer, and shorter than a request may take.
+                try await fixture.pass(seconds: 11)
+                fixture.provider.answerOpen()
+                try await fixture.drive { try await fixture.state(id) == .sent }
+                #expect(fixture.provider.pages.count == 1)
+                #expect([first, second].map(\.metrics.snapshot.leasesTakenBack) == [0, 0])
+            }
+        }
+    }
+
+    /// The clock of a server that has noticed a step of the database's clock before the others.
+    private struct SteppedTime: TimeSource {
+        let time: ManualTime
+        var now: Timestamp { time.now + .seconds(3600) }
+        var uptime: Duration { time.uptime }
+        func sleep(for duration: Duration) async throws { try await time.sleep(for: duration) }
+        func isSteady() async -> Bool { false }
+    }
+
+    @Test("a step of the shared clock takes no leases from a process that does not know of it yet")
+    func clockStep() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        fixture.provider.answers { _ in .silence }
+        let first = fixture.service(isOnlyProcess: false)
+        let second = fixture.service(isOnlyProcess: false, time: SteppedTime(time: fixture.time))
+        try await fixture.running(first) {
+            try await fixture.running(second) {
+                try await fixture.eventually { first.isRunning && second.isRunning }
+                try await fixture.pass(seconds: 15)
+                // Lasts until after the step.
+                let draft = fixture.draft(.devices(1...1), lifeSeconds: 24 * 3600)
+                let id = try await fixture.accept(draft, engine: first)
+                try await fixture.eventually { fixture.provider.pages.count == 1 }
+                try await fixture.pass(seconds: 11)
+                fixture.provider.answerOpen()
+                try await fixture.drive { try await fixture.state(id) == .sent }
+                #expect(fixture.provider.pages.count == 1)
+                #expect([first, second].map(\.metrics.snapshot.leasesTakenBack) == [0, 0])
+            }
+        }
+    }
+
     @Test("a small message does not wait behind bulk pages")
     func directLane() async throws {
         let fixture = try await DeliveryFixture()

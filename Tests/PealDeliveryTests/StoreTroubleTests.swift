@@ -209,6 +209,26 @@ struct StoreTroubleTests {
         await run.value
     }
 
+    @Test("a lost answer to the commit that ends a message is no lost lease")
+    func lostCommit() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        let severed = SeveredStore(fixture.store)
+        let service = fixture.service(on: severed)
+        try await fixture.running(service) {
+            try await fixture.eventually { service.leaseOffer != nil && service.isRunning }
+            // A lease from the instant of the start would be confirmed by a write first.
+            try await fixture.pass(seconds: 1)
+            severed.loseAnswers(1)
+            let id = try await fixture.accept(fixture.draft(.devices(1...1)), engine: service)
+            try await fixture.ended(id)
+            try await fixture.drive(isWorkUnderWay: true) { service.metrics.snapshot.settles == 1 }
+            #expect(service.metrics.snapshot.settlesFailed == 1)
+            #expect(service.metrics.snapshot.settlesRefused == 0)
+            #expect(try await fixture.counts(id).accepted == 1)
+        }
+    }
+
     @Test("small pages hold at most 16 devices, and stragglers are settled as they come")
     func smallPages() async throws {
         let fixture = try await DeliveryFixture()

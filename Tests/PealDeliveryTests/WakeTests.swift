@@ -69,6 +69,28 @@ struct WakeTests {
         }
     }
 
+    @Test("over a network that does not answer delay no others")
+    func silence() async throws {
+        let fixture = try await DeliveryFixture()
+        let other = try await fixture.another()
+        try await other.putCredential(.production, .fcm)
+        let silent = ScriptedProvider(.fcm)
+        silent.answers { _ in .silence }
+        try await Self.install(other, 2, route: .fcm)
+        try await Self.install(fixture, 1)
+        let service = fixture.service(providers: [.apns: fixture.provider, .fcm: silent])
+        try await fixture.running(service) {
+            _ = try await Self.schedule(other)
+            try await fixture.drive { silent.pages.count == 1 }
+            _ = try await Self.schedule(fixture)
+            // Less than a request may take.
+            for _ in 0..<10 where fixture.provider.pages.isEmpty { try await fixture.pass(seconds: 1) }
+            #expect(fixture.provider.pages.count == 1)
+            #expect(silent.pages.count == 1)
+            silent.answerOpen()
+        }
+    }
+
     @Test("are not repeated when the network refuses them, and not sent without a credential")
     func refused() async throws {
         let fixture = try await DeliveryFixture()

@@ -52,6 +52,43 @@ struct SharedTokensTests {
         #expect(second.authorization?.value != value, "no token is used for longer than an hour")
     }
 
+    /// A store whose writes take a while.
+    private struct SlowStore: Store {
+        let store: any Store
+        let time: PealTesting.ManualTime
+        let delay: Duration
+        var setupVersion: Int { store.setupVersion }
+
+        func read<R: Sendable>(
+            _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
+        ) async throws -> R {
+            try await store.read(lane, body)
+        }
+
+        func write<R: Sendable>(
+            _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
+        ) async throws -> R {
+            try await time.sleep(for: delay)
+            return try await store.write(lane, body)
+        }
+    }
+
+    @Test("an agreement that comes late changes nothing", arguments: [false, true])
+    func slowStore(hasOther: Bool) async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let server = try servers(1, on: SlowStore(store: test.store, time: time, delay: .seconds(5)))[0]
+        async let ready: Void = server.ready()
+        await time.sleepers(2)
+        time.advance(by: .seconds(3))
+        await ready
+        let first = try #require(server.authorization)
+        // Another server's offer may reach the store first.
+        if hasOther { await (try servers(2, on: test.store)[1]).ready() }
+        time.advance(by: .seconds(2))
+        try await Polling.wait(for: "the agreement") { !server.isAgreeing }
+        #expect(server.authorization == first, "APNs accepts another only after twenty minutes")
+    }
+
     @Test("a server whose store does not answer signs for itself")
     func withoutStore() async throws {
         let test = try await StoreUnderTest.sqlite.open()

@@ -49,6 +49,34 @@ struct DatabaseTimeTests {
         #expect(time.now == Timestamp(milliseconds: 5_000_500))
     }
 
+    @Test(
+        "is not steady after the database's clock was set, until all servers know",
+        arguments: [(3_600_000, true), (-3_600_000, true), (4000, false)])
+    func databaseSteps(milliseconds: Int64, isStep: Bool) async {
+        let machine = Machine()
+        let offset = Mutex(Int64(4_000_000))
+        let time = DatabaseTime(system: machine, logger: Logger(label: "test")) {
+            Timestamp(milliseconds: machine.now.milliseconds + offset.withLock { $0 })
+        }
+        #expect(await time.isSteady(), "the first measurement is no step")
+        machine.pass(.seconds(10))
+        #expect(await time.isSteady())
+        offset.withLock { $0 += milliseconds }
+        machine.pass(.seconds(10))
+        #expect(await time.isSteady() == !isStep)
+        machine.pass(.seconds(60 + Limits.leaseSeconds - 1))
+        #expect(await time.isSteady() == !isStep)
+        machine.pass(.seconds(1))
+        #expect(await time.isSteady())
+    }
+
+    @Test("is not steady while the database does not answer")
+    func unanswered() async {
+        struct Refusal: Error {}
+        let time = DatabaseTime(system: Machine(), logger: Logger(label: "test")) { throw Refusal() }
+        #expect(await !time.isSteady())
+    }
+
     @Test("does not count an answer that waited, unless it is the first")
     func slow() async {
         let machine = Machine()

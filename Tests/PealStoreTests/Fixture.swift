@@ -104,7 +104,11 @@ struct Fixture: Sendable {
         _ audience: Audience, options: MessageOptions = .init(), lifeSeconds: Int64 = 3600, owner: String? = nil
     ) async throws -> (id: MessageID, plan: Plan) {
         let draft = draft(audience, options: options, lifeSeconds: lifeSeconds)
-        let plan = try await store.write(.intake) { [now] in try $0.insertPlanned(draft, owner: owner, now: now) }
+        let offer = owner.map {
+            LeaseOffer(
+                owner: $0, interruptions: 0, leaseUntil: now + .seconds(Limits.leaseSeconds), madeAt: time.uptime)
+        }
+        let plan = try await store.write(.intake) { [now] in try $0.insertPlanned(draft, under: offer, now: now) }
         return (draft.id, plan)
     }
 
@@ -154,7 +158,8 @@ extension MomentVerbs {
 
 /// Offers leases, and ignores everything that it is given.
 struct SilentEngine: DeliveryEngine {
-    let leaseOffer: LeaseOffer? = LeaseOffer(owner: "test", interruptions: 0)
+    let leaseOffer: LeaseOffer? = LeaseOffer(
+        owner: "test", interruptions: 0, leaseUntil: Timestamp(milliseconds: 4_000_000_000_000), madeAt: .zero)
     func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {}
     func wake() {}
     func interrupt(_ message: MessageID) {}

@@ -61,6 +61,74 @@ struct PostgresEngineTests {
         try await test.engine.write(.control) { _ = try $0.execute("DELETE FROM counter WHERE name = 'none'") }
     }
 
+    @Test("a flood of messages neither delays nor refuses what keeps the server running")
+    func controlBesideIntake() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let stop = Flag()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<16 {
+                group.addTask {
+                    let end = ContinuousClock.now + .seconds(10)
+                    while !stop.isSet, .now < end {
+                        try await test.engine.write(.intake) { try $0.query("SELECT pg_sleep(0.01)", []) { _ in } }
+                    }
+                }
+            }
+            try await Task.sleep(for: .milliseconds(200))
+            for _ in 0..<5 {
+                let took = try await ContinuousClock().measure {
+                    try await test.engine.write(.control) { try $0.query("SELECT 1", []) { _ in } }
+                }
+                #expect(took < .seconds(1))
+            }
+            stop.set()
+            try await group.waitForAll()
+        }
+    }
+
+    @Test("control writes are accepted while intake is full")
+    func controlBesideFullIntake() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let (mayGo, isFull) = (Flag(), Flag())
+        defer { mayGo.set() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<Limits.writerItemsWaitingMax + 100 {
+                group.addTask {
+                    do {
+                        try await test.engine.write(.intake) { _ in while !mayGo.isSet { usleep(5000) } }
+                    } catch let error as PealError where error.code == .rateLimited {
+                        isFull.set()
+                    }
+                }
+            }
+            try await Polling.wait(for: "a refusal") { isFull.isSet }
+            group.addTask { try await test.engine.write(.control) { try $0.query("SELECT 1", []) { _ in } } }
+            try await Task.sleep(for: .milliseconds(100))
+            mayGo.set()
+            try await group.waitForAll()
+        }
+    }
+
+    @Test("short reads do not wait for long ones")
+    func briefReads() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        // Connects.
+        try await test.engine.read(.brief) { try $0.query("SELECT 1", []) { _ in } }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    try await test.engine.read(.delivery) { try $0.query("SELECT pg_sleep(3)", []) { _ in } }
+                }
+            }
+            try await Task.sleep(for: .milliseconds(200))
+            let took = try await ContinuousClock().measure {
+                try await test.engine.read(.brief) { try $0.query("SELECT 1", []) { _ in } }
+            }
+            #expect(took < .milliseconds(500))
+            try await group.waitForAll()
+        }
+    }
+
     @Test("one answer is kept for a request that two processes receive at once")
     func idempotency() async throws {
         let first = try await StoreUnderTest.postgres.open()

@@ -1,4 +1,6 @@
+import Foundation
 import PealPostgres
+@testable import PealStore
 import PealTesting
 import Synchronization
 import Testing
@@ -25,7 +27,7 @@ struct PostgresSignalsTests {
         #expect(nodes[1].1.signals == sent)
         #expect(nodes[2].1.signals == sent)
         #expect(nodes[0].1.signals == [])
-        for (signals, _) in nodes { signals.close() }
+        for (signals, _) in nodes { await signals.close() }
     }
 
     @Test("after a lost connection the receiver learns that it may have missed something")
@@ -41,6 +43,33 @@ struct PostgresSignalsTests {
             WHERE datname = current_database() AND pid <> pg_backend_pid()
             """, in: test.databaseName)
         try await Polling.wait(for: "another connection") { received.all == [.connected, .connected] }
-        signals.close()
+        await signals.close()
+    }
+
+    @Test("a server that hangs does not keep a process from ending")
+    func hangs() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let signals = PostgresSignals(PostgresSettings(url: test.url))
+        let received = Received()
+        signals.start { received.append($0) }
+        try await Polling.wait(for: "a connection") { received.all.count == 1 }
+        let process = try #require(
+            try await test.engine.read { connection in
+                try connection.value(
+                    """
+                    SELECT pid::BIGINT FROM pg_stat_activity
+                    WHERE datname = current_database() AND query LIKE 'LISTEN%'
+                    """, Int64.self)
+            })
+        kill(pid_t(process), SIGSTOP)
+        // As in the test of the engine: while it is stopped, no database can be created or dropped.
+        Thread.detachNewThread {
+            Thread.sleep(forTimeInterval: 14)
+            kill(pid_t(process), SIGCONT)
+        }
+        signals.send("a signal")
+        try await Task.sleep(for: .milliseconds(200))
+        let took = await ContinuousClock().measure { await signals.close() }
+        #expect(took < .seconds(12))
     }
 }

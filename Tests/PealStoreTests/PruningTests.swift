@@ -226,9 +226,11 @@ struct PruningTests {
         let fixture = try await Fixture(.sqlite)
         try await fixture.registerMany(1...2)
         let drafts = (0..<2000).map { _ in fixture.draft(.devices(1, 2)) }
+        let offer = LeaseOffer(
+            owner: "me", interruptions: 0, leaseUntil: fixture.now + .seconds(30), madeAt: fixture.time.uptime)
         try await fixture.store.write(.intake) { [app = fixture.app, now = fixture.now] store in
             for draft in drafts {
-                _ = try store.insertPlanned(draft, owner: "me", now: now)
+                _ = try store.insertPlanned(draft, under: offer, now: now)
                 _ = try store.moveMessage(app: app, id: draft.id, from: [.sending], to: .cancelled, now: now)
             }
         }

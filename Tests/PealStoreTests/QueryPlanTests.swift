@@ -137,7 +137,8 @@ private enum HotStatements {
         "settle": SliceTable.settle(settlement(.release(readyAt: nil)), now: now),
         "settleToEnd": SliceTable.settle(settlement(.done), now: now),
         "insertPage": SliceTable.insertPage(logRow, of: settlement(.done)),
-        "endSlice": SliceTable.end(settlement(.done)),
+        "endSlice": SliceTable.end(settlement(.done)), "stateOfEnded": SliceTable.stateOfEnded(settlement(.done)),
+        "countPages": SliceTable.countPages(logRow, of: settlement(.done)),
         "openSlices": MessageTable.openSlices(1, message),
         "insertPart": SliceTable.insertPart(
             .init(part: 1, keys: [1], attempt: 1, readyAt: now), of: settlement(.done), now: now),

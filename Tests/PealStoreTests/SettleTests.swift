@@ -224,6 +224,34 @@ struct SettleTests {
         #expect(try await fixture.state(id) == .sent)
     }
 
+    @Test(
+        "a settlement that ended its message is applied, too, when it is repeated because its commit was not answered",
+        arguments: StoreUnderTest.allCases, [true, false])
+    func repeatedEnd(_ engine: StoreUnderTest, isDirect: Bool) async throws {
+        let fixture = try await populated(engine, 1500)
+        let worker = Worker(fixture: fixture)
+        let (id, plan) = try await fixture.send(isDirect ? .devices(7) : .all, owner: "me")
+        var slice = try #require(isDirect ? plan.leasedSlices.first : try await fixture.lease().first)
+        #expect(slice.isOnly == isDirect)
+        var settlements: [Settlement] = []
+        while settlements.last?.next != .done {
+            let page = try await worker.page(of: slice)
+            settlements.append(worker.settlement(slice, page))
+            (slice.cursor, slice.counts) = (page.through, settlements[settlements.count - 1].counts)
+        }
+        let first = try await worker.settle(settlements)
+        fixture.time.advance(by: .seconds(1))
+        let second = try await worker.settle(settlements)
+        #expect(first.allSatisfy(\.isApplied) && second.allSatisfy(\.isApplied))
+        #expect(second.last?.messageState == .sent)
+        let report = try await fixture.store.read { try $0.report(app: fixture.app, id: id) }
+        #expect(report?.total.accepted == (isDirect ? 1 : 1500))
+        // Of another holder of the lease: the log does not have it.
+        var other = settlements[settlements.count - 1]
+        other.logRow?.sentAt = fixture.now
+        #expect(try await !worker.settle([other])[0].isApplied)
+    }
+
     @Test("a settlement under a lost lease or a past cursor changes nothing", arguments: StoreUnderTest.allCases)
     func lostLease(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine, 3000)

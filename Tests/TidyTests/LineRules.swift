@@ -46,6 +46,8 @@ extension LineRule {
                 "SDK/Sources/PealSDK/BackgroundWork.swift":
                     "the caller returns to the system, which waits for it before it opens the app",
                 "SDK/Sources/PealSDK/MomentEngine.swift": "a cancellation handler cannot wait for the actor",
+                "Sources/PealCore/Verbs/DeviceQuota.swift":
+                    "registrations share one count, which goes on when the first of them leaves",
                 "Sources/PealDelivery/DeliveryService.swift":
                     "a cancelled caller must not cancel workers that still have answers to settle",
                 "Sources/PealProviders/Requests/RequestPool.swift":
@@ -69,6 +71,7 @@ extension LineRule {
             folders: ["Sources/"], exempt: outermost,
             exceptions: [
                 "Sources/PealPostgres/PostgresConnection.swift": "a thread that waits in poll, not a task",
+                "Sources/PealPostgres/PostgresSettings.swift": "a thread that waits in poll, not a task",
                 "Sources/PealPostgres/PostgresSignals.swift": "a thread that waits in poll, not a task",
                 "Sources/PealPostgres/PostgresWorkers.swift": "a thread that blocks in libpq, not a task",
             ]),

@@ -56,6 +56,16 @@ final class KeyUsage: Sendable {
             return due
         }
     }
+
+    /// Takes back uses that could not be written.
+    func giveBack(_ due: (keys: [KeyID: Timestamp], admins: [AdminID: Timestamp])) {
+        let users = due.keys.map { (User.key($0.key), $0.value) } + due.admins.map { (User.admin($0.key), $0.value) }
+        uses.withLock { uses in
+            for (user, at) in users where uses[user] != nil || uses.count < Self.usersMax {
+                uses[user] = Use(at: max(at, uses[user]?.at ?? at))
+            }
+        }
+    }
 }
 
 /// Writes what the gate has collected: refused requests and the uses of keys. It also completes the audit's chain.
@@ -83,16 +93,34 @@ package struct AccessRecorder: Sendable {
         try? await write()
     }
 
-    /// Writes what is due.
+    /// Writes what is due. What cannot be written because the store is not available stays due.
     package func write() async throws {
+        do {
+            try await writeCollected()
+        } catch {
+            // Other rows wait for it, too.
+            try? await services.store.chainAudit()
+            throw error
+        }
+        try await services.store.chainAudit()
+    }
+
+    private func writeCollected() async throws {
         let entries = services.refusals.takeDue()
         let uses = services.usage.takeDue()
-        if !entries.isEmpty || !uses.keys.isEmpty || !uses.admins.isEmpty {
+        guard !entries.isEmpty || !uses.keys.isEmpty || !uses.admins.isEmpty else { return }
+        do {
             try await services.store.write(.rest) { store in
                 for entry in entries { try store.audit(entry) }
                 try store.noteUse(keys: uses.keys, admins: uses.admins)
             }
+        } catch {
+            // A row that fails for its own reason would make all later ones fail with it.
+            if PealError.isOutage(error) {
+                services.refusals.giveBack(entries)
+                services.usage.giveBack(uses)
+            }
+            throw error
         }
-        try await services.store.chainAudit()
     }
 }

@@ -28,11 +28,14 @@ final class Refusals: Sendable {
     private struct State {
         var tallies: [Subject: Tally] = [:]
         var nextOrder = 0
+        /// Rows that could not be written.
+        var unwritten: [AuditEntry] = []
         var rows: TokenBuckets
     }
 
     /// How long refusals are collected after a row about them.
     static let gathering = Duration.seconds(60)
+    /// Also the most rows that wait for the store.
     private static let subjectsMax = 256
     /// How many rows may be written at once, and then in each minute.
     static let rowsAtOnce = 200
@@ -75,7 +78,8 @@ final class Refusals: Sendable {
     func takeDue() -> [AuditEntry] {
         let now = time.uptime
         return state.withLock { state in
-            var entries: [AuditEntry] = []
+            var entries = state.unwritten
+            state.unwritten = []
             for (subject, tally) in state.tallies.sorted(by: { $0.value.order < $1.value.order }) {
                 let isRecent = tally.recordedAt.map { now - $0 < Self.gathering } ?? false
                 if isRecent { continue }
@@ -83,7 +87,7 @@ final class Refusals: Sendable {
                     state.tallies[subject] = nil
                     continue
                 }
-                guard state.rows.wait(0, now: now) == nil else { break }
+                guard entries.count < Self.subjectsMax, state.rows.wait(0, now: now) == nil else { break }
                 state.rows.take(0, now: now)
                 entries.append(Self.entry(subject, tally))
                 state.tallies[subject] = Tally(
@@ -92,6 +96,9 @@ final class Refusals: Sendable {
             return entries
         }
     }
+
+    /// Takes back rows that could not be written: they are due again.
+    func giveBack(_ entries: [AuditEntry]) { state.withLock { $0.unwritten = entries + $0.unwritten } }
 
     private static func entry(_ subject: Subject, _ tally: Tally) -> AuditEntry {
         AuditEntry(

@@ -147,13 +147,16 @@ struct Gate: RouterMiddleware {
     }
 
     /// Whether the request may be handled on the event loop of its connection, whose other connections wait meanwhile.
-    /// Reads may compose long answers, and a validation renders every locale for every platform. The size of a body is
-    /// unknown if it is compressed or has no `Content-Length`.
-    private static func isBrief(_ request: Request, _ path: RequestPath?) -> Bool {
+    /// Reads may compose long answers, as may changes of messages, which show the whole message, and a validation
+    /// renders every locale for every platform. The size of a body is unknown if it is compressed or has no
+    /// `Content-Length`.
+    static func isBrief(_ request: Request, _ path: RequestPath?) -> Bool {
         guard request.method != .get, request.method != .head, request.headers[.contentEncoding] == nil,
             let length = request.headers[.contentLength].flatMap({ Int($0) }), length <= Limits.briefBodyBytesMax
         else { return false }
-        return path?.segments.last?.hasSuffix(":validate") != true
+        guard let path, let last = path.segments.last, !last.hasSuffix(":validate") else { return path == nil }
+        let isOfMessage = path.segments.contains("messages")
+        return !isOfMessage || request.method != .patch && !["cancel", "pause", "resume"].contains(last)
     }
 
     /// The answer to `OPTIONS` for a path whose endpoints have other methods.

@@ -45,6 +45,7 @@ extension Limits {
     /// After this many wake-ups without a sync, the next one asks for one.
     package static let wakesUncountedMax: Int64 = 8
     package static let wakesPerRound = 256
+    package static let wakeRoutesAwaitedMax = 1024
     package static let reachHalfLifeSeconds: Int64 = 3 * 24 * 3600
     /// The minimum time between two messages that a device shows at moments of its choice.
     package static let displaySpacingSeconds: Int64 = 7200

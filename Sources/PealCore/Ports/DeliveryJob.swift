@@ -87,7 +87,7 @@ package struct StoredLogRow: Sendable {
 /// finds the work in the store a moment later.
 package protocol DeliveryEngine: Sendable {
     /// What a transaction that accepts a message needs to lease slices to this process; nil while nothing is sent.
-    /// Asked for before the transaction begins.
+    /// Asked for just before the transaction begins, because leases count from here.
     var leaseOffer: LeaseOffer? { get }
     /// Takes slices that were leased under `offer` in the transaction that accepted `job`.
     func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer)
@@ -105,9 +105,16 @@ package struct LeaseOffer: Sendable, Hashable {
     package let owner: String
     /// How many interruptions the engine had received before. One that is announced later may concern the message.
     package let interruptions: Int
+    /// The end of the leases. It counts from the offer and not from the arrival of the request, whose body may have
+    /// taken longer than a lease.
+    package let leaseUntil: Timestamp
+    /// When it was made, on `TimeSource.uptime`.
+    package let madeAt: Duration
 
-    package init(owner: String, interruptions: Int) {
+    package init(owner: String, interruptions: Int, leaseUntil: Timestamp, madeAt: Duration) {
         self.owner = owner
         self.interruptions = interruptions
+        self.leaseUntil = leaseUntil
+        self.madeAt = madeAt
     }
 }

@@ -70,9 +70,9 @@ package protocol StoreWriting: StoreReading {
     /// Stores the message, in state `scheduled` if it starts later, otherwise in `planning`. Its id must be new.
     /// - Throws: `not_found` when the app does not exist.
     func insertMessage(_ draft: MessageDraft) throws
-    /// Stores a message that starts now, divided as `plan` does.
+    /// Stores a message that starts now, divided as `plan` does. Small ones are leased under `offer`.
     /// - Throws: `not_found` when the app does not exist.
-    func insertPlanned(_ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan
+    func insertPlanned(_ draft: MessageDraft, under offer: LeaseOffer?, now: Timestamp) throws -> Plan
     /// Replaces the draft of a scheduled message; its moments start at `now`. Returns false when the message is no
     /// longer scheduled.
     func replaceDraft(_ draft: MessageDraft, now: Timestamp) throws -> Bool

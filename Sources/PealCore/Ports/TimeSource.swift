@@ -11,6 +11,9 @@ package protocol TimeSource: Sendable {
     var lag: Duration { get }
     /// Suspends for `duration`; throws `CancellationError` when the task is cancelled.
     func sleep(for duration: Duration) async throws
+    /// Whether leases may be compared with the wall clock: several servers share it, and it has not been set for as
+    /// long as they need to notice and to extend their leases.
+    func isSteady() async -> Bool
 }
 
 /// Wakes one loop. A `set` without a waiter is kept for the next `wait`; several count as one.
@@ -59,6 +62,7 @@ package final class Signal: Sendable {
 
 extension TimeSource {
     package var lag: Duration { .zero }
+    package func isSteady() async -> Bool { true }
 
     /// Runs `operation`, which must end when it is cancelled, and cancels it after `duration`.
     package func race(atMost duration: Duration, _ operation: @escaping @Sendable () async -> Void) async {

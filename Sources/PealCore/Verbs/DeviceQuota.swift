@@ -9,6 +9,12 @@ package final class DeviceQuota: Sendable {
         var at: Duration
     }
 
+    private struct State {
+        var counts: [AppKey: Count] = [:]
+        /// The counts under way, which all registrations of the app wait for.
+        var counting: [AppKey: Task<Void, any Error>] = [:]
+    }
+
     private static let lasts = Duration.seconds(60)
     private static let appsMax = 10_000
 
@@ -16,7 +22,7 @@ package final class DeviceQuota: Sendable {
     let topicsPerDevice: Int
     let topicChangesPerBatch: Int
     private let time: any TimeSource
-    private let counts = Mutex<[AppKey: Count]>([:])
+    private let state = Mutex(State())
 
     package init(
         devicesPerApp: Int = Limits.devicesPerAppMax, topicsPerDevice: Int = Limits.topicsPerDeviceMax,
@@ -46,18 +52,33 @@ package final class DeviceQuota: Sendable {
     /// time, and a transaction may run more than once.
     /// - Returns: how many, at most `count`. The caller frees those that it does not need.
     func reserve(_ count: Int, for app: AppKey, _ store: any Store) async throws -> Int {
-        let now = time.uptime
-        let isKnown = counts.withLock { Self.isFresh($0[app], now) }
-        let devices = isKnown ? 0 : try await store.read(.heavy) { try $0.deviceCount(app: app, route: nil) }
-        return counts.withLock { counts in
-            // Another request may have counted at the same time, and reserved places since.
-            if !isKnown, !Self.isFresh(counts[app], now) {
-                if counts.count >= Self.appsMax { counts.removeAll() }
-                counts[app] = Count(devices: devices, at: now)
-            }
-            let reserved = max(0, min(count, devicesPerApp - (counts[app]?.devices ?? 0)))
-            counts[app]?.devices += reserved
+        try await counting(app, store)?.value
+        return state.withLock { state in
+            let reserved = max(0, min(count, devicesPerApp - (state.counts[app]?.devices ?? 0)))
+            state.counts[app]?.devices += reserved
             return reserved
+        }
+    }
+
+    /// The count of the app's devices that is under way or must begin now; nil while the last one is recent.
+    private func counting(_ app: AppKey, _ store: any Store) -> Task<Void, any Error>? {
+        let now = time.uptime
+        return state.withLock { state in
+            guard !Self.isFresh(state.counts[app], now) else { return nil }
+            if let task = state.counting[app] { return task }
+            // Unstructured, because several requests wait for it, and it must not end with one of them.
+            let task = Task { try await self.count(app, store, at: now) }
+            state.counting[app] = task
+            return task
+        }
+    }
+
+    private func count(_ app: AppKey, _ store: any Store, at now: Duration) async throws {
+        defer { state.withLock { $0.counting[app] = nil } }
+        let devices = try await store.read(.heavy) { try $0.deviceCount(app: app, route: nil) }
+        state.withLock { state in
+            if state.counts.count >= Self.appsMax { state.counts.removeAll() }
+            state.counts[app] = Count(devices: devices, at: now)
         }
     }
 
@@ -69,7 +90,7 @@ package final class DeviceQuota: Sendable {
     /// taken without a reservation.
     func free(_ count: Int, of app: AppKey) {
         guard count != 0 else { return }
-        counts.withLock { $0[app]?.devices -= count }
+        state.withLock { $0.counts[app]?.devices -= count }
     }
 
     /// - Throws: `invalid_field` when the registration has more topics than a device may have.

@@ -72,7 +72,7 @@ package struct MessageVerbs: Sendable {
                 audienceEstimate: estimate.values.reduce(0, +))
             return Outcome(accepted: accepted, needsWake: true)
         }
-        let plan = try store.insertPlanned(draft, owner: offer?.owner, now: now)
+        let plan = try store.insertPlanned(draft, under: offer, now: now)
         let accepted = Accepted(id: draft.id, state: plan.state, audienceEstimate: plan.audienceEstimate)
         let slices = plan.leasedSlices
         var outcome = Outcome(accepted: accepted, needsWake: slices.isEmpty && !plan.state.isFinal)

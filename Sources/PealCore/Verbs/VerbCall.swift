@@ -88,16 +88,17 @@ package struct Reply: Sendable, Hashable {
 
 extension Store {
     /// Makes a change and stores its answer in the same transaction. A repeated request changes nothing and gets the
-    /// stored answer; `result` is then nil.
+    /// stored answer; `result` is then nil. An answer that is not kept is composed after the commit, so that other
+    /// writes do not wait for it.
     package func commit<Result: Sendable>(
         _ lane: WriteLane, _ call: VerbCall, reply: @escaping @Sendable (Result) throws -> Reply,
         change: @escaping @Sendable (any StoreWriting) throws -> Result
     ) async throws -> (reply: Reply, result: Result?) {
-        try await write(lane) { store in
-            guard let request = call.request else {
-                let result = try change(store)
-                return (try reply(result), result)
-            }
+        guard let request = call.request else {
+            let result = try await write(lane, change)
+            return (try reply(result), result)
+        }
+        return try await write(lane) { store in
             if let kept = try store.keptAnswer(request, now: call.now) {
                 return (try Reply(kept, to: request), nil)
             }

@@ -27,14 +27,15 @@ extension SliceRun {
         // A single device needs no slot, because it never waits for others.
         guard isBulk || !isSingle else { return await enter(after: key, limit: limit, nil) }
         let budget = isBulk ? context.budget : context.directBudget
-        let (load, route) = (context.load, terms.route)
+        let (load, direct, route) = (context.load, context.direct, terms.route)
+        func isStalled() -> Bool { load.isStalled(route) || direct.isStalled(route) }
         let devices = min(limit, max(1, unsettled))
         let weight = isBulk ? PageBudget.slots(for: devices) : devices
         // Waits for a slot only while the slice holds none.
         let slot =
             isFirst
-            ? await budget.take(weight) { load.isStalled(route) }
-            : budget.takeIfFree(weight, isStalled: load.isStalled(route))
+            ? await budget.take(weight) { isStalled() }
+            : budget.takeIfFree(weight, isStalled: isStalled())
         guard let slot else { return .crowded }
         return await enter(after: key, limit: limit, slot)
     }
@@ -228,7 +229,7 @@ extension SliceRun {
             }
             if answers.changeCount != seen {
                 (seen, quietSince, hasStalled) = (answers.changeCount, now, false)
-                if !isFollowing, answers.isAnswered.contains(true) { context.load.resume(slice.id) }
+                if !isFollowing, answers.isAnswered.contains(true) { recordAnswer() }
             }
             let quiet = now - quietSince
             if !hasStalled, quiet >= Self.stalledAfter, !isFollowing {
@@ -256,10 +257,16 @@ extension SliceRun {
     private func recordStall() {
         // First, so that a run on the same route that waits for a slot sees it.
         context.load.stall(slice.id)
+        context.direct.stall(slice.id)
         for page in pages where page.order.map({ !$0.flight.answers.isAnswered.contains(true) }) ?? false {
             if page.slot?.lend() == true { context.metrics.change { $0.pagesLent += 1 } }
         }
         context.ready.set()
+    }
+
+    private func recordAnswer() {
+        context.load.resume(slice.id)
+        context.direct.resume(slice.id)
     }
 
     /// Every request has begun, and no answer has arrived for a while. The time allowed is longer if the whole page is

@@ -13,7 +13,7 @@ struct DirectLane: Sendable {
                 for (slice, askedAt) in context.direct.take() {
                     workers.addTask {
                         await work(slice, askedAt)
-                        context.direct.finish()
+                        context.direct.finish(slice.id)
                     }
                 }
                 if context.stop.isOn, context.direct.isEmpty { return }
@@ -40,11 +40,39 @@ struct DirectLane: Sendable {
     }
 }
 
-/// Small messages that were leased to this process in the transaction that accepted them.
+/// Small messages that were leased to this process in the transaction that accepted them. A worker whose page is
+/// stalled leaves its turn to others, so that a provider that does not answer does not delay other providers. Stalled
+/// workers are limited too.
 final class DirectQueue: Sendable {
     private struct State {
         var slices: Deque<(slice: Slice, askedAt: Duration)> = []
-        var activeCount = 0
+        var active: Set<Slice.ID> = []
+        var stalled: [ActiveRoute: Set<Slice.ID>] = [:]
+        var stalledCount = 0
+
+        /// Whether another worker may begin, which counts as stalled from the start if others of its route are.
+        mutating func begin(_ slice: Slice.ID) -> Bool {
+            let route = DirectQueue.route(slice)
+            guard stalled[route] == nil else { return addStalled(slice, route) }
+            guard active.count < Limits.directSlicesActiveMax else { return false }
+            active.insert(slice)
+            return true
+        }
+
+        mutating func addStalled(_ slice: Slice.ID, _ route: ActiveRoute) -> Bool {
+            guard stalledCount < Limits.directSlicesStalledMax else { return false }
+            if stalled[route, default: []].insert(slice).inserted { stalledCount += 1 }
+            return true
+        }
+
+        /// Returns whether it was stalled.
+        mutating func removeStalled(_ slice: Slice.ID) -> Bool {
+            let route = DirectQueue.route(slice)
+            guard stalled[route]?.remove(slice) != nil else { return false }
+            stalledCount -= 1
+            if stalled[route]?.isEmpty == true { stalled[route] = nil }
+            return true
+        }
     }
 
     private let state = Mutex(State())
@@ -61,12 +89,20 @@ final class DirectQueue: Sendable {
         return slices.count - taken
     }
 
-    /// The slices that may be sent now. `finish` must be called for each.
+    /// The slices that may be sent now, in order of arrival. While too many workers are stalled, those of their routes
+    /// do not keep back the others behind them. `finish` must be called for each.
     func take() -> [(slice: Slice, askedAt: Duration)] {
         state.withLock { state in
-            let taken = Array(state.slices.prefix(Limits.directSlicesActiveMax - state.activeCount))
-            state.slices.removeFirst(taken.count)
-            state.activeCount += taken.count
+            var taken: [(slice: Slice, askedAt: Duration)] = []
+            while let next = state.slices.first, state.begin(next.slice.id) { taken.append(state.slices.removeFirst()) }
+            var index = 1
+            while index < state.slices.count, state.active.count < Limits.directSlicesActiveMax {
+                if state.begin(state.slices[index].slice.id) {
+                    taken.append(state.slices.remove(at: index))
+                } else {
+                    index += 1
+                }
+            }
             return taken
         }
     }
@@ -75,11 +111,33 @@ final class DirectQueue: Sendable {
     /// Whether there is room for slices of messages that are planned now.
     var hasRoom: Bool { state.withLock { $0.slices.count < Limits.directSlicesWaitingMax - 512 } }
 
-    func finish() {
+    /// Whether a worker of the route is stalled. Another one would stall too.
+    func isStalled(_ route: ActiveRoute) -> Bool { state.withLock { $0.stalled[route] != nil } }
+
+    /// The slice's page has had no answer for a while: another worker may begin instead.
+    func stall(_ slice: Slice.ID) {
         let hasMore = state.withLock { state in
-            state.activeCount -= 1
+            guard state.active.contains(slice), state.addStalled(slice, Self.route(slice)) else { return false }
+            state.active.remove(slice)
             return !state.slices.isEmpty
         }
         if hasMore { arrival.set() }
     }
+
+    /// An answer has arrived again.
+    func resume(_ slice: Slice.ID) {
+        state.withLock { state in
+            if state.removeStalled(slice) { state.active.insert(slice) }
+        }
+    }
+
+    func finish(_ slice: Slice.ID) {
+        let hasMore = state.withLock { state in
+            if !state.removeStalled(slice) { state.active.remove(slice) }
+            return !state.slices.isEmpty
+        }
+        if hasMore { arrival.set() }
+    }
+
+    private static func route(_ slice: Slice.ID) -> ActiveRoute { ActiveRoute(app: slice.app, route: slice.route) }
 }

@@ -44,6 +44,8 @@ struct Rescuer: Sendable {
         while await stop.pause(sleeper, atMost: Self.interval) {
             // After an outage every lease looks as if its holder were gone, until the holders have written again.
             guard isOnlyProcess || health.hasBeenWriting(for: .seconds(Limits.heartbeatSeconds)) else { continue }
+            // After a step of the clock too, until the holders have extended their leases by the new time.
+            guard await time.isSteady() else { continue }
             await takeBack(endedBefore: time.now)
         }
     }

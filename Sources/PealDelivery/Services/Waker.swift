@@ -1,5 +1,6 @@
 internal import Logging
 internal import PealCore
+internal import Synchronization
 
 /// Wakes apps that may choose the moment of a message: background pushes within each device's budget. A wake-up is
 /// counted before it is sent and never repeated, so that a crash loses at most one and a device never gets too many.
@@ -7,22 +8,27 @@ internal import PealCore
 struct Waker: Sendable {
     private static let pollInterval: Duration = .seconds(1)
     private static let sendTime: Duration = .seconds(Limits.wakeLatenessSeconds / 2)
+    /// How long a round waits for answers. A route that takes longer is awaited beside the next rounds.
+    private static let answerTime: Duration = .seconds(1)
 
     private let context: DeliveryContext
+    private let awaited = AwaitedRoutes()
 
     init(_ context: DeliveryContext) { self.context = context }
 
-    /// Runs until the process stops.
+    /// Runs until the process stops and every answer has come or is given up.
     func run() async {
         let sleeper = context.stop.sleeper()
-        repeat {
-            var count = Limits.wakesPerRound
-            while count >= Limits.wakesPerRound, !context.stop.isOn { count = await round() }
-        } while await context.stop.pause(sleeper, atMost: Self.pollInterval)
+        await withDiscardingTaskGroup { tasks in
+            repeat {
+                var count = Limits.wakesPerRound
+                while count >= Limits.wakesPerRound, !context.stop.isOn { count = await round(&tasks) }
+            } while await context.stop.pause(sleeper, atMost: Self.pollInterval)
+        }
     }
 
     /// - Returns: how many devices were examined.
-    private func round() async -> Int {
+    private func round(_ tasks: inout DiscardingTaskGroup) async -> Int {
         let (now, randomness) = (context.time.now, context.randomness)
         let deadline = context.time.uptime + Self.sendTime
         do {
@@ -33,7 +39,7 @@ struct Waker: Sendable {
                     return .seconds(Int64(randomness.next() % range) - Limits.wakeJitterSeconds)
                 }
             }
-            await send(orders, before: deadline)
+            await send(orders, before: deadline, in: &tasks)
             return count
         } catch {
             context.logger.error("due wake-ups could not be read", metadata: ["error": "\(error)"])
@@ -41,10 +47,21 @@ struct Waker: Sendable {
         }
     }
 
-    private func send(_ orders: [WakeOrder], before deadline: Duration) async {
+    /// Sends to each route, and waits a moment for the answers. On a route whose provider has still not answered the
+    /// wake-ups before, they are lost.
+    private func send(_ orders: [WakeOrder], before deadline: Duration, in tasks: inout DiscardingTaskGroup) async {
         let groups = Dictionary(grouping: orders) { ActiveRoute(app: $0.app, route: $0.device.address.route) }
-        await withDiscardingTaskGroup { tasks in
-            for (route, orders) in groups { tasks.addTask { await send(orders, on: route, before: deadline) } }
+        var begun: Set<ActiveRoute> = []
+        for (route, orders) in groups where awaited.begin(route) {
+            begun.insert(route)
+            tasks.addTask {
+                await send(orders, on: route, before: deadline)
+                awaited.end(route)
+            }
+        }
+        let end = context.time.uptime + Self.answerTime
+        while awaited.contains(anyOf: begun), case let rest = end - context.time.uptime, rest > .zero {
+            await awaited.answered.wait(atMost: rest, on: context.time)
         }
     }
 
@@ -124,4 +141,23 @@ struct Waker: Sendable {
         context.access.keep(access, for: key, version: version, now: uptime)
         return access
     }
+}
+
+/// The routes whose wake-ups have no answers yet.
+private final class AwaitedRoutes: Sendable {
+    private let routes = Mutex<Set<ActiveRoute>>([])
+    /// Set when a route has its answers.
+    let answered = Signal()
+
+    /// Returns false if the route has older wake-ups without an answer, or too many routes have.
+    func begin(_ route: ActiveRoute) -> Bool {
+        routes.withLock { $0.count < Limits.wakeRoutesAwaitedMax && $0.insert(route).inserted }
+    }
+
+    func end(_ route: ActiveRoute) {
+        _ = routes.withLock { $0.remove(route) }
+        answered.set()
+    }
+
+    func contains(anyOf others: Set<ActiveRoute>) -> Bool { routes.withLock { !$0.isDisjoint(with: others) } }
 }

@@ -88,7 +88,7 @@ final class ProviderTokens: Sendable {
         await withCheckedContinuation { continuation in whenReady { continuation.resume() } }
     }
 
-    /// How long the store may take. After that, this server signs its own token.
+    /// How long the store may take. After that, this server uses its own offer.
     private static let patience: Duration = .seconds(3)
     /// Between attempts while the store does not answer.
     private static let pauseAfterFailure: Duration = .seconds(5)
@@ -97,6 +97,7 @@ final class ProviderTokens: Sendable {
     private func beginAgreement(_ state: inout ProviderTokenHistory.State) {
         guard !state.isAgreeing, time.uptime >= state.agreesFrom, let store, let offer = offer() else { return }
         state.isAgreeing = true
+        state.offer = offer
         let oldest = offer.issuedAt - .seconds(Self.lifeSecondsMin)
         // Unstructured, because event loops ask for tokens and must not wait.
         Task { [name] in
@@ -124,16 +125,18 @@ final class ProviderTokens: Sendable {
         return sign(issuedAt: now).map { SharedToken(Array("bearer \($0)".utf8), issuedAt: now) }
     }
 
-    /// Uses the token that the servers agreed on; without one, uses this server's own offer if the current token is no
-    /// longer valid.
+    /// Uses the token that the servers agreed on, unless a young one is already in use because the store answered late;
+    /// without one, uses this server's own offer if the current token is no longer valid.
     private func adopt(_ agreed: SharedToken?, _ offer: SharedToken) {
         let instant = Instant(time)
         history.state.withLock { state in
             state.isAgreeing = false
+            state.offer = nil
             if agreed == nil { state.agreesFrom = instant.uptime + Self.pauseAfterFailure }
             let isAlive = state.present?.isAlive(at: instant) == true
+            let mayTake = state.present.map { !isAlive || Self.mayReplace($0, state, instant) } ?? true
             if let agreed, minted(agreed, instant, version: 0).isAlive(at: instant) {
-                if state.present?.authorization.value != agreed.value { take(agreed, &state, instant) }
+                if mayTake, state.present?.authorization.value != agreed.value { take(agreed, &state, instant) }
             } else if !isAlive {
                 take(offer, &state, instant)
             }
@@ -217,6 +220,11 @@ final class ProviderTokens: Sendable {
     }
 
     private func mint(_ state: inout ProviderTokenHistory.State, _ instant: Instant) -> Authorization? {
+        // The servers are about to agree on it, perhaps: then they need no other one.
+        if let offer = state.offer, minted(offer, instant, version: 0).isAlive(at: instant) {
+            take(offer, &state, instant)
+            return state.present?.authorization
+        }
         guard let jwt = sign(issuedAt: instant.now) else { return nil }
         state.versions += 1
         let authorization = Authorization(value: Array("bearer \(jwt)".utf8), version: state.versions)
@@ -333,6 +341,8 @@ final class ProviderTokenHistory: Sendable {
         var versions = 0
         /// Whether the store is being asked for the token of all servers, and the callers that wait for it.
         var isAgreeing = false
+        /// What this server offered for the agreement that is under way.
+        var offer: SharedToken?
         var agreesFrom = Duration.zero
         var waiters: [@Sendable () -> Void] = []
     }

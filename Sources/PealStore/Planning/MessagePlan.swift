@@ -8,11 +8,11 @@ extension StoreSession {
         return try plan(message, draft, owner: owner, now: now)
     }
 
-    func insertPlanned(_ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan {
+    func insertPlanned(_ draft: MessageDraft, under offer: LeaseOffer?, now: Timestamp) throws -> Plan {
         let message = Message(draft)
-        let outline = try outline(message, draft, owner: owner, now: now)
+        let outline = try outline(message, draft, owner: offer?.owner, now: now)
         try insertMessage(draft, outline.start)
-        return try store(outline, of: message, owner: owner, now: now)
+        return try store(outline, of: message, owner: offer?.owner, leaseUntil: offer?.leaseUntil ?? now, now: now)
     }
 
     private func plan(_ message: Message, _ draft: MessageDraft, owner: String?, now: Timestamp) throws -> Plan {
@@ -20,7 +20,8 @@ extension StoreSession {
         let outline = try outline(message, draft, owner: owner, now: now)
         try connection.post(
             "UPDATE message SET \(set: outline.start.columns) WHERE \(MessageTable.matching(message.app, message.id))")
-        return try store(outline, of: message, owner: owner, now: now)
+        return try store(
+            outline, of: message, owner: owner, leaseUntil: now + .seconds(Limits.leaseSeconds), now: now)
     }
 
     /// How a message is sent.
@@ -56,13 +57,14 @@ extension StoreSession {
         return start
     }
 
-    private func store(_ outline: Outline, of message: Message, owner: String?, now: Timestamp) throws -> Plan {
+    private func store(
+        _ outline: Outline, of message: Message, owner: String?, leaseUntil: Timestamp, now: Timestamp
+    ) throws -> Plan {
         guard !outline.slices.isEmpty else {
             try reportEnd(message, state: outline.start.state, at: now)
             return Plan(state: outline.start.state, leasedSlices: [])
         }
         try store(outline.resolved, app: message.app, message: message.id)
-        let leaseUntil = now + .seconds(Limits.leaseSeconds)
         let leased = outline.slices.filter { $0.slice.term == 1 }
         try insertSlices(leased, owner: owner, leaseUntil: leaseUntil)
         try insertSlices(outline.slices.filter { $0.slice.term == 0 }, owner: nil, leaseUntil: leaseUntil)

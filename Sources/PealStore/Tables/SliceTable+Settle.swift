@@ -72,6 +72,23 @@ extension SliceTable {
             """
     }
 
+    /// The final state of the settlement's message, if all its slices are deleted because they have ended.
+    static func stateOfEnded(_ settlement: Settlement) -> SQL {
+        let (app, message) = (settlement.slice.app, settlement.slice.message)
+        return """
+            SELECT state FROM message WHERE \(MessageTable.matching(app, message)) AND slices_open = 0
+                AND NOT EXISTS (SELECT 1 FROM slice WHERE \(matching(settlement.slice)))
+            """
+    }
+
+    /// How often the log has the page, with its time.
+    static func countPages(_ row: Settlement.LogRow, of settlement: Settlement) -> SQL {
+        """
+        SELECT COUNT(*) FROM delivery_page WHERE \(matching(settlement.slice)) AND first_key = \(row.firstKey)
+            AND last_key = \(row.lastKey) AND n = \(row.deviceCount) AND sent_at = \(row.sentAt)
+        """
+    }
+
     /// Quarantines the slice, if the lease and the cursor are still what the worker knows. A slice whose message has
     /// ended becomes `ending` instead, if the cursor moves.
     /// - Parameter keepsAnswers: Whether what is known about its devices is stored too; otherwise they are in doubt.
@@ -249,9 +266,22 @@ extension StoreSession {
     /// whose answer was lost is repeated.
     private func resultOfEarlierWrite(_ settlement: Settlement) throws -> Settlement.Result {
         guard try connection.value(SliceTable.applied(settlement), Int64.self) != nil else {
-            return Settlement.Result(isApplied: false)
+            return try resultOfEarlierEnd(settlement)
         }
         return Settlement.Result(isApplied: true, leasedSlices: try leasedParts(settlement))
+    }
+
+    /// The result for a settlement whose slice is gone: applied, if the message has ended and the log has its page.
+    private func resultOfEarlierEnd(_ settlement: Settlement) throws -> Settlement.Result {
+        var result = Settlement.Result(isApplied: false)
+        if case .release = settlement.next { return result }
+        guard let state = try connection.value(SliceTable.stateOfEnded(settlement), Message.State.self), state.isFinal,
+            try settlement.logRow.map({ try connection.count(SliceTable.countPages($0, of: settlement)) > 0 })
+                ?? (settlement.next == .done)
+        else { return result }
+        result.isApplied = true
+        result.messageState = state
+        return result
     }
 
     /// Turns the deferred keys into separate slices.

@@ -9,7 +9,7 @@ struct DeliveryFixture: Sendable {
     struct TooSlow: Error {}
 
     let test: TestStore
-    let app: AppKey
+    private(set) var app: AppKey
     let time = ManualTime()
     let provider = ScriptedProvider()
     let randomness = SeededRandomness(seed: 11)
@@ -21,6 +21,16 @@ struct DeliveryFixture: Sendable {
         test = try await engine.open()
         app = try await test.makeApp().key
         if hasCredential { try await putCredential() }
+    }
+
+    /// Another app in the same store, without a credential.
+    func another() async throws -> DeliveryFixture {
+        let id = AppID(high: 0xA, low: randomness.next())
+        var other = self
+        other.app = try await store.write(.control) { [now] in
+            try $0.insertApp(App(id: id, key: 0, name: "Another", createdAt: now))
+        }.key
+        return other
     }
 
     @discardableResult
@@ -73,11 +83,14 @@ struct DeliveryFixture: Sendable {
     }
 
     /// Stores a message as the API does; a small one is passed to `engine`.
+    /// - Parameter arrival: when the head of the request arrived, by default now.
     @discardableResult
-    func accept(_ draft: MessageDraft, engine: DeliveryService? = nil) async throws -> MessageID {
-        let (offer, now) = (engine?.leaseOffer, now)
+    func accept(
+        _ draft: MessageDraft, engine: DeliveryService? = nil, arrival: Timestamp? = nil
+    ) async throws -> MessageID {
+        let (offer, now) = (engine?.leaseOffer, arrival ?? now)
         let plan = try await store.write(.intake) { session -> Plan? in
-            if draft.startAt == nil { return try session.insertPlanned(draft, owner: offer?.owner, now: now) }
+            if draft.startAt == nil { return try session.insertPlanned(draft, under: offer, now: now) }
             try session.insertMessage(draft)
             return nil
         }
@@ -90,14 +103,14 @@ struct DeliveryFixture: Sendable {
 
     func service(
         on other: (any Store)? = nil, providers: [ProviderName: any Provider]? = nil, isOnlyProcess: Bool = true,
-        pagesInFlightMax: Int = Limits.pagesInFlightMax
+        pagesInFlightMax: Int = Limits.pagesInFlightMax, time otherTime: (any TimeSource)? = nil
     ) -> DeliveryService {
         var options = DeliveryOptions()
         options.isOnlyProcess = isOnlyProcess
         options.pagesInFlightMax = pagesInFlightMax
         return DeliveryService(
-            store: other ?? store, providers: providers ?? [.apns: provider], time: time, randomness: randomness,
-            options: options)
+            store: other ?? store, providers: providers ?? [.apns: provider], time: otherTime ?? time,
+            randomness: randomness, options: options)
     }
 
     /// Runs `service` while `body` runs, then stops it as a signal would and waits for its end.

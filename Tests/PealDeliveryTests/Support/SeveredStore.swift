@@ -5,6 +5,7 @@ import Synchronization
 final class SeveredStore: Store {
     private let store: any Store
     private let isCut = Mutex(false)
+    private let lostAnswers = Mutex(0)
 
     init(_ store: any Store) { self.store = store }
 
@@ -12,6 +13,9 @@ final class SeveredStore: Store {
 
     /// Accepts writes again, as after an outage.
     func restore() { isCut.withLock { $0 = false } }
+
+    /// Loses the answers to the next `count` settling commits.
+    func loseAnswers(_ count: Int) { lostAnswers.withLock { $0 = count } }
 
     private func check() throws {
         if isCut.withLock({ $0 }) { throw PealError(.unavailable, "the process is dead") }
@@ -30,9 +34,15 @@ final class SeveredStore: Store {
         _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
     ) async throws -> R {
         try check()
-        return try await store.write(lane) { [self] writer in
+        let result = try await store.write(lane) { [self] writer in
             try check()
             return try body(writer)
         }
+        let isLost = lostAnswers.withLock { count in
+            defer { if lane == .settle, count > 0 { count -= 1 } }
+            return lane == .settle && count > 0
+        }
+        if isLost { throw PealError(.unavailable, "the answer to the commit was lost") }
+        return result
     }
 }
