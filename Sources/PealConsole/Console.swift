@@ -97,6 +97,9 @@ package struct Console: Sendable {
             try visit.checkForm()
         }
         try await visit.enter(match.route.need)
+        if let question = match.route.question, visit.form["confirmed"] == nil {
+            return ConfirmationPage.answer(visit, question)
+        }
         var answer = try await match.route.handler(visit)
         if let session = visit.session, !match.route.endsSession, let cookie = sessions.renewed(session, now: now) {
             answer.setCookie(visit.cookieHeader(cookie))

@@ -7,7 +7,7 @@ enum SignInPages {
         ConsoleRoute(.get, "sign-in", .anonymous, show),
         ConsoleRoute(.post, "sign-in", .anonymous, signIn),
         signOut("sign-out", everywhere: false),
-        signOut("sign-out-everywhere", everywhere: true),
+        signOut("sign-out-everywhere", everywhere: true).confirming(.signOutEverywhereConfirm),
     ]
 
     @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {

@@ -68,6 +68,9 @@ extension Word {
     private static let ofForms = [
         Word("{} is required", "{} fehlt"),
         Word("{} is unknown", "{} ist unbekannt"),
+        Word(
+            "{} exists already; open it to change it, or choose another name",
+            "{} gibt es schon; zum Ändern öffnen oder einen anderen Namen wählen"),
         Word("{} is not supported yet", "{} wird noch nicht unterstützt"),
         Word("{} not found", "{} nicht gefunden"),
         Word("{} may have at most {} characters", "{} darf höchstens {} Zeichen haben"),
@@ -114,6 +117,9 @@ extension Word {
         Word(
             "the message would expire before its window ends",
             "die Nachricht würde vor dem Ende ihres Fensters ablaufen"),
+        Word(
+            "give either a time to send at or a delivery window, not both",
+            "entweder eine Sendezeit oder ein Zeitfenster angeben, nicht beides"),
         Word("choose the time that clocks show then", "die Zeit wählen, die Uhren dann zeigen"),
         Word(
             "the window must end in the future, at most {} days from now",
