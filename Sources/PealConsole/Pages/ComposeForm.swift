@@ -39,12 +39,14 @@ struct ComposeForm: Sendable {
     }
 
     /// The fields that are not part of the message.
-    static let steering: Set = ["csrf", "step", "once", "confirm", "from", "save_name", "rows", "draft", "template"]
+    static let steering: Set = [
+        "csrf", "step", "once", "confirm", "counted", "from", "save_name", "rows", "draft", "template",
+    ]
 
     /// Identifies the message of a form: two forms with the same value are the same message.
     var identity: String {
         form.pairs.filter { !Self.steering.contains($0.name) }
-            .map { "\($0.name)=\($0.value)" }.sorted().joined(separator: "\n")
+            .map { "\($0.name)=\($0.value.replacing("\r\n", with: "\n"))" }.sorted().joined(separator: "\n")
     }
 
     /// - Throws: `invalid_field`, naming the field of the form.
@@ -89,7 +91,7 @@ struct ComposeForm: Sendable {
 
     /// - Throws: `invalid_field` or `missing_field`, naming the field of the form.
     func draft(
-        id: MessageID, app: AppKey, dialect: DialectName, lifeSecondsMax: Int64, now: Timestamp
+        id: MessageID, app: App, dialect: DialectName, lifeSecondsMax: Int64, now: Timestamp
     ) throws(PealError) -> MessageDraft {
         let audience = try audience()
         guard !audience.isEmpty else { throw .invalid("topics", "choose who gets the message") }
@@ -97,9 +99,9 @@ struct ComposeForm: Sendable {
         guard hasContent else { throw .invalid("title", "write a title or a text") }
         let options = try options(now: now)
         var draft = MessageDraft(
-            id: id, app: app, dialect: dialect, campaignID: try campaign(), audience: audience, content: content,
+            id: id, app: app.key, dialect: dialect, campaignID: try campaign(), audience: audience, content: content,
             options: options, createdAt: now, expiresAt: now)
-        try schedule(&draft, now: now)
+        try schedule(&draft, graceSeconds: app.settings[.windowGrace].seconds, now: now)
         let start = draft.window == nil ? draft.startAt ?? now : now
         // In recipients' time a lifetime counts from the start in the last zone.
         let last = draft.options.recipientsTime.map { max(start, MessageLife.lastStart(of: $0)) } ?? start
@@ -110,9 +112,13 @@ struct ComposeForm: Sendable {
         return draft
     }
 
-    private func schedule(_ draft: inout MessageDraft, now: Timestamp) throws(PealError) {
+    private func schedule(
+        _ draft: inout MessageDraft, graceSeconds: Int64, now: Timestamp
+    ) throws(PealError) {
+        try checkOneStart()
         if let until = try instant("window_until") {
             draft.window = try window(until, draft.audience, now: now)
+            draft.window?.graceSeconds = graceSeconds
             return
         }
         guard form.isSet("recipient_time") else {
@@ -123,6 +129,12 @@ struct ComposeForm: Sendable {
         draft.options.recipientsTime = reading
         let first = MessageLife.firstStart(of: reading)
         if first > now { draft.startAt = first }
+    }
+
+    /// - Throws: `invalid_field` for a delivery window together with a time, one of which would be lost.
+    func checkOneStart() throws(PealError) {
+        guard form["window_until"] != nil, let field = ["at", "recipient_time"].first(where: form.isSet) else { return }
+        throw .invalid(field, "give either a time to send at or a delivery window, not both")
     }
 
     func campaign() throws(PealError) -> String? {

@@ -69,6 +69,7 @@ extension ComposeForm {
     }
 
     private func scheduleJSON() throws(PealError) -> JSON? {
+        try checkOneStart()
         if let until = try instant("window_until") { return ["window": ["until": .string(until.description)]] }
         guard form.isSet("recipient_time") else {
             return try instant("at").map { ["at": .string($0.description)] }
@@ -124,9 +125,9 @@ extension ComposeForm {
             guard let own = draft.content.platforms[platform] else { continue }
             writer.write(platform, ComposePlatforms.object(of: own))
         }
-        writer.set("topics", draft.audience.topics.joined(separator: ", "))
-        writer.set("not_topics", draft.audience.excludedTopics.joined(separator: ", "))
-        writer.set("users", draft.audience.users.joined(separator: "\n"))
+        writer.set("topics", draft.audience.topics.map(Form.listed).joined(separator: ", "))
+        writer.set("not_topics", draft.audience.excludedTopics.map(Form.listed).joined(separator: ", "))
+        writer.set("users", draft.audience.users.map(Form.listed).joined(separator: "\n"))
         writer.set("devices", draft.audience.devices.map(\.description).joined(separator: "\n"))
         writer.set("all", draft.audience.includesAll ? "1" : nil)
         writer.write(condition: draft.audience.condition)
@@ -135,9 +136,10 @@ extension ComposeForm {
         writer.set("collapse_key", draft.options.collapseKey)
         writer.set("background", draft.options.isBackground ? "1" : nil)
         writer.set("environment", draft.options.environment?.rawValue)
-        for platform in (draft.audience.platforms ?? []).sorted(by: { $0.rawValue < $1.rawValue }) {
-            writer.add("platforms", platform.rawValue)
-        }
+        writer.set("transactional", draft.options.isTransactional ? "1" : nil)
+        writer.set("rate_per_second", draft.options.ratePerSecond.map { String($0) })
+        if case .seconds(let seconds) = draft.options.life { writer.set("ttl_hours", String((seconds + 3599) / 3600)) }
+        for platform in draft.shownPlatforms { writer.add("platforms", platform.rawValue) }
         return writer.form
     }
 }
@@ -163,12 +165,22 @@ extension ComposeForm {
         ),
     ]
 
-    /// The same of a message, whose source is a request of the native API.
+    /// The same of a message: from its request of the native API, or from the message itself.
     static func leftOut(of draft: MessageDraft) -> [String] {
-        guard draft.dialect == "native", let request = draft.source.flatMap({ try? JSONParser.parse($0) }) else {
-            return []
+        if draft.dialect == "native", let request = draft.source.flatMap({ try? JSONParser.parse($0) }) {
+            return leftOut(of: request)
         }
-        return leftOut(of: request)
+        let (audience, options) = (draft.audience, draft.options)
+        var hasEnd = false
+        if case .until = options.life { hasEnd = true }
+        let lost: [(Bool, String)] = [
+            (!audience.identifiers.isEmpty, "audience.identifiers"),
+            (!audience.addresses.isEmpty, "audience.addresses"),
+            (audience.interactiveOnly, "audience.interactive_only"),
+            (!draft.keepsPlatforms, "audience.platforms"),
+            (hasEnd, "options.expires_at"), (options.lostAnswer != .resend, "options.lost_answer"),
+        ]
+        return lost.filter(\.0).map(\.1)
     }
 
     /// The members of a request that are lost when it is opened here, such as `audience.addresses`.
@@ -178,6 +190,22 @@ extension ComposeForm {
                 names.contains(name) || value.isNull || value == false ? nil : "\(object).\(name)"
             }
         }
+    }
+}
+
+extension MessageDraft {
+    /// The platforms that Compose selects for a duplicate; empty for all. Those without content of their own get no
+    /// message, and must not get one by being duplicated.
+    fileprivate var shownPlatforms: [Platform] {
+        guard audience.platforms != nil || !content.absentPlatforms.isEmpty else { return [] }
+        return (audience.platforms ?? Set(Platform.addressable)).subtracting(content.absentPlatforms)
+            .intersection(Platform.addressable).sorted { $0.rawValue < $1.rawValue }
+    }
+
+    /// Whether Compose can select the platforms of the message: it has boxes only for some, and no box selects all.
+    fileprivate var keepsPlatforms: Bool {
+        let isNarrowed = audience.platforms != nil || !content.absentPlatforms.isEmpty
+        return !isNarrowed || !shownPlatforms.isEmpty
     }
 }
 

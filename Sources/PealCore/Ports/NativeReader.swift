@@ -5,6 +5,8 @@ package struct NativeReader: Sendable {
     package typealias ReadCondition = @Sendable (JSON, Timestamp) throws(PealError) -> Condition
     /// Checks a whole message.
     package typealias CheckMessage = @Sendable (JSON, Timestamp) throws(PealError) -> Void
+    /// Whether payloads of an app's messages name their message for Peal's SDK.
+    package typealias ReadNaming = @Sendable (AppKey, any StoreReading) throws -> Bool
     /// A device with the id that it states, or the given one.
     package typealias ReadDevice = @Sendable (JSON, DeviceID, Timestamp) throws(PealError) -> DeviceRegistration
     /// How a webhook's requests are authenticated.
@@ -12,15 +14,18 @@ package struct NativeReader: Sendable {
 
     package let condition: ReadCondition
     package let checkMessage: CheckMessage
+    package let namesMessages: ReadNaming
     package let device: ReadDevice
     package let authentication: ReadAuthentication
 
     package init(
-        condition: @escaping ReadCondition, checkMessage: @escaping CheckMessage, device: @escaping ReadDevice,
+        condition: @escaping ReadCondition, checkMessage: @escaping CheckMessage,
+        namesMessages: @escaping ReadNaming, device: @escaping ReadDevice,
         authentication: @escaping ReadAuthentication
     ) {
         self.condition = condition
         self.checkMessage = checkMessage
+        self.namesMessages = namesMessages
         self.device = device
         self.authentication = authentication
     }

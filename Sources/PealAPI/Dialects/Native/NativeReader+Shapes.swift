@@ -12,6 +12,7 @@ extension NativeReader {
             checkMessage: { json, now throws(PealError) in
                 _ = try NativeMessageShapes.message.value(of: json, .native, now: now)
             },
+            namesMessages: SendingFacts.namesMessages,
             device: { json, id, now throws(PealError) in
                 let draft = try NativeDeviceShapes.draftWithID.value(of: json, .native, now: now)
                 return try draft.registration(id: draft.id ?? id, rules())
