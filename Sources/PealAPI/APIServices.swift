@@ -248,10 +248,6 @@ struct SendingFacts: Sendable {
 
     init(_ app: App, _ store: any StoreReading) throws {
         credentials = try store.credentialRecords(app: app.key)
-        namesMessages = try Self.namesMessages(app.key, store)
-    }
-
-    static func namesMessages(_ app: AppKey, _ store: any StoreReading) throws -> Bool {
-        try store.hasKey(app: app, dialect: .device)
+        namesMessages = try store.hasKey(app: app.key, dialect: .device)
     }
 }

@@ -206,19 +206,14 @@ package struct ConsoleServices: Sendable {
 /// The configuration of the console.
 package struct ConsoleOptions: Sendable {
     package var trustedProxies: [IPAddress]
-    /// The lifetime of a message without an expiry.
-    package var messageLifeSeconds: Int64
     package var version: String
     /// The kinds of webhooks that the server sends to.
     package var webhookKinds: [String]
 
     package init(
-        trustedProxies: [IPAddress] = [],
-        messageLifeSeconds: Int64 = Limits.messageLifeSecondsDefault, version: String = "0",
-        webhookKinds: [String] = []
+        trustedProxies: [IPAddress] = [], version: String = "0", webhookKinds: [String] = []
     ) {
         self.trustedProxies = trustedProxies
-        self.messageLifeSeconds = messageLifeSeconds
         self.version = version
         self.webhookKinds = webhookKinds
     }

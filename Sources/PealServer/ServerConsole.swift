@@ -88,9 +88,12 @@ extension ConsoleServices {
             randomness: api.randomness,
             options: ConsoleOptions(
                 trustedProxies: configuration.http.trustedProxies,
-                messageLifeSeconds: configuration.limits.messageLifeSeconds, version: PealVersion.current,
+                version: PealVersion.current,
                 webhookKinds: servedWebhookKinds),
-            operations: operations, hosts: api.hosts, native: .shapes { api.addressRules },
+            operations: operations, hosts: api.hosts,
+            native: .shapes(providers: api.providers, lifeSecondsMax: configuration.limits.messageLifeSeconds) {
+                api.addressRules
+            },
             logger: api.logger)
     }
 }

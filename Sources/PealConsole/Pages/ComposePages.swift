@@ -41,20 +41,17 @@ enum ComposePages {
     }
 
     private static func draft(_ visit: PageCall, _ form: ComposeForm) async throws -> MessageDraft {
-        let app = try visit.app
-        var draft = try form.draft(
-            id: visit.services.randomness.timeOrderedIdentifier(at: visit.now), app: app,
-            dialect: visit.services.keyRules.dialect, lifeSecondsMax: visit.services.options.messageLifeSeconds,
-            now: visit.now)
-        do throws(PealError) {
-            try visit.services.native.checkMessage(try form.request(), visit.now)
-        } catch {
+        let request = try form.request()
+        try form.checkComplete()
+        let (app, now) = (try visit.app, visit.now)
+        let id: MessageID = visit.services.randomness.timeOrderedIdentifier(at: now)
+        do {
+            return try await visit.services.store.read { [native = visit.services.native] store in
+                try native.message(request, id, app, store, now)
+            }
+        } catch let error as PealError {
             throw error.inForm
         }
-        draft.content.namesMessage = try await visit.services.store.read { [native = visit.services.native] store in
-            try native.namesMessages(app.key, store)
-        }
-        return draft
     }
 
     // MARK: Write

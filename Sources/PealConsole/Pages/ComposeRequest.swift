@@ -33,38 +33,31 @@ extension ComposeForm {
     }
 
     private func contentJSON() throws(PealError) -> JSON.Members {
-        let content = try content()
         var members = JSON.Members()
-        for (name, text) in [("title", content.title), ("subtitle", content.subtitle), ("body", content.body)] {
-            switch text {
-            case nil: break
-            case .plain(let plain): members[name] = .string(plain)
-            case .localized(let texts):
-                members[name] = .object(.init(texts.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }))
-            }
-        }
-        members["default_locale"] = content.defaultLocale.map(JSON.string)
-        members["image_url"] = content.imageURL.map(JSON.string)
-        if !content.data.isEmpty { members["data"] = .object(content.data) }
-        members["badge"] = content.badge.map { .integer($0) }
-        members["sound"] = content.sound.map(JSON.string)
-        members["thread_id"] = content.threadID.map(JSON.string)
-        members["category"] = content.category.map(JSON.string)
+        for name in ["title", "subtitle", "body"] { members[name] = try text(name) }
+        members["default_locale"] = try ownLocale().map(JSON.string)
+        members["image_url"] = try imageURL().map(JSON.string)
+        if let data = try data(), !data.isEmpty { members["data"] = .object(data) }
+        members["badge"] = try badge().map { .integer($0) }
+        for name in ["sound", "thread_id", "category"] { members[name] = form[name].map(JSON.string) }
         for (platform, object) in try platforms.objects() { members[platform.rawValue] = .object(object) }
         return members
     }
 
     private func optionsJSON() throws(PealError) -> JSON.Members {
-        let options = try options(now: Timestamp(milliseconds: 0))
         var members = JSON.Members()
-        members["priority"] = options.priority.map { .string($0.rawValue) }
-        if case .seconds(let seconds) = options.life { members["ttl_seconds"] = .integer(seconds) }
-        members["collapse_key"] = options.collapseKey.map(JSON.string)
-        members["environment"] = options.environment.map { .string($0.rawValue) }
-        if options.isBackground { members["background"] = true }
-        if options.isTransactional { members["transactional"] = true }
-        members["rate_per_second"] = options.ratePerSecond.map { .integer($0) }
-        if options.unreachable != .deadline { members["unreachable"] = .string(options.unreachable.rawValue) }
+        members["priority"] = form["priority"].map(JSON.string)
+        members["ttl_seconds"] = try life().map { .integer($0) }
+        members["collapse_key"] = form["collapse_key"].map(JSON.string)
+        members["environment"] = environment.map { .string($0.rawValue) }
+        for name in ["background", "transactional"] where form.isSet(name) { members[name] = true }
+        members["rate_per_second"] = try rate().map { .integer($0) }
+        // The field stays filled in when its window is taken back; alone, the API refuses it.
+        if form["window_until"] != nil, form["method"] != DeliveryWindow.Method.traditional.rawValue,
+            let choice = form["unreachable"], choice != MessageOptions.Unreachable.deadline.rawValue
+        {
+            members["unreachable"] = .string(choice)
+        }
         return members
     }
 
@@ -210,11 +203,20 @@ extension MessageDraft {
 }
 
 extension PealError {
-    /// With the form's name of the field: `content.badge` is `badge`.
+    /// The fields of the form for members of a request with other names.
+    private static let formFields = [
+        "audience": "topics", "content": "title", "options.expires_at": "ttl_hours", "options.ttl_seconds": "ttl_hours",
+        "schedule.window": "window_until", "schedule.window.until": "window_until", "schedule.at": "at",
+        "schedule.in": "recipient_time",
+    ]
+
+    /// With the form's name of the field: `content.badge` is `badge`, and `content.ios.options` is `ios`.
     var inForm: PealError {
-        let parts = ["audience.", "content.", "options.", "schedule."]
-        guard let field, let part = parts.first(where: { field.hasPrefix($0) }) else { return self }
-        return PealError(code, message, field: String(field.dropFirst(part.count)))
+        guard let field else { return self }
+        if let own = Self.formFields[field] { return PealError(code, message, field: own) }
+        let parts = field.split(separator: ".").map(String.init)
+        guard parts.count > 1, ["audience", "content", "options", "schedule"].contains(parts[0]) else { return self }
+        return PealError(code, message, field: String(parts[1].prefix { $0 != "[" }))
     }
 }
 

@@ -122,11 +122,11 @@ extension Word {
             "entweder eine Sendezeit oder ein Zeitfenster angeben, nicht beides"),
         Word("choose the time that clocks show then", "die Zeit wählen, die Uhren dann zeigen"),
         Word(
-            "the window must end in the future, at most {} days from now",
-            "das Fenster muss in der Zukunft enden, höchstens in {} Tagen"),
+            "{} must be in the future, at most {} days",
+            "{} muss in der Zukunft liegen, höchstens in {} Tagen"),
         Word(
-            "a message with a delivery window is for 1 to {} users only",
-            "eine Nachricht mit Zustellfenster ist nur für 1 bis {} Personen"),
+            "a message with a window is for 1 to {} users: {}",
+            "eine Nachricht mit Zeitfenster ist für 1 bis {} Personen: {}"),
         Word("the lifetime must be a number of hours", "die Lebensdauer muss eine Zahl von Stunden sein"),
         Word("the rate must be a number from 1 to {}", "das Tempo muss eine Zahl von 1 bis {} sein"),
         Word("the address of the image must begin with https://", "die Adresse des Bildes muss mit https:// beginnen"),
