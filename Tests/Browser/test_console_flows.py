@@ -200,6 +200,20 @@ def test_rows_work_without_scripts(visit, fixture):
     expect(page.get_by_text("3 devices")).to_be_visible()
 
 
+def test_deleting_is_asked_about_without_scripts(visit, fixture):
+    app, _ = fixture.app("Asked")
+    fixture.peal.put(f"/apps/{app}/segments/readers", {"where": {"topic": "news"}})
+    visitor = visit(java_script_enabled=False).sign_in()
+    page = visitor.page
+    page.goto(fixture.url + f"apps/{app}/segments")
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("Delete this segment?")).to_be_visible()
+    assert len(fixture.peal.get(f"/apps/{app}/segments")["items"]) == 1
+    page.get_by_role("button", name="Yes, continue").click()
+    expect(page.get_by_role("status")).to_have_text("Deleted.")
+    assert fixture.peal.get(f"/apps/{app}/segments")["items"] == []
+
+
 def test_compose_measures_bytes_by_field(admin, fixture):
     app, _ = fixture.app("Bytes")
     page = admin.page
