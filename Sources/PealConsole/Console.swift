@@ -71,14 +71,19 @@ package struct Console: Sendable {
         }
         let match = try routes.match(request.method == .head ? "GET" : request.method.rawValue, path)
         line.route = match.route.pattern
+        guard match.route.need != .admin || client.listener.servesAdmins else { throw PealError.notFound("page") }
         let now = services.time.now
         var visit = PageCall(
             console: self, texts: texts, now: now, client: client, requestID: line.requestID,
             isSecure: isSecure(client),
             path: "/" + segments.map(URLPath.encode).joined(separator: "/"), parameters: match.parameters,
             query: Form(encoded: target.count > 1 ? String(target[1]) : ""))
-        let cookie = visit.sessionCookie
-        if let cookie { visit.session = try await sessions.session(cookie, now: now) }
+        var cookie = visit.sessionCookie
+        if let found = cookie {
+            visit.session = try await sessions.session(found, now: now)
+            // Browsers send the cookie of the listener for admins to every port of the host. It must stay valid there.
+            if visit.isAdmin, !client.listener.servesAdmins { (visit.session, cookie) = (nil, nil) }
+        }
         line.actor = visit.holder?.actor
         if match.route.need != .anonymous, visit.session == nil {
             // The page of a form has its path, and its script keeps what was filled in.
@@ -92,6 +97,9 @@ package struct Console: Sendable {
             try visit.checkForm()
         }
         try await visit.enter(match.route.need)
+        if let question = match.route.question, visit.form["confirmed"] == nil {
+            return ConfirmationPage.answer(visit, question)
+        }
         var answer = try await match.route.handler(visit)
         if let session = visit.session, !match.route.endsSession, let cookie = sessions.renewed(session, now: now) {
             answer.setCookie(visit.cookieHeader(cookie))
@@ -101,7 +109,7 @@ package struct Console: Sendable {
 
     /// Whether the browser's connection is encrypted, here or at a proxy in front.
     private func isSecure(_ client: ConsoleClient) -> Bool {
-        if services.isTLS { return true }
+        if client.listener.isTLS { return true }
         let peer = client.peer?.ipAddress.flatMap { IPAddress($0) }
         guard let peer, services.trustedProxies.contains(peer) else { return false }
         return client.headers[.named("X-Forwarded-Proto")]?.lowercased() == "https"
@@ -140,7 +148,6 @@ package struct ConsoleServices: Sendable {
     package let topics: TopicVerbs
     package let keys: KeyVerbs
     package let credentials: CredentialVerbs
-    package let webhooks: WebhookVerbs
     package let routes: RouteVerbs
     package let campaigns: CampaignVerbs
     package let experiments: ExperimentReports
@@ -153,21 +160,23 @@ package struct ConsoleServices: Sendable {
     package let randomness: any Randomness
     package let options: ConsoleOptions
     package let operations: any ConsoleOperations
-    package let addressRules: AddressRules
+    /// The hosts that addresses and webhooks may be on, which a reload of the configuration changes.
+    package let hosts: HostRules
     package let native: NativeReader
     package let logger: Logger
 
     var trail: DeliveryTrail { DeliveryTrail(store: store, isPaused: operations.isPaused) }
-    var isTLS: Bool { options.isTLS }
+    var addressRules: AddressRules { hosts.addresses }
+    var webhooks: WebhookVerbs { WebhookVerbs(store: store, rules: hosts.webhooks) }
     var trustedProxies: [IPAddress] { options.trustedProxies }
 
     package init(
         store: any Store, door: any SignInDoor, apps: AppVerbs, messages: MessageVerbs, devices: DeviceVerbs,
-        topics: TopicVerbs, keys: KeyVerbs, credentials: CredentialVerbs, webhooks: WebhookVerbs, routes: RouteVerbs,
+        topics: TopicVerbs, keys: KeyVerbs, credentials: CredentialVerbs, routes: RouteVerbs,
         campaigns: CampaignVerbs, experiments: ExperimentReports, preview: MessagePreview, keyRules: KeyRules,
         hasher: any KeyHasher,
         firstAdmin: FirstAdmin, time: any TimeSource, randomness: any Randomness, options: ConsoleOptions,
-        operations: any ConsoleOperations, addressRules: AddressRules, native: NativeReader, logger: Logger
+        operations: any ConsoleOperations, hosts: HostRules, native: NativeReader, logger: Logger
     ) {
         self.store = store
         self.door = door
@@ -177,7 +186,6 @@ package struct ConsoleServices: Sendable {
         self.topics = topics
         self.keys = keys
         self.credentials = credentials
-        self.webhooks = webhooks
         self.routes = routes
         self.campaigns = campaigns
         self.experiments = experiments
@@ -189,7 +197,7 @@ package struct ConsoleServices: Sendable {
         self.randomness = randomness
         self.options = options
         self.operations = operations
-        self.addressRules = addressRules
+        self.hosts = hosts
         self.native = native
         self.logger = logger
     }
@@ -197,23 +205,15 @@ package struct ConsoleServices: Sendable {
 
 /// The configuration of the console.
 package struct ConsoleOptions: Sendable {
-    /// Whether the server's own port is encrypted.
-    package var isTLS: Bool
     package var trustedProxies: [IPAddress]
-    /// The lifetime of a message without an expiry.
-    package var messageLifeSeconds: Int64
     package var version: String
     /// The kinds of webhooks that the server sends to.
     package var webhookKinds: [String]
 
     package init(
-        isTLS: Bool = false, trustedProxies: [IPAddress] = [],
-        messageLifeSeconds: Int64 = Limits.messageLifeSecondsDefault, version: String = "0",
-        webhookKinds: [String] = []
+        trustedProxies: [IPAddress] = [], version: String = "0", webhookKinds: [String] = []
     ) {
-        self.isTLS = isTLS
         self.trustedProxies = trustedProxies
-        self.messageLifeSeconds = messageLifeSeconds
         self.version = version
         self.webhookKinds = webhookKinds
     }

@@ -24,6 +24,8 @@ struct ConsoleRoute: Sendable {
     let handler: @Sendable (PageCall) async throws -> ConsoleAnswer
     /// Whether it ends the session, so that its cookie must not be renewed.
     var endsSession = false
+    /// What the visitor must confirm first.
+    private(set) var question: Word?
 
     init(
         _ method: Method, _ path: String, _ need: Need,
@@ -41,6 +43,14 @@ struct ConsoleRoute: Sendable {
         _ handler: @escaping @Sendable (PageCall) async throws -> ConsoleAnswer
     ) -> ConsoleRoute {
         ConsoleRoute(method, "apps/:app/" + path, .scope(scope), handler)
+    }
+
+    /// The same, but asks first: the handler receives only forms with the field `confirmed`. The page's script adds the
+    /// field after its own question.
+    func confirming(_ question: Word) -> ConsoleRoute {
+        var route = self
+        route.question = question
+        return route
     }
 
     /// The parameters of a path that fits; nil if it does not.

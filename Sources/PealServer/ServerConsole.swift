@@ -10,6 +10,7 @@ struct Front: HTTPResponder {
     let api: RouterResponder<APIContext>
     let console: Console
     let services: APIServices
+    let listener: ConsoleListener
 
     func respond(to request: Request, context: APIContext) async throws -> Response {
         guard Console.owns(request.head.path ?? "/") else {
@@ -19,7 +20,9 @@ struct Front: HTTPResponder {
         // Rendering a page would block the event loop for too long.
         return try await withTaskExecutorPreference(globalConcurrentExecutor) {
             try await console.respond(
-                to: request, from: ConsoleClient(peer: context.peer, headers: request.headers, address: address))
+                to: request,
+                from: ConsoleClient(
+                    peer: context.peer, headers: request.headers, address: address, listener: listener))
         }
     }
 }
@@ -79,15 +82,18 @@ extension ConsoleServices {
             store: api.store, door: ConsoleDoor(signIn: SignIn(api), hasher: api.hasher), apps: api.apps,
             messages: api.messages,
             devices: api.devices, topics: api.topics, keys: api.keys, credentials: api.credentials,
-            webhooks: api.webhooks, routes: api.routes, campaigns: api.campaigns, experiments: api.experiments,
+            routes: api.routes, campaigns: api.campaigns, experiments: api.experiments,
             preview: api.preview,
             keyRules: api.nativeKeyRules, hasher: api.hasher, firstAdmin: api.firstAdmin, time: api.time,
             randomness: api.randomness,
             options: ConsoleOptions(
-                isTLS: configuration.http.tls != nil, trustedProxies: configuration.http.trustedProxies,
-                messageLifeSeconds: configuration.limits.messageLifeSeconds, version: PealVersion.current,
+                trustedProxies: configuration.http.trustedProxies,
+                version: PealVersion.current,
                 webhookKinds: servedWebhookKinds),
-            operations: operations, addressRules: api.addressRules, native: .shapes { api.addressRules },
+            operations: operations, hosts: api.hosts,
+            native: .shapes(providers: api.providers, lifeSecondsMax: configuration.limits.messageLifeSeconds) {
+                api.addressRules
+            },
             logger: api.logger)
     }
 }

@@ -43,6 +43,7 @@ def test_people_sign_in_and_out(visit, fixture):
 def test_signing_out_everywhere_ends_other_browsers(visit, fixture):
     one, two = visit().sign_in(), visit().sign_in()
     one.open("operations")
+    one.page.on("dialog", lambda dialog: dialog.accept())
     one.page.get_by_role("button", name="Sign out everywhere").click()
     one.page.wait_for_url("**/console/sign-in")
     two.page.goto(fixture.url)

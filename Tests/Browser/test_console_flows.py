@@ -200,6 +200,20 @@ def test_rows_work_without_scripts(visit, fixture):
     expect(page.get_by_text("3 devices")).to_be_visible()
 
 
+def test_deleting_is_asked_about_without_scripts(visit, fixture):
+    app, _ = fixture.app("Asked")
+    fixture.peal.put(f"/apps/{app}/segments/readers", {"where": {"topic": "news"}})
+    visitor = visit(java_script_enabled=False).sign_in()
+    page = visitor.page
+    page.goto(fixture.url + f"apps/{app}/segments")
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("Delete this segment?")).to_be_visible()
+    assert len(fixture.peal.get(f"/apps/{app}/segments")["items"]) == 1
+    page.get_by_role("button", name="Yes, continue").click()
+    expect(page.get_by_role("status")).to_have_text("Deleted.")
+    assert fixture.peal.get(f"/apps/{app}/segments")["items"] == []
+
+
 def test_compose_measures_bytes_by_field(admin, fixture):
     app, _ = fixture.app("Bytes")
     page = admin.page
@@ -230,6 +244,11 @@ def test_what_was_written_survives_the_end_of_the_session(admin, fixture):
     page.get_by_label("Title", exact=True).fill("Written for an hour")
     page.get_by_text("Campaign, priority, lifetime").click()
     page.get_by_label("Campaign", exact=True).fill("autumn")
+    # Fields that a new form does not have.
+    page.get_by_role("group", name="Row 1").get_by_label("Value").fill("news")
+    page.get_by_role("button", name="Add a row").click()
+    page.get_by_role("group", name="Row 2").get_by_label("not").check()
+    page.get_by_role("group", name="Row 2").get_by_label("Value").fill("sport")
     page.context.clear_cookies()
     page.get_by_role("button", name="Review").click()
     expect(page.get_by_role("status")).to_contain_text("session has ended")
@@ -238,6 +257,16 @@ def test_what_was_written_survives_the_end_of_the_session(admin, fixture):
     page.wait_for_url(re.compile(f"/apps/{app}/compose"))
     expect(page.get_by_label("Title", exact=True)).to_have_value("Written for an hour")
     expect(page.get_by_label("Campaign", exact=True)).to_have_value("autumn")
+    expect(page.get_by_role("group", name="Row 2").get_by_label("not")).to_be_checked()
+    expect(page.get_by_role("group", name="Row 2").get_by_label("Value")).to_have_value("sport")
+    page.get_by_role("button", name="Review").click()
+    expect(page.get_by_role("heading", name="Review")).to_be_visible()
+    # The review keeps the message too.
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Send", exact=True).click()
+    page.get_by_label("Key").fill(fixture.peal.admin_token)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("group", name="Row 2").get_by_label("Value")).to_have_value("sport")
     page.get_by_role("button", name="Review").click()
     expect(page.get_by_role("heading", name="Review")).to_be_visible()
     # It arrived, so the next message starts empty.

@@ -128,4 +128,32 @@ import Testing
         }
         #expect(page.contains("audience.interactive_only, options.lost_answer"))
     }
+
+    @Test("say what is lost when the message of another API is duplicated, and keep the rest")
+    func duplicate() async throws {
+        let page = try await Self.withConsole { fixture, cookie in
+            let id = MessageID("00000000-0000-4000-8000-0000000000e2")!
+            let now = fixture.clock.now
+            var (content, audience, options) = (Content(), Audience(), MessageOptions())
+            content.title = .plain("T")
+            content.absentPlatforms = [Platform(rawValue: "android")!]
+            audience.topics = ["a, b"]
+            audience.identifiers = [DeviceIdentifier(.idfa, "x")]
+            audience.interactiveOnly = true
+            (options.life, options.lostAnswer, options.isTransactional) = (.until(now + .seconds(600)), .drop, true)
+            options.ratePerSecond = 50
+            let draft = MessageDraft(
+                id: id, app: fixture.app.key, dialect: "pivotal", audience: audience, content: content,
+                options: options, startAt: now + .seconds(60), createdAt: now, expiresAt: now + .seconds(600))
+            try await fixture.store.write(.control) { try $0.insertMessage(draft) }
+            return try await fixture.get(fixture.page("compose?from=\(id)"), cookie: cookie).text
+        }
+        #expect(
+            page.contains(
+                "audience.identifiers, audience.interactive_only, options.expires_at, options.lost_answer"))
+        for kept in [
+            "value=\"&quot;a, b&quot;\"", "name=\"platforms\" value=\"ios\" checked", "value=\"50\"",
+        ] { #expect(page.contains(kept), "\(kept)") }
+        #expect(!page.contains("name=\"platforms\" value=\"android\" checked"))
+    }
 }

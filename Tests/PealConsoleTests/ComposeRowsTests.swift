@@ -161,7 +161,8 @@ import Testing
             #expect(
                 try await fixture.get(fixture.page("compose?template=a%2Fb"), cookie: cookie).text.contains("\"T\""))
             let deleted = try await fixture.post(
-                fixture.page("drafts/delete"), ["csrf": secret, "kind": "template", "name": "a/b"], cookie: cookie)
+                fixture.page("drafts/delete"), ["csrf": secret, "kind": "template", "name": "a/b", "confirmed": "1"],
+                cookie: cookie)
             #expect(deleted.status == 303)
             #expect(try await fixture.get(fixture.page("compose?template=a%2Fb"), cookie: cookie).status == 404)
         }

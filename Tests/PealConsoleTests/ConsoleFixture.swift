@@ -25,6 +25,10 @@ struct ConsoleFixture: Sendable {
     let app: App
     let other: App
     let operations: StillOperations
+    /// What a reload of the configuration changes.
+    let hosts: HostRules
+    /// The header with which a request comes through a listener that does not serve admins.
+    static let listenerForKeys = ["X-Listener": "keys"]
 
     struct Page: Sendable {
         let status: Int
@@ -58,6 +62,7 @@ struct ConsoleFixture: Sendable {
             loneSecretDialects: ["native"])
         let engine = StillEngine()
         let operations = StillOperations()
+        let hosts = HostRules(AddressRules(), WebhookRules())
         let console = Console(
             ConsoleServices(
                 store: store, door: door, apps: AppVerbs(store: store, engine: engine),
@@ -65,12 +70,12 @@ struct ConsoleFixture: Sendable {
                 devices: DeviceVerbs(store: store, providers: [:], quota: DeviceQuota(time: clock)),
                 topics: TopicVerbs(store: store), keys: keys,
                 credentials: CredentialVerbs(store: store, engine: engine, providers: [:]),
-                webhooks: WebhookVerbs(store: store, rules: WebhookRules()), routes: RouteVerbs(store: store),
+                routes: RouteVerbs(store: store),
                 campaigns: CampaignVerbs(store: store), experiments: ExperimentReports(store: store, time: clock),
                 preview: MessagePreview(providers: [:], dialectsNamingPlatforms: ["native"]), keyRules: rules,
                 hasher: hasher, firstAdmin: firstAdmin, time: clock, randomness: randomness,
-                options: ConsoleOptions(isTLS: isTLS, webhookKinds: ["events"]), operations: operations,
-                addressRules: AddressRules(), native: .shapes { AddressRules() },
+                options: ConsoleOptions(webhookKinds: ["events"]), operations: operations,
+                hosts: hosts, native: .shapes { hosts.addresses },
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
         let (app, other) = try await store.write(.control) { store in
             (
@@ -82,11 +87,11 @@ struct ConsoleFixture: Sendable {
                     App(id: AppID("00000000-0000-4000-8000-00000000000b")!, key: 0, name: "Wine", createdAt: clock.now))
             )
         }
-        try await Application(responder: ConsoleResponder(console: console)).test(.router) { client in
+        try await Application(responder: ConsoleResponder(console: console, isTLS: isTLS)).test(.router) { client in
             try await body(
                 ConsoleFixture(
                     store: store, clock: clock, client: client, door: door, keys: keys, hasher: hasher, app: app,
-                    other: other, operations: operations))
+                    other: other, operations: operations, hosts: hosts))
         }
         withExtendedLifetime(file) {}
     }
@@ -137,6 +142,19 @@ struct ConsoleFixture: Sendable {
         )
     }
 
+    /// Gives the app a key for Peal's SDK.
+    func addDeviceKey() async throws {
+        let rules = KeyRules(
+            dialect: "device", usualScopes: [.devices], secret: .base64URL(prefix: "peald_", byteCount: 32))
+        _ = try await keys.create(KeyDraft(rules: rules), app: app.key, VerbCall(actor: "test", now: clock.now)) { _ in
+            Reply(status: 201, body: [])
+        }
+    }
+
+    func head(_ path: String, cookie: String) async throws -> Page {
+        try await call(.head, path, form: nil, cookie: cookie, headers: [:])
+    }
+
     /// Signs in. Returns the cookie.
     func signIn(_ secret: String = adminToken) async throws -> String {
         let form = try await get("/console/sign-in")
@@ -158,9 +176,13 @@ struct ConsoleFixture: Sendable {
 private struct ConsoleResponder: HTTPResponder {
     typealias Context = BasicRequestContext
     let console: Console
+    let isTLS: Bool
 
     func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
-        try await console.respond(to: request, from: ConsoleClient(peer: nil, headers: request.headers))
+        let isForKeys = request.headers[HTTPField.Name("X-Listener")!] != nil
+        let listener = ConsoleListener(isTLS: isTLS, servesAdmins: !isForKeys)
+        return try await console.respond(
+            to: request, from: ConsoleClient(peer: nil, headers: request.headers, listener: listener))
     }
 }
 

@@ -83,12 +83,12 @@ import Testing
         ["title": "Hello", "body": "World", "topics": "news"].merging(more) { $1 }
     }
 
-    /// Registers `count` devices in the topic `news`.
-    private static func register(_ count: Int, _ fixture: ConsoleFixture) async throws {
+    /// Registers `count` devices in the topic `news`, numbered from `first` on.
+    private static func register(_ count: Int, from first: Int = 0, _ fixture: ConsoleFixture) async throws {
         let app = fixture.app.key
         let now = fixture.clock.now
         try await fixture.store.write(.intake) { store in
-            for number in 0..<count {
+            for number in first..<(first + count) {
                 let registration = DeviceRegistration(
                     id: DeviceID(high: 1, low: UInt64(number)),
                     address: Address(
@@ -135,6 +135,16 @@ import Testing
             (["badge": "many"], "badge must be a number"), (["locale_2": "de!", "title_2": "x"], "is not a locale"),
             (["window_until": "2027-01-01T08:00"], "at most"),
             (["topics": "a\u{7}"], "control characters"),
+            (
+                ["topics": "", "users": "ann", "where": #"{"topic":"a"}"#, "window_until": "2026-11-22T08:00"],
+                "a message with a window is for 1 to"
+            ),
+            (
+                ["topics": "", "users": "ann", "ttl_hours": "1", "window_until": "2026-11-23T08:00"],
+                "the message would expire before its window ends"
+            ),
+            (["window_until": "2027-01-01T08:00", "at": "2027-01-01T07:00"], "not both"),
+            (["window_until": "2027-01-01T08:00", "recipient_time": "1"], "not both"),
         ])
     func refuses(fields: [String: String], expected: String) async throws {
         try await ConsoleFixture.open { fixture in
@@ -146,6 +156,94 @@ import Testing
                 #expect(reply.status == 400 && reply.text.contains(expected), "\(reply.status)")
                 #expect(reply.text.contains("name=\"title\""))
             }
+        }
+    }
+
+    @Test("makes the message that the API would make: with the app's grace, and named in payloads for the app's SDK")
+    func facts() async throws {
+        try await ConsoleFixture.open { fixture in
+            var app = fixture.app
+            app.settings[.windowGrace] = Minutes(5)
+            try await fixture.store.write(.control) { [app] in try $0.updateApp(app) }
+            let cookie = try await fixture.signIn([.send, .read])
+            let secret = try #require(try await fixture.get(fixture.page("compose"), cookie: cookie).formSecret)
+            let until = String((fixture.clock.now + .seconds(7200)).description.prefix(16))
+            for hasSDK in [false, true] {
+                if hasSDK { try await fixture.addDeviceKey() }
+                let form = Self.form([
+                    "topics": "", "users": "ann", "csrf": secret, "step": "send", "window_until": until,
+                    "once": String(repeating: hasSDK ? "a" : "b", count: 32),
+                ])
+                let reply = try await fixture.post(fixture.page("compose"), form, cookie: cookie)
+                #expect(reply.status == 303, "\(reply.text)")
+                let id = try #require(reply.location?.split(separator: "/").last.flatMap { MessageID(String($0)) })
+                let draft = try await fixture.store.read { [app] in try $0.draft(app: app.key, id: id) }
+                #expect(draft?.window?.graceSeconds == 300)
+                #expect(draft?.content.namesMessage == hasSDK)
+            }
+        }
+    }
+
+    @Test("asks for the number of a large audience, and again only if that number has changed by more than 1 %")
+    func largeAudience() async throws {
+        try await ConsoleFixture.open { fixture in
+            try await Self.register(10_000, fixture)
+            let cookie = try await fixture.signIn([.send, .read])
+            let secret = try #require(try await fixture.get(fixture.page("compose"), cookie: cookie).formSecret)
+            func review() async throws -> ConsoleFixture.Page {
+                try await fixture.post(
+                    fixture.page("compose"), Self.form(["csrf": secret, "step": "review"]), cookie: cookie)
+            }
+            func send(_ more: [String: String]) async throws -> ConsoleFixture.Page {
+                let steering = ["csrf": secret, "step": "send", "once": String(repeating: "a", count: 32)]
+                return try await fixture.post(
+                    fixture.page("compose"), Self.form(steering.merging(more) { $1 }), cookie: cookie)
+            }
+            let counted = try #require(
+                try await review().text.firstMatch(of: /name="counted" value="([^"]+)"/)?.output.1)
+            try await Self.register(50, from: 10_000, fixture)
+            let wrong = try await send(["counted": String(counted), "confirm": "10050"])
+            #expect(wrong.status == 400 && wrong.text.contains("That is not the number of devices."))
+            for forged in ["", "10050.\(counted.split(separator: ".")[1])", "10050"] {
+                let reply = try await send(["counted": forged, "confirm": "10050"])
+                #expect(reply.status == 200 && reply.text.contains("name=\"counted\""), "\(forged)")
+            }
+            let other = try await send(["counted": String(counted), "confirm": "10000", "title": "Another message"])
+            #expect(other.status == 200 && other.text.contains("name=\"counted\""))
+            try await Self.register(150, from: 10_050, fixture)
+            let changed = try await send(["counted": String(counted), "confirm": "10,000"])
+            #expect(changed.status == 400 && changed.text.contains("The audience has changed since the review."))
+            let again = try #require(try await review().text.firstMatch(of: /name="counted" value="([^"]+)"/)?.output.1)
+            try await Self.register(30, from: 10_200, fixture)
+            #expect(try await send(["counted": String(again), "confirm": "10,200"]).status == 303)
+        }
+    }
+
+    @Test("draws every field of a form that is sent back to be edited, such as after the end of a session")
+    func edits() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.send, .read, .devices])
+            let secret = try #require(try await fixture.get(fixture.page("compose"), cookie: cookie).formSecret)
+            let form = Self.form([
+                "csrf": secret, "step": "edit", "rows": "3", "row1_value": "a", "row2_value": "b", "row2_not": "1",
+                "row3_join": "or", "row3_value": "c", "locale_7": "nl", "title_7": "Hallo",
+            ])
+            let page = try await fixture.post(fixture.page("compose"), form, cookie: cookie)
+            #expect(page.status == 200 && page.text.contains("data-keep"))
+            for part in [
+                #"name="row2_not" value="1" checked"#, #"name="row3_value" value="c""#, #"value="Hallo""#,
+                #"<option value="or" selected>"#,
+            ] { #expect(page.text.contains(part), "\(part)") }
+            let review = try await fixture.post(
+                fixture.page("compose"), form.merging(["step": "review"]) { $1 }, cookie: cookie)
+            #expect(review.status == 200 && review.text.contains("data-keep"))
+            let segment = ["csrf": secret, "step": "edit", "name": "kept", "where": #"{"topic":"a"}"#]
+            let segments = try await fixture.post(fixture.page("segments"), segment, cookie: cookie)
+            #expect(segments.status == 200 && segments.text.contains("value=\"kept\""))
+            let saved = try await fixture.store.read { [app = fixture.app.key] in
+                try $0.segment(app: app, name: "kept")
+            }
+            #expect(saved == nil)
         }
     }
 

@@ -28,7 +28,7 @@ import Testing
             // These end the session.
             for (action, secret) in actions.sorted(by: { $0.key < $1.key })
             where !action.hasSuffix("/sign-out") && !action.hasSuffix("-everywhere") && !action.hasSuffix("/revoke") {
-                let reply = try await fixture.post(action, ["csrf": secret], cookie: cookie)
+                let reply = try await fixture.post(action, ["csrf": secret, "confirmed": "1"], cookie: cookie)
                 #expect(reply.status != 403 && reply.status < 500, "\(action): \(reply.status)")
             }
         }
@@ -41,10 +41,104 @@ import Testing
             let (one, two) = (try await fixture.signIn(key), try await fixture.signIn(key))
             let page = try await fixture.get(fixture.page(""), cookie: one)
             #expect(page.text.contains("action=\"/console/sign-out-everywhere\""))
-            let form = ["csrf": try #require(page.formSecret)]
+            let form = ["csrf": try #require(page.formSecret), "confirmed": "1"]
             #expect(try await fixture.post("/console/sign-out-everywhere", form, cookie: one).status == 303)
             #expect(
                 try await fixture.get(fixture.page(""), cookie: two).location?.hasPrefix("/console/sign-in") == true)
+        }
+    }
+}
+
+@Suite("An action that cannot be undone") struct ConfirmationTests {
+    @Test(
+        "is asked about by a page, which keeps the form",
+        arguments: [
+            ("segments/delete", ["name": "readers"], "Delete this segment"),
+            ("drafts/delete", ["kind": "template", "name": "weekly"], "Delete this for everyone?"),
+            ("webhooks/crm/delete", [:], "Delete this webhook"),
+            ("topics/delete", ["topic": "news"], "Delete this topic"),
+            ("messages/00000000-0000-4000-8000-0000000000e1/cancel", [:], "Cancel this message?"),
+            ("users/ann/erase", [:], "Erase this user"),
+        ] as [(String, [String: String], String)])
+    func asks(path: String, fields: [String: String], question: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            try await fixture.furnish()
+            let cookie = try await fixture.signIn()
+            let secret = try #require(try await fixture.get(fixture.page("segments"), cookie: cookie).formSecret)
+            let form = fields.merging(["csrf": secret]) { $1 }
+            let asked = try await fixture.post(fixture.page(path), form, cookie: cookie)
+            #expect(asked.status == 200 && asked.text.contains(question), "\(asked.text)")
+            #expect(
+                asked.text.contains("action=\"\(fixture.page(path))\"") && asked.text.contains("name=\"confirmed\""))
+            for (name, value) in fields {
+                #expect(asked.text.contains("name=\"\(name)\" value=\"\(value)\""), "\(name)")
+            }
+            let done = try await fixture.post(
+                fixture.page(path), form.merging(["confirmed": "1"]) { $1 }, cookie: cookie)
+            #expect(done.status == 303, "\(done.text)")
+        }
+    }
+
+    @Test("is asked about on the page of operations too")
+    func everywhere() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            let page = try await fixture.get("/console/operations", cookie: cookie)
+            #expect(page.text.contains("data-confirm=\"End every session"))
+            let form = ["csrf": try #require(page.formSecret)]
+            #expect(try await fixture.post("/console/sign-out-everywhere", form, cookie: cookie).status == 200)
+            #expect(try await fixture.get("/console/operations", cookie: cookie).status == 200)
+        }
+    }
+}
+
+@Suite("An existing name") struct ExistingNameTests {
+    @Test(
+        "is refused with the form, except for what was opened to be changed",
+        arguments: [
+            (
+                "segments", ["name": "readers", "where": #"{"topic":"sport"}"#, "step": "save"],
+                ["edit": "readers"], "name-error"
+            ),
+            (
+                "webhooks",
+                [
+                    "name": "crm", "url": "https://new.example.com/", "kind": "events", "type": "bearer",
+                    "value": "another-token-of-some-length",
+                ], ["edit": "crm"], "name-error"
+            ),
+            (
+                "compose", ["step": "save_template", "save_name": "weekly", "title": "Other"], ["template": "weekly"],
+                "save_name-error"
+            ),
+        ] as [(String, [String: String], [String: String], String)])
+    func refused(path: String, fields: [String: String], opened: [String: String], error: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            try await fixture.furnish()
+            let cookie = try await fixture.signIn()
+            let secret = try #require(try await fixture.get(fixture.page(path), cookie: cookie).formSecret)
+            let form = fields.merging(["csrf": secret]) { $1 }
+            let refused = try await fixture.post(fixture.page(path), form, cookie: cookie)
+            #expect(refused.status == 409 && refused.text.contains("id=\"\(error)\""), "\(refused.status)")
+            let other = form.merging(opened.mapValues { _ in "another" }) { $1 }
+            #expect(try await fixture.post(fixture.page(path), other, cookie: cookie).status == 409)
+            let changed = try await fixture.post(fixture.page(path), form.merging(opened) { $1 }, cookie: cookie)
+            #expect(changed.status == 303, "\(changed.text)")
+        }
+    }
+
+    @Test(
+        "is in the form that was opened to change it",
+        arguments: [
+            ("segments?edit=readers", "name=\"edit\" value=\"readers\""),
+            ("webhooks?edit=crm", "name=\"edit\" value=\"crm\""),
+            ("compose?template=weekly", "name=\"template\" value=\"weekly\""),
+        ])
+    func opened(path: String, field: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            try await fixture.furnish()
+            let page = try await fixture.get(fixture.page(path), cookie: try await fixture.signIn())
+            #expect(page.text.contains(field) && !page.text.contains("a-token-of-some-length"))
         }
     }
 }

@@ -1,5 +1,5 @@
 import HTTPTypes
-import PealConsole
+@testable import PealConsole
 import PealCore
 import PealTesting
 import Testing
@@ -60,10 +60,77 @@ import Testing
             let next = try #require(first.text.firstMatch(of: /href="([^"]+)" rel="next"/)?.output.1)
             let second = try await fixture.get(String(next), cookie: cookie)
             #expect(second.status == 200 && second.text.contains(">Cheese<") != first.text.contains(">Cheese<"))
+            // Not all of the apps were looked at.
+            for page in [first, second] { #expect(!page.text.contains("Nothing needs attention")) }
             let filtered = try await fixture.get(fixture.page("messages?text=x&after=zzz"), cookie: cookie)
             #expect(filtered.status != 500)
             let topics = try await fixture.get(fixture.page("topics?search=x&after=2"), cookie: cookie)
             #expect(topics.text.contains("topics?search=x\""), "the first page keeps the filter")
+        }
+    }
+
+    @Test("of a few apps say that nothing needs attention")
+    func quiet() async throws {
+        try await ConsoleFixture.open { fixture in
+            let home = try await fixture.get("/console/", cookie: try await fixture.signIn())
+            #expect(home.text.contains("Nothing needs attention"))
+        }
+    }
+
+    @Test("obey the hosts and ports of a reloaded configuration")
+    func reloaded() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            let secret = try #require(try await fixture.get(fixture.page("webhooks"), cookie: cookie).formSecret)
+            let form = [
+                "csrf": secret, "name": "crm", "url": "https://crm.example.com:8443/", "kind": "events",
+                "type": "bearer", "value": "a-token-of-some-length",
+            ]
+            #expect(try await fixture.post(fixture.page("webhooks"), form, cookie: cookie).status == 400)
+            fixture.hosts.set(AddressRules(), WebhookRules(allowedPorts: [8443]))
+            #expect(try await fixture.post(fixture.page("webhooks"), form, cookie: cookie).status == 303)
+        }
+    }
+
+    @Test("that follow a message can be requested with HEAD any number of times")
+    func heads() async throws {
+        try await ConsoleFixture.open { fixture in
+            let id = MessageID("00000000-0000-4000-8000-0000000000e1")!
+            let (app, now) = (fixture.app.key, fixture.clock.now)
+            try await fixture.store.write(.control) { store in
+                var audience = Audience()
+                audience.topics = ["news"]
+                try store.insertMessage(
+                    MessageDraft(
+                        id: id, app: app, dialect: "native", audience: audience, content: Content(),
+                        startAt: now + .seconds(60), createdAt: now, expiresAt: now + .seconds(600)))
+            }
+            let cookie = try await fixture.signIn([.read])
+            for _ in 0...LiveSeat.max {
+                #expect(try await fixture.head(fixture.page("messages/\(id)/events"), cookie: cookie).status == 200)
+            }
+        }
+    }
+
+    @Test("export devices as the import accepts them")
+    func export() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.manage, .devices, .read])
+            let secret = try #require(try await fixture.get(fixture.page("import"), cookie: cookie).formSecret)
+            let line = """
+                {"platform":"ios","address":"\(String(repeating: "ab", count: 32))","topics":["news"],\
+                "identifiers":{"idfa":"00000000-0000-4000-8000-0000000000aa","serial_id":"S1"}}
+                """
+            let form = ["csrf": secret, "first": "0", "devices": line]
+            let first = try await fixture.post(fixture.page("import"), form, cookie: cookie)
+            #expect(try JSONParser.parse(first.text)["created"] == 1, "\(first.text)")
+            let exported = try await fixture.get(fixture.page("export/devices"), cookie: cookie).text
+            let json = try JSONParser.parse(exported)
+            #expect(json["identifiers"]?["idfa"] == "00000000-0000-4000-8000-0000000000aa")
+            #expect(json["identifiers"]?["serial_id"] == "S1" && json["topics"] == ["news"])
+            let again = form.merging(["devices": exported]) { $1 }
+            let second = try await fixture.post(fixture.page("import"), again, cookie: cookie)
+            #expect(try JSONParser.parse(second.text)["updated"] == 1, "\(second.text)")
         }
     }
 

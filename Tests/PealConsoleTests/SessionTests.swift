@@ -166,11 +166,38 @@ import Testing
             let (one, two) = (try await fixture.signIn(), try await fixture.signIn())
             fixture.clock.advance(by: .milliseconds(1))
             let secret = try #require(try await fixture.get("/console/", cookie: one).formSecret)
-            _ = try await fixture.post("/console/sign-out-everywhere", ["csrf": secret], cookie: one)
+            _ = try await fixture.post("/console/sign-out-everywhere", ["csrf": secret, "confirmed": "1"], cookie: one)
             for cookie in [one, two] { #expect(try await fixture.get("/console/", cookie: cookie).status == 303) }
             fixture.clock.advance(by: .milliseconds(1))
             let again = try await fixture.signIn()
             #expect(try await fixture.get("/console/", cookie: again).status == 200)
+        }
+    }
+
+    @Test("of an admin begins and counts only on the listener for admins, if there is one")
+    func listener() async throws {
+        try await ConsoleFixture.open { fixture in
+            let main = ConsoleFixture.listenerForKeys
+            let page = try await fixture.get("/console/sign-in", headers: main)
+            let form = ["csrf": try #require(page.formSecret), "key": ConsoleFixture.adminToken]
+            let refused = try await fixture.post("/console/sign-in", form, headers: main)
+            #expect(refused.status == 403 && refused.cookie == nil && refused.text.contains("PEAL_ADMIN_LISTEN_PORT"))
+            // Browsers send cookies to every port of a host.
+            let cookie = try await fixture.signIn()
+            for path in ["/console/operations", "/console/new-app"] {
+                #expect(try await fixture.get(path, cookie: cookie, headers: main).status == 404, "\(path)")
+                #expect(try await fixture.get(path, headers: main).status == 404, "\(path)")
+                #expect(try await fixture.get(path, cookie: cookie).status == 200, "\(path)")
+            }
+            for path in ["/console/", fixture.page("messages")] {
+                let reply = try await fixture.get(path, cookie: cookie, headers: main)
+                #expect(reply.location?.hasPrefix("/console/sign-in") == true && reply.cookie == nil, "\(path)")
+            }
+            let key = ["csrf": form["csrf"]!, "key": try await fixture.key([.read]).secret]
+            let signedIn = try await fixture.post("/console/sign-in", key, headers: main)
+            #expect(signedIn.status == 303)
+            let home = try await fixture.get(fixture.page(""), cookie: signedIn.cookie, headers: main)
+            #expect(home.status == 200)
         }
     }
 

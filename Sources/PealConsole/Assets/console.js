@@ -50,48 +50,58 @@ if (document.querySelector("[data-pending]")) setTimeout(() => window.location.r
 const KEPT = "kept";
 
 function keep(form) {
-  const fields = [...new FormData(form)].filter(([name]) => !["csrf", "once", "step", "rows"].includes(name));
+  const fields = [...new FormData(form)].filter(([name]) => !["csrf", "once", "step", "confirmed"].includes(name));
   sessionStorage.setItem(KEPT, JSON.stringify({ path: window.location.pathname, fields }));
 }
 
-/** Sets a field. Returns whether it had another value. */
-function set(field, values) {
-  if (["checkbox", "radio"].includes(field.type)) {
-    const had = field.checked;
-    field.checked = values.includes(field.value);
-    return field.checked !== had;
+/** The server draws the form again, with a field for everything that was kept, such as each row and translation. */
+function restore(form, fields) {
+  const kept = document.createElement("form");
+  kept.method = "post";
+  kept.action = form.action;
+  for (const [name, value] of [["csrf", form.elements.csrf.value], ["step", "edit"], ...fields]) {
+    const field = document.createElement("input");
+    field.type = "hidden";
+    [field.name, field.value] = [name, value];
+    kept.append(field);
   }
-  if (values.length !== 1 || field.value === values[0]) return false;
-  field.value = values[0];
-  return true;
-}
-
-function fillIn(form, fields) {
-  for (const field of form.elements) {
-    const values = fields.filter(([name]) => name === field.name).map(([, value]) => value);
-    if (set(field, values)) field.closest("details")?.setAttribute("open", "");
-  }
-  form.dispatchEvent(new Event("input", { bubbles: true }));
+  document.body.append(kept);
+  kept.submit();
 }
 
 const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
-if (kept && !document.querySelector(".door")) {
+if (kept && document.querySelector(".door")) {
+  // The form did not arrive.
+  sessionStorage.setItem(KEPT, JSON.stringify({ ...kept, isLost: true }));
+} else if (kept) {
   sessionStorage.removeItem(KEPT);
   const form = document.querySelector("form[data-keep]");
-  if (form && kept.path === window.location.pathname) fillIn(form, kept.fields);
+  if (form && kept.isLost && kept.path === window.location.pathname) restore(form, kept.fields);
+}
+
+/** The server asks by a page of its own unless the form says that the question was answered. */
+function confirmed(form) {
+  if (!window.confirm(form.dataset.confirm)) return false;
+  if (form.elements.confirmed) return true;
+  const field = document.createElement("input");
+  field.type = "hidden";
+  [field.name, field.value] = ["confirmed", "1"];
+  form.append(field);
+  return true;
 }
 
 document.addEventListener("submit", (event) => {
+  if (event.target.dataset.confirm && !confirmed(event.target)) return event.preventDefault();
   if (event.target.matches("[data-keep]")) keep(event.target);
-  const question = event.target.dataset.confirm;
-  if (question && !window.confirm(question)) event.preventDefault();
 });
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
   const source = document.getElementById(button.dataset.copy);
-  await navigator.clipboard?.writeText(source.textContent);
+  // Browsers have no clipboard on plain HTTP, and may refuse it: the text is then selected, to be copied by hand.
+  const isCopied = await navigator.clipboard?.writeText(source.textContent).then(() => true, () => false);
+  if (!isCopied) return getSelection().selectAllChildren(source);
   button.textContent += " ✓";
   button.disabled = true;
 });

@@ -1,7 +1,7 @@
 // Downloads the devices and shows how many have arrived. Without it, the link downloads them.
 
 const section = document.getElementById("export");
-const link = section?.querySelector("a[download]");
+const link = section?.querySelector("a");
 const [panel, total] = [section?.querySelector(".stack"), Number(section?.dataset.count)];
 // More would not fit into the memory of a page; the browser then downloads them itself.
 const devicesMax = 200_000;
@@ -9,7 +9,9 @@ const devicesMax = 200_000;
 async function download() {
   const [bar, status] = [panel.querySelector("progress"), panel.querySelector("p")];
   panel.hidden = false;
-  const answer = await fetch(link.href);
+  const answer = await fetch(link.href, { redirect: "manual" });
+  // To the sign-in page.
+  if (answer.type === "opaqueredirect") throw new Error(section.dataset.ended);
   if (!answer.ok) throw new Error(String(answer.status));
   const number = new Intl.NumberFormat(document.documentElement.lang);
   const parts = [];

@@ -5,7 +5,10 @@ const linesPerPart = 1000;
 
 async function send(lines, first) {
   const fields = new URLSearchParams({ csrf: form.csrf.value, first: String(first), devices: lines.join("\n") });
-  const answer = await fetch(form.action, { method: "POST", body: fields, headers: { Accept: "application/json" } });
+  const headers = { Accept: "application/json" };
+  const answer = await fetch(form.action, { method: "POST", body: fields, headers, redirect: "manual" });
+  // To the sign-in page.
+  if (answer.type === "opaqueredirect") throw new Error(form.dataset.ended);
   if (!answer.ok) throw new Error(String(answer.status));
   return answer.json();
 }

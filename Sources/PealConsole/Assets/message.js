@@ -91,6 +91,14 @@ if (live?.dataset.events) {
       if (hadFocus) document.getElementById("main").focus({ preventScroll: true });
     }
   });
+  // The browser reconnects by itself unless the server refuses, such as after the end of the session.
+  events.addEventListener("error", () => {
+    if (events.readyState !== EventSource.CLOSED) return;
+    const notice = document.createElement("p");
+    notice.className = "notice warn";
+    notice.textContent = said.textContent = live.dataset.stale;
+    live.before(notice);
+  });
   addEventListener("pagehide", () => events.close());
   announced = live.querySelector("[data-state]").dataset.state;
   measure();

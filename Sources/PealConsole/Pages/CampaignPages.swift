@@ -6,7 +6,7 @@ enum CampaignPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "campaigns", .read, list),
         .app(.get, "campaigns/:id", .read, show),
-        .app(.post, "campaigns/:id", .manage, changeShare),
+        .app(.post, "campaigns/:id", .manage, changeShare).confirming(.shareConfirm),
     ]
 
     private static let itemsPerPage = 20

@@ -15,7 +15,7 @@ enum ComposeCheck {
         return try await visit.services.store.read(.heavy) { store in
             let estimate = try store.audienceEstimate(app: app, audience, environment: environment, now: visit.now)
                 .values.reduce(0, +)
-            guard isExact || estimate < ComposePages.typedCountMin else { return estimate }
+            guard isExact || estimate < ReviewedCount.typedMin else { return estimate }
             return try store.audienceCount(app: app, audience, environment: environment, now: visit.now)
                 .values.reduce(0, +)
         }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PealCore
 
-/// The fields of Compose, and the message that they describe.
+/// The fields of Compose. Its message is what the native API reads from `request()`.
 struct ComposeForm: Sendable {
     let form: Form
 
@@ -39,12 +39,14 @@ struct ComposeForm: Sendable {
     }
 
     /// The fields that are not part of the message.
-    static let steering: Set = ["csrf", "step", "once", "confirm", "from", "save_name", "rows", "draft", "template"]
+    static let steering: Set = [
+        "csrf", "step", "once", "confirm", "counted", "from", "save_name", "rows", "draft", "template",
+    ]
 
     /// Identifies the message of a form: two forms with the same value are the same message.
     var identity: String {
         form.pairs.filter { !Self.steering.contains($0.name) }
-            .map { "\($0.name)=\($0.value)" }.sorted().joined(separator: "\n")
+            .map { "\($0.name)=\($0.value.replacing("\r\n", with: "\n"))" }.sorted().joined(separator: "\n")
     }
 
     /// - Throws: `invalid_field`, naming the field of the form.
@@ -87,42 +89,20 @@ struct ComposeForm: Sendable {
         return names
     }
 
-    /// - Throws: `invalid_field` or `missing_field`, naming the field of the form.
-    func draft(
-        id: MessageID, app: AppKey, dialect: DialectName, lifeSecondsMax: Int64, now: Timestamp
-    ) throws(PealError) -> MessageDraft {
-        let audience = try audience()
-        guard !audience.isEmpty else { throw .invalid("topics", "choose who gets the message") }
-        let content = try content()
+    /// Checks what a message needs before it can be sent, and a draft does not.
+    /// - Throws: `invalid_field`, naming the field of the form.
+    func checkComplete() throws(PealError) {
+        guard !(try audience()).isEmpty else { throw .invalid("topics", "choose who gets the message") }
         guard hasContent else { throw .invalid("title", "write a title or a text") }
-        let options = try options(now: now)
-        var draft = MessageDraft(
-            id: id, app: app, dialect: dialect, campaignID: try campaign(), audience: audience, content: content,
-            options: options, createdAt: now, expiresAt: now)
-        try schedule(&draft, now: now)
-        let start = draft.window == nil ? draft.startAt ?? now : now
-        // In recipients' time a lifetime counts from the start in the last zone.
-        let last = draft.options.recipientsTime.map { max(start, MessageLife.lastStart(of: $0)) } ?? start
-        draft.expiresAt =
-            MessageLife(options, content, window: draft.window, start: last, secondsMax: lifeSecondsMax).end
-        guard draft.expiresAt > start else { throw .invalid("ttl_hours", "the message would expire before it is sent") }
-        draft.source = try request().bytes
-        return draft
+        guard !form.isSet("recipient_time") || form["at"] != nil else {
+            throw .invalid("at", "choose the time that clocks show then")
+        }
     }
 
-    private func schedule(_ draft: inout MessageDraft, now: Timestamp) throws(PealError) {
-        if let until = try instant("window_until") {
-            draft.window = try window(until, draft.audience, now: now)
-            return
-        }
-        guard form.isSet("recipient_time") else {
-            if let start = try instant("at"), start > now { draft.startAt = start }
-            return
-        }
-        guard let reading = try wall("at") else { throw .invalid("at", "choose the time that clocks show then") }
-        draft.options.recipientsTime = reading
-        let first = MessageLife.firstStart(of: reading)
-        if first > now { draft.startAt = first }
+    /// - Throws: `invalid_field` for a delivery window together with a time, one of which would be lost.
+    func checkOneStart() throws(PealError) {
+        guard form["window_until"] != nil, let field = ["at", "recipient_time"].first(where: form.isSet) else { return }
+        throw .invalid(field, "give either a time to send at or a delivery window, not both")
     }
 
     func campaign() throws(PealError) -> String? {
@@ -131,42 +111,6 @@ struct ComposeForm: Sendable {
             throw .invalid("campaign_id", "campaign_id may have at most \(Limits.campaignIDBytesMax) bytes")
         }
         return name
-    }
-
-    private func window(_ until: Timestamp, _ audience: Audience, now: Timestamp) throws(PealError) -> DeliveryWindow {
-        guard until > now, until <= now + .seconds(Limits.windowSecondsMax) else {
-            throw .invalid(
-                "window_until",
-                "the window must end in the future, at most \(Limits.windowSecondsMax / 86_400) days from now")
-        }
-        guard (1...Limits.momentUsersMax).contains(audience.users.count), audience.devices.isEmpty,
-            audience.topics.isEmpty, !audience.includesAll, audience.excludedTopics.isEmpty
-        else {
-            throw .invalid("users", "a message with a delivery window is for 1 to \(Limits.momentUsersMax) users only")
-        }
-        let method = form["method"].flatMap { DeliveryWindow.Method(rawValue: $0) } ?? .experiment
-        return DeliveryWindow(until: until, method: method)
-    }
-
-    func options(now: Timestamp) throws(PealError) -> MessageOptions {
-        var options = MessageOptions()
-        options.priority = form["priority"].flatMap { MessageOptions.Priority(rawValue: $0) }
-        options.collapseKey = form["collapse_key"]
-        options.environment = environment
-        options.isTransactional = form.isSet("transactional")
-        options.isBackground = form.isSet("background")
-        options.ratePerSecond = try rate()
-        // The field stays filled in when its window is taken back; alone, the API refuses it.
-        if form["window_until"] != nil, form["method"] != "traditional" {
-            options.unreachable = form["unreachable"].flatMap { MessageOptions.Unreachable(rawValue: $0) } ?? .deadline
-        }
-        if let text = form["ttl_hours"] {
-            guard let hours = Int64(text), (0...Limits.ttlSecondsMax / 3600).contains(hours) else {
-                throw .invalid("ttl_hours", "the lifetime must be a number of hours")
-            }
-            options.life = .seconds(hours * 3600)
-        }
-        return options
     }
 
     /// The maximum number of notifications per second; nil for no limit.
@@ -178,37 +122,42 @@ struct ComposeForm: Sendable {
         return rate
     }
 
-    func content() throws(PealError) -> Content {
-        var content = Content()
-        content.title = try text("title")
-        content.subtitle = try text("subtitle")
-        content.body = try text("body")
-        if !translations.isEmpty { content.defaultLocale = try defaultLocale() }
-        if let url = form["image_url"] {
-            guard url.hasPrefix("https://"), url.utf8.count <= Limits.imageURLBytesMax else {
-                throw .invalid("image_url", "the address of the image must begin with https://")
-            }
-            content.imageURL = url
+    /// The lifetime in seconds; nil for the default.
+    func life() throws(PealError) -> Int64? {
+        guard let text = form["ttl_hours"] else { return nil }
+        guard let hours = Int64(text), (0...Limits.ttlSecondsMax / 3600).contains(hours) else {
+            throw .invalid("ttl_hours", "the lifetime must be a number of hours")
         }
-        if let text = form["data"] {
-            guard let json = try? JSONParser.parse(text), let members = json.objectValue else {
-                throw .invalid("data", "data must be a JSON object, such as {\"order\": 7}")
-            }
-            content.data = members
+        return hours * 3600
+    }
+
+    func imageURL() throws(PealError) -> String? {
+        guard let url = form["image_url"] else { return nil }
+        guard url.hasPrefix("https://"), url.utf8.count <= Limits.imageURLBytesMax else {
+            throw .invalid("image_url", "the address of the image must begin with https://")
         }
-        if let text = form["badge"] {
-            guard let badge = Int64(text), badge >= 0 else { throw .invalid("badge", "badge must be a number") }
-            content.badge = badge
+        return url
+    }
+
+    func data() throws(PealError) -> JSON.Members? {
+        guard let text = form["data"] else { return nil }
+        guard let members = (try? JSONParser.parse(text))?.objectValue else {
+            throw .invalid("data", "data must be a JSON object, such as {\"order\": 7}")
         }
-        content.sound = form["sound"]
-        content.threadID = form["thread_id"]
-        content.category = form["category"]
-        content.platforms = try platforms.contents()
-        return content
+        return members
+    }
+
+    func badge() throws(PealError) -> Int64? {
+        guard let text = form["badge"] else { return nil }
+        guard let badge = Int64(text), badge >= 0 else { throw .invalid("badge", "badge must be a number") }
+        return badge
     }
 
     /// The numbers of the translations that have a locale.
     private var translations: [Int] { (2...Limits.localesPerMessageMax).filter { form["locale_\($0)"] != nil } }
+
+    /// Of the untranslated texts; nil without translations.
+    func ownLocale() throws(PealError) -> String? { translations.isEmpty ? nil : try defaultLocale() }
 
     private func defaultLocale() throws(PealError) -> String { try Self.locale(form["default_locale"] ?? "en") }
 
@@ -219,16 +168,17 @@ struct ComposeForm: Sendable {
         return text
     }
 
-    private func text(_ name: String) throws(PealError) -> LocalizedText? {
+    /// A text, as a string or as an object with a string for each locale; nil if it is empty.
+    func text(_ name: String) throws(PealError) -> JSON? {
         let own = form.raw(name).trimmed
         var texts: [String: String] = [:]
         for number in translations {
             let translated = form.raw("\(name)_\(number)").trimmed
             if !translated.isEmpty { texts[try Self.locale(form["locale_\(number)"] ?? "")] = translated }
         }
-        guard !texts.isEmpty else { return own.isEmpty ? nil : .plain(own) }
+        guard !texts.isEmpty else { return own.isEmpty ? nil : .string(own) }
         if !own.isEmpty { texts[try defaultLocale()] = own }
-        return .localized(texts)
+        return .object(.init(texts.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }))
     }
 
     /// A local time in the form's time zone.

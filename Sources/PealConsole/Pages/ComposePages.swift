@@ -11,9 +11,6 @@ enum ComposePages {
         .app(.post, "compose/check", .send, check),
     ]
 
-    /// Audiences of this size or larger require typing their number before sending.
-    static let typedCountMin = 10_000
-
     /// The fields of a new message: empty, or those of the draft, the template or the message to duplicate.
     /// `leftOut` has the members of that message which Compose has no field for.
     private static func start(_ visit: PageCall) async throws -> (form: Form, leftOut: [String]) {
@@ -43,17 +40,18 @@ enum ComposePages {
         }
     }
 
-    private static func draft(_ visit: PageCall, _ form: ComposeForm) throws -> MessageDraft {
-        let draft = try form.draft(
-            id: visit.services.randomness.timeOrderedIdentifier(at: visit.now), app: try visit.app.key,
-            dialect: visit.services.keyRules.dialect, lifeSecondsMax: visit.services.options.messageLifeSeconds,
-            now: visit.now)
-        do throws(PealError) {
-            try visit.services.native.checkMessage(try form.request(), visit.now)
-        } catch {
+    private static func draft(_ visit: PageCall, _ form: ComposeForm) async throws -> MessageDraft {
+        let request = try form.request()
+        try form.checkComplete()
+        let (app, now) = (try visit.app, visit.now)
+        let id: MessageID = visit.services.randomness.timeOrderedIdentifier(at: now)
+        do {
+            return try await visit.services.store.read { [native = visit.services.native] store in
+                try native.message(request, id, app, store, now)
+            }
+        } catch let error as PealError {
             throw error.inForm
         }
-        return draft
     }
 
     // MARK: Write
@@ -109,7 +107,7 @@ enum ComposePages {
                 "<p class=\"count\" data-count role=\"status\">\(count.map { texts.devices($0) } ?? texts[.nobodyYet])</p>"
             guard form.hasContent else { return counted + "<p class=\"hint\">\(texts[.previewHint])</p>" }
             do {
-                return counted + (try await ComposeCheck.previews(visit, try draft(visit, form.withAnybody())))
+                return counted + (try await ComposeCheck.previews(visit, try await draft(visit, form.withAnybody())))
             } catch let error as PealError where error.field != nil {
                 return counted + "<p class=\"notice warn\">\(texts.message(error))</p>"
             }
@@ -122,27 +120,34 @@ enum ComposePages {
 
     // MARK: Review and send
 
-    private static func review(_ visit: PageCall, _ form: ComposeForm, wrongNumber: Bool = false) async throws -> Page {
+    /// - Parameter problem: why the review is shown again.
+    private static func review(
+        _ visit: PageCall, _ form: ComposeForm, _ problem: ReviewedCount.Answer = .send
+    ) async throws -> Page {
         let texts = visit.texts
-        let draft = try draft(visit, form)
+        let draft = try await draft(visit, form)
         try await ComposeCheck.refuse(visit, draft)
         let count = try await ComposeCheck.count(visit, draft.audience, form.environment, isExact: true) ?? 0
         var page = Page(visit, texts[.review], .compose)
         page.trail = [(texts[.compose], visit.link("compose"))]
-        let isLarge = count >= typedCountMin
+        let reviewed = ReviewedCount(devices: count)
+        let isLarge = count >= ReviewedCount.typedMin
+        let problems: [ReviewedCount.Answer: Word] = [.wrongNumber: .wrongCount, .changed: .countChanged]
         let typed = Field(
             name: "confirm", label: texts(.typeCount, texts.number(count)), hint: texts[.typeCountHint],
-            error: wrongNumber ? texts[.wrongCount] : nil, isRequired: true,
+            error: problems[problem].map { texts[$0] }, isRequired: true,
             more: " inputmode=\"numeric\" autocomplete=\"off\"")
         let once = visit.form["once"] ?? Hex.encode(visit.services.randomness.bytes(16))
-        let kept = form.form.pairs.filter { !["csrf", "step", "once", "confirm", "from"].contains($0.name) }
+        let kept = form.form.pairs.filter { !["csrf", "step", "once", "confirm", "counted", "from"].contains($0.name) }
+        let counted = visit.session.map { reviewed.field(of: form.identity, visit.console.sessions, $0) }
         page.body = """
             \(HTML.when(count == 0, "<p class=\"notice warn\">\(texts[.nobodyReached])</p>"))
             <div class="columns wide-left">
             <section class="card"><h2>\(texts[.summary])</h2>\(try facts(visit, form, draft, count: count).html)
-            <form method="post" action="\(visit.link("compose"))">\(visit.formStart)\
+            <form method="post" action="\(visit.link("compose"))" data-keep>\(visit.formStart)\
             \(HTML.each(kept) { "<input type=\"hidden\" name=\"\($0.name)\" value=\"\($0.value)\">" })\
-            <input type="hidden" name="once" value="\(once)">
+            <input type="hidden" name="once" value="\(once)">\
+            \(HTML.with(counted) { "<input type=\"hidden\" name=\"counted\" value=\"\($0)\">" })
             \(HTML.when(isLarge, typed.html))
             <div class="actions end"><button name="step" value="edit" formnovalidate>\(texts[.edit])</button>\
             <button class="primary" name="step" value="send">\(texts[.send])</button></div></form></section>
@@ -178,12 +183,15 @@ enum ComposePages {
     }
 
     private static func send(_ visit: PageCall, _ form: ComposeForm) async throws -> ConsoleAnswer {
-        let draft = try draft(visit, form)
+        let draft = try await draft(visit, form)
         try await ComposeCheck.refuse(visit, draft)
         let count = try await ComposeCheck.count(visit, draft.audience, form.environment, isExact: true) ?? 0
-        if count >= typedCountMin {
-            let typed = Int((visit.form["confirm"] ?? "").filter(\.isWholeNumber))
-            guard typed == count else { return try await review(visit, form, wrongNumber: true).answer(400) }
+        if count >= ReviewedCount.typedMin {
+            let reviewed = ReviewedCount(
+                visit.form["counted"], of: form.identity, visit.console.sessions, visit.session)
+            guard let reviewed else { return try await review(visit, form).answer() }
+            let answer = reviewed.answer(typed: visit.form["confirm"], present: count)
+            guard answer == .send else { return try await review(visit, form, answer).answer(400) }
         }
         guard let once = visit.form["once"], once.utf8.count == 32 else {
             return try await review(visit, form).answer()
@@ -217,7 +225,7 @@ extension ComposePages {
     private static func sendTest(_ visit: PageCall, _ form: ComposeForm) async throws -> ConsoleAnswer {
         let stars = try await Stars.devices(visit)
         guard !stars.isEmpty else { throw PealError.invalid("devices", visit.texts[.noStars]) }
-        var draft = try draft(visit, form.forTest)
+        var draft = try await draft(visit, form.forTest)
         draft.audience = Audience()
         draft.audience.devices = stars.map(\.id)
         draft.isTest = true

@@ -47,19 +47,6 @@ struct ComposePlatforms: Sendable {
         return objects
     }
 
-    /// The same as the content and options of a message.
-    /// - Throws: `invalid_field`, naming the field of the form.
-    func contents() throws(PealError) -> [Platform: Content.PlatformContent] {
-        var contents: [Platform: Content.PlatformContent] = [:]
-        for (platform, members) in try objects() {
-            var fields = members
-            fields["options"] = nil
-            let options = try PlatformOptionsReader(field: platform.rawValue).read(members["options"])
-            contents[platform] = Content.PlatformContent(fields: fields, options: options)
-        }
-        return contents
-    }
-
     private func written(_ platform: Platform) throws(PealError) -> JSON.Members {
         let name = platform.rawValue
         guard let text = form[name] else { return .init() }
@@ -69,6 +56,7 @@ struct ComposePlatforms: Sendable {
         if let known = Self.members(of: platform), let other = members.names.first(where: { !known.contains($0) }) {
             throw .invalid(name, "\(name) has no member \(other); it may have \(known.joined(separator: ", "))")
         }
+        try PlatformOptionsCheck(field: name).check(members["options"])
         return members
     }
 
@@ -125,57 +113,39 @@ extension ComposePlatforms {
     }
 }
 
-/// The `options` of a platform's object, as the native API reads them.
-private struct PlatformOptionsReader {
+/// Checks the `options` of a platform's object while a draft, too, can name the field.
+private struct PlatformOptionsCheck {
     /// The field of the form that has the object.
     let field: String
 
-    func read(_ json: JSON?) throws(PealError) -> PlatformOptions {
-        var options = PlatformOptions()
-        guard let json, !json.isNull else { return options }
+    func check(_ json: JSON?) throws(PealError) {
+        guard let json, !json.isNull else { return }
         guard let members = json.objectValue else { throw wrong("its options must be an object") }
-        for (name, value) in members.pairs where !value.isNull { try read(name, value, into: &options) }
+        for (name, value) in members.pairs where !value.isNull {
+            if let problem = Self.problem(name, value) { throw wrong(problem) }
+        }
         guard members["expires_at"] == nil || members["ttl_seconds"] == nil else {
             throw wrong("its options may have expires_at or ttl_seconds, but not both")
         }
-        return options
     }
 
-    private func read(_ name: String, _ value: JSON, into options: inout PlatformOptions) throws(PealError) {
-        switch name {
-        case "priority": options.priority = try word(name, value)
-        case "collapse_key":
-            guard let key = value.stringValue, !key.isEmpty else {
-                throw wrong("the option collapse_key must be a text")
+    /// nil for a valid option.
+    private static func problem(_ name: String, _ value: JSON) -> String? {
+        let text = value.stringValue
+        let (isValid, expected): (Bool, String) =
+            switch name {
+            case "priority": (text.flatMap { MessageOptions.Priority(rawValue: $0) } != nil, "low, normal or high")
+            case "collapse_key": (text?.isEmpty == false, "a text")
+            case "background": (value.boolValue != nil, "true or false")
+            case "environment": (text.flatMap { Environment(alias: $0) } != nil, "production or sandbox")
+            case "ttl_seconds":
+                (value.integerValue.map { (0...Limits.ttlSecondsMax).contains($0) } == true, "a number of seconds")
+            case "expires_at":
+                (text.flatMap { Timestamp(rfc3339: $0) } != nil, "a time such as 2026-12-01T09:00:00Z")
+            default: (false, "")
             }
-            options.collapseKey = key
-        case "background":
-            guard let flag = value.boolValue else { throw wrong("the option background must be true or false") }
-            options.isBackground = flag
-        case "environment":
-            guard let environment = value.stringValue.flatMap({ Environment(alias: $0) }) else {
-                throw wrong("the option environment must be production or sandbox")
-            }
-            options.environment = environment
-        case "ttl_seconds":
-            guard let seconds = value.integerValue, (0...Limits.ttlSecondsMax).contains(seconds) else {
-                throw wrong("the option ttl_seconds must be a number of seconds")
-            }
-            options.life = .seconds(seconds)
-        case "expires_at":
-            guard let end = value.stringValue.flatMap({ Timestamp(rfc3339: $0) }) else {
-                throw wrong("the option expires_at must be a time such as 2026-12-01T09:00:00Z")
-            }
-            options.life = .until(end)
-        default: throw wrong("there is no option \(name)")
-        }
-    }
-
-    private func word(_ name: String, _ value: JSON) throws(PealError) -> MessageOptions.Priority {
-        guard let priority = value.stringValue.flatMap({ MessageOptions.Priority(rawValue: $0) }) else {
-            throw wrong("the option \(name) must be low, normal or high")
-        }
-        return priority
+        if isValid { return nil }
+        return expected.isEmpty ? "there is no option \(name)" : "the option \(name) must be \(expected)"
     }
 
     private func wrong(_ text: String) -> PealError { .invalid(field, "\(field): \(text)") }

@@ -33,42 +33,36 @@ extension ComposeForm {
     }
 
     private func contentJSON() throws(PealError) -> JSON.Members {
-        let content = try content()
         var members = JSON.Members()
-        for (name, text) in [("title", content.title), ("subtitle", content.subtitle), ("body", content.body)] {
-            switch text {
-            case nil: break
-            case .plain(let plain): members[name] = .string(plain)
-            case .localized(let texts):
-                members[name] = .object(.init(texts.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }))
-            }
-        }
-        members["default_locale"] = content.defaultLocale.map(JSON.string)
-        members["image_url"] = content.imageURL.map(JSON.string)
-        if !content.data.isEmpty { members["data"] = .object(content.data) }
-        members["badge"] = content.badge.map { .integer($0) }
-        members["sound"] = content.sound.map(JSON.string)
-        members["thread_id"] = content.threadID.map(JSON.string)
-        members["category"] = content.category.map(JSON.string)
+        for name in ["title", "subtitle", "body"] { members[name] = try text(name) }
+        members["default_locale"] = try ownLocale().map(JSON.string)
+        members["image_url"] = try imageURL().map(JSON.string)
+        if let data = try data(), !data.isEmpty { members["data"] = .object(data) }
+        members["badge"] = try badge().map { .integer($0) }
+        for name in ["sound", "thread_id", "category"] { members[name] = form[name].map(JSON.string) }
         for (platform, object) in try platforms.objects() { members[platform.rawValue] = .object(object) }
         return members
     }
 
     private func optionsJSON() throws(PealError) -> JSON.Members {
-        let options = try options(now: Timestamp(milliseconds: 0))
         var members = JSON.Members()
-        members["priority"] = options.priority.map { .string($0.rawValue) }
-        if case .seconds(let seconds) = options.life { members["ttl_seconds"] = .integer(seconds) }
-        members["collapse_key"] = options.collapseKey.map(JSON.string)
-        members["environment"] = options.environment.map { .string($0.rawValue) }
-        if options.isBackground { members["background"] = true }
-        if options.isTransactional { members["transactional"] = true }
-        members["rate_per_second"] = options.ratePerSecond.map { .integer($0) }
-        if options.unreachable != .deadline { members["unreachable"] = .string(options.unreachable.rawValue) }
+        members["priority"] = form["priority"].map(JSON.string)
+        members["ttl_seconds"] = try life().map { .integer($0) }
+        members["collapse_key"] = form["collapse_key"].map(JSON.string)
+        members["environment"] = environment.map { .string($0.rawValue) }
+        for name in ["background", "transactional"] where form.isSet(name) { members[name] = true }
+        members["rate_per_second"] = try rate().map { .integer($0) }
+        // The field stays filled in when its window is taken back; alone, the API refuses it.
+        if form["window_until"] != nil, form["method"] != DeliveryWindow.Method.traditional.rawValue,
+            let choice = form["unreachable"], choice != MessageOptions.Unreachable.deadline.rawValue
+        {
+            members["unreachable"] = .string(choice)
+        }
         return members
     }
 
     private func scheduleJSON() throws(PealError) -> JSON? {
+        try checkOneStart()
         if let until = try instant("window_until") { return ["window": ["until": .string(until.description)]] }
         guard form.isSet("recipient_time") else {
             return try instant("at").map { ["at": .string($0.description)] }
@@ -124,9 +118,9 @@ extension ComposeForm {
             guard let own = draft.content.platforms[platform] else { continue }
             writer.write(platform, ComposePlatforms.object(of: own))
         }
-        writer.set("topics", draft.audience.topics.joined(separator: ", "))
-        writer.set("not_topics", draft.audience.excludedTopics.joined(separator: ", "))
-        writer.set("users", draft.audience.users.joined(separator: "\n"))
+        writer.set("topics", draft.audience.topics.map(Form.listed).joined(separator: ", "))
+        writer.set("not_topics", draft.audience.excludedTopics.map(Form.listed).joined(separator: ", "))
+        writer.set("users", draft.audience.users.map(Form.listed).joined(separator: "\n"))
         writer.set("devices", draft.audience.devices.map(\.description).joined(separator: "\n"))
         writer.set("all", draft.audience.includesAll ? "1" : nil)
         writer.write(condition: draft.audience.condition)
@@ -135,9 +129,10 @@ extension ComposeForm {
         writer.set("collapse_key", draft.options.collapseKey)
         writer.set("background", draft.options.isBackground ? "1" : nil)
         writer.set("environment", draft.options.environment?.rawValue)
-        for platform in (draft.audience.platforms ?? []).sorted(by: { $0.rawValue < $1.rawValue }) {
-            writer.add("platforms", platform.rawValue)
-        }
+        writer.set("transactional", draft.options.isTransactional ? "1" : nil)
+        writer.set("rate_per_second", draft.options.ratePerSecond.map { String($0) })
+        if case .seconds(let seconds) = draft.options.life { writer.set("ttl_hours", String((seconds + 3599) / 3600)) }
+        for platform in draft.shownPlatforms { writer.add("platforms", platform.rawValue) }
         return writer.form
     }
 }
@@ -163,12 +158,22 @@ extension ComposeForm {
         ),
     ]
 
-    /// The same of a message, whose source is a request of the native API.
+    /// The same of a message: from its request of the native API, or from the message itself.
     static func leftOut(of draft: MessageDraft) -> [String] {
-        guard draft.dialect == "native", let request = draft.source.flatMap({ try? JSONParser.parse($0) }) else {
-            return []
+        if draft.dialect == "native", let request = draft.source.flatMap({ try? JSONParser.parse($0) }) {
+            return leftOut(of: request)
         }
-        return leftOut(of: request)
+        let (audience, options) = (draft.audience, draft.options)
+        var hasEnd = false
+        if case .until = options.life { hasEnd = true }
+        let lost: [(Bool, String)] = [
+            (!audience.identifiers.isEmpty, "audience.identifiers"),
+            (!audience.addresses.isEmpty, "audience.addresses"),
+            (audience.interactiveOnly, "audience.interactive_only"),
+            (!draft.keepsPlatforms, "audience.platforms"),
+            (hasEnd, "options.expires_at"), (options.lostAnswer != .resend, "options.lost_answer"),
+        ]
+        return lost.filter(\.0).map(\.1)
     }
 
     /// The members of a request that are lost when it is opened here, such as `audience.addresses`.
@@ -181,12 +186,37 @@ extension ComposeForm {
     }
 }
 
+extension MessageDraft {
+    /// The platforms that Compose selects for a duplicate; empty for all. Those without content of their own get no
+    /// message, and must not get one by being duplicated.
+    fileprivate var shownPlatforms: [Platform] {
+        guard audience.platforms != nil || !content.absentPlatforms.isEmpty else { return [] }
+        return (audience.platforms ?? Set(Platform.addressable)).subtracting(content.absentPlatforms)
+            .intersection(Platform.addressable).sorted { $0.rawValue < $1.rawValue }
+    }
+
+    /// Whether Compose can select the platforms of the message: it has boxes only for some, and no box selects all.
+    fileprivate var keepsPlatforms: Bool {
+        let isNarrowed = audience.platforms != nil || !content.absentPlatforms.isEmpty
+        return !isNarrowed || !shownPlatforms.isEmpty
+    }
+}
+
 extension PealError {
-    /// With the form's name of the field: `content.badge` is `badge`.
+    /// The fields of the form for members of a request with other names.
+    private static let formFields = [
+        "audience": "topics", "content": "title", "options.expires_at": "ttl_hours", "options.ttl_seconds": "ttl_hours",
+        "schedule.window": "window_until", "schedule.window.until": "window_until", "schedule.at": "at",
+        "schedule.in": "recipient_time",
+    ]
+
+    /// With the form's name of the field: `content.badge` is `badge`, and `content.ios.options` is `ios`.
     var inForm: PealError {
-        let parts = ["audience.", "content.", "options.", "schedule."]
-        guard let field, let part = parts.first(where: { field.hasPrefix($0) }) else { return self }
-        return PealError(code, message, field: String(field.dropFirst(part.count)))
+        guard let field else { return self }
+        if let own = Self.formFields[field] { return PealError(code, message, field: own) }
+        let parts = field.split(separator: ".").map(String.init)
+        guard parts.count > 1, ["audience", "content", "options", "schedule"].contains(parts[0]) else { return self }
+        return PealError(code, message, field: String(parts[1].prefix { $0 != "[" }))
     }
 }
 

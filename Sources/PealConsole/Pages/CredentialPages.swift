@@ -6,7 +6,7 @@ enum CredentialPages {
         .app(.get, "credentials", .manage) { visit in try await page(visit).answer() },
         .app(.post, "credentials/:provider/:environment", .manage, put),
         .app(.post, "credentials/:provider/:environment/verify", .manage, verify),
-        .app(.post, "credentials/:provider/:environment/delete", .manage, delete),
+        .app(.post, "credentials/:provider/:environment/delete", .manage, delete).confirming(.deleteCredentialConfirm),
     ]
 
     /// The result of a form on this page.

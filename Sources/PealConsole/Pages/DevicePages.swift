@@ -5,9 +5,9 @@ enum DevicePages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "devices", .read, list),
         .app(.get, "devices/:id", .read, show),
-        .app(.post, "devices/:id/delete", .devices, delete),
+        .app(.post, "devices/:id/delete", .devices, delete).confirming(.deleteDeviceConfirm),
         .app(.get, "users/:id", .read, user),
-        .app(.post, "users/:id/erase", .devices, erase),
+        .app(.post, "users/:id/erase", .devices, erase).confirming(.eraseUserConfirm),
     ]
 
     private static let itemsPerPage = 25
@@ -62,7 +62,7 @@ enum DevicePages {
         return try await visit.services.store.read(.heavy) { store in
             if let id = DeviceID(search), let device = try store.device(app: app, id: id) { return ([device], [], nil) }
             let owned = try store.devices(app: app, DeviceFilter(userID: search), after: 0, limit: itemsPerPage)
-            if !owned.isEmpty { return (owned.count == 1 ? owned : owned, owned.count == 1 ? [] : [search], nil) }
+            if !owned.isEmpty { return (owned, owned.count == 1 ? [] : [search], nil) }
             let addressed = try candidates.flatMap {
                 try store.devices(app: app, DeviceFilter(address: $0), after: 0, limit: 2)
             }

@@ -15,9 +15,10 @@ enum ExportPages {
         let app = try visit.app.key
         let count = try await visit.services.store.read(.heavy) { try $0.deviceCount(app: app, route: nil) }
         return """
-            <section class="card" id="export" data-count="\(count)" data-text="\(texts[.exportProgress])">\
+            <section class="card" id="export" data-count="\(count)" data-text="\(texts[.exportProgress])" \
+            data-ended="\(texts[.sessionEnded])">\
             <h2>\(texts[.exporting])</h2><p class="hint">\(texts[.exportHint])</p>
-            <p><a class="button" href="\(visit.link("export", "devices"))" download>\(texts[.downloadDevices])</a> \
+            <p><a class="button" href="\(visit.link("export", "devices"))">\(texts[.downloadDevices])</a> \
             <span class="hint">\(texts.devices(count))</span></p>
             <div class="stack" hidden><progress max="1" value="0" aria-label="\(texts[.exporting])"></progress>\
             <p role="status"></p></div></section>
@@ -36,7 +37,7 @@ enum ExportPages {
                 let devices = try await store.read(.heavy) { store in
                     try store.devices(app: app.key, DeviceFilter(), after: after, limit: devicesPerPage)
                 }
-                let lines = devices.filter { $0.retirement == nil }.map { $0.exportJSON.text + "\n" }
+                let lines = devices.filter { $0.retirement == nil }.map { $0.exportJSON(at: visit.now).text + "\n" }
                 if !lines.isEmpty { try await writer.write(ByteBuffer(string: lines.joined())) }
                 guard devices.count == devicesPerPage, let key = devices.last?.key else { break }
                 last = key
@@ -51,8 +52,10 @@ enum ExportPages {
 
 extension Device {
     /// The device as the import accepts it.
-    var exportJSON: JSON {
+    func exportJSON(at now: Timestamp) -> JSON {
         func text(_ text: String?) -> JSON? { text.map(JSON.string) }
+        let topics = topics(at: now).sorted()
+        let identifiers = detail.identifiers.sorted { $0.key < $1.key }.map { ($0.key, JSON.string($0.value)) }
         return .compact([
             ("id", .string(id.description)), ("platform", .string(platform.rawValue)),
             ("environment", address.route.provider?.hasEnvironments == true ? .string(environment.rawValue) : nil),
@@ -60,6 +63,7 @@ extension Device {
             ("topics", topics.isEmpty ? nil : .array(topics.map(JSON.string))), ("locale", text(locale)),
             ("time_zone", text(timeZone)), ("os_version", text(detail.osVersion)),
             ("app_version", text(detail.appVersion)), ("alias", text(detail.alias)), ("model", text(detail.model)),
+            ("identifiers", identifiers.isEmpty ? nil : .object(.init(identifiers))),
             ("manufacturer", text(detail.manufacturer)), ("vendor_os", text(detail.vendorOS)),
             ("attributes", detail.attributes.isEmpty ? nil : .object(detail.attributes)),
         ])

@@ -35,9 +35,14 @@ enum HomePage {
         }
         page.actions = newAppLink(visit)
         let figures = try await HomeFigures.read(visit, apps)
+        // Of further apps, only credentials are known.
+        let isWhole = after == nil && found.count <= HomeFigures.appsMax
+        let title =
+            isWhole
+            ? texts[.sentPerHourInAll] : texts(.sentPerHourInSome, texts.number(min(apps.count, HomeFigures.appsMax)))
         page.body = """
-            \(Attention.list(visit, attention(visit, apps, stopped, ending) + figures.attention))
-            \(figures.traffic.html(visit, title: visit.texts[.sentPerHourInAll]))
+            \(Attention.list(visit, attention(visit, apps, stopped, ending) + figures.attention, isQuiet: !isWhole))
+            \(figures.traffic.html(visit, title: title))
             <section>\(figures.table(visit, apps).html)
             \(HTML.when(apps.count > HomeFigures.appsMax, "<p class=\"hint\">\(texts(.figuresOfFirst, texts.number(HomeFigures.appsMax)))</p>"))</section>
             \(visit.pager(next: found.count > appsMax ? apps.last?.id.description : nil))
@@ -136,6 +141,14 @@ enum Attention {
 
 /// Checks user input.
 enum ConsoleText {
+    /// Refuses the name of something that exists, unless the form was opened to change just that.
+    /// - Parameter opened: the name of what was opened; nil for something new.
+    /// - Throws: `conflict`, naming the field.
+    static func refuse(_ name: String, field: String, exists: Bool, opened: String?) throws(PealError) {
+        guard exists, name != opened else { return }
+        throw PealError(.conflict, "\(name) exists already; open it to change it, or choose another name", field: field)
+    }
+
     /// - Throws: `missing_field`; `invalid_field` for control characters or too many characters.
     static func checked(_ text: String?, named name: String, max: Int) throws(PealError) -> String {
         guard let text, !text.isEmpty else { throw .missing(name) }

@@ -42,7 +42,8 @@ enum ImportPages {
             isRequired: true, more: " spellcheck=\"false\" class=\"code\" data-drop")
         page.body = """
             \(HTML.with(outcome) { result(visit, $0) })
-            <form method="post" action="\(visit.link("import"))" class="card" id="import">\(visit.formStart)\(field.html)\
+            <form method="post" action="\(visit.link("import"))" class="card" id="import" \
+            data-ended="\(texts[.sessionEnded])">\(visit.formStart)\(field.html)\
             <button class="primary">\(texts[.importing])</button></form>
             <section id="import-progress" class="stack" hidden><progress max="1" value="0" aria-label="\(texts[.importing])"></progress>\
             <p role="status" data-text="\(texts[.importResult])"></p>\

@@ -5,7 +5,7 @@ enum KeyPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "keys", .manage) { visit in try await page(visit).answer() },
         .app(.post, "keys", .manage, make),
-        .app(.post, "keys/:id/revoke", .manage, revoke),
+        .app(.post, "keys/:id/revoke", .manage, revoke).confirming(.revokeConfirm),
     ]
 
     private static let itemsPerPage = 50

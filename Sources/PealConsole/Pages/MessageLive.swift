@@ -8,9 +8,6 @@ internal import Synchronization
 enum MessageLive {
     static let routes: [ConsoleRoute] = [.app(.get, "messages/:id/events", .read, stream)]
 
-    /// How many streams one process serves; a page without one is not updated.
-    private static let streamsMax = 200
-    private static let streams = Atomic(0)
     private static let interval = Duration.milliseconds(500)
     private static let turnsPerCheck = 6
 
@@ -115,12 +112,11 @@ enum MessageLive {
         guard try await visit.services.store.read({ try $0.message(app: app, id: id) }) != nil else {
             throw PealError.notFound("message")
         }
-        guard streams.add(1, ordering: .relaxed).newValue <= streamsMax else {
-            streams.subtract(1, ordering: .relaxed)
+        guard let seat = LiveSeat() else {
             throw PealError(.unavailable, "too many pages follow messages", retryAfterSeconds: 10)
         }
         return ConsoleAnswer { writer in
-            defer { streams.subtract(1, ordering: .relaxed) }
+            defer { withExtendedLifetime(seat) {} }
             var last: HTML?
             var (idle, turn) = (0, 0)
             while !Task.isCancelled, !Task.isShuttingDownGracefully {
@@ -155,6 +151,24 @@ enum MessageLive {
         let lines = fragment.text.split(separator: "\n").map { "data: \($0)\n" }.joined()
         return ByteBuffer(string: "event: \(name)\n\(lines)\n")
     }
+}
+
+/// One of the streams that a process serves. It is free again as soon as nothing refers to it: an answer to HEAD, and
+/// one whose client has gone, never write their body.
+final class LiveSeat: Sendable {
+    /// A page without a seat is not updated.
+    static let max = 200
+    private static let taken = Atomic(0)
+
+    /// nil if all are taken.
+    init?() {
+        guard Self.taken.add(1, ordering: .relaxed).newValue <= Self.max else {
+            Self.taken.subtract(1, ordering: .relaxed)
+            return nil
+        }
+    }
+
+    deinit { Self.taken.subtract(1, ordering: .relaxed) }
 }
 
 extension Texts {

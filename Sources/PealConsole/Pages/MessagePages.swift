@@ -7,7 +7,8 @@ enum MessagePages {
         .app(.get, "messages/:id", .read) { try await page($0).answer() },
         .app(.post, "messages/:id/pause", .send) { try await move($0, "paused") { $0.pause } },
         .app(.post, "messages/:id/resume", .send) { try await move($0, "resumed") { $0.resume } },
-        .app(.post, "messages/:id/cancel", .send) { try await move($0, "cancelled") { $0.cancel } },
+        .app(.post, "messages/:id/cancel", .send) { try await move($0, "cancelled") { $0.cancel } }
+            .confirming(.cancelConfirm),
         .app(.post, "messages/:id/rate", .send, changeRate),
         .app(.get, "calendar", .read, calendar),
     ]
@@ -111,7 +112,7 @@ enum MessagePages {
         page.actions = actions(visit, report.message)
         let isLive = !report.message.state.isFinal
         page.body = """
-            <div id="live" class="stack"\(if: isLive, " data-events=\"\(visit.link("messages", id.description, "events"))\"")>
+            <div id="live" class="stack"\(if: isLive, " data-events=\"\(visit.link("messages", id.description, "events"))\" data-stale=\"\(texts[.notUpdated])\"")>
             \(MessageLive.fragment(visit, report, samples: try await MessageLive.samples(visit, report)))
             </div>
             \(HTML.when(isLive, "<p class=\"hidden\" id=\"said\" role=\"status\"></p>"))

@@ -42,7 +42,7 @@ enum OperationsPage {
             <section><h2>\(texts[.subsystems])</h2>\(table.html)</section>
             \(HTML.when(!nodes.rows.isEmpty, "<section><h2>\(texts[.servers])</h2>\(nodes.html)</section>"))
             <section class="card"><h2>\(texts[.sessions])</h2><p>\(texts[.sessionsText])</p>\
-            \(visit.button(texts[.signOutEverywhere], to: "/console/sign-out-everywhere", "danger"))</section>
+            \(visit.button(texts[.signOutEverywhere], to: "/console/sign-out-everywhere", "danger", confirm: texts[.signOutEverywhereConfirm]))</section>
             <section><h2>\(texts[.backup])</h2><p>\(texts[.backupText])</p><pre>peal backup --to DIR</pre></section>
             \(HTML.when(!settings.rows.isEmpty, "<section><h2>\(texts[.configuration])</h2>\(settings.html)</section>"))
             """

@@ -4,7 +4,7 @@ internal import PealCore
 enum SavedMessagePages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "drafts", .send, list),
-        .app(.post, "drafts/delete", .send, delete),
+        .app(.post, "drafts/delete", .send, delete).confirming(.deleteSavedConfirm),
     ]
 
     private static let itemsPerPage = 50
@@ -98,8 +98,7 @@ extension SavedMessagePages {
             let form = ComposeForm.form(of: saved.request, keepsTime: kind == .draft)
             // A draft is deleted once it is sent; a template is kept.
             return (
-                kind == .draft ? form.with("draft", name).with("save_name", name) : form,
-                ComposeForm.leftOut(of: saved.request)
+                form.with(kind.rawValue, name).with("save_name", name), ComposeForm.leftOut(of: saved.request)
             )
         }
         return nil
@@ -117,7 +116,11 @@ extension SavedMessagePages {
             <summary>\(texts[.saveForLater])</summary>\(name.html)
             <div class="actions end"><button name="step" value="save_draft" formnovalidate>\(texts[.saveDraft])</button>\
             <button name="step" value="save_template" formnovalidate>\(texts[.saveTemplate])</button></div></details>\
-            \(HTML.with(form.form["draft"]) { "<input type=\"hidden\" name=\"draft\" value=\"\($0)\">" })</section>
+            \(HTML.each(SavedMessage.Kind.allCases) { kind in
+                HTML.with(form.form[kind.rawValue]) {
+                    "<input type=\"hidden\" name=\"\(kind.rawValue)\" value=\"\($0)\">"
+                }
+            })</section>
             """
     }
 
@@ -126,9 +129,12 @@ extension SavedMessagePages {
     ) async throws -> ConsoleAnswer {
         let name = try ConsoleText.checked(visit.form["save_name"], named: "save_name", max: Limits.nameCharactersMax)
         let request = try form.request()
+        let app = try visit.app.key
+        let exists = try await visit.services.store.read { try $0.savedMessage(app: app, kind, name: name) != nil }
+        try ConsoleText.refuse(name, field: "save_name", exists: exists, opened: visit.form[kind.rawValue])
         _ = try await verbs(visit).put(
             SavedMessage(kind: kind, name: name, request: request, createdAt: visit.now, changedAt: visit.now),
-            app: try visit.app.key, visit.verb)
+            app: app, visit.verb)
         return ConsoleAnswer(redirect: visit.link("drafts") + "?done=saved")
     }
 

@@ -5,7 +5,7 @@ enum SegmentPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "segments", .read) { visit in try await page(visit).answer() },
         .app(.post, "segments", .devices, submit),
-        .app(.post, "segments/delete", .devices, delete),
+        .app(.post, "segments/delete", .devices, delete).confirming(.deleteSegmentConfirm),
     ]
 
     private static let itemsPerPage = 50
@@ -14,7 +14,7 @@ enum SegmentPages {
         let texts = visit.texts
         let app = try visit.app.key
         let after = visit.query["after"]
-        let edit = visit.query["edit"]
+        let edit = visit.query["edit"] ?? visit.form["edit"]
         let (segments, edited) = try await visit.services.store.read { store in
             (
                 try store.segments(app: app, after: after, limit: itemsPerPage + 1),
@@ -81,7 +81,8 @@ enum SegmentPages {
             <section class="card narrow" id="edit"><h2>\(texts[.editSegment])</h2>
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
             \(HTML.with(count) { "<p class=\"notice good\" role=\"status\">\(texts.devices($0))</p>" })
-            <form method="post" action="\(visit.link("segments"))" data-keep>\(visit.formStart)\(name.html)\(condition.html)
+            <form method="post" action="\(visit.link("segments"))" data-keep>\(visit.formStart)\
+            \(HTML.with(edited) { "<input type=\"hidden\" name=\"edit\" value=\"\($0.name)\">" })\(name.html)\(condition.html)
             <details><summary>\(texts[.importExample])</summary><pre>\(example)</pre></details>
             <div class="actions end"><button name="step" value="count">\(texts[.countDevices])</button>\
             <button class="primary" name="step" value="save">\(texts[.save])</button></div></form></section>
@@ -89,6 +90,10 @@ enum SegmentPages {
     }
 
     @Sendable private static func submit(_ visit: PageCall) async throws -> ConsoleAnswer {
+        if visit.form["step"] == "edit" {
+            try visit.demand(.read)
+            return try await page(visit).answer()
+        }
         do {
             let json = try ConsoleCondition.json(visit.form["where"], named: "where")
             let condition = try visit.services.native.condition(json, visit.now)
@@ -101,6 +106,8 @@ enum SegmentPages {
                 return try await page(visit, count: count).answer()
             }
             let name = try ConsoleText.checked(visit.form["name"], named: "name", max: Limits.nameCharactersMax)
+            let exists = try await visit.services.store.read { try $0.segment(app: app, name: name) != nil }
+            try ConsoleText.refuse(name, field: "name", exists: exists, opened: visit.form["edit"])
             _ = try await SegmentVerbs(store: visit.services.store).put(name, condition, app: app, visit.verb)
             return ConsoleAnswer(redirect: visit.link(visit.may(.read) ? "segments" : "") + "?done=saved")
         } catch let error as PealError where visit.may(.read) && (error.field != nil || error.code == .conflict) {

@@ -7,7 +7,7 @@ enum SignInPages {
         ConsoleRoute(.get, "sign-in", .anonymous, show),
         ConsoleRoute(.post, "sign-in", .anonymous, signIn),
         signOut("sign-out", everywhere: false),
-        signOut("sign-out-everywhere", everywhere: true),
+        signOut("sign-out-everywhere", everywhere: true).confirming(.signOutEverywhereConfirm),
     ]
 
     @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
@@ -27,6 +27,9 @@ enum SignInPages {
     }
 
     private static func begin(_ visit: PageCall, _ holder: Holder) async -> ConsoleAnswer {
+        guard !holder.isAdmin || visit.client.listener.servesAdmins else {
+            return page(visit, next: visit.form["next"], 403, error: visit.texts[.adminsElsewhere])
+        }
         let id = Hex.encode(visit.services.randomness.bytes(16))
         var answer = ConsoleAnswer(redirect: next(visit.form))
         answer.setCookie(visit.cookieHeader(await visit.console.sessions.begin(holder, id: id, now: visit.now)))

@@ -5,7 +5,7 @@ enum TopicPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "topics", .read, list),
         .app(.get, "topics/:name", .read, show),
-        .app(.post, "topics/delete", .devices, delete),
+        .app(.post, "topics/delete", .devices, delete).confirming(.deleteTopicConfirm),
     ]
 
     private static let itemsPerPage = 25

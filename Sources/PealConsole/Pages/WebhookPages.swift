@@ -1,17 +1,32 @@
 internal import PealCore
 
-/// Webhooks: list, create, delete; the deliveries of one webhook, and their retries.
+/// Webhooks: list, create, change, delete; the deliveries of one webhook, and their retries.
 enum WebhookPages {
     static let routes: [ConsoleRoute] = [
-        .app(.get, "webhooks", .manage) { visit in try await list(visit, error: nil).answer() },
+        .app(.get, "webhooks", .manage) { visit in try await list(visit, try await edited(visit)).answer() },
         .app(.post, "webhooks", .manage, put),
         .app(.get, "webhooks/:name", .manage, show),
-        .app(.post, "webhooks/:name/delete", .manage, delete),
+        .app(.post, "webhooks/:name/delete", .manage, delete).confirming(.deleteWebhookConfirm),
         .app(.post, "webhooks/:name/test", .manage, test),
         .app(.post, "webhooks/:name/deliveries/:id/retry", .manage, retry),
     ]
 
-    private static func list(_ visit: PageCall, error: PealError?) async throws -> Page {
+    /// The fields of the webhook that the query names for a change, without its secret; empty for a new one.
+    private static func edited(_ visit: PageCall) async throws -> Form {
+        let app = try visit.app.key
+        guard let name = visit.query["edit"],
+            let webhook = try await visit.services.store.read({ try $0.webhook(app: app, name: name) })
+        else { return Form() }
+        let form = Form().with("edit", webhook.name).with("name", webhook.name).with("url", webhook.url)
+            .with("kind", webhook.kind.rawValue).with("type", webhook.authentication.type)
+        return switch webhook.authentication {
+        case .basic(let name, _), .header(let name, _): form.with("username", name)
+        case .bearer, .signature, .secret: form
+        }
+    }
+
+    /// - Parameter given: the fields of the form.
+    private static func list(_ visit: PageCall, _ given: Form, error: PealError? = nil) async throws -> Page {
         let texts = visit.texts
         let app = try visit.app.key
         let webhooks = try await visit.services.store.read { store in
@@ -29,7 +44,7 @@ enum WebhookPages {
         }
         page.body = """
             \(webhooks.isEmpty ? visit.empty(.noWebhooksTitle, .noWebhooksText) : table.html)
-            \(form(visit, error))
+            \(form(visit, given, error))
             """
         return page
     }
@@ -41,22 +56,23 @@ enum WebhookPages {
 
     private static let types = ["signature", "bearer", "basic", "header", "secret"]
 
-    private static func form(_ visit: PageCall, _ error: PealError?) -> HTML {
+    private static func form(_ visit: PageCall, _ given: Form, _ error: PealError?) -> HTML {
         let texts = visit.texts
         func field(_ name: String, _ label: Word, _ kind: Field.Kind = .text, hint: Word? = nil, required: Bool = false)
             -> HTML
         {
             Field(
-                name: name, label: texts[label], kind: kind, value: visit.form.raw(name), hint: hint.map { texts[$0] },
+                name: name, label: texts[label], kind: kind, value: given.raw(name), hint: hint.map { texts[$0] },
                 error: texts.message(error, at: name), isRequired: required,
                 more: " spellcheck=\"false\" autocomplete=\"off\""
             ).html
         }
         let kinds = visit.services.options.webhookKinds.map { ($0, $0) }
         return """
-            <section class="card narrow"><h2>\(texts[.newWebhook])</h2>
+            <section class="card narrow" id="edit"><h2>\(texts[given["edit"] == nil ? .newWebhook : .editWebhook])</h2>
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
-            <form method="post" action="\(visit.link("webhooks"))">\(visit.formStart)
+            <form method="post" action="\(visit.link("webhooks"))">\(visit.formStart)\
+            \(HTML.with(given["edit"]) { "<input type=\"hidden\" name=\"edit\" value=\"\($0)\">" })
             \(field("name", .name, required: true))\(field("url", .url, required: true))
             \(field("kind", .kind, .choice(kinds)))\(field("type", .authentication, .choice(types.map { ($0, $0) })))
             \(field("username", .userOrHeader, hint: .userOrHeaderHint))\
@@ -72,13 +88,16 @@ enum WebhookPages {
             guard visit.services.options.webhookKinds.contains(kind) else {
                 throw PealError.invalid("kind", "kind is unknown")
             }
+            let app = try visit.app.key
+            let exists = try await visit.services.store.read { try $0.webhook(app: app, name: name) != nil }
+            try ConsoleText.refuse(name, field: "name", exists: exists, opened: visit.form["edit"])
             let draft = WebhookVerbs.Draft(
-                app: try visit.app.key, name: name, url: visit.form["url"] ?? "", kind: .init(rawValue: kind),
+                app: app, name: name, url: visit.form["url"] ?? "", kind: .init(rawValue: kind),
                 authentication: try authentication(visit))
             _ = try await visit.services.webhooks.put(draft, visit.verb)
             return ConsoleAnswer(redirect: visit.link("webhooks") + "?done=saved")
         } catch let error as PealError where error.code.httpStatus < 500 {
-            return try await list(visit, error: error).answer(error.code.httpStatus)
+            return try await list(visit, visit.form, error: error).answer(error.code.httpStatus)
         }
     }
 
@@ -118,7 +137,10 @@ enum WebhookPages {
         let delete = visit.button(
             texts[.delete], to: visit.link("webhooks", name, "delete"), "danger", confirm: texts[.deleteWebhookConfirm])
         let test = visit.button(texts[.sendTestEvent], to: visit.link("webhooks", name, "test"))
-        page.actions = "\(HTML.when(webhook.disabledAt == nil, test))\(delete)"
+        let edit: HTML = """
+            <a class="button" href="\(visit.link("webhooks"))?edit=\(URLPath.encode(name))#edit">\(texts[.edit])</a>
+            """
+        page.actions = "\(HTML.when(webhook.disabledAt == nil, test))\(edit)\(delete)"
         var facts = FactList()
         facts.add(texts[.url], "<code class=\"long\">\(webhook.url)</code>")
         facts.add(texts[.kind], text: webhook.kind.rawValue)

@@ -55,15 +55,32 @@ package enum Holder: Sendable, Hashable {
     }
 }
 
+/// What the listener of a request decides about its pages.
+package struct ConsoleListener: Sendable {
+    /// Whether its own connections are encrypted.
+    package var isTLS: Bool
+    /// Whether admins may sign in and have their pages; false if another listener is for admins.
+    package var servesAdmins: Bool
+
+    package init(isTLS: Bool = false, servesAdmins: Bool = true) {
+        self.isTLS = isTLS
+        self.servesAdmins = servesAdmins
+    }
+}
+
 /// Where a request comes from, as limits on guessing and the audit log need it.
 package struct ConsoleClient: Sendable {
+    package let listener: ConsoleListener
     /// Of the connection.
     package let peer: SocketAddress?
     package let headers: HTTPFields
     /// The client's address, behind trusted proxies too.
     package let address: String?
 
-    package init(peer: SocketAddress?, headers: HTTPFields, address: String? = nil) {
+    package init(
+        peer: SocketAddress?, headers: HTTPFields, address: String? = nil, listener: ConsoleListener = .init()
+    ) {
+        self.listener = listener
         self.peer = peer
         self.headers = headers
         self.address = address

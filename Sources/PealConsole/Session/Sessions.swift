@@ -86,6 +86,9 @@ struct Sessions: Sendable {
     /// The secret that forms of the session carry.
     func formSecret(_ session: Session) -> String { text("console form\n\(session.id)", session) }
 
+    /// A MAC that only this session can make of `facts`, which begin with what they are about.
+    func mark(_ facts: String, _ session: Session) -> String { text("\(facts)\n\(session.id)", session) }
+
     private func cookie(_ session: Session, seenAt: Timestamp) -> String {
         let facts = [
             session.holder.cookieName, session.id, String(session.createdAt.milliseconds),

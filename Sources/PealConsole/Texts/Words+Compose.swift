@@ -5,6 +5,9 @@ extension Word {
     static let attributeIs = Word("Attribute (name=value)", "Attribut (Name=Wert)")
     static let averageRate = Word("Average pace", "Mittleres Tempo")
     static let changeRate = Word("Change rate", "Tempo ändern")
+    static let countChanged = Word(
+        "The audience has changed since the review. Type the new number.",
+        "Die Empfänger haben sich seit der Prüfung geändert. Bitte die neue Zahl eintippen.")
     static let deleteSavedConfirm = Word("Delete this for everyone?", "Für alle löschen?")
     static let draftsAndTemplates = Word("Drafts and templates", "Entwürfe und Vorlagen")
     static let draftsLead = Word(
@@ -46,16 +49,18 @@ extension Word {
     static let rowsLegend = Word("Only devices for which", "Nur Geräte, für die gilt")
     static let saveDraft = Word("Save as draft", "Als Entwurf speichern")
     static let saveForLater = Word("Save for later", "Für später speichern")
-    static let saveNameHint = Word("An existing name is replaced.", "Ein vorhandener Name wird ersetzt.")
+    static let saveNameHint = Word(
+        "Replaces what is open here under this name; other existing names are refused.",
+        "Ersetzt, was hier unter diesem Namen geöffnet ist; andere vorhandene Namen werden abgelehnt.")
     static let saveName = Word("Name of the draft or template", "Name des Entwurfs oder der Vorlage")
     static let saveTemplate = Word("Save as template", "Als Vorlage speichern")
-    static let seenWithinDays = Word("Seen within days", "Gesehen in Tagen")
+    static let seenWithinDays = Word("Seen in the last (days)", "Gesehen in den letzten (Tage)")
     static let seenWithin = Word("seen within {} days", "gesehen in {} Tagen")
     static let templates = Word("Templates", "Vorlagen")
     static let transactionalHint = Word(
         "For messages that cannot wait, such as a code. They do not count towards the frequency cap.",
         "Für Unaufschiebbares, etwa einen Code. Zählt nicht für die Obergrenze.")
-    static let transactionalShort = Word("Passed", "Werden übergangen")
+    static let transactionalShort = Word("Ignored", "Werden übergangen")
     static let transactional = Word(
         "Also in quiet hours and above the frequency cap", "Auch in Ruhezeiten und über der Obergrenze")
     static let underAMinute = Word("less than a minute left", "weniger als eine Minute")
@@ -114,7 +119,7 @@ extension Word {
     static let exporting = Word("Export", "Export")
     static let countedAt = Word("Counted", "Gezählt")
     static let countingTopic = Word(
-        "The subscribers are being counted. The page loads again by itself.",
+        "The subscribers are being counted. This page reloads automatically.",
         "Die Abonnenten werden gezählt. Die Seite lädt sich selbst neu.")
     static let growth = Word("Growth, last 30 days", "Wachstum, letzte 30 Tage")
     static let growthHint = Word(
@@ -123,7 +128,7 @@ extension Word {
     static let growthLabel = Word("From {} to {} subscribers.", "Von {} auf {} Abonnenten.")
     static let items = Word("Events", "Ereignisse")
     static let joined = Word("Joined", "Dazugekommen")
-    static let joinedLately = Word("Joined in 30 days", "Dazugekommen in 30 Tagen")
+    static let joinedLately = Word("Joined in the last 30 days", "Dazugekommen in den letzten 30 Tagen")
     static let nextAttempt = Word("Next attempt", "Nächster Versuch")
     static let sendTestEvent = Word("Send test event", "Testereignis senden")
 }

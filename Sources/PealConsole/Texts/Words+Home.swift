@@ -1,6 +1,9 @@
 /// The home page, first steps and sessions.
 extension Word {
-    static let acceptedInDay = Word("Accepted, 24 h", "Zugestellt, 24 h")
+    static let acceptedInDay = Word("Accepted, 24 h", "Angenommen, 24 h")
+    static let adminsElsewhere = Word(
+        "Admins sign in on the listener for admins (PEAL_ADMIN_LISTEN_PORT). Open the console there.",
+        "Admins melden sich am Zugang für Admins an (PEAL_ADMIN_LISTEN_PORT). Die Konsole dort öffnen.")
     static let app = Word("App", "App")
     static let browserDenied = Word(
         "This browser blocks notifications. Allow notifications for this address in its settings, and try again.",
@@ -12,6 +15,9 @@ extension Word {
         "This browser does not support Web Push. Use a current Firefox, Chrome, Edge or Safari, and no private window.",
         "Dieser Browser kann kein Web Push. Ein aktueller Firefox, Chrome, Edge oder Safari kann es, außerhalb "
             + "privater Fenster.")
+    static let confirmNo = Word("Do nothing", "Nichts tun")
+    static let confirmTitle = Word("Are you sure?", "Wirklich?")
+    static let confirmYes = Word("Yes, continue", "Ja, fortfahren")
     static let failedByReasonHintDay = Word(
         "Of each app's latest {} messages of the last 24 hours.",
         "Der letzten {} Nachrichten jeder App in den letzten 24 Stunden.")
@@ -32,10 +38,15 @@ extension Word {
     static let serverPaused = Word(
         "The server runs with --paused: it accepts messages and sends nothing.",
         "Der Server läuft mit --paused: Er nimmt Nachrichten an und sendet nichts.")
+    static let notUpdated = Word(
+        "This page is no longer updated. Reload it to see the present state.",
+        "Diese Seite wird nicht mehr aktualisiert. Nach dem Neuladen zeigt sie den jetzigen Stand.")
     static let nothingNeedsAttention = Word("Nothing needs attention.", "Nichts braucht Aufmerksamkeit.")
     static let partsOfList = Word("Parts of the list", "Teile der Liste")
     static let sentPerHourInAll = Word(
         "Sent per hour in all apps, last 24 hours", "Gesendet je Stunde in allen Apps, letzte 24 Stunden")
+    static let sentPerHourInSome = Word(
+        "Sent per hour in {} of the apps, last 24 hours", "Gesendet je Stunde in {} der Apps, letzte 24 Stunden")
     static let serviceAccountFile = Word("Service account file (JSON)", "Datei des Dienstkontos (JSON)")
     static let signOutEverywhereConfirm = Word(
         "End every session of this key, also in other browsers?",

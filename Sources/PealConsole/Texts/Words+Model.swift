@@ -2,13 +2,13 @@
 extension Word {
     static let afterStart = Word("After the start", "Nach Beginn")
     static let evaluating = Word(
-        "The experiment is being evaluated. The page loads again by itself.",
+        "The experiment is being evaluated. This page reloads automatically.",
         "Das Experiment wird ausgewertet. Die Seite lädt sich selbst neu.")
     static let feature = Word("Feature", "Merkmal")
     static let featureBattery = Word("Battery level", "Akkustand")
     static let featureBrightness = Word("Screen brightness", "Bildschirmhelligkeit")
     static let featureCharging = Word("Charging", "Lädt")
-    static let featureCosine = Word("Night (midnight) against noon", "Mitternacht gegen Mittag")
+    static let featureCosine = Word("Midnight versus noon", "Mitternacht gegen Mittag")
     static let featureDaily = Word("Usual time of day", "Übliche Tageszeit")
     static let featureFaceDown = Word("Face down", "Liegt auf dem Display")
     static let featureFiner = Word("Usual hour", "Übliche Stunde")
@@ -17,18 +17,19 @@ extension Word {
     static let featureHeadphones = Word("Headphones", "Kopfhörer")
     static let featureLowPower = Word("Low power mode", "Stromsparmodus")
     static let featureOpenness = Word("Opens the app often", "Öffnet die App oft")
-    static let featureOwnCosine = Word("Own night against own noon", "Eigene Nacht gegen eigenen Mittag")
-    static let featureOwnSine = Word("Own morning against own evening", "Eigener Morgen gegen eigenen Abend")
+    static let featureOwnCosine = Word("Own night versus own noon", "Eigene Nacht gegen eigenen Mittag")
+    static let featureOwnSine = Word("Own morning versus own evening", "Eigener Morgen gegen eigenen Abend")
     static let featureSilent = Word("Silent", "Stumm")
     static let featureSituation = Word("Situation {}", "Situation {}")
-    static let featureSine = Word("Morning against evening", "Morgen gegen Abend")
+    static let featureSine = Word("Morning versus evening", "Morgen gegen Abend")
     static let featureUnlocked = Word("Unlocked", "Entsperrt")
     static let featureUnlockedBefore = Word("Unlocked before", "Vorher entsperrt")
     static let featureWeekend = Word("Weekend", "Wochenende")
     static let featureWiFi = Word("Wi-Fi", "WLAN")
     static let offPolicyGain = Word("Expected from this model", "Von diesem Modell erwartet")
     static let offPolicyGainText = Word(
-        "{} opens per 100 messages, standard error {}; estimated from {} messages, worth {} of its own",
+        "{} opens per 100 messages, standard error {}; estimated from {} messages, equivalent to {} of "
+            + "this model's own",
         "{} Öffnungen je 100 Nachrichten, Standardfehler {}; geschätzt aus {} Nachrichten, so viel wert wie {} eigene")
     static let happened = Word("Happened", "Eingetreten")
     static let noPredictions = Word(
@@ -54,7 +55,7 @@ extension Word {
         "Predicted and actual share of opens, from {} displays. The highest group: predicted {}, happened {}.",
         "Vorhergesagter und tatsächlicher Anteil der Öffnungen aus {} Anzeigen. Höchste Gruppe: vorhergesagt {}, "
             + "eingetreten {}.")
-    static let reload = Word("Load again", "Neu laden")
+    static let reload = Word("Reload", "Neu laden")
     static let result = Word("Result", "Ergebnis")
     static let sampleWindows = Word("What phones computed", "Was Telefone berechnet haben")
     static let sampleWindowsHint = Word(

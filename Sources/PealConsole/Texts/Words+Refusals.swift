@@ -68,6 +68,9 @@ extension Word {
     private static let ofForms = [
         Word("{} is required", "{} fehlt"),
         Word("{} is unknown", "{} ist unbekannt"),
+        Word(
+            "{} exists already; open it to change it, or choose another name",
+            "{} gibt es schon; zum Ändern öffnen oder einen anderen Namen wählen"),
         Word("{} is not supported yet", "{} wird noch nicht unterstützt"),
         Word("{} not found", "{} nicht gefunden"),
         Word("{} may have at most {} characters", "{} darf höchstens {} Zeichen haben"),
@@ -114,13 +117,16 @@ extension Word {
         Word(
             "the message would expire before its window ends",
             "die Nachricht würde vor dem Ende ihres Fensters ablaufen"),
+        Word(
+            "give either a time to send at or a delivery window, not both",
+            "entweder eine Sendezeit oder ein Zeitfenster angeben, nicht beides"),
         Word("choose the time that clocks show then", "die Zeit wählen, die Uhren dann zeigen"),
         Word(
-            "the window must end in the future, at most {} days from now",
-            "das Fenster muss in der Zukunft enden, höchstens in {} Tagen"),
+            "{} must be in the future, at most {} days",
+            "{} muss in der Zukunft liegen, höchstens in {} Tagen"),
         Word(
-            "a message with a delivery window is for 1 to {} users only",
-            "eine Nachricht mit Zustellfenster ist nur für 1 bis {} Personen"),
+            "a message with a window is for 1 to {} users: {}",
+            "eine Nachricht mit Zeitfenster ist für 1 bis {} Personen: {}"),
         Word("the lifetime must be a number of hours", "die Lebensdauer muss eine Zahl von Stunden sein"),
         Word("the rate must be a number from 1 to {}", "das Tempo muss eine Zahl von 1 bis {} sein"),
         Word("the address of the image must begin with https://", "die Adresse des Bildes muss mit https:// beginnen"),

@@ -25,7 +25,7 @@ extension Word {
         "Messages with the same campaign are counted together.",
         "Nachrichten derselben Kampagne werden zusammen gezählt.")
     static let cancelConfirm = Word(
-        "Cancel this message? What is not sent yet will not be sent.",
+        "Cancel this message? Devices that have not been sent to yet will not receive it.",
         "Diese Nachricht abbrechen? Was noch nicht gesendet ist, wird nicht mehr gesendet.")
     static let chartLabel = Word(
         "{}: {} devices in all, at most {} in one step.",
@@ -173,7 +173,7 @@ extension Word {
     static let noSegmentsTitle = Word("No segments yet", "Noch keine Segmente")
     static let noStars = Word("Star a device on its page first.", "Zuerst ein Gerät auf seiner Seite markieren.")
     static let noTimeline = Word(
-        "None of the latest messages was for it.",
+        "None of the latest messages was for this device or user.",
         "Keine der letzten Nachrichten war dafür bestimmt.")
     static let noTopicsText = Word(
         "Topics appear when devices subscribe to them.",
@@ -197,7 +197,7 @@ extension Word {
     static let notFoundTitle = Word("Not found", "Nicht gefunden")
     static let nothingFound = Word("Nothing found.", "Nichts gefunden.")
     static let ofDevices = Word("of {} devices", "von {} Geräten")
-    static let onlyAdmin = Word("Only the admin may see this page.", "Diese Seite darf nur der Admin sehen.")
+    static let onlyAdmin = Word("Only admins may see this page.", "Diese Seite dürfen nur Admins sehen.")
     static let otherApp = Word("This key belongs to another app.", "Dieser Schlüssel gehört zu einer anderen App.")
     static let peopleCount = Word("{} people", "{} Personen")
     static let personCount = Word("{} person", "{} Person")
@@ -220,7 +220,7 @@ extension Word {
         "Ein Segment wählt Geräte nach Eigenschaften und Themen aus. Wer dazugehört, entscheidet sich beim Senden.")
     static let sendAtHint = Word("Empty: at once.", "Leer: sofort.")
     static let noReadText = Word(
-        "This key may not read messages. The menu has what it may do.",
+        "This key may not read messages. The menu shows what it may do.",
         "Dieser Schlüssel darf keine Nachrichten lesen. Im Menü steht, was er darf.")
     static let noReadTitle = Word("Nothing to show here", "Hier gibt es nichts zu zeigen")
     static let sendOnlyText = Word(
@@ -233,7 +233,7 @@ extension Word {
         "Beendet alle Sitzungen des Admin-Tokens, auch in anderen Browsern. Sitzungen eines Schlüssels "
             + "enden, wenn er widerrufen wird.")
     static let sessionEnded = Word(
-        "Your session has ended. Sign in again to go on.",
+        "Your session has ended. Sign in again to continue.",
         "Die Sitzung ist beendet. Bitte erneut anmelden.")
     static let signInHelp = Word(
         "A key's scopes decide what you see. Your session ends after an hour without use.",

@@ -20,7 +20,7 @@ struct Word: Sendable, Hashable {
 
 /// Names of pages, fields, buttons and columns.
 extension Word {
-    static let accepted = Word("Accepted", "Zugestellt")
+    static let accepted = Word("Accepted", "Angenommen")
     static let actions = Word("Actions", "Aktionen")
     static let showAll = Word("Show all", "Alle zeigen")
     static let action = Word("Action", "Aktion")
@@ -76,6 +76,7 @@ extension Word {
     static let displayed = Word("Displayed", "Angezeigt")
     static let duplicate = Word("Duplicate", "Duplizieren")
     static let editSegment = Word("Create or change a segment", "Segment anlegen oder ändern")
+    static let editWebhook = Word("Change the webhook", "Webhook ändern")
     static let edit = Word("Edit", "Bearbeiten")
     static let ended = Word("Ended", "Beendet")
     static let environment = Word("Environment", "Umgebung")
@@ -138,7 +139,7 @@ extension Word {
     static let newWebhook = Word("New webhook", "Neuer Webhook")
     static let nextPage = Word("Next page", "Nächste Seite")
     static let normal = Word("Normal", "Normal")
-    static let notAccepted = Word("Not accepted", "Nicht zugestellt")
+    static let notAccepted = Word("Not accepted", "Nicht angenommen")
     static let notAlerted = Word("Not alerted", "Ohne Hinweis")
     static let now = Word("now", "jetzt")
     static let object = Word("Object", "Gegenstand")
@@ -176,7 +177,7 @@ extension Word {
     static let retry = Word("Retry", "Erneut versuchen")
     static let review = Word("Review", "Prüfen")
     static let revoke = Word("Revoke", "Widerrufen")
-    static let samples = Word("Such as", "Zum Beispiel")
+    static let samples = Word("Examples", "Beispiele")
     static let save = Word("Save", "Speichern")
     static let scopes = Word("Scopes", "Rechte")
     static let search = Word("Search", "Suche")

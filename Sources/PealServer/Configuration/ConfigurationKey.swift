@@ -98,8 +98,9 @@ extension ConfigurationKey {
         "admin.listen.host", .text, default: "127.0.0.1", "Address of the listener for admins")
     static let adminListenPort = ConfigurationKey(
         "admin.listen.port", .integer(0...65_535),
-        "Port of a separate listener for everything that only admins may do, /metrics and the details of /readyz. "
-            + "The main port then no longer serves these; the listener for admins serves everything")
+        "Port of a separate listener for everything that only admins may do, in the API and in the console, /metrics "
+            + "and the details of /readyz. The main port then no longer serves these; the listener for admins serves "
+            + "everything")
     static let adminListenPortFile = ConfigurationKey(
         "admin.listen.port.file", .path, "File to write the port of the listener for admins to")
     static let adminListenCertificate = ConfigurationKey(

@@ -12,7 +12,7 @@ internal import PealCore
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// The HTTP listeners: one for the API and, if configured, others for `/metrics` only and for admins.
+/// The HTTP listeners: one for the API and the console and, if configured, others for `/metrics` only and for admins.
 struct HTTPListeners {
     let services: [any Service]
     private let renewals: [Renewal]
@@ -32,7 +32,10 @@ struct HTTPListeners {
         var renewals: [Renewal] = [{ try main.renew(.init($0.http.tls)) }]
         var services = [
             maker.service(
-                "server", Front(api: buildRouter(api).buildResponder(), console: console, services: api), main,
+                "server",
+                Front(
+                    api: buildRouter(api).buildResponder(), console: console, services: api,
+                    listener: .init(isTLS: http.tls != nil, servesAdmins: configuration.adminListener == nil)), main,
                 Location(.httpHost, http.host, .httpPort, http.port, file: http.portFile))
         ]
         if let port = configuration.metricsPort {
@@ -50,7 +53,10 @@ struct HTTPListeners {
             }
             services.append(
                 maker.service(
-                    "admin server", buildAdminRouter(api).buildResponder(), server,
+                    "admin server",
+                    Front(
+                        api: buildAdminRouter(api).buildResponder(), console: console, services: api,
+                        listener: .init(isTLS: admin.tls != nil, servesAdmins: true)), server,
                     Location(.adminListenHost, admin.host, .adminListenPort, admin.port, file: admin.portFile)))
         }
         self.services = services

@@ -59,7 +59,31 @@ struct MessageReader {
     /// See `DeliveryWindow.graceSeconds`.
     let graceSeconds: Int64
 
+    /// - Parameters:
+    ///   - credentials: the app's.
+    ///   - providers: check addresses.
+    init(
+        _ app: App, _ credentials: [CredentialRecord], rules: AddressRules, providers: [ProviderName: any Provider],
+        lifeSecondsMax: Int64
+    ) {
+        self.rules = rules
+        check = AddressCheck(providers: providers, keys: ApplicationServerKeys(credentials))
+        self.lifeSecondsMax = lifeSecondsMax
+        graceSeconds = app.settings[.windowGrace].seconds
+    }
+
+    /// The message of a request to send one.
     func draft(
+        of request: JSON, _ facts: SendingFacts, id: MessageID, app: AppKey, now: Timestamp
+    ) throws(PealError) -> MessageDraft {
+        let given = try NativeMessageShapes.message.value(of: request, .native, now: now)
+        var draft = try draft(given, id: id, app: app, now: now)
+        draft.source = request.bytes
+        draft.content.namesMessage = facts.namesMessages
+        return draft
+    }
+
+    private func draft(
         _ given: NativeMessageDraft, id: MessageID, app: AppKey, now: Timestamp
     ) throws(PealError) -> MessageDraft {
         let options = given.options ?? MessageOptions()

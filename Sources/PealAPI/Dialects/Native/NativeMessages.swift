@@ -33,22 +33,16 @@ struct NativeMessages: Sendable {
     /// - Parameter records: the app's credentials.
     private func reader(_ app: App, _ records: [CredentialRecord]) -> MessageReader {
         MessageReader(
-            rules: services.addressRules,
-            check: AddressCheck(providers: services.providers, keys: ApplicationServerKeys(records)),
-            lifeSecondsMax: services.options.messageLifeSeconds, graceSeconds: app.settings[.windowGrace].seconds)
+            app, records, rules: services.addressRules, providers: services.providers,
+            lifeSecondsMax: services.options.messageLifeSeconds)
     }
 
     private func draft(
         _ call: Call, _ facts: SendingFacts, id: MessageID
     ) throws(PealError) -> MessageDraft {
         let json = try call.object()
-        let given = try NativeMessageShapes.message.value(of: json, .native, now: call.now)
         let app = try call.app()
-        var draft = try reader(app, facts.credentials).draft(
-            given, id: id, app: app.key, now: call.now)
-        draft.source = json.bytes
-        draft.content.namesMessage = facts.namesMessages
-        return draft
+        return try reader(app, facts.credentials).draft(of: json, facts, id: id, app: app.key, now: call.now)
     }
 
     private func send(_ call: Call) async throws -> Answer {

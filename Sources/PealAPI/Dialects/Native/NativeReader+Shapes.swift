@@ -3,14 +3,23 @@ internal import PealShapes
 
 extension NativeReader {
     /// With the shapes of the native API.
-    /// - Parameter rules: the present rules for addresses.
-    package static func shapes(_ rules: @escaping @Sendable () -> AddressRules) -> NativeReader {
+    /// - Parameters:
+    ///   - providers: check the addresses that a message names.
+    ///   - lifeSecondsMax: the lifetime of a message without an expiry.
+    ///   - rules: the present rules for addresses.
+    package static func shapes(
+        providers: [ProviderName: any Provider] = [:], lifeSecondsMax: Int64 = Limits.messageLifeSecondsDefault,
+        rules: @escaping @Sendable () -> AddressRules
+    ) -> NativeReader {
         NativeReader(
             condition: { json, now throws(PealError) in
                 try whereMember.shape.value(of: ["where": json], .native, now: now)
             },
-            checkMessage: { json, now throws(PealError) in
-                _ = try NativeMessageShapes.message.value(of: json, .native, now: now)
+            message: { json, id, app, store, now in
+                let facts = try SendingFacts(app, store)
+                let reader = MessageReader(
+                    app, facts.credentials, rules: rules(), providers: providers, lifeSecondsMax: lifeSecondsMax)
+                return try reader.draft(of: json, facts, id: id, app: app.key, now: now)
             },
             device: { json, id, now throws(PealError) in
                 let draft = try NativeDeviceShapes.draftWithID.value(of: json, .native, now: now)
