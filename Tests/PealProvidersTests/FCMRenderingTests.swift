@@ -271,4 +271,14 @@ struct FCMRenderingTests {
         let peal = try message(named)["data"]?["peal"]?.stringValue
         #expect(peal == #"{"message":"\#(MessageID(high: 1, low: 2))"}"#)
     }
+
+    @Test("the time to read a member's name grows with its length, not with its square")
+    func longName() throws {
+        let name = "a" + String(repeating: "_a", count: 500_000)
+        let content = try content("{\"android\": {\"\(name)\": 1}}")
+        let took = try ContinuousClock().measure {
+            #expect(try message(content)["android"]?[name] == 1)
+        }
+        #expect(took < .seconds(30))
+    }
 }
