@@ -1,6 +1,14 @@
 internal import HTTPTypes
 internal import PealCore
 
+extension PealError {
+    /// The native body of an error that is answered outside the API, such as at the door.
+    package func nativeBody(requestID: String) -> [UInt8] {
+        let document: JSON = ["error": NativeEnvelope.json(self, requestID: requestID)]
+        return document.bytes
+    }
+}
+
 /// `{"error":{"code","message","field","request_id","doc_url"}}`.
 struct NativeEnvelope: Envelope {
     /// The error without the request that it answers.
