@@ -276,9 +276,8 @@ struct FCMRenderingTests {
     func longName() throws {
         let name = "a" + String(repeating: "_a", count: 500_000)
         let content = try content("{\"android\": {\"\(name)\": 1}}")
-        let took = try ContinuousClock().measure {
-            #expect(try message(content)["android"]?[name] == 1)
-        }
-        #expect(took < .seconds(30))
+        let begun = ContinuousClock.now
+        #expect(try message(content)["android"]?[name] == 1)
+        #expect(ContinuousClock.now - begun < .seconds(30))
     }
 }
