@@ -126,9 +126,8 @@ struct XMLTests {
     @Test("the time to read an element grows with its attributes, not with their square")
     func manyAttributes() throws {
         let attributes = (0..<100_000).map { " a\($0)=''" }.joined()
-        let took = try ContinuousClock().measure {
-            #expect(try XMLScanner.root(of: "<toast\(attributes)/>") == "toast")
-        }
-        #expect(took < .seconds(30))
+        let begun = ContinuousClock.now
+        #expect(try XMLScanner.root(of: "<toast\(attributes)/>") == "toast")
+        #expect(ContinuousClock.now - begun < .seconds(30))
     }
 }
