@@ -132,7 +132,8 @@ package enum Limits {
     package static let requestTimeoutSeconds: Int64 = 15
     package static let stragglerMilliseconds: Int64 = 500
     package static let directSettleMilliseconds: Int64 = 200
-    package static let attemptsMax = 12
+    package static let attemptsMax = 700
+    package static let lostAttemptsMax = 12
     package static let drainSeconds: Int64 = 20
     package static let logRowBytesMax = 3900
     package static let logRowDevicesMax = 65_536

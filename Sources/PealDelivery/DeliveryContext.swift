@@ -43,7 +43,7 @@ final class DeliveryContext: Sendable {
         let store = DeliveryReads(store: store)
         self.store = store
         self.providers = providers
-        metrics = DeliveryMetrics(providers.keys)
+        metrics = DeliveryMetrics(providers)
         self.time = time
         self.randomness = randomness
         self.logger = logger
@@ -101,6 +101,8 @@ struct DeliveryReads: Store {
     ) async throws -> R {
         try await store.write(lane, body)
     }
+
+    func chainAudit() async throws { try await store.chainAudit() }
 
     var setupVersion: Int { store.setupVersion }
 }

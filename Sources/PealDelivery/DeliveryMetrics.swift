@@ -63,18 +63,22 @@ package final class DeliveryMetrics: Sendable {
     package struct ReasonSeries: Sendable, Hashable {
         package let app: AppKey
         package let provider: ProviderName?
-        /// A code such as `BadDeviceToken`; `other` if it does not look like a code.
+        /// A code of the network or of Peal such as `BadDeviceToken`; `other` for everything else.
         package let reason: String
     }
 
     /// How many series of each kind are counted for single apps.
     static let seriesMax = 2000
 
+    /// The reasons that may be labels, of each network.
+    private let reasons: [ProviderName: Set<String>]
+
     /// Begins with zeros for what can be counted: the rates of a series that appears with its first jump would not
     /// contain that jump.
-    init(_ providers: some Sequence<ProviderName>) {
+    init(_ providers: [ProviderName: any Provider]) {
+        reasons = providers.mapValues(\.reasons)
         var snapshot = Snapshot()
-        for provider in providers {
+        for provider in providers.keys {
             for outcome in Outcome.allCases where outcome != .moved {
                 snapshot.notifications[Series(provider: provider, outcome: outcome)] = 0
             }
@@ -101,7 +105,7 @@ package final class DeliveryMetrics: Sendable {
                 snapshot.byApp[series, default: 0] += count
             }
             for (reason, count) in counts.reasons where count > 0 {
-                var series = ReasonSeries(app: app, provider: provider, reason: Self.code(reason))
+                var series = ReasonSeries(app: app, provider: provider, reason: label(reason, of: provider))
                 if snapshot.reasons[series] == nil, snapshot.reasons.count >= Self.seriesMax {
                     series = ReasonSeries(app: 0, provider: provider, reason: "other")
                 }
@@ -112,13 +116,21 @@ package final class DeliveryMetrics: Sendable {
 }
 
 extension DeliveryMetrics {
-    /// A reason as a label; free text from a provider is not used.
-    private static func code(_ reason: String) -> String {
-        let isCode = reason.utf8.allSatisfy { byte in
-            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "_")
-        }
-        return isCode && (1...48).contains(reason.utf8.count) ? reason : "other"
+    /// A reason as a label: one that the network or Peal is known to use. Providers, and hosts that call themselves
+    /// push services, must not choose the names of series.
+    private func label(_ reason: String, of provider: ProviderName?) -> String {
+        let known = provider.flatMap { reasons[$0] } ?? []
+        if known.contains(reason) || Reason.known.contains(reason) || Self.isStatus(reason) { return reason }
+        // FCM's code may be followed by the field that it concerns, and a lost answer by its cause.
+        let code = reason.split(separator: " ").first.map(String.init) ?? ""
+        if Reason.known.contains(code) { return code }
+        return known.first { reason.hasPrefix("\($0)_") } ?? "other"
+    }
+
+    /// `Status503`, Peal's name for a status without a reason.
+    private static func isStatus(_ reason: String) -> Bool {
+        guard reason.hasPrefix("Status"), let status = Int(reason.dropFirst(6)) else { return false }
+        return (100...599).contains(status) && reason.utf8.count == 9
     }
 
     /// Counts how long the answers to a page took.

@@ -86,6 +86,8 @@ final class ReloadableProvider: Provider {
     private struct State {
         var provider: any Provider
         var fingerprint: [UInt8]
+        /// The last count of `share`, which a new provider gets too.
+        var servers = 1
     }
 
     /// How long a former provider may take to finish its pages.
@@ -113,7 +115,8 @@ final class ReloadableProvider: Provider {
         guard fingerprint != state.withLock({ $0.fingerprint }) else { return }
         let new = try make(configuration)
         let former = state.withLock { state in
-            defer { state = State(provider: new, fingerprint: fingerprint) }
+            new.share(among: state.servers)
+            defer { state = State(provider: new, fingerprint: fingerprint, servers: state.servers) }
             return state.provider
         }
         // Unstructured, because the reload does not wait for pages in flight.
@@ -147,6 +150,8 @@ final class ReloadableProvider: Provider {
 
     func check(_ address: Address) throws(PealError) { try provider.check(address) }
 
+    var reasons: Set<String> { provider.reasons }
+
     func doubtsEnvironment(_ reason: String) -> Bool { provider.doubtsEnvironment(reason) }
 
     func send(_ order: PageOrder) { provider.send(order) }
@@ -158,6 +163,13 @@ final class ReloadableProvider: Provider {
     }
 
     func drain(fingerprint: String) { provider.drain(fingerprint: fingerprint) }
+
+    func share(among servers: Int) {
+        state.withLock { state in
+            state.servers = servers
+            state.provider.share(among: servers)
+        }
+    }
 
     func close() async { await provider.close() }
 }

@@ -76,7 +76,8 @@ def silent_connections(target, seconds, report):
                     continue
                 except OSError:
                     answer = b""
-                surplus += answer.startswith(b"HTTP/1.1 503") and b"Connection: close" in answer
+                parts = (b"Connection: close", b'"request_id":"', b'"doc_url":"/docs/errors#unavailable"')
+                surplus += answer.startswith(b"HTTP/1.1 503") and all(part in answer for part in parts)
                 connection.close()
             held = still
             time.sleep(0.2)

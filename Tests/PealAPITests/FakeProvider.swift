@@ -4,6 +4,7 @@ import Synchronization
 /// A push network that renders every message as its title, body and the platform's own fields.
 final class FakeProvider: Provider {
     let name: ProviderName
+    let reasons: Set<String> = []
     let drained = Mutex<[String]>([])
     /// What `verify` answers, and how often it was asked.
     let verification = Mutex((answer: CredentialVerification(.accepted, detail: "the credential is good"), count: 0))
@@ -115,5 +116,6 @@ final class FakeProvider: Provider {
 
     func send(_ order: PageOrder) { order.flight.answerRest(.accepted) }
     func drain(fingerprint: String) { drained.withLock { $0.append(fingerprint) } }
+    func share(among servers: Int) {}
     func close() async {}
 }

@@ -195,4 +195,79 @@ struct BreakerTests {
             #expect(try await fixture.counts(id).accepted == 6000)
         }
     }
+
+    private static let dead = ScriptedProvider.Reply.verdict(
+        .retireAddress(since: nil, isSuspicious: true), "BadDeviceToken", status: 400)
+
+    @Test("addresses that were called dead among others that accept are tried once more, then retired")
+    func evidence() {
+        let (message, other) = (MessageID(high: 1, low: 1), MessageID(high: 1, low: 2))
+        let (good, bad) = (Tally(answers: 100, accepted: 100), Tally(answers: 1000, suspicious: 1000))
+        var breaker = RouteBreaker()
+        func judge(
+            _ page: Tally, of id: MessageID, again: Bool = false, version: Int = 1, at seconds: Int64 = 0
+        ) -> RouteBreaker.Judgement {
+            breaker.judge(page, of: id, isProbe: false, isRepeated: again, version: version, now: .seconds(seconds))
+        }
+        _ = judge(good, of: message)
+        let doubt = judge(bad, of: message)
+        #expect(!doubt.trustsSuspicious && doubt.isDoubtAlone && doubt.isNewDoubt && !doubt.hasTripped)
+        #expect(breaker.closedUntil == nil)
+        #expect(!judge(bad, of: message, again: true).trustsSuspicious, "nothing was accepted since")
+        _ = judge(good, of: other)
+        #expect(judge(bad, of: message, again: true).trustsSuspicious)
+        #expect(!judge(bad, of: message).trustsSuspicious, "these devices were not tried before")
+        _ = judge(good, of: other, version: 2)
+        #expect(!judge(bad, of: message, again: true, version: 2).trustsSuspicious, "the credential is another one")
+        #expect(judge(bad, of: message, version: 2, at: 86_400).stopReason == "MassRetirement")
+    }
+
+    @Test("devices that the other environment reached prove nothing about this one")
+    func healedProveNothing() {
+        var breaker = RouteBreaker()
+        let healed = Tally(answers: 100, accepted: 100, healed: 100)
+        _ = breaker.judge(healed, of: nil, isProbe: false, now: .zero)
+        let bad = Tally(answers: 1000, suspicious: 1000)
+        #expect(breaker.judge(bad, of: nil, isProbe: false, now: .zero).stopReason == "MassRetirement")
+    }
+
+    @Test(
+        "thousands of registered addresses that do not exist stop nothing for long, and are retired",
+        arguments: [2501...5600, 1...3100])
+    func registeredByMany(dead: ClosedRange<Int>) async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...8100)
+        fixture.provider.answers { dead.contains(Int($0.key)) ? Self.dead : .accepted }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.drive(by: .seconds(5)) { try await fixture.counts(id).accepted == 5000 }
+            #expect(fixture.time.now <= fixture.start + .seconds(600))
+            try await fixture.drive(by: .seconds(20)) { try await fixture.state(id) == .sent }
+            let counts = try await fixture.counts(id)
+            #expect(counts.accepted == 5000 && counts.retired == 3100)
+            let app = fixture.app
+            let active = try await fixture.store.read { try $0.deviceCount(app: app, route: .apnsProduction) }
+            #expect(active == 5000)
+            #expect(try await fixture.health()?.isStopped == false)
+            #expect(service.metrics.snapshot.breakerTrips == (dead.lowerBound == 1 ? 1 : 0))
+        }
+    }
+
+    @Test("with a wrong credential no address is retired, however often the route is probed")
+    func wrongCredential() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...3000)
+        fixture.provider.answers { _ in Self.dead }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all, lifeSeconds: 7200), engine: service)
+            try await fixture.drive(by: .seconds(30)) { try await fixture.state(id)?.isFinal ?? false }
+            #expect(try await fixture.counts(id).retired == 0)
+            let app = fixture.app
+            let active = try await fixture.store.read { try $0.deviceCount(app: app, route: .apnsProduction) }
+            #expect(active == 3000)
+            #expect(try await fixture.health()?.isStopped == true)
+        }
+    }
 }

@@ -84,17 +84,34 @@ struct RetryTests {
         }
     }
 
-    @Test("gives up after the last attempt")
+    @Test("gives up after answers were lost again and again")
     func attempts() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...10)
-        fixture.provider.answers { $0.key == 4 ? .verdict(.holdAddress(after: .seconds(1)), "Slow") : .accepted }
+        fixture.provider.answers { request in
+            request.key == 4 ? .answer(ProviderAnswer(.lost, reason: "Timeout")) : .accepted
+        }
         let service = fixture.service()
         try await fixture.running(service) {
-            let id = try await fixture.accept(fixture.draft(.all), engine: service)
-            try await fixture.drive(by: .seconds(1)) { try await fixture.state(id) == .sent }
-            #expect(fixture.provider.sent(id)[4] == Limits.attemptsMax)
+            let id = try await fixture.accept(fixture.draft(.all, lifeSeconds: 86_400), engine: service)
+            try await fixture.drive(by: .seconds(30)) { try await fixture.state(id) == .sent }
+            #expect(fixture.provider.sent(id)[4] == Limits.lostAttemptsMax)
             #expect(try await fixture.counts(id).reasons == ["GaveUp": 1])
+        }
+    }
+
+    @Test("a stated wait of a second grows, and the device is tried until the message expires")
+    func statedWait() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...10)
+        fixture.provider.answers { $0.key == 4 ? .verdict(.retry(after: .seconds(1)), "Slow") : .accepted }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all, lifeSeconds: 4 * 3600), engine: service)
+            try await fixture.drive(by: .seconds(5)) { try await fixture.state(id) == .sent }
+            let counts = try await fixture.counts(id)
+            #expect(counts.expired == 1 && counts.rejected == 0 && counts.reasons == ["Slow": 1])
+            #expect((12...16).contains(fixture.provider.sent(id)[4] ?? 0))
         }
     }
 
@@ -103,7 +120,7 @@ struct RetryTests {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...10)
         fixture.provider.answers { request in
-            request.key == 4 && request.earlier < 3 * Limits.attemptsMax
+            request.key == 4 && request.earlier < 3 * Limits.lostAttemptsMax
                 ? .answer(ProviderAnswer(.held(after: .seconds(1)), reason: "OriginHeld")) : .accepted
         }
         let service = fixture.service()

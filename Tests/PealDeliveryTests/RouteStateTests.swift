@@ -179,6 +179,8 @@ final class CountingStore: Store {
     var settleWrites: Int { count.load(ordering: .relaxed) }
     func refuseControl(_ refuses: Bool) { isRefusing.store(refuses, ordering: .relaxed) }
 
+    func chainAudit() async throws { try await store.chainAudit() }
+
     var setupVersion: Int { store.setupVersion }
 
     func read<R: Sendable>(

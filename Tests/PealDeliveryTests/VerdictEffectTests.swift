@@ -70,7 +70,7 @@ struct VerdictEffectTests {
             store: fixture.store, providers: [.apns: fixture.provider], time: fixture.time,
             randomness: fixture.randomness,
             logger: .init(label: "test"), options: .init())
-        let page = page(ProviderAnswer(row.answer, reason: "Word"), at: fixture.now)
+        let page = SentPage.ofOneDevice(ProviderAnswer(row.answer, reason: "Word"), at: fixture.now)
         let route = ActiveRoute(app: fixture.app, route: .apnsProduction)
         let key = AccessCache.Key(app: fixture.app, provider: .apns, environment: .production)
         let terms = SendTerms(
@@ -80,25 +80,6 @@ struct VerdictEffectTests {
         #expect(report.trustsSuspicious)
         try await check(row.route, fixture, context, route, report)
         check(row, page, at: fixture.now)
-    }
-
-    /// A page of one device with that answer.
-    private func page(_ answer: ProviderAnswer, at now: Timestamp) -> SentPage {
-        var page = DevicePage(through: 1, isLast: true, readAt: now, capacity: 1)
-        [UInt8](repeating: 7, count: 32).withUnsafeBytes { page.append(key: 1, address: $0, revision: 4, locale: 0) }
-        let notification = Notification(route: .apnsProduction, path: .init([]), headers: [], body: .init([]))
-        let order = PageOrder(
-            slice: Slice.ID(
-                app: 1, message: MessageID(high: 1, low: 1), route: .apnsProduction, rangeStart: 0, part: 0),
-            credential: .webPush([]), fingerprint: "", page: page, notifications: [notification], variants: [0],
-            lane: .direct, deadline: .seconds(9), control: SendControl())
-        order.flight.begin(1)
-        order.flight.answer(accepted: [], others: [(0, answer)])
-        let variant = Variants.Variant(locale: nil, notification: notification, failure: nil)
-        var sent = SentPage(page, .init(variants: [variant], failures: [], ofDevice: [0]), [], now: now)
-        sent.order = order
-        sent.take(order.flight.answers, isFinal: true)
-        return sent
     }
 
     private func check(
@@ -127,7 +108,7 @@ struct VerdictEffectTests {
         let conclusion = Conclusion(
             [page], locales: [nil],
             terms: .init(
-                attempt: 0, life: life(from: now), now: now, readyAt: readyAt, suspiciousUntil: nil,
+                attempt: 0, life: life(from: now), now: now, readyAt: readyAt, suspicion: nil,
                 stragglersLeasedUntil: now, holdsAddresses: false),
             chance: 0)
         #expect(conclusion.retirements.isEmpty == (row.address == .kept))

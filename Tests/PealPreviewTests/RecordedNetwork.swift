@@ -53,6 +53,7 @@ final class RecordedNetwork: Provider {
     }
 
     var name: ProviderName { network.name }
+    var reasons: Set<String> { network.reasons }
     func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification { try network.render(order) }
     func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
         try network.examine(credential, now: now)
@@ -68,5 +69,6 @@ final class RecordedNetwork: Provider {
         order.flight.answerRest(.accepted)
     }
     func drain(fingerprint: String) {}
+    func share(among servers: Int) { network.share(among: servers) }
     func close() async { await network.close() }
 }

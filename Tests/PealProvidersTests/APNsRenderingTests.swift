@@ -218,6 +218,36 @@ struct APNsRenderingTests {
         #expect(try payload()["peal"] == "mine")
     }
 
+    @Test(
+        "an alert that names its message starts the app's notification service extension",
+        arguments: [
+            ("{}", true, true), ("{}", false, false), (#"{"payload":{"aps":{"alert":"own"}}}"#, true, true),
+            (#"{"payload":{"aps":{"alert":null}}}"#, true, false), (#"{"push_type":"voip"}"#, true, false),
+            (#"{"payload":{"aps":{"event":"update"}}}"#, true, false),
+        ])
+    func extended(own: String, namesMessage: Bool, isMutable: Bool) throws {
+        var content = Content()
+        content.body = .plain("B")
+        content.namesMessage = namesMessage
+        content.setIOS(own)
+        let payload = try JSONParser.parse(try APNsRendering.notification(Self.order(content)).body.prefix)
+        #expect((payload["aps"]?["mutable-content"] == 1) == isMutable)
+    }
+
+    @Test("the author's own mutable-content, and a message without an alert, stay as they are")
+    func notExtended() throws {
+        var content = Content()
+        content.namesMessage = true
+        content.badge = 3
+        func aps() throws -> JSON? {
+            try JSONParser.parse(try APNsRendering.notification(Self.order(content)).body.prefix)["aps"]
+        }
+        #expect(try aps() == ["badge": 3])
+        content.body = .plain("B")
+        content.setIOS(#"{"payload":{"aps":{"mutable-content":0}}}"#)
+        #expect(try aps()?["mutable-content"] == 0)
+    }
+
     @Test("a wake-up is a background push that is never stored and replaces the last")
     func wake() throws {
         let device = Device(

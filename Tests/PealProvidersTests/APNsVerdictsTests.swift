@@ -38,7 +38,7 @@ struct APNsVerdictsTests {
         Row(400, "IdleTimeout", .reconnect), Row(400, "SomethingNew", .rejectMessage), Row(400, "", .rejectMessage),
         Row(403, "BadCertificate", .stopApp), Row(403, "BadCertificateEnvironment", .stopApp),
         Row(403, "ExpiredProviderToken", .refreshCredential), Row(403, "InvalidProviderToken", .stopApp),
-        Row(403, "MissingProviderToken", .stopApp), Row(403, "Forbidden", .stopApp),
+        Row(403, "MissingProviderToken", .stopApp), Row(403, "Forbidden", .rejectMessage),
         Row(403, "UnrelatedKeyIdInToken", .reconnect), Row(403, "BadEnvironmentKeyIdInToken", .stopApp),
         Row(403, "BadEnvironmentKeyInToken", .stopApp), Row(403, "SomethingNew", .rejectMessage),
         Row(403, "", .rejectMessage),
@@ -190,8 +190,12 @@ struct APNsVerdictsTests {
         #expect(certificate.remarkName == "apns-unique-id")
         let broadcast = APNsExchange(tokens: nil, isBroadcast: true)
         #expect(broadcast.idName == "apns-request-id" && broadcast.remarkName == "apns-unique-id")
-        #expect([404, 405].allSatisfy { signing.isOurFault(.init(status: $0)) })
-        #expect(!signing.isOurFault(.init(status: 400)))
+        func needsAlert(_ status: Int, _ reason: String) -> Bool {
+            signing.needsAlert(
+                signing.answer(to: .init(status: status, body: Array(#"{"reason":"\#(reason)"}"#.utf8))))
+        }
+        #expect(needsAlert(404, "BadPath") && needsAlert(405, "MethodNotAllowed") && needsAlert(403, "Forbidden"))
+        #expect(!needsAlert(400, "BadPriority") && !needsAlert(403, "InvalidProviderToken"))
         let answer = certificate.answer(to: .init(status: 200, remark: "abc-1"))
         #expect(answer == ProviderAnswer(.verdict(.accepted), reason: "apns-unique-id abc-1", status: 200))
     }

@@ -92,7 +92,7 @@ struct FCMProviderTests {
                     status: 404, fields: [("content-type", "application/json")],
                     body: #"{"error":{"code":404,"status":"NOT_FOUND","details":[{"errorCode":"UNREGISTERED"}]}}"#)
             }
-            if request.body.contains("device-1") { return .init(status: 503, fields: [("retry-after", "9")]) }
+            if request.body.contains("device-1") { return .init(status: 503, fields: [("retry-after", "12")]) }
             return .init(body: #"{"name":"projects/p/messages/1"}"#)
         }
         let tokens = try TokenServer()
@@ -103,7 +103,7 @@ struct FCMProviderTests {
             answers == [
                 0: ProviderAnswer(
                     .verdict(.retireAddress(since: nil, isSuspicious: false)), reason: "UNREGISTERED", status: 404),
-                1: ProviderAnswer(.verdict(.retry(after: .seconds(9))), reason: "Status503", status: 503),
+                1: ProviderAnswer(.verdict(.retry(after: .seconds(12))), reason: "Status503", status: 503),
             ])
     }
 

@@ -271,4 +271,13 @@ struct FCMRenderingTests {
         let peal = try message(named)["data"]?["peal"]?.stringValue
         #expect(peal == #"{"message":"\#(MessageID(high: 1, low: 2))"}"#)
     }
+
+    @Test("the time to read a member's name grows with its length, not with its square")
+    func longName() throws {
+        let name = "a" + String(repeating: "_a", count: 500_000)
+        let content = try content("{\"android\": {\"\(name)\": 1}}")
+        let begun = ContinuousClock.now
+        #expect(try message(content)["android"]?[name] == 1)
+        #expect(ContinuousClock.now - begun < .seconds(30))
+    }
 }

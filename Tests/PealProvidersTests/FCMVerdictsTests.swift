@@ -102,8 +102,8 @@ struct FCMVerdictsTests {
             status: 429, code: "QUOTA_EXCEEDED", word: "RESOURCE_EXHAUSTED", verdict: .holdApp(after: .seconds(60)),
             reason: "QUOTA_EXCEEDED"),
         Row(
-            status: 429, code: "QUOTA_EXCEEDED", word: "RESOURCE_EXHAUSTED", retryAfter: 7,
-            verdict: .holdApp(after: .seconds(7)), reason: "QUOTA_EXCEEDED"),
+            status: 429, code: "QUOTA_EXCEEDED", word: "RESOURCE_EXHAUSTED", retryAfter: 12,
+            verdict: .holdApp(after: .seconds(12)), reason: "QUOTA_EXCEEDED"),
         Row(
             status: 429, word: "RESOURCE_EXHAUSTED", details: delay, verdict: .holdApp(after: .seconds(13)),
             reason: "RESOURCE_EXHAUSTED"),
@@ -138,7 +138,7 @@ struct FCMVerdictsTests {
         Row(status: 410, word: "NEW_WORD", verdict: .rejectMessage, reason: "NEW_WORD"),
         Row(
             status: 429, code: "NEW_CODE", verdict: .holdApp(after: .seconds(60)), reason: "NEW_CODE"),
-        Row(status: 503, code: "NEW_CODE", retryAfter: 5, verdict: .retry(after: .seconds(5)), reason: "NEW_CODE"),
+        Row(status: 503, code: "NEW_CODE", retryAfter: 5, verdict: .retry(after: .seconds(10)), reason: "NEW_CODE"),
         Row(status: 599, word: "NEW_WORD", verdict: .retry(after: nil), reason: "NEW_WORD"),
         Row(status: 418, code: "no\\nword", word: "no word", verdict: .rejectMessage, reason: "Status418"),
     ]
@@ -173,6 +173,13 @@ struct FCMVerdictsTests {
             let reason = verdict == .accepted ? "" : "Status\(status)"
             #expect(answer == ProviderAnswer(.verdict(verdict), reason: reason, status: status))
         }
+    }
+
+    @Test("nothing is retried within Google's ten seconds, whatever Retry-After says", arguments: [503, 500, 429])
+    func least(status: Int) async {
+        let answer = await exchange().answer(to: .init(status: status, retryAfterSeconds: 1))
+        let wait = Duration.seconds(10)
+        #expect(answer.result == .verdict(status == 429 ? .holdApp(after: wait) : .retry(after: wait)))
     }
 
     @Test("a date in Retry-After counts from now")

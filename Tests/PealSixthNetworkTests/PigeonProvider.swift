@@ -6,6 +6,7 @@ import PealCore
 /// Sends notifications by pigeon, one request for each loft.
 final class PigeonProvider: Provider {
     let name = ProviderName.pigeonPost
+    let reasons: Set<String> = []
     private let url: String
 
     init(url: String) { self.url = url }
@@ -74,5 +75,6 @@ final class PigeonProvider: Provider {
     }
 
     func drain(fingerprint: String) {}
+    func share(among servers: Int) {}
     func close() async {}
 }

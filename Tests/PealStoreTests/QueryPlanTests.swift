@@ -166,6 +166,8 @@ private enum HotStatements {
         "route.open": RouteGateTable.open(active, change: 1),
         "route.nextMessage": SliceTable.nextMessage(after: message, app: 1),
         "route.leaseOne": SliceTable.leaseOne(of: message, active, owner: "", until: now, .sqlite),
+        "route.leaseUntried": SliceTable.leaseOne(
+            of: message, active, isUntried: true, owner: "", until: now, .sqlite),
         "route.slices": SliceTable.ofApp(1, limit: 1), "route.parkedCount": SliceTable.parkedCount(active),
         "settledEarlier": SliceTable.applied(settlement(.done)),
         "slices.endedInQuarantine": SliceTable.endedInQuarantine(limit: 1),

@@ -52,6 +52,8 @@ struct ReceiptGathererTests {
 
         var count: Int { writes.load(ordering: .relaxed) }
 
+        func chainAudit() async throws { try await store.chainAudit() }
+
         var setupVersion: Int { store.setupVersion }
 
         func read<R: Sendable>(

@@ -72,6 +72,25 @@ struct RouteGateTests {
         #expect(try await probe() == [ids[3], ids[4], ids[5], ids[0]])
     }
 
+    @Test("a probe prefers devices that were not tried before", arguments: StoreUnderTest.allCases)
+    func untriedFirst(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.register(1)
+        _ = try await Self.messages(1, fixture)
+        try await fixture.test.execute("UPDATE slice SET attempt = 1")
+        let columns = """
+            app, message, route, window_no, lane, rank, state, ready_at, key_from, key_to, keys, cursor, pages, estimate,
+            counts, owner, term, lease_until, doubt
+            """
+        try await fixture.test.execute(
+            "INSERT INTO slice (\(columns), part, attempt) SELECT \(columns), 7, 0 FROM slice")
+        _ = try await Self.close(fixture)
+        fixture.time.advance(by: .seconds(31))
+        #expect(try await fixture.lease().map(\.attempt) == [0])
+        fixture.time.advance(by: .seconds(31))
+        #expect(try await fixture.lease().map(\.attempt) == [1])
+    }
+
     @Test("what ends needs no open route", arguments: StoreUnderTest.allCases)
     func ending(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

@@ -26,7 +26,7 @@ struct ReviewedCount: Sendable {
         let halves = (text ?? "").split(separator: ".").map(String.init)
         guard let session, halves.count == 2, let devices = Int(halves[0]) else { return nil }
         self.devices = devices
-        guard field(of: identity, sessions, session).isSame(as: text ?? "") else { return nil }
+        guard ConstantTime.areEqual(field(of: identity, sessions, session), text ?? "") else { return nil }
     }
 
     /// The value of the field `counted`.

@@ -19,6 +19,9 @@ package protocol Provider: Sendable {
     /// - Throws: `invalid_field` with a field path beginning with `address`.
     func check(_ address: Address) throws(PealError)
 
+    /// The network's own reasons, which metrics may name. Others count as `other`.
+    var reasons: Set<String> { get }
+
     /// Whether the reason may mean that the address belongs to the network's other environment.
     func doubtsEnvironment(_ reason: String) -> Bool
 
@@ -46,7 +49,6 @@ extension Provider {
     package var channelDirectory: (any ChannelDirectory)? { nil }
     package func check(_ address: Address) throws(PealError) {}
     package func doubtsEnvironment(_ reason: String) -> Bool { false }
-    package func share(among servers: Int) {}
 }
 
 /// A signed token for a push network, as the servers on one database share it.

@@ -29,8 +29,6 @@ extension Store {
 }
 
 extension Store {
-    package func chainAudit() async throws {}
-
     /// Reads for a request.
     package func read<R: Sendable>(_ body: @escaping @Sendable (any StoreReading) throws -> R) async throws -> R {
         try await read(.request, body)

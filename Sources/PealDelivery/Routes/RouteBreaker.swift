@@ -21,6 +21,8 @@ struct RouteBreaker: Sendable {
         var deferred = 0
         /// Those of them that were deferred because of the provider and not because of their own address.
         var deferredByProvider = 0
+        /// Those of the accepted that the provider's other environment accepted.
+        var healed = 0
 
         mutating func add(_ other: Tally) {
             answers += other.answers
@@ -28,6 +30,7 @@ struct RouteBreaker: Sendable {
             suspicious += other.suspicious
             deferred += other.deferred
             deferredByProvider += other.deferredByProvider
+            healed += other.healed
         }
 
         /// Scales down to at most `count` answers, so that old answers have little weight.
@@ -37,14 +40,25 @@ struct RouteBreaker: Sendable {
             suspicious = suspicious * count / answers
             deferred = deferred * count / answers
             deferredByProvider = deferredByProvider * count / answers
+            healed = healed * count / answers
             answers = count
+        }
+
+        /// Leaves out the suspicious answers, which say nothing about the route.
+        mutating func dropSuspicious() {
+            answers -= suspicious
+            suspicious = 0
         }
     }
 
     /// What follows from a page.
     struct Judgement: Sendable, Hashable {
-        /// false: so many addresses look dead that Peal's configuration is probably wrong, and they are kept.
+        /// false: so many addresses look dead that Peal's configuration may be wrong, and they are kept.
         var trustsSuspicious = true
+        /// They are kept although the credential works, until something is accepted after them.
+        var isDoubtAlone = false
+        /// The first doubt of that kind about addresses of the message.
+        var isNewDoubt = false
         var hasTripped = false
         /// Set when the route is stopped now and was not before.
         var stopReason: String?
@@ -97,13 +111,14 @@ struct RouteBreaker: Sendable {
     /// Messages that were refused while others were accepted.
     private var refused: Set<MessageID> = []
     private var recent = Tally()
+    private var evidence = RouteEvidence()
 
     init(hasManyHosts: Bool = false) { self.hasManyHosts = hasManyHosts }
 
     /// nil while the route is open.
     var closedUntil: Duration? { memory.until }
     var isStopped: Bool { memory.until != nil && memory.isStop }
-    /// Whether nothing is lost but the tally of recent answers if it is forgotten.
+    /// Whether nothing is lost but what recent answers showed if it is forgotten.
     var isLikeNew: Bool { memory == Memory() && probes.isEmpty && refused.isEmpty }
 
     /// Whether the route is paused or stopped, and was not in an earlier state.
@@ -138,18 +153,29 @@ struct RouteBreaker: Sendable {
     }
 
     /// Judges a page's answers before they have any effect.
-    mutating func judge(_ page: Tally, of message: MessageID?, isProbe: Bool, now: Duration) -> Judgement {
-        var judgement = Judgement()
+    /// - Parameters:
+    ///   - isRepeated: Whether its devices were tried before.
+    ///   - version: `AccessCache.version` of the credential. Acceptances under another one prove nothing.
+    mutating func judge(
+        _ answers: Tally, of message: MessageID?, isProbe: Bool, isRepeated: Bool = false, version: Int = 0,
+        now: Duration
+    ) -> Judgement {
+        var (judgement, page) = (Judgement(), answers)
         guard page.answers > 0 else { return judgement }
+        evidence.take(page, version: version, now: now)
+        if isRepeated, evidence.isOfAddresses(of: message) { page.dropSuspicious() }
         recent.fade(to: Self.memoryAnswers)
         recent.add(page)
         let isOpen = memory.until == nil
         let isSuspect = page.suspicious > 0 && hasMassRetirement
         judgement.trustsSuspicious = !isSuspect
-        if isSuspect {
-            if !isStopped || isProbe { judgement.stopReason = isStopped ? nil : "MassRetirement" }
+        judgement.isDoubtAlone = isSuspect && evidence.isFresh(at: now)
+        let isNewDoubt = isSuspect && evidence.doubt(message)
+        judgement.isNewDoubt = judgement.isDoubtAlone && isNewDoubt
+        if isSuspect, !judgement.isDoubtAlone {
+            if !isStopped || isProbe { judgement.stopReason = isStopped ? nil : Reason.massRetirement }
             judgement.hasTripped = !isStopped
-            close(isStop: true, reason: "MassRetirement", isProbe: isProbe, now: now)
+            close(isStop: true, reason: Reason.massRetirement, isProbe: isProbe, now: now)
         } else if isFailing(page) {
             judgement.hasTripped = isOpen
             close(isStop: false, reason: "TooManyDeferrals", isProbe: isProbe, now: now)
@@ -174,9 +200,18 @@ struct RouteBreaker: Sendable {
         refused.insert(message)
     }
 
-    /// The provider asked Peal to pause the whole app.
-    mutating func hold(_ after: Duration, reason: String = "", now: Duration) {
-        let until = now + min(max(after, .seconds(1)), BackOff.longest)
+    /// The most devices of a probe's page. While every address of earlier probes looked dead, it grows, because dead
+    /// addresses may be adjacent, and a single one that accepts opens the route.
+    var probeDevicesMax: Int {
+        guard memory.reason == Reason.massRetirement else { return Limits.probeDevicesMax }
+        return min(Limits.pageDevicesMax, Limits.probeDevicesMax << (2 * min(max(memory.level - 1, 0), 8)))
+    }
+
+    /// The provider asked Peal to pause the whole app. The pause grows with each probe that gets the same answer.
+    mutating func hold(_ after: Duration, reason: String = "", isProbe: Bool = false, now: Duration) {
+        let isLonger = memory.until.map { isProbe && $0 <= now + Self.slack } ?? true
+        let until = now + BackOff.grown(max(after, .seconds(1)), attempt: isLonger ? memory.level + 1 : memory.level)
+        if isLonger { memory.level += 1 }
         if memory.until.map({ $0 < until }) ?? true { memory.until = until }
         memory.reason = reason
         probes = []

@@ -5,6 +5,10 @@ extension DeliveryContext {
     /// The consequences of a page's answers for its route.
     struct RouteReport: Sendable {
         var trustsSuspicious = true
+        /// Whether suspicious answers are doubted because there are so many, as an attempt of their devices.
+        var isDoubted = false
+        /// Whether the route works nevertheless, so that these devices wait until more is known.
+        var isDoubtAlone = false
         /// Set when no further page may begin: when untried devices are ready again. On a closed route that is at once,
         /// because its gate holds them.
         var readyAt: Timestamp?
@@ -14,8 +18,11 @@ extension DeliveryContext {
     /// - Parameters:
     ///   - terms: Pages that were sent under a credential that has since been replaced do not count: they must not stop
     ///     its successor, and addresses that were unknown under it are not dead.
+    ///   - isRepeated: Whether their devices were tried before.
     ///   - isOwnStop: Whether Peal itself stopped the pages, so that unsent devices say nothing about the route.
-    func report(_ pages: [SentPage], under terms: SendTerms, isProbe: Bool, isOwnStop: Bool) async -> RouteReport {
+    func report(
+        _ pages: [SentPage], under terms: SendTerms, isProbe: Bool, isRepeated: Bool = false, isOwnStop: Bool
+    ) async -> RouteReport {
         let route = terms.route
         guard access.version(of: terms.key) == terms.accessVersion else {
             return RouteReport(trustsSuspicious: false, readyAt: await readyAt(on: route))
@@ -27,7 +34,10 @@ extension DeliveryContext {
         let uptime = time.uptime
         let effect = routes.change(route) { breaker in
             let before = breaker
-            var effect = RouteEffect(breaker.judge(tally, of: message, isProbe: isProbe, now: uptime))
+            var effect = RouteEffect(
+                breaker.judge(
+                    tally, of: message, isProbe: isProbe, isRepeated: isRepeated, version: terms.accessVersion,
+                    now: uptime))
             effect.take(problem, of: message, isProbe: isProbe, isOwnStop: isOwnStop, &breaker, now: uptime)
             if isProbe { breaker.abandonProbe(of: message) }
             effect.hasTripped = breaker.hasTripped(since: before)
@@ -38,9 +48,17 @@ extension DeliveryContext {
         let isAccepted = tally.accepted > 0 || effect.judgement.hasReopened && problem == nil
         await note(effect, on: route, terms.key, isAccepted: isAccepted)
         if effect.judgement.hasReopened { ready.set() }
+        if effect.judgement.isNewDoubt {
+            logger.warning(
+                "many addresses were called dead: they are tried again before they are retired",
+                metadata: ["message": "\(message.map { "\($0)" } ?? "")", "route": "\(route.route)"])
+        }
         let alone = effect.isRefusedAlone ? time.now + RouteBreaker.refusedWait : nil
         let closed = await readyAt(on: route)
-        return RouteReport(trustsSuspicious: effect.judgement.trustsSuspicious, readyAt: alone ?? closed)
+        let judgement = effect.judgement
+        return RouteReport(
+            trustsSuspicious: judgement.trustsSuspicious, isDoubted: !judgement.trustsSuspicious,
+            isDoubtAlone: judgement.isDoubtAlone, readyAt: alone ?? closed)
     }
 
     /// Reports devices that were tried in the provider's other environment. Unknown addresses do not count for that
@@ -115,7 +133,7 @@ struct RouteEffect: Sendable {
             case .known: break
             case .ofMessageAlone: isRefusedAlone = true
             }
-        case .hold(let after): breaker.hold(after, reason: reason, now: now)
+        case .hold(let after): breaker.hold(after, reason: reason, isProbe: isProbe, now: now)
         case .unsent where isOwnStop: break
         case .unsent, .reconnect, .refreshCredential: breaker.backOff(reason: reason, isProbe: isProbe, now: now)
         }

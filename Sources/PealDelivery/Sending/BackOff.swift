@@ -36,24 +36,33 @@ extension ProviderAnswer {
     }
 }
 
-/// When a device is tried again. The steps follow Apple's and Google's advice: 10 s, doubling up to an hour, for a
-/// throttled address; 30 s, 2 min, 15 min and then every 20 min while a provider has problems. A lost answer says
-/// nothing about the provider's health: 10 s (Google's minimum before any retry), then the same steps.
+/// When a device is tried again. A wait that the provider states is the shortest one: it doubles with each attempt, up
+/// to an hour. The other steps follow Apple's and Google's advice: 10 s, doubling up to an hour, for a throttled
+/// address; 30 s, 2 min, 15 min and then every 20 min while a provider has problems, after twelve attempts every hour.
+/// A lost answer says nothing about the provider's health: 10 s (Google's minimum before any retry), then the same
+/// steps.
 enum BackOff {
     /// Why a device is tried again.
     enum Wait: Sendable, Hashable {
-        /// The address alone is throttled; zero = the policy decides.
+        /// The address alone is throttled. `after` is the shortest wait; zero = the policy decides.
         case address(after: Duration)
-        /// The provider had a problem; nil or zero = the policy decides.
+        /// The provider had a problem. `after` is the shortest wait; nil or zero = the policy decides.
         case provider(after: Duration?)
         /// The request was written and no answer came.
         case lost
         /// It was not tried, because the peer behind its address asked for a pause: the attempt does not count.
         case peer(after: Duration)
+        /// The address was called dead and is doubted: as long as a hold of the address alone, doubling up to an hour.
+        case doubt
     }
 
     /// The longest wait that Peal accepts from a provider.
     static let longest: Duration = .seconds(6 * 3600)
+    /// The longest wait between attempts, unless the provider states a longer one.
+    private static let slowest: Duration = .seconds(3600)
+    private static let doublingsMax = 12
+    /// Attempts at the fastest pace that the steps end with.
+    private static let quickAttemptsMax = 12
     private static let providerSteps: [Int64] = [30, 120, 900, 1200]
     private static let lostSteps: [Int64] = [10] + providerSteps
 
@@ -63,12 +72,20 @@ enum BackOff {
     static func delay(_ wait: Wait, attempt: Int, chance: UInt64) -> Duration {
         switch wait {
         case .peer(let after): bucket(after)
-        case .address(let after) where after > .zero: bucket(after)
-        case .provider(let after?) where after > .zero: bucket(after)
-        case .address: spread(seconds: min(3600, 10 << Int64(min(max(attempt, 1), 12) - 1)), chance)
-        case .provider: spread(seconds: step(providerSteps, attempt), chance)
-        case .lost: spread(seconds: step(lostSteps, attempt), chance)
+        case .address(let after) where after > .zero: spread(grown(bucket(after), attempt: attempt), chance)
+        case .provider(let after?) where after > .zero: spread(grown(bucket(after), attempt: attempt), chance)
+        case .address: spread(grown(.seconds(10), attempt: attempt), chance)
+        case .provider: spread(.seconds(step(providerSteps, attempt)), chance)
+        case .lost: spread(.seconds(step(lostSteps, attempt)), chance)
+        case .doubt: spread(grown(deviceDelayMin, attempt: attempt), chance)
         }
+    }
+
+    /// A wait that doubles with each attempt up to an hour, or is longer already; at most `longest`.
+    /// - Parameter attempt: 1 gives the wait itself.
+    static func grown(_ wait: Duration, attempt: Int) -> Duration {
+        let factor = 1 << min(max(attempt, 1) - 1, doublingsMax)
+        return min(max(wait, min(wait * factor, slowest)), longest)
     }
 
     /// A hold of this length or more does not indicate load. FCM asks for one if the Firebase project has no valid key
@@ -78,7 +95,9 @@ enum BackOff {
     /// Whether a hold of one address says nothing about the route.
     static func isOfTheAddressAlone(_ hold: Duration) -> Bool { hold >= deviceDelayMin }
 
-    private static func step(_ steps: [Int64], _ attempt: Int) -> Int64 { steps[min(max(attempt, 1), steps.count) - 1] }
+    private static func step(_ steps: [Int64], _ attempt: Int) -> Int64 {
+        attempt > quickAttemptsMax ? slowest.components.seconds : steps[min(max(attempt, 1), steps.count) - 1]
+    }
 
     /// Rounds a wait up to one of a few values, because devices with the same wait share a slice.
     private static func bucket(_ after: Duration) -> Duration {
@@ -87,8 +106,8 @@ enum BackOff {
     }
 
     /// From the wait itself to a fifth longer.
-    private static func spread(seconds: Int64, _ chance: UInt64) -> Duration {
-        .milliseconds(seconds * 1000 + Int64(chance % UInt64(seconds * 200)))
+    private static func spread(_ wait: Duration, _ chance: UInt64) -> Duration {
+        wait + .milliseconds(Int64(chance % UInt64(max(wait.milliseconds / 5, 1))))
     }
 }
 
@@ -105,12 +124,23 @@ enum Reason {
         cause.isEmpty || cause == lostAnswer ? lostAnswer : "\(lostAnswer) \(cause)"
     }
     static let lateAnswer = "LateAnswer"
+    /// Why a route is stopped: too many addresses were called dead while none was accepted.
+    static let massRetirement = "MassRetirement"
     static let messageFailed = "MessageFailed"
     /// The message has no content for the platform.
     static let noContent = "NoContent"
     static let noCredential = "NoCredential"
     static let noProvider = "NoProvider"
     static let retirementDoubted = "RetirementDoubted"
+    /// Every reason of Peal's own that a notification may end with.
+    static let known: Set<String> = ownRefusals.union(HoldReason.allCases.map(\.rawValue)).union([
+        cancelled, environmentHealed, expired, gaveUp, lostAnswer, lateAnswer, messageFailed, noContent, noCredential,
+        noProvider, retirementDoubted, "AccessTokenRefused", "AddressMoved", "BadKey", "BadResponse",
+        "BadTokenAnswer", "ConnectionLost", "Deadline", "DeviceGone", "Draining", "InvalidField", "MissingField",
+        "NoAccessToken", "NoAddress", "NoConnection", "NoDevice", "NoTLS", "NoVariant", "OriginHeld",
+        "PayloadTooLarge", "Refused", "RouteStopped", "SigningFailed", "Stopped", "StreamReset", "Throttled",
+        "Timeout", "Unconfirmed",
+    ])
     /// Peal's own refusals of an address or a message for it: no request was made. Networks use none of these names.
     static let ownRefusals: Set<String> = [
         "HostNotAllowed", "PrivateAddress", "UnusableURI", "BadSubscription", "UnknownApplicationServerKey",

@@ -12,14 +12,21 @@ struct Conclusion: Sendable {
         var now: Timestamp
         /// When untried devices are ready again.
         var readyAt: Timestamp
-        /// Until when devices with a doubted retirement wait; nil where retirements are trusted.
-        var suspiciousUntil: Timestamp?
+        /// nil where all retirements are trusted.
+        var suspicion: Suspicion?
         /// Until when the slice of the stragglers is leased.
         var stragglersLeasedUntil: Timestamp
         /// Whether the keys are numbers of addresses that belong to no device.
         var holdsAddresses: Bool
         /// `Slice.doubt` before them.
         var doubt = 0
+    }
+
+    /// What becomes of devices with a doubted retirement.
+    struct Suspicion: Sendable {
+        let until: Timestamp
+        /// The number of attempts, this one included if it counts.
+        let attempt: Int
     }
 
     private struct Bucket: Hashable {
@@ -131,10 +138,7 @@ struct Conclusion: Sendable {
         case .verdict(.accepted): return ended(.accepted, reason)
         case .verdict(.rejectMessage): return ended(.rejected, reason)
         case .verdict(.retireAddress(let since, let isSuspicious)):
-            if isSuspicious, let until = terms.suspiciousUntil {
-                put(key, terms.attempt, at: until)
-                return DeliveryLog.Ending(.moved, reason: Reason.retirementDoubted, attempt: terms.attempt + 1)
-            }
+            if isSuspicious, let suspicion = terms.suspicion { return doubted(key, reason, suspicion) }
             if !terms.holdsAddresses {
                 retirements.append(
                     Settlement.Retirement(
@@ -149,6 +153,18 @@ struct Conclusion: Sendable {
         case .unsent, .verdict(.reconnect), .verdict(.refreshCredential), .verdict(.holdApp), .verdict(.stopApp):
             return untried(key, reason, readyAt: terms.readyAt)
         }
+    }
+
+    /// Keeps an address that was called dead, and tries it again later.
+    private mutating func doubted(_ key: DeviceKey, _ reason: String, _ suspicion: Suspicion) -> DeliveryLog.Ending {
+        if terms.life.isOver(at: suspicion.until) {
+            return DeliveryLog.Ending(.expired, reason: reason, attempt: terms.attempt + 1)
+        }
+        if suspicion.attempt >= Limits.attemptsMax {
+            return DeliveryLog.Ending(.rejected, reason: Reason.gaveUp, attempt: terms.attempt + 1)
+        }
+        put(key, suspicion.attempt, at: suspicion.until)
+        return DeliveryLog.Ending(.moved, reason: Reason.retirementDoubted, attempt: terms.attempt + 1)
     }
 
     /// The final outcome of a device. Peal's own refusals are no attempts.
@@ -177,13 +193,20 @@ struct Conclusion: Sendable {
         if terms.life.isOneAttempt || terms.life.isOver(at: readyAt) {
             return DeliveryLog.Ending(.expired, reason: wait == .lost ? Reason.lostAnswer : reason, attempt: attempt)
         }
-        if isTried, attempt >= Limits.attemptsMax {
+        if isTried, isLast(attempt, wait) {
             return DeliveryLog.Ending(.rejected, reason: Reason.gaveUp, attempt: attempt)
         }
         retryCount += 1
         if !isTried { untriedCount += 1 }
         put(key, attempt, at: readyAt, isDoubtful: wait == .lost || !isTried && terms.doubt > 0)
         return DeliveryLog.Ending(.moved, reason: reason, attempt: attempt)
+    }
+
+    /// Whether the device is given up after this attempt. A message whose answers keep getting lost may have arrived
+    /// each time, so it is repeated less often than one that was refused.
+    private func isLast(_ attempt: Int, _ wait: BackOff.Wait) -> Bool {
+        if wait == .lost, terms.doubt > 0, attempt >= Limits.lostAttemptsMax { return true }
+        return attempt >= Limits.attemptsMax
     }
 
     /// A lost answer gets a second attempt, however short the message's remaining lifetime is.

@@ -164,6 +164,7 @@ extension SentPage {
         problem = nil
         tally.answers = answered
         tally.accepted = answered
+        tally.healed = healed.count
         for (_, answer) in exceptions where answer.result != .verdict(.accepted) {
             tally.accepted -= 1
             tally.count(answer.result)

@@ -46,15 +46,15 @@ extension SliceRun {
         let message = slice.id.message
         let isLeasedForProbe = slice.isProbe
         slice.isProbe = false
-        let gate = context.routes.change(terms.route) {
-            $0.enter(message, isLeasedForProbe: isLeasedForProbe, now: context.time.uptime)
+        let (gate, probeMax) = context.routes.change(terms.route) {
+            ($0.enter(message, isLeasedForProbe: isLeasedForProbe, now: context.time.uptime), $0.probeDevicesMax)
         }
         if case .closed = gate {
             slot?.release()
             return .halted(.closed(until: await context.park(on: terms.route)))
         }
         let isProbe = gate == .probe
-        let (page, halt) = await send(after: key, limit: isProbe ? min(limit, Limits.probeDevicesMax) : limit, isProbe)
+        let (page, halt) = await send(after: key, limit: isProbe ? min(limit, probeMax) : limit, isProbe)
         if page?.order == nil {
             slot?.release()
             if isProbe { context.routes.change(terms.route) { $0.abandonProbe(of: message) } }

@@ -111,19 +111,33 @@ struct SliceRun: Sendable {
     private mutating func conclude() async -> SliceLife.Event {
         group = await healed(group)
         let report = await context.report(
-            group, under: terms, isProbe: group.contains(where: \.isProbe), isOwnStop: isOwnStop)
+            group, under: terms, isProbe: group.contains(where: \.isProbe), isRepeated: slice.attempt > 0,
+            isOwnStop: isOwnStop)
+        let chance = context.randomness.next()
         let now = context.time.now
         let readyAt = isOwnStop ? now : report.readyAt ?? now + .seconds(1)
         let conclusion = Conclusion(
             group, locales: locales,
             terms: Conclusion.Terms(
                 attempt: slice.attempt, life: terms.life, lostAnswer: terms.lostAnswer, now: now, readyAt: readyAt,
-                suspiciousUntil: report.trustsSuspicious ? nil : max(readyAt, now + .seconds(1)),
+                suspicion: suspicion(report, readyAt: readyAt, now: now, chance: chance),
                 stragglersLeasedUntil: context.leaseEnd, holdsAddresses: slice.id.holdsAddresses,
                 doubt: slice.doubt),
-            chance: context.randomness.next())
+            chance: chance)
         self.conclusion = conclusion
         return .concluded(isWhole: conclusion.isWhole, closed: report.readyAt)
+    }
+
+    /// What becomes of devices whose addresses are suspicious; nil if they are retired.
+    private func suspicion(
+        _ report: DeliveryContext.RouteReport, readyAt: Timestamp, now: Timestamp, chance: UInt64
+    ) -> Conclusion.Suspicion? {
+        guard !report.trustsSuspicious else { return nil }
+        let attempt = slice.attempt + (report.isDoubted ? 1 : 0)
+        let until =
+            report.isDoubtAlone
+            ? now + BackOff.delay(.doubt, attempt: attempt, chance: chance) : max(readyAt, now + .seconds(1))
+        return Conclusion.Suspicion(until: until, attempt: attempt)
     }
 
     /// Writes what was concluded; without a conclusion, only ends the lease. It returns when the write is durable,

@@ -156,7 +156,8 @@ struct APNsCertificateReader {
             if let value = leaf.extensions[oid: name]?.value { topics += Self.topics(in: value) }
         }
         if topics.isEmpty, let userID = subjectUserID { topics = [userID] }
-        return topics.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        var seen: Set<String> = []
+        return topics.filter { seen.insert($0).inserted }
     }
 
     /// The environments that the certificate names; may be empty.

@@ -53,8 +53,14 @@ struct APNsExchange: Exchange {
         answer.result == .verdict(.stopApp) && APNsVerdicts.topicReasons.contains(answer.reason)
     }
 
-    /// `BadPath` and `MethodNotAllowed`: neither depends on the author's content.
-    func isOurFault(_ response: ProviderResponse) -> Bool { response.status == 404 || response.status == 405 }
+    /// `BadPath`, `MethodNotAllowed`, and a 403 that refuses one message: none depends on the author's content.
+    func needsAlert(_ answer: ProviderAnswer) -> Bool {
+        switch answer.status {
+        case 404, 405: true
+        case 403: answer.result == .verdict(.rejectMessage)
+        default: false
+        }
+    }
 
     func answer(toGoAway reason: String) -> ProviderAnswer? {
         APNsVerdicts.verdict(goAway: reason).map { ProviderAnswer(.verdict(known($0)), reason: reason) }

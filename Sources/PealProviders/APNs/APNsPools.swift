@@ -71,13 +71,22 @@ final class APNsPools: Sendable {
 
     /// The pool of a route and credential; nil if the credential's key cannot be read or everything is closed.
     func entry(_ route: Route, _ credential: Credential, fingerprint: String) -> Entry? {
-        let key = Key(route: route, fingerprint: fingerprint)
+        if let entry = known(route, fingerprint: fingerprint) { return entry }
+        // Outside the lock, because reading a certificate takes milliseconds.
+        guard !isClosed, let made = try? make(route, credential) else { return nil }
         return state.withLock { state in
+            let key = Key(route: route, fingerprint: fingerprint)
+            // Another thread may have been faster; this pool has opened no connection.
             if let entry = state.entries[key] { return entry }
-            guard !state.isClosed, let entry = try? make(route, credential) else { return nil }
-            state.entries[key] = entry
-            return entry
+            guard !state.isClosed else { return nil }
+            state.entries[key] = made
+            return made
         }
+    }
+
+    /// The pool of a route and credential if it was used before.
+    func known(_ route: Route, fingerprint: String) -> Entry? {
+        state.withLock { $0.entries[Key(route: route, fingerprint: fingerprint)] }
     }
 
     /// Lets the connections of that credential finish and close.

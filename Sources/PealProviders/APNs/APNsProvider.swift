@@ -33,6 +33,7 @@ package final class APNsProvider: Provider {
     }
 
     package var name: ProviderName { .apns }
+    package var reasons: Set<String> { APNsVerdicts.reasons }
     package var channelDirectory: (any ChannelDirectory)? { channels }
 
     package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
@@ -56,14 +57,27 @@ package final class APNsProvider: Provider {
         guard order.variants.allSatisfy({ Int($0) < order.notifications.count }) else {
             return order.flight.answerRest(.unsent("NoVariant"))
         }
-        guard
-            let entry = pools.entry(order.slice.route, order.credential, fingerprint: order.fingerprint)
-        else { return order.flight.answerRest(.unsent(pools.isClosed ? "Draining" : "NoCredential")) }
+        let (route, credential) = (order.slice.route, order.credential)
+        if let entry = pools.known(route, fingerprint: order.fingerprint) { return submit(order, entry) }
+        guard case .certificate = credential.apns else {
+            return submit(order, pools.entry(route, credential, fingerprint: order.fingerprint))
+        }
+        // Unstructured, because the caller may run on an event loop, and reading a certificate takes milliseconds.
+        Task { submit(order, pools.entry(route, credential, fingerprint: order.fingerprint)) }
+    }
+
+    private func submit(_ order: PageOrder, _ entry: APNsPools.Entry?) {
+        guard let entry else {
+            return order.flight.answerRest(.unsent(pools.isClosed ? "Draining" : "NoCredential"))
+        }
         if let answer = entry.refusal(of: order) { return order.flight.answerRest(answer) }
         entry.submit(order)
     }
 
     package func drain(fingerprint: String) { pools.drain(fingerprint: fingerprint) }
+
+    /// APNs limits connections and devices, not all servers together.
+    package func share(among servers: Int) {}
 
     package func close() async {
         await pools.close()
@@ -179,6 +193,8 @@ struct APNsVerification {
             return verification(
                 .accepted, "APNs accepted the credential and refused only the device token, which is a placeholder.")
         case .verdict(.stopApp), .verdict(.refreshCredential):
+            return verification(.refused, "APNs refused the credential: \(answer.reason).")
+        case .verdict(.rejectMessage) where answer.status == 403:
             return verification(.refused, "APNs refused the credential: \(answer.reason).")
         case .verdict(.rejectMessage), .verdict(.retry), .verdict(.holdApp), .verdict(.reconnect):
             return verification(.unreachable, "APNs did not judge the credential: \(answer.reason).")

@@ -96,7 +96,8 @@ enum APNsPayload {
         let own = try givenPayload(content)
         let isLiveActivity = given == .liveactivity || given == nil && own["aps"]?["event"]?.stringValue != nil
         var payload = JSON.Members()
-        let aps = commonAPS(order, isLiveActivity: isLiveActivity)
+        let isExtended = order.content.imageURL != nil || isReported(order, own["aps"] ?? .null, given: given)
+        let aps = commonAPS(order, isLiveActivity: isLiveActivity, isExtended: isExtended)
         if !aps.isEmpty { payload["aps"] = .object(aps) }
         for (name, value) in order.content.data.pairs {
             guard name != "aps" else {
@@ -122,7 +123,17 @@ enum APNsPayload {
         return own
     }
 
-    private static func commonAPS(_ order: RenderOrder, isLiveActivity: Bool) -> JSON.Members {
+    /// Whether it is an alert whose arrival the SDK's notification service extension reports.
+    private static func isReported(_ order: RenderOrder, _ own: JSON, given: APNsPushType?) -> Bool {
+        let content = order.content
+        guard given ?? .alert == .alert, !order.route.isBroadcast, content.reference(to: order.message) != nil else {
+            return false
+        }
+        if let alert = own["alert"] { return !alert.isNull }
+        return content.title != nil || content.subtitle != nil || content.body != nil
+    }
+
+    private static func commonAPS(_ order: RenderOrder, isLiveActivity: Bool, isExtended: Bool) -> JSON.Members {
         let content = order.content
         func text(_ text: LocalizedText?) -> JSON? {
             text?.text(for: order.locale, fallback: content.defaultLocale).map(JSON.string)
@@ -144,7 +155,7 @@ enum APNsPayload {
         aps["sound"] = sound
         aps["thread-id"] = content.threadID.map(JSON.string)
         aps["category"] = content.category.map(JSON.string)
-        if content.imageURL != nil { aps["mutable-content"] = 1 }
+        if isExtended { aps["mutable-content"] = 1 }
         return aps
     }
 

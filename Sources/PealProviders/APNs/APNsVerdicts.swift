@@ -4,6 +4,18 @@ import PealCore
 /// error responses from Apple Push Notification service" (developer.apple.com/documentation/usernotifications). The
 /// table is in `docs/providers/apns.md`.
 enum APNsVerdicts {
+    /// Every reason of Apple's tables, and those that were seen elsewhere.
+    static let reasons: Set<String> = [
+        "BadCertificate", "BadCertificateEnvironment", "BadChannelId", "BadCollapseId", "BadDeviceToken",
+        "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken", "BadExpirationDate", "BadMessageId", "BadPath",
+        "BadPriority", "BadRequestParams", "BadRequestPayload", "BadTopic", "CannotCreateChannelConfig",
+        "ChannelNotRegistered", "DeviceTokenNotForTopic", "DuplicateHeaders", "ExpiredProviderToken", "ExpiredToken",
+        "FeatureNotEnabled", "Forbidden", "IdleTimeout", "InternalServerError", "InvalidProviderToken",
+        "InvalidPushType", "MethodNotAllowed", "MissingChannelId", "MissingChannelQueueSize", "MissingDeviceToken",
+        "MissingProviderToken", "MissingPushType", "MissingTopic", "PayloadEmpty", "PayloadTooLarge",
+        "ServiceUnavailable", "Shutdown", "TooManyProviderTokenUpdates", "TooManyRequests", "TopicDisallowed",
+        "TopicMismatch", "Unregistered", "UnrelatedKeyIdInToken",
+    ]
     /// How long a device is held after `TooManyRequests`.
     static let deviceHold = Duration.seconds(30)
     /// How long a message waits after `TooManyProviderTokenUpdates`, until the previous provider token is used again.
@@ -34,7 +46,8 @@ enum APNsVerdicts {
     /// What a GOAWAY's reason means for queued requests if the connection answered nothing. nil unless the reason says
     /// that the credential was refused.
     static func verdict(goAway reason: String) -> Verdict? {
-        let verdict = forbidden(reason)
+        // A response with this reason refuses one message, a GOAWAY the connection.
+        let verdict = reason == "Forbidden" ? .stopApp : forbidden(reason)
         return verdict == .stopApp || verdict == .refreshCredential ? verdict : nil
     }
 
@@ -59,11 +72,12 @@ enum APNsVerdicts {
         }
     }
 
+    /// `Forbidden` refuses this kind of message: Apple asks senders not to repeat it, and others may be accepted.
     private static func forbidden(_ reason: String) -> Verdict {
         switch reason {
         case "ExpiredProviderToken": .refreshCredential
         case "UnrelatedKeyIdInToken": .reconnect
-        case "BadCertificate", "BadCertificateEnvironment", "InvalidProviderToken", "MissingProviderToken", "Forbidden",
+        case "BadCertificate", "BadCertificateEnvironment", "InvalidProviderToken", "MissingProviderToken",
             "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken", "TopicMismatch":
             .stopApp
         default: .rejectMessage

@@ -58,6 +58,7 @@ package final class FCMProvider: Provider {
     }
 
     package var name: ProviderName { .fcm }
+    package var reasons: Set<String> { FCMVerdicts.reasons }
 
     package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         try FCMRendering.notification(order, path: base.path(projectID: order.providerAppID))
@@ -175,14 +176,9 @@ extension FCMProvider {
         else {
             return CredentialVerification(.refused, reason: "NoCredential", detail: "the credential cannot be used")
         }
-        switch await account.tokens.renew() {
-        case .refused(let failure):
-            return Self.verification(.refused, failure, "the token endpoint refused the service account")
-        case .failed(let failure, _):
-            return Self.verification(.unreachable, failure, "the token endpoint issued no access token")
-        case .granted(let accessToken, _):
-            return await check(projectID: serviceAccount.projectID, accessToken: accessToken)
-        }
+        let reply = await account.tokens.renew()
+        guard case .granted(let accessToken, _) = reply else { return CredentialVerification(reply) }
+        return await check(projectID: serviceAccount.projectID, accessToken: accessToken)
     }
 
     private func check(projectID: String, accessToken: String) async -> CredentialVerification {
@@ -193,7 +189,7 @@ extension FCMProvider {
         do {
             return Self.judge(try await client.send(request))
         } catch {
-            return Self.verification(.unreachable, .init(reason: error.answer.reason), "FCM did not answer")
+            return CredentialVerification(.unreachable, .init(reason: error.answer.reason), "FCM did not answer")
         }
     }
 
@@ -204,23 +200,16 @@ extension FCMProvider {
         let failure = AccessTokenReply.Failure(reason: reason, status: reply.status)
         switch FCMVerdicts.verdict(status: reply.status, error: error) {
         case .accepted, .retireAddress:
-            return verification(.accepted, failure, "FCM accepted the service account")
+            return CredentialVerification(.accepted, failure, "FCM accepted the service account")
         case .rejectMessage where reply.status == 400:
-            return verification(.accepted, failure, "FCM accepted the service account")
+            return CredentialVerification(.accepted, failure, "FCM accepted the service account")
         case .rejectMessage:
-            return verification(.unreachable, failure, "FCM gave an unexpected answer")
+            return CredentialVerification(.unreachable, failure, "FCM gave an unexpected answer")
         case .stopApp, .refreshCredential:
-            return verification(.refused, failure, "FCM refused the service account or its project")
+            return CredentialVerification(.refused, failure, "FCM refused the service account or its project")
         case .holdAddress, .holdApp, .reconnect, .retry:
-            return verification(.unreachable, failure, "FCM had an internal problem")
+            return CredentialVerification(.unreachable, failure, "FCM had an internal problem")
         }
-    }
-
-    private static func verification(
-        _ result: CredentialVerification.Result, _ failure: AccessTokenReply.Failure, _ sentence: String
-    ) -> CredentialVerification {
-        let detail = failure.detail.isEmpty ? sentence : "\(sentence): \(failure.detail)"
-        return CredentialVerification(result, status: failure.status, reason: failure.reason, detail: detail)
     }
 }
 

@@ -234,9 +234,12 @@ enum FCMNames {
         return out
     }
 
+    /// No known name is longer, even in snake case.
+    private static let spelledBytesMax = 64
+
     /// Turns `collapse_key` into `collapseKey`; unknown names stay unchanged.
     private static func spelled(_ name: String) -> String {
-        guard name.utf8.contains(UInt8(ascii: "_")) else { return name }
+        guard name.utf8.count <= spelledBytesMax, name.utf8.contains(UInt8(ascii: "_")) else { return name }
         let words = name.split(separator: "_")
         guard let first = words.first else { return name }
         let joined = words.dropFirst().reduce(String(first)) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }

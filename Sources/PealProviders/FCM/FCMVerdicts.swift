@@ -4,6 +4,14 @@ import PealCore
 /// https://firebase.google.com/docs/cloud-messaging/error-codes): by FCM's own error code, otherwise by Google's
 /// status, otherwise by the HTTP status.
 enum FCMVerdicts {
+    /// FCM's error codes, and Google's statuses.
+    static let reasons: Set<String> = [
+        "APNS_AUTH_ERROR", "DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "INTERNAL", "INVALID_ARGUMENT", "NOT_FOUND",
+        "PERMISSION_DENIED", "QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED", "SENDER_ID_MISMATCH", "THIRD_PARTY_AUTH_ERROR",
+        "UNAUTHENTICATED", "UNAVAILABLE", "UNREGISTERED", "UNSPECIFIED_ERROR",
+    ]
+    /// Google asks for this wait before any retry, whatever an answer says.
+    static let retryMin = Duration.seconds(10)
     /// Google's advice for a 429 that does not say how long to wait.
     static let quotaPause = Duration.seconds(60)
     /// How long a device is held if the Firebase project has no valid key for its iOS or web push. Other devices of the
@@ -15,6 +23,7 @@ enum FCMVerdicts {
     ///   - retryAfter: from the Retry-After field, otherwise from the body.
     static func verdict(status: Int, error: FCMError = FCMError(), retryAfter: Duration? = nil) -> Verdict {
         if (200...299).contains(status) { return .accepted }
+        let retryAfter = retryAfter.map { max($0, retryMin) }
         if let code = error.errorCode { return verdict(code: code, status, error, retryAfter) }
         if let word = error.status, let verdict = verdict(word: word, error, retryAfter) { return verdict }
         return verdict(http: status, error, retryAfter)

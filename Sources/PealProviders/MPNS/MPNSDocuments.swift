@@ -121,10 +121,13 @@ enum MPNSTile {
 struct MPNSFields: Sendable {
     private let members: JSON.Members
     private let field: MessageField
+    /// The first member of each folded name, as written, with its value.
+    private let byName: [String: (String, JSON)]
 
     init(_ members: JSON.Members, field: MessageField) {
         self.members = members
         self.field = field
+        byName = Dictionary(members.pairs.map { (Self.folded($0), ($0, $1)) }) { first, _ in first }
     }
 
     /// One element for each of `names` that is given, in that order, then one for each other member under its own name.
@@ -150,9 +153,7 @@ struct MPNSFields: Sendable {
         return try text(written, value)
     }
 
-    private func member(_ name: String) -> (String, JSON)? {
-        members.pairs.first { Self.folded($0.0) == Self.folded(name) }
-    }
+    private func member(_ name: String) -> (String, JSON)? { byName[Self.folded(name)] }
 
     /// A null clears that part of the tile.
     private func element(_ name: String, _ written: String, _ value: JSON) throws(ContentRefusal) -> XMLElement {

@@ -34,6 +34,9 @@ struct MPNSExchange: RequestExchange {
         return RequestJudgement(MPNSVerdicts.answer(status: reply.status, state))
     }
 
+    /// `MethodNotAllowed`, which no content causes.
+    func needsAlert(_ answer: ProviderAnswer) -> Bool { answer.status == 405 }
+
     /// The rendered headers, with a notification class whose delay fits the remaining lifetime.
     static func headers(_ notification: Notification, now: Timestamp) -> HTTPHeaders {
         var headers = HTTPHeaders()

@@ -21,6 +21,7 @@ package final class MPNSProvider: RequestProvider {
     }
 
     package var name: ProviderName { .mpns }
+    package var reasons: Set<String> { MPNSVerdicts.reasons }
 
     package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         try MPNSRendering.notification(order)

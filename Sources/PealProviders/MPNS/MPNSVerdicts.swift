@@ -2,6 +2,10 @@ import PealCore
 
 /// Maps MPNS's answers to verdicts (Microsoft: "Push notification service response codes for Windows Phone 8").
 enum MPNSVerdicts: WindowsVerdicts {
+    static let ownReasons: Set<String> = [
+        "DailyLimitReached", "DeviceInactive", "Inactive", "QueueFull", "SubscriptionExpired", "Suppressed",
+        "TempDisconnected",
+    ]
     /// How long a device with a full queue is held.
     static let queueHold = Duration.seconds(300)
     /// How long a device that is inactive or has reached its daily limit is held: Microsoft asks for one attempt per

@@ -89,6 +89,27 @@ extension AccessTokenReply {
     }
 }
 
+extension CredentialVerification {
+    /// The result of a token endpoint's reply, where nothing else is verified.
+    init(_ reply: AccessTokenReply) {
+        switch reply {
+        case .granted:
+            self.init(.accepted, status: 200, detail: "access token granted; nothing was sent to a device")
+        case .refused(let failure):
+            self.init(.refused, failure, "the token endpoint refused the credential")
+        case .failed(let failure, _):
+            self.init(.unreachable, failure, "the token endpoint issued no access token")
+        }
+    }
+
+    /// - Parameter sentence: what happened, for people; the failure's own detail follows.
+    init(_ result: Result, _ failure: AccessTokenReply.Failure, _ sentence: String) {
+        self.init(
+            result, status: failure.status, reason: failure.reason,
+            detail: failure.detail.isEmpty ? sentence : "\(sentence): \(failure.detail)")
+    }
+}
+
 /// The hosts at which credentials may request access tokens. A stored credential must not direct the server to others.
 struct TokenHosts: Sendable, Hashable {
     /// `host` or `.suffix`, over https on port 443.

@@ -28,10 +28,7 @@ struct OutboundReply: Sendable, Equatable {
     /// The wait that Retry-After asks for (RFC 9110 §10.2.3), at most one day.
     /// - Parameter now: the time to count a date from.
     func retryAfter(now: Timestamp) -> Duration? {
-        guard let text = headers.first(name: "retry-after") else { return nil }
-        if let seconds = Int64(text), seconds >= 0 { return .seconds(min(seconds, 24 * 3600)) }
-        guard let date = HTTPDate.timestamp(text), date > now else { return nil }
-        return min(date - now, .seconds(24 * 3600))
+        headers.first(name: "retry-after").flatMap(RetryAfter.init)?.wait(now: now)
     }
 }
 

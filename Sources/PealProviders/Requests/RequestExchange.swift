@@ -17,11 +17,16 @@ protocol RequestExchange: Sendable {
         _ reply: OutboundReply, to request: OutboundRequest, for subject: RequestSubject
     ) async -> RequestJudgement
 
+    /// Whether the answer ends a message for a reason that only Peal's operator can remove. The pool then logs an
+    /// error.
+    func needsAlert(_ answer: ProviderAnswer) -> Bool
+
     /// Ends every wait in `request`, because nothing more is sent. May be called more than once.
     func close()
 }
 
 extension RequestExchange {
+    func needsAlert(_ answer: ProviderAnswer) -> Bool { false }
     func close() {}
 }
 

@@ -19,6 +19,8 @@ final class RequestPool: Sendable {
         var waiter: CheckedContinuation<Void, Never>?
         /// Whether anything changed since the runner last looked.
         var hasNews = false
+        /// Whether the operator was warned that requests are refused.
+        var hasAlerted = false
     }
 
     private enum Step {
@@ -170,6 +172,11 @@ final class RequestPool: Sendable {
             let answer = Self.answer(ending, state.queue.isAlone(errand.origin, uptime: uptime))
             return (answer, Self.follow(ending, errand, answer, &state.queue, uptime: uptime))
         }
+        if exchange.needsAlert(answer), isFirstAlert() {
+            logger.error(
+                "the provider refuses Peal's requests",
+                metadata: ["origin": "\(errand.origin)", "status": "\(answer.status)", "reason": "\(answer.reason)"])
+        }
         if answer.result != .verdict(.accepted) {
             logger.debug(
                 "a request was not accepted",
@@ -177,6 +184,13 @@ final class RequestPool: Sendable {
         }
         errand.subject.order.flight.answer(accepted: [], others: [(index: errand.subject.index, answer: answer)])
         for refusal in refusals { refusal.deliver() }
+    }
+
+    private func isFirstAlert() -> Bool {
+        state.withLock { state in
+            defer { state.hasAlerted = true }
+            return !state.hasAlerted
+        }
     }
 
     /// If a peer cannot be reached while others answer, only that peer is deferred; the network is not at fault.
@@ -274,4 +288,7 @@ extension RequestProvider {
     package func drain(fingerprint: String) { pools.drain(fingerprint: fingerprint) }
 
     package func close() async { await pools.close() }
+
+    /// Its limits are not those of all servers together.
+    package func share(among servers: Int) {}
 }

@@ -22,8 +22,9 @@ protocol Exchange: Sendable {
     /// Whether the answer refuses the topic of the notification. If its author chose the topic, the message is rejected
     /// and the app is not stopped.
     func refusesTopic(_ answer: ProviderAnswer) -> Bool
-    /// Whether the response says that Peal's request was malformed. The connection then logs an error.
-    func isOurFault(_ response: ProviderResponse) -> Bool
+    /// Whether the answer ends a message for a reason that only Peal's operator can remove. The connection then logs an
+    /// error.
+    func needsAlert(_ answer: ProviderAnswer) -> Bool
     /// The answer to every queued request when a GOAWAY with this reason ends a connection before its first answer; nil
     /// if the pool tries another connection.
     func answer(toGoAway reason: String) -> ProviderAnswer?
@@ -32,7 +33,7 @@ protocol Exchange: Sendable {
 extension Exchange {
     var remarkName: String? { nil }
     func refusesTopic(_ answer: ProviderAnswer) -> Bool { false }
-    func isOurFault(_ response: ProviderResponse) -> Bool { false }
+    func needsAlert(_ answer: ProviderAnswer) -> Bool { false }
     func answer(toGoAway reason: String) -> ProviderAnswer? { nil }
 }
 

@@ -67,9 +67,9 @@ extension HTTP2ConnectionHandler {
         if exchange.refusesTopic(answer), slot.hasOwnTopic(Int(ticket.index)) {
             answer = ProviderAnswer(.verdict(.rejectMessage), reason: answer.reason, status: answer.status)
         }
-        if !hasBlamedItself, exchange.isOurFault(response) {
-            hasBlamedItself = true
-            pool.logger.error("the provider rejects Peal's requests as malformed", metadata: metadata(answer.reason))
+        if !hasAlerted, exchange.needsAlert(answer) {
+            hasAlerted = true
+            pool.logger.error("the provider refuses Peal's requests", metadata: metadata(answer.reason))
         }
         slot.others.append((Int(ticket.index), answer))
         switch answer.result {

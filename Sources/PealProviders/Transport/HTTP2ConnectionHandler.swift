@@ -31,7 +31,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     /// Whether the pool knows that this connection is running out of stream ids.
     var hasAnnouncedEnd = false
     /// Whether this connection has logged that the provider finds Peal's requests malformed.
-    var hasBlamedItself = false
+    var hasAlerted = false
     private var hasEnded = false
     var pulse: ConnectionPulse
     var authorizations = AuthorizationMarks()

@@ -77,10 +77,10 @@ extension HTTP2ConnectionState {
     }
 
     private mutating func noteRetryAfter(_ text: String, of streamID: UInt32) {
-        if let seconds = Int(text) {
-            if seconds >= 0 { drafts[streamID, default: ResponseDraft()].retryAfterSeconds = seconds }
-        } else if let date = HTTPDate.timestamp(text) {
-            drafts[streamID, default: ResponseDraft()].retryAt = date
+        switch RetryAfter(text) {
+        case .seconds(let seconds): drafts[streamID, default: ResponseDraft()].retryAfterSeconds = seconds
+        case .date(let date): drafts[streamID, default: ResponseDraft()].retryAt = date
+        case nil: break
         }
     }
 

@@ -147,9 +147,7 @@ struct ProviderResponse: Hashable, Sendable {
     /// The wait that Retry-After asks for (RFC 9110 §10.2.3), at most one day.
     /// - Parameter now: the time to count a date from.
     func retryAfter(now: Timestamp) -> Duration? {
-        let longest = Duration.seconds(24 * 3600)
-        if let retryAfterSeconds { return min(.seconds(retryAfterSeconds), longest) }
-        guard let retryAt, retryAt > now else { return nil }
-        return min(retryAt - now, longest)
+        let given = retryAfterSeconds.map(RetryAfter.seconds) ?? retryAt.map(RetryAfter.date)
+        return given?.wait(now: now)
     }
 }

@@ -41,6 +41,9 @@ struct WNSExchange: RequestExchange {
 
     func close() { tokens.close() }
 
+    /// `MethodNotAllowed`, which no content causes.
+    func needsAlert(_ answer: ProviderAnswer) -> Bool { answer.status == 405 }
+
     /// The rendered headers with the remaining lifetime.
     static func headers(_ notification: Notification, now: Timestamp) -> HTTPHeaders {
         let life = WNSRendering.lifeSeconds(until: notification.expiresAt, now: now)

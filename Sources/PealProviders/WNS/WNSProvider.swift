@@ -26,6 +26,7 @@ package final class WNSProvider: RequestProvider {
     }
 
     package var name: ProviderName { .wns }
+    package var reasons: Set<String> { WNSVerdicts.reasons }
 
     package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         try WNSRendering.notification(order)
@@ -72,26 +73,6 @@ package final class WNSProvider: RequestProvider {
 
     private func source(_ credential: Credential.WNSClient, _ client: OutboundClient) -> WNSTokenSource {
         WNSTokenSource(credential: credential, configuration: configuration, client: client, time: time)
-    }
-}
-
-extension CredentialVerification {
-    /// The result of a token endpoint's reply.
-    fileprivate init(_ reply: AccessTokenReply) {
-        switch reply {
-        case .granted:
-            self.init(.accepted, status: 200, detail: "access token granted; nothing was sent to a device")
-        case .refused(let failure):
-            self.init(.refused, failure, "the token endpoint refused the credential")
-        case .failed(let failure, _):
-            self.init(.unreachable, failure, "the token endpoint issued no access token")
-        }
-    }
-
-    private init(_ result: Result, _ failure: AccessTokenReply.Failure, _ sentence: String) {
-        self.init(
-            result, status: failure.status, reason: failure.reason,
-            detail: failure.detail.isEmpty ? sentence : "\(sentence): \(failure.detail)")
     }
 }
 

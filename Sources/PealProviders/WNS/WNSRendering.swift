@@ -32,6 +32,7 @@ enum WNSRendering {
     private static func type(_ fields: PlatformFields, isBackground: Bool) throws(ContentRefusal) -> WNSType {
         if let given: WNSType = try fields.word(.type) { return given }
         if let xml = try fields.string(.xml) {
+            try checkSize(xml, fields)
             return (try? XMLScanner.root(of: xml)).flatMap(WNSType.init) ?? .toast
         }
         if let template = try fields.string(.template) { return template.hasPrefix("Tile") ? .tile : .toast }
@@ -62,8 +63,7 @@ enum WNSRendering {
         for other in [WindowsMember.template, .fields, .launch, .value, .duration, .audio] where fields[other] != nil {
             throw .invalid(fields.field(other), "\(other) cannot be combined with xml, which is the whole notification")
         }
-        let size = PayloadSize(bytes: xml.utf8.count, max: Limits.wnsPayloadBytesMax)
-        guard size.excess == 0 else { throw .tooLarge("the WNS payload", size, field: path) }
+        try checkSize(xml, fields)
         _ = try XMLText(xml, field: path)
         let root: String
         do throws(XMLScanner.Fault) {
@@ -75,6 +75,12 @@ enum WNSRendering {
             throw .invalid(path, "the root element of a \(type.rawValue) must be \(type.rawValue), not \(root)")
         }
         return Array(xml.utf8)
+    }
+
+    /// Before a document is scanned, because scanning a long one takes long.
+    private static func checkSize(_ xml: String, _ fields: PlatformFields) throws(ContentRefusal) {
+        let size = PayloadSize(bytes: xml.utf8.count, max: Limits.wnsPayloadBytesMax)
+        guard size.excess == 0 else { throw .tooLarge("the WNS payload", size, field: fields.field(.xml)) }
     }
 
     // Headers

@@ -3,6 +3,10 @@ import PealCore
 /// Maps WNS's answers to verdicts (Microsoft: "Push notification service request and response headers", response
 /// codes).
 enum WNSVerdicts: WindowsVerdicts {
+    static let ownReasons: Set<String> = [
+        "ChannelThrottled", "DomainBlocked", "Forbidden", "Gone", "InternalServerError", "NotAcceptable",
+        "RequestEntityTooLarge", "TooManyRequests",
+    ]
     /// How long a device with a throttled channel is held if WNS gives no time.
     static let channelHold = Duration.seconds(300)
     /// How long an app that sent too much waits if WNS gives no time.

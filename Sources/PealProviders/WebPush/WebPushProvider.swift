@@ -44,6 +44,7 @@ package final class WebPushProvider: RequestProvider {
     }
 
     package var name: ProviderName { .webpush }
+    package var reasons: Set<String> { WebPushVerdicts.reasons }
 
     package func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
         try WebPushRendering.notification(order)

@@ -12,6 +12,15 @@ enum WebPushVerdicts {
     /// for the sentences of FCM and Mozilla.
     static let keyMismatches: Set<String> = ["VapidPkHashMismatch", "KeyMismatch", "UnauthorizedRegistration"]
 
+    /// The reasons of Apple, Mozilla's error numbers, and those for sentences.
+    static let reasons: Set<String> = keyMismatches.union([
+        "BadAuthorizationHeader", "BadJwtToken", "BadTtl", "BadUrgency", "BadWebPushRequest", "BadWebPushTopic",
+        "Errno101", "Errno102", "Errno103", "Errno104", "Errno105", "Errno106", "Errno107", "Errno108", "Errno109",
+        "Errno110", "Errno111", "Errno112", "Errno113", "Errno201", "Errno202", "Errno901", "Errno902", "Errno903",
+        "Errno999", "ExpiredJwtToken", "ExpiredSubscription", "InvalidSubscription", "PayloadTooLarge",
+        "TooManyRequests", "UnregisteredSubscription",
+    ])
+
     /// - Parameters:
     ///   - reason: the result of `reason(in:)`; empty if there was none. An unknown one is judged by the status class
     ///     and never retires an address.

@@ -7,6 +7,9 @@ protocol WindowsVerdicts {
 
     static func verdict(_ status: Int, _ state: WindowsState) -> Verdict
 
+    /// The network's own reasons, in addition to the common ones.
+    static var ownReasons: Set<String> { get }
+
     /// The network's own word for a status; nil if both networks have the same.
     static func reason(_ status: Int, _ state: WindowsState) -> String?
 }
@@ -35,6 +38,14 @@ extension WindowsVerdicts {
         }
         let (verdict, remark) = acceptance(state)
         return ProviderAnswer(.verdict(verdict), reason: remark, status: status)
+    }
+
+    /// Every reason of the network.
+    static var reasons: Set<String> {
+        ownReasons.union([
+            "BadRequest", "Unauthorized", "NotFound", "MethodNotAllowed", "ServiceUnavailable", "Dropped",
+            "Disconnected",
+        ])
     }
 
     private static func word(_ status: Int) -> String {

@@ -139,8 +139,9 @@ struct XMLScanner {
 
     private mutating func attributes() throws(Fault) -> [(name: [UInt8], value: [UInt8])] {
         var attributes: [(name: [UInt8], value: [UInt8])] = []
+        var names: Set<[UInt8]> = []
         while skipSpace(), let name = name() {
-            guard !attributes.contains(where: { $0.name == name }) else { throw fault("an attribute occurs twice") }
+            guard names.insert(name).inserted else { throw fault("an attribute occurs twice") }
             skipSpace()
             guard skip("=") else { throw fault("an attribute has no value") }
             skipSpace()

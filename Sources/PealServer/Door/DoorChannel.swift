@@ -3,6 +3,8 @@ internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
 internal import NIOSSL
+internal import PealAPI
+internal import PealCore
 internal import Synchronization
 
 /// How a listener's connections are set up. A new certificate replaces it for new connections.
@@ -127,10 +129,15 @@ final class SurplusHandler: ChannelInboundHandler {
     private func answer(_ status: HTTPResponse.Status) {
         guard let context, !isAnswered else { return }
         isAnswered = true
+        let requestID = Hex.encode(SystemRandomness().bytes(8))
         let body =
-            status == .ok ? #"{"status":"ok"}"# : #"{"error":{"code":"unavailable","message":"too many connections"}}"#
+            status == .ok
+            ? #"{"status":"ok"}"#
+            : String(
+                decoding: PealError(.unavailable, "too many connections").nativeBody(requestID: requestID),
+                as: UTF8.self)
         var text = "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\nConnection: close\r\nCache-Control: no-store\r\n"
-        if status != .ok { text += "Retry-After: 5\r\n" }
+        if status != .ok { text += "Retry-After: 5\r\nX-Request-Id: \(requestID)\r\n" }
         text += "Content-Type: application/json; charset=utf-8\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
         context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
         // Data that the client still sends must not hit a closed socket before it has read the answer.

@@ -209,10 +209,7 @@ extension StoreSession {
                 guard let next else { break }
                 if let end = range.1, next > end { break }
                 (position, seen) = (next, next)
-                let leased = try connection.first(
-                    SliceTable.leaseOne(of: next, gate.route, owner: owner, until: until, context.dialect)
-                ) { row in try SliceTable.slice(&row, app: gate.route.app, route: gate.route.route).slice }
-                guard var leased else { continue }
+                guard var leased = try leaseOne(of: next, gate.route, owner: owner, until: until) else { continue }
                 leased.isProbe = true
                 slices.append(leased)
                 last = next
@@ -222,5 +219,21 @@ extension StoreSession {
         if slices.isEmpty { last = seen }
         if let last, last != gate.probed { try connection.execute(RouteGateTable.setProbed(gate.route, last)) }
         return slices
+    }
+
+    /// One ready slice of the message. Devices that were not tried come first: those that were refused before may be
+    /// refused again, and keep the route closed.
+    private func leaseOne(
+        of message: MessageID, _ route: ActiveRoute, owner: String, until: Timestamp
+    ) throws -> Slice? {
+        for isUntried in [true, false] {
+            let statement = SliceTable.leaseOne(
+                of: message, route, isUntried: isUntried, owner: owner, until: until, context.dialect)
+            let slice = try connection.first(statement) { row in
+                try SliceTable.slice(&row, app: route.app, route: route.route).slice
+            }
+            if let slice { return slice }
+        }
+        return nil
     }
 }

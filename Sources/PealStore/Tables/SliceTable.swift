@@ -57,14 +57,17 @@ enum SliceTable {
     }
 
     /// One ready slice of the message.
+    /// - Parameter isUntried: Only one whose devices were never tried.
     static func leaseOne(
-        of message: MessageID, _ route: ActiveRoute, owner: String, until: Timestamp, _ dialect: SQLDialect
+        of message: MessageID, _ route: ActiveRoute, isUntried: Bool = false, owner: String, until: Timestamp,
+        _ dialect: SQLDialect
     ) -> SQL {
         """
         WITH pick AS MATERIALIZED (
             SELECT window_no, part FROM slice
             WHERE app = \(route.app) AND message = \(message) AND route = \(route.route)
                 AND state = \(code: Slice.State.ready)
+                \(name: isUntried ? "AND attempt = 0" : "")
             LIMIT 1 \(name: dialect.lock))
         UPDATE slice SET state = \(code: Slice.State.leased), owner = \(owner), term = term + 1, lease_until = \(until)
         WHERE app = \(route.app) AND message = \(message) AND route = \(route.route)

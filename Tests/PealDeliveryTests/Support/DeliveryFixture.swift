@@ -16,8 +16,11 @@ struct DeliveryFixture: Sendable {
 
     var store: SQLStore { test.store }
     var now: Timestamp { time.now }
+    /// What the clock showed at first.
+    let start: Timestamp
 
     init(_ engine: StoreUnderTest = .selected, hasCredential: Bool = true) async throws {
+        start = time.now
         test = try await engine.open()
         app = try await test.makeApp().key
         if hasCredential { try await putCredential() }

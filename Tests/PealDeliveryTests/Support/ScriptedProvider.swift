@@ -45,6 +45,7 @@ final class ScriptedProvider: Provider {
     }
 
     let name: ProviderName
+    let reasons: Set<String> = ["BadDeviceToken", "Unregistered"]
     private let state = Mutex(State())
 
     init(_ name: ProviderName = .apns) { self.name = name }
@@ -81,6 +82,7 @@ final class ScriptedProvider: Provider {
 
     func doubtsEnvironment(_ reason: String) -> Bool { reason == "BadDeviceToken" }
     func drain(fingerprint: String) { state.withLock { $0.drained.append(fingerprint) } }
+    func share(among servers: Int) {}
     func close() async {}
 
     private func work(_ order: PageOrder) {

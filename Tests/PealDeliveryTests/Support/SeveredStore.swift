@@ -21,6 +21,11 @@ final class SeveredStore: Store {
         if isCut.withLock({ $0 }) { throw PealError(.unavailable, "the process is dead") }
     }
 
+    func chainAudit() async throws {
+        try check()
+        try await store.chainAudit()
+    }
+
     var setupVersion: Int { store.setupVersion }
 
     func read<R: Sendable>(

@@ -1,9 +1,34 @@
+import Logging
 import NIOHTTP1
 import NIOPosix
 import PealCore
+import Synchronization
 import Testing
 
 @testable import PealProviders
+
+/// Keeps the messages of errors.
+private final class ErrorLog: Sendable {
+    let errors = Mutex<[String]>([])
+
+    struct Handler: LogHandler {
+        let kept: ErrorLog
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.error
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(
+            level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String,
+            function: String, line: UInt
+        ) {
+            kept.errors.withLock { $0.append("\(message)") }
+        }
+    }
+}
 
 @Suite("WNS over HTTP")
 struct WNSProviderTests {
@@ -12,14 +37,16 @@ struct WNSProviderTests {
     private static let tenant = Credential.wns(.tenant(tenantID: "tenant-1", clientID: "client", clientSecret: "s"))
     private static let grant = #"{"access_token":"AT","token_type":"bearer","expires_in":"86399"}"#
 
-    private func provider(_ peer: HTTPPeer, time: any TimeSource = ManualTime()) throws -> WNSProvider {
+    private func provider(
+        _ peer: HTTPPeer, time: any TimeSource = ManualTime(), logger: Logger = quiet
+    ) throws -> WNSProvider {
         let vendors = AddressRules()
         return try WNSProvider(
             configuration: WNSConfiguration(
                 tokenURL: peer.url + "/accesstoken.srf", tenantTokenURL: peer.url + "/{tenant_id}/oauth2/v2.0/token",
                 addressRules: AddressRules(hosts: [.wns: vendors.hosts(of: .wns) + ["127.0.0.1:\(peer.port)"]])),
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, time: time, randomness: SeededRandomness(),
-            logger: quiet)
+            logger: logger)
     }
 
     private func notification(_ change: (inout Content) -> Void = { _ in }, life: Duration = .seconds(2000)) throws
@@ -33,6 +60,20 @@ struct WNSProviderTests {
 
     private static func isToken(_ request: HTTPPeer.Request) -> Bool {
         request.target == "/accesstoken.srf" || request.target.hasSuffix("/oauth2/v2.0/token")
+    }
+
+    @Test("a 405 is Peal's own mistake: the messages are rejected, and one error is logged")
+    func malformed() async throws {
+        let peer = try HTTPPeer { Self.isToken($0) ? .reply(200, [], Self.grant) : .reply(405) }
+        let log = ErrorLog()
+        let provider = try provider(peer, logger: Logger(label: "test") { _ in ErrorLog.Handler(kept: log) })
+        let order = requestOrder(
+            (0..<5).map { "\(peer.url)/?token=\($0)" }, notifications: [try notification()],
+            credential: Self.storeApp)
+        provider.send(order)
+        await expectTally(order.flight.completed().tally, ["verdict MethodNotAllowed": 5])
+        await provider.close()
+        #expect(log.errors.withLock { $0 } == ["the provider refuses Peal's requests"])
     }
 
     @Test("asks once for an access token, and sends each channel its own request", arguments: [storeApp, tenant])

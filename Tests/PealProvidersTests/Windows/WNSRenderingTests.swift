@@ -319,4 +319,19 @@ struct WNSRenderingTests {
         }
         #expect(own?.code == .payloadTooLarge && own?.field.description == "windows.xml")
     }
+
+    @Test(
+        "a document that is too long is refused before it is read, with and without a type", arguments: [true, false])
+    func longDocument(hasType: Bool) {
+        let attributes = (0..<200_000).map { " a\($0)=''" }.joined()
+        let type = hasType ? #""type":"toast","# : ""
+        var content = Content()
+        content.set(#"{\#(type)"xml":"<toast\#(attributes)/>"}"#, on: .windows)
+        let begun = ContinuousClock.now
+        let error = #expect(throws: ContentRefusal.self) {
+            try WNSRendering.notification(WindowsOrders.order(content, on: .wns))
+        }
+        #expect(error?.code == .payloadTooLarge && error?.field.description == "windows.xml")
+        #expect(ContinuousClock.now - begun < .seconds(5))
+    }
 }

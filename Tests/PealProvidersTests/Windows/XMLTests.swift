@@ -122,4 +122,12 @@ struct XMLTests {
         let fault = #expect(throws: XMLScanner.Fault.self) { try XMLScanner.root(of: "<a>\n<b>\n</a>") }
         #expect(fault == .init(reason: "an end tag matches no start tag", line: 3))
     }
+
+    @Test("the time to read an element grows with its attributes, not with their square")
+    func manyAttributes() throws {
+        let attributes = (0..<100_000).map { " a\($0)=''" }.joined()
+        let begun = ContinuousClock.now
+        #expect(try XMLScanner.root(of: "<toast\(attributes)/>") == "toast")
+        #expect(ContinuousClock.now - begun < .seconds(30))
+    }
 }

@@ -1,5 +1,5 @@
 internal import HTTPTypes
-internal import PealCore
+package import PealCore
 internal import PealShapes
 
 /// Peal's own API.
@@ -46,6 +46,14 @@ extension Access {
 
     /// Requires the admin token, or a native key with `scope` for the app in the path.
     static func app(_ scope: APIKey.Scope) -> Access { Access(key, .appInPath(scope)) }
+}
+
+extension PealError {
+    /// The native body of an error that is answered outside the API, such as at the door.
+    package func nativeBody(requestID: String) -> [UInt8] {
+        let document: JSON = ["error": NativeEnvelope.json(self, requestID: requestID)]
+        return document.bytes
+    }
 }
 
 /// `{"error":{"code","message","field","request_id","doc_url"}}`.

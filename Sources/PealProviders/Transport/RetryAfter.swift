@@ -1,0 +1,29 @@
+import PealCore
+
+/// The value of Retry-After (RFC 9110 §10.2.3).
+enum RetryAfter: Sendable, Hashable {
+    case seconds(Int)
+    case date(Timestamp)
+
+    private static let longest = Duration.seconds(24 * 3600)
+
+    /// nil if the text is neither a number of seconds nor a date.
+    init?(_ text: String) {
+        if let seconds = Int(text) {
+            guard seconds >= 0 else { return nil }
+            self = .seconds(seconds)
+        } else if let date = HTTPDate.timestamp(text) {
+            self = .date(date)
+        } else {
+            return nil
+        }
+    }
+
+    /// The wait that it asks for, at most one day; nil for a date that is over.
+    func wait(now: Timestamp) -> Duration? {
+        switch self {
+        case .seconds(let seconds): min(.seconds(seconds), Self.longest)
+        case .date(let date): date > now ? min(date - now, Self.longest) : nil
+        }
+    }
+}
