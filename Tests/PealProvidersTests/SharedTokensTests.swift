@@ -71,6 +71,8 @@ struct SharedTokensTests {
             try await time.sleep(for: delay)
             return try await store.write(lane, body)
         }
+
+        func chainAudit() async throws { try await store.chainAudit() }
     }
 
     @Test("an agreement that comes late changes nothing", arguments: [false, true])

@@ -1,3 +1,5 @@
+internal import PealCore
+
 /// The number of devices that a review showed. Its form carries it back, so that what was typed is compared with what
 /// was shown: an audience of a large app changes between the two.
 struct ReviewedCount: Sendable {
