@@ -209,6 +209,7 @@ public actor Peal {
     }
 
     /// The app may run for a moment: it went to the background, or the system granted a background refresh.
+    @discardableResult
     public func didGetBackgroundTime() async -> WakeOutcome {
         let engine = engine
         guard let report = await inTime({ try await engine.wake() }) else { return .failed }

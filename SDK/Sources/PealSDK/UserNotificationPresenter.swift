@@ -2,7 +2,7 @@
     internal import Foundation
     public import PealDevice
     internal import PealWire
-    public import UserNotifications
+    internal import UserNotifications
 
     /// Apple's notification centre (UserNotifications, `UNUserNotificationCenter`).
     public struct UserNotificationPresenter: NotificationPresenter {
