@@ -6,6 +6,8 @@ internal import PealWire
 /// Registration and sync.
 extension MomentEngine {
     private static let syncPagesMax = 20
+    private static let invalidKey = APIFailure.refused(
+        status: 401, code: "unauthorized", message: "the device key is not valid", field: nil)
 
     /// Sends the server what the app requests: first that a former device be deleted.
     /// - Returns: what stopped it; nil if nothing is left to send.
@@ -36,7 +38,11 @@ extension MomentEngine {
             answer = try await parts.api.register(request)
         } catch {
             try note(error)
-            if case .refused = error { noteRegistration(error) }
+            switch error {
+            case .refused: noteRegistration(error)
+            case .unauthorized: noteRegistration(Self.invalidKey)
+            case .lost, .busy: break
+            }
             if error.concernsUser { try refuse(wanted, error) }
             return error
         }

@@ -129,6 +129,17 @@ extension MomentEngineTests {
         await #expect(throws: PealError.self) { try await peal.signIn(user: "ann", proof: "fresh") }
     }
 
+    @Test("an app whose key is not valid can read that")
+    func invalidKey() async {
+        let exchange = exchange { $0.url.lastPathComponent == "register" ? HTTPResponse(401) : nil }
+        let peal = peal(exchange)
+        await peal.setDeviceToken(Data([1]))
+        guard case .refused("unauthorized", _, _) = await peal.lastRefusal else {
+            Issue.record("no refusal")
+            return
+        }
+    }
+
     @Test("a sync that is refused can be read by the app; a claim that is refused is nothing to repair")
     func refusedSync() async {
         let path = Locked("claim")
