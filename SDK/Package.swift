@@ -10,6 +10,13 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+// Apple's tools collect the privacy manifest from the resources. Elsewhere no bundle is made for it.
+#if canImport(Darwin)
+    let privacy: (resources: [Resource], excluded: [String]) = ([.copy("PrivacyInfo.xcprivacy")], [])
+#else
+    let privacy: (resources: [Resource], excluded: [String]) = ([], ["PrivacyInfo.xcprivacy"])
+#endif
+
 let package = Package(
     name: "peal-sdk",
     platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9)],
@@ -35,7 +42,9 @@ let package = Package(
         .testTarget(
             name: "PealNotificationsTests", dependencies: ["PealNotifications"], swiftSettings: settings),
         // What app and notification service extension share: the ledger and the way to the server.
-        .target(name: "PealDevice", dependencies: ["PealMoments", "PealWire"], swiftSettings: settings),
+        .target(
+            name: "PealDevice", dependencies: ["PealMoments", "PealWire"], exclude: privacy.excluded,
+            resources: privacy.resources, swiftSettings: settings),
         .target(
             name: "PealExtension", dependencies: ["PealDevice", "PealNotifications", "PealWire"],
             swiftSettings: settings),

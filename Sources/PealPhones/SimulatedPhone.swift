@@ -32,7 +32,8 @@ struct SimulatedPhone: Sendable {
         address = Self.address(person, platform)
         screen = Screen()
         proof = Self.proof(user, settings.secret)
-        var configuration = PealConfiguration(server: settings.server, key: settings.key, group: "group.simulated")
+        var configuration = PealConfiguration(server: settings.server, key: settings.key)
+        configuration.receivesAlerts = true
         configuration.folder = settings.folder.appendingPathComponent("\(person)")
         configuration.platform = platform.rawValue
         if platform == .android { configuration.environment = nil }

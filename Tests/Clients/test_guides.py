@@ -16,12 +16,13 @@ from certificates import write_certificate
 from doc_examples import ROOT, examples, run_examples
 from foreign_servers import ForeignServer
 from free_port import free_port
-from peal_server import PROGRAM, SigningKey
+from peal_server import PROGRAM, Refused, SigningKey
 from pivotal_fixture import configuration
 from test_sdk_sources import SOURCES, STUB, compile_all, run
 from waiting import wait_until
 
 GUIDES = "docs/guides"
+GETTING_STARTED = "SDK/Sources/PealSDK/PealSDK.docc/GettingStarted.md"
 # A browser's keys, from RFC 8291's appendix.
 BROWSER_KEYS = {
     "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
@@ -615,15 +616,20 @@ def test_the_swift_code_fits_the_sdk(tmp_path):
     run(tmp_path, "swiftc", "-emit-module", "-parse-as-library", "-swift-version", "6", "-I", ".", "-enable-upcoming-feature",
         "InternalImportsByDefault", "-module-name", "UIKit", str(uikit))  # fmt: skip
     compile_all(tmp_path, "PealWire", "PealMoments", "PealDevice", "PealNotifications", "PealSDK", "PealExtension")
-    app, statements, extension = (block.text for block in examples(f"{GUIDES}/iphone.md", "swift"))
+    *app, statements, extension = (block.text for block in examples(f"{GUIDES}/iphone.md", "swift"))
     function = f"import PealSDK\nfunc people(peal: Peal, proof: String) async throws {{\n{statements}\n}}\n"
-    for name, text in (("App", app), ("People", function), ("Extension", extension)):
+    *started, started_extension = (block.text for block in examples(GETTING_STARTED, "swift"))
+    assert len(app) == len(started) == 3
+    for name, text in {"App": "\n".join(app), "People": function, "Extension": extension,
+                       "Started": "\n".join(started), "StartedExtension": started_extension}.items():  # fmt: skip
+        # The asynchronous methods return on the wrong thread.
+        assert not re.search(r"nonisolated func [^{]*\) async", text), name
         (tmp_path / f"{name}.swift").write_text(text)
         run(tmp_path, "swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-I", ".", f"{name}.swift")
 
 
 def test_the_iphone_guide_calls_what_the_sdk_says():
-    sdk = "SDK/Sources/PealSDK/PealSDK.docc/GettingStarted.md"
+    sdk = GETTING_STARTED
 
     def called(page):
         return set(re.findall(r"\bpeal\.(\w+)\(", "\n".join(block.text for block in examples(page, "swift"))))
@@ -632,6 +638,31 @@ def test_the_iphone_guide_calls_what_the_sdk_says():
     assert called(sdk) <= called(f"{GUIDES}/iphone.md")
     for method in ("didBecomeActive()", "didGetBackgroundTime()"):
         assert method in (ROOT / sdk).read_text() and method in guide("iphone")
+    for said in ("environment: .sandbox", "requestAuthorization", "Leave `group` out", "iOS 16"):
+        assert said in (ROOT / sdk).read_text() and said in guide("iphone"), said
+    for page in (sdk, f"{GUIDES}/iphone.md"):
+        start = next(block.text for block in examples(page, "swift") if "didFinishLaunching" in block.text)
+        assert "requestAuthorization" not in start, page
+
+
+def test_a_proof_of_the_device_api_registers_its_user(serve):
+    (code,) = (block.text for block in examples("docs/api/device.md", "python"))
+    names = {}
+    exec(code, names)
+    server = serve()
+    key = server.post(f"/apps/{server.app()}/keys", {"dialect": "device"})
+
+    def register(user, secret, **more):
+        proof = names["user_proof"]("ann", secret, **more)
+        body = {"platform": "ios", "address": IPHONE, "user_id": user, "user_proof": proof}
+        return server.request("POST", "/peal/device/v1/register", body, {"Authorization": f"Bearer {key['token']}"})
+
+    assert register("ann", key["shared_secret"])["user_id"] == "ann"
+    for user, secret, more in (
+        ("bob", key["shared_secret"], {}), ("ann", "00" * 32, {}), ("ann", key["shared_secret"], {"seconds": -5}),
+    ):  # fmt: skip
+        with pytest.raises(Refused, match="403.*user_proof"):
+            register(user, secret, **more)
 
 
 def test_the_kotlin_code_survives_an_outage_and_keeps_the_user():

@@ -37,6 +37,22 @@ def test_code_for_apples_frameworks_fits_them(tmp_path):
     compile_all(tmp_path, "PealWire", "PealMoments", "PealDevice", "PealNotifications", "PealSDK", "PealExtension")
 
 
+def test_the_watch_uses_no_sound_of_the_apps_own():
+    """`UNNotificationSound(named:)` is unavailable on watchOS, which no compiler here can check."""
+    for file in SOURCES.rglob("*.swift"):
+        watches = [True]
+        for line in file.read_text().splitlines():
+            words = line.split()
+            if words[:1] == ["#if"]:
+                watches.append(watches[-1] and words[1:] != ["!os(watchOS)"] and words[1:] != ["os(iOS)"])
+                condition = words[1:]
+            elif words == ["#else"]:
+                watches[-1] = watches[-2] and condition != ["os(watchOS)"]
+            elif words == ["#endif"]:
+                watches.pop()
+            assert not (watches[-1] and "UNNotificationSound(named:" in line), f"{file}: {line}"
+
+
 @pytest.mark.skipif(shutil.which("docc") is None, reason="the toolchain has no DocC")
 def test_the_documentation_builds_without_warnings(tmp_path):
     compile_all(tmp_path, "PealWire", "PealMoments", "PealDevice")

@@ -60,8 +60,8 @@ struct ModelServingTests {
         let policy = Policy()
 
         init(_ number: Int, _ server: RunningServer, key: String, folder: URL, clock: MovedTime) async throws {
-            var configuration = PealConfiguration(
-                server: try #require(URL(string: server.address)), key: key, group: "group.test")
+            var configuration = PealConfiguration(server: try #require(URL(string: server.address)), key: key)
+            configuration.receivesAlerts = true
             configuration.folder = folder.appendingPathComponent("phone-\(number)")
             var dependencies = PealDependencies(exchange: URLSessionExchange(), presenter: around, sensors: around)
             dependencies.clock = clock

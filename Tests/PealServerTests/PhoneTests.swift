@@ -73,8 +73,8 @@ struct PhoneTests {
         let mood = Mood()
 
         init(_ server: RunningServer, key: String, folder: URL, name: String) async throws {
-            var configuration = PealConfiguration(
-                server: try #require(URL(string: server.address)), key: key, group: "group.test")
+            var configuration = PealConfiguration(server: try #require(URL(string: server.address)), key: key)
+            configuration.receivesAlerts = true
             configuration.folder = folder.appendingPathComponent(name)
             var parts = PealDependencies(exchange: network, presenter: screen).parts(configuration)
             parts.policy = mood

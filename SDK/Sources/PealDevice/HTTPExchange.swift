@@ -37,8 +37,18 @@ public protocol HTTPExchange: Sendable {
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
 }
 
-/// Sends requests over `URLSession`, without cookies, caches or redirects: a redirect would carry the device's token to
-/// another host. A request ends when its task is cancelled.
+/// Which redirects an exchange follows.
+public enum Redirects: Sendable, Hashable {
+    /// None: a redirect would carry the device's token to another host.
+    case refused
+    /// Those to https, for requests without a token, such as for an image that moved to another host.
+    case https
+
+    /// Whether to go on with a request for this URL.
+    package func allow(_ url: URL?) -> Bool { self == .https && url?.scheme?.lowercased() == "https" }
+}
+
+/// Sends requests over `URLSession`, without cookies or caches. A request ends when its task is cancelled.
 public struct URLSessionExchange: HTTPExchange {
     private let session: URLSession
     private let bytesMax: Int
@@ -46,13 +56,16 @@ public struct URLSessionExchange: HTTPExchange {
     /// - Parameters:
     ///   - timeoutSeconds: for a whole exchange; the system grants 30 s in the background.
     ///   - bytesMax: a larger response counts as none.
-    public init(timeoutSeconds: Double = 10, bytesMax: Int = 8 * 1024 * 1024) {
+    ///   - redirects: none unless the requests carry no token.
+    public init(
+        timeoutSeconds: Double = 10, bytesMax: Int = 8 * 1024 * 1024, redirects: Redirects = .refused
+    ) {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = timeoutSeconds
         configuration.timeoutIntervalForResource = timeoutSeconds
         configuration.httpCookieStorage = nil
         configuration.urlCache = nil
-        session = URLSession(configuration: configuration, delegate: NoRedirects(), delegateQueue: nil)
+        session = URLSession(configuration: configuration, delegate: RedirectGuard(redirects), delegateQueue: nil)
         self.bytesMax = bytesMax
     }
 
@@ -72,11 +85,15 @@ public struct URLSessionExchange: HTTPExchange {
     }
 }
 
-private final class NoRedirects: NSObject, URLSessionTaskDelegate {
+private final class RedirectGuard: NSObject, URLSessionTaskDelegate {
+    private let redirects: Redirects
+
+    init(_ redirects: Redirects) { self.redirects = redirects }
+
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        completionHandler(nil)
+        completionHandler(redirects.allow(request.url) ? request : nil)
     }
 }

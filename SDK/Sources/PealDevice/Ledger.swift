@@ -45,6 +45,8 @@ package struct Ledger: Sendable, Hashable, Codable {
 
     /// The server's address, for the extension.
     package var server: String?
+    /// Whether the notification service extension has run with this ledger: proof that both share it.
+    package private(set) var hasExtension: Bool?
     package var identity: Identity?
     /// The registration that the app requests.
     package var wanted: Registration?
@@ -88,13 +90,19 @@ package struct Ledger: Sendable, Hashable, Codable {
         set { entries[id] = newValue }
     }
 
-    /// The present user's entries in a stage, in the order of their ids.
-    package func entries(in stage: LedgerEntry.Stage) -> [LedgerEntry] {
-        entries.values.filter { $0.stage == stage && $0.owner == owner }.sorted { $0.id < $1.id }
+    /// The present user's entries in these stages, in the order of their ids.
+    package func entries(in stages: LedgerEntry.Stage...) -> [LedgerEntry] {
+        entries.values.filter { stages.contains($0.stage) && $0.owner == owner }.sorted { $0.id < $1.id }
     }
+
+    /// Messages whose content the ledger holds, of any user.
+    package var openIDs: Set<String> { Set(entries.values.lazy.filter { $0.message != nil }.map(\.id)) }
 
     /// When notifications were shown, for the rules that keep them apart.
     package var shownTimes: [Int64] { entries.values.filter(\.stage.wasShown).map(\.since) }
+
+    /// The notification service extension runs, and this is the ledger that it sees.
+    package mutating func markExtension() { hasExtension = true }
 
     // MARK: Messages from the server
 

@@ -25,8 +25,12 @@
         override open func didReceive(
             _ request: UNNotificationRequest, withContentHandler handler: @escaping (UNNotificationContent) -> Void
         ) {
-            let folder = DeviceFolder.url(group: group)
+            guard let folder = DeviceFolder.shared(group: group) else {
+                return super.didReceive(request, withContentHandler: handler)
+            }
             let state = SharedFile(url: DeviceFolder.ledger(in: folder), initial: { Ledger() })
+            // Before anything else: from then on, the app relies on the extension to recognize repeated alerts.
+            try? state.update { $0.markExtension() }
             guard
                 let id = MessageReference.messageID(
                     in: request.content.userInfo, identifier: request.identifier),

@@ -8,13 +8,25 @@ enum BackgroundWork {
     /// unstructured because the caller returns to the system, which waits for it before it opens the app.
     @Sendable static func start(_ work: @escaping @Sendable () async -> Void) async {
         #if os(iOS) || os(tvOS)
-            let time = await BackgroundTime()
+            let time = await BackgroundTime {}
             Task {
                 await work()
                 await time.end()
             }
         #else
             Task { await work() }
+        #endif
+    }
+
+    /// Keeps the app running while the caller works, as far as the system allows that.
+    /// - Parameter expire: called when the system takes the time back; the work must end then.
+    /// - Returns: what the caller calls when the work has ended.
+    @Sendable static func hold(_ expire: @escaping @Sendable () -> Void) async -> @Sendable () async -> Void {
+        #if os(iOS) || os(tvOS)
+            let time = await BackgroundTime(expire)
+            return { await time.end() }
+        #else
+            return {}
         #endif
     }
 }
@@ -24,8 +36,13 @@ enum BackgroundWork {
     @MainActor private final class BackgroundTime {
         private var id = UIBackgroundTaskIdentifier.invalid
 
-        init() {
-            id = UIApplication.shared.beginBackgroundTask(withName: "Peal") { [weak self] in self?.end() }
+        /// - Parameter expire: called when the time is over.
+        init(_ expire: @escaping @Sendable () -> Void) {
+            id = UIApplication.shared.beginBackgroundTask(withName: "Peal") { [weak self] in
+                expire()
+                // The system ends an app that still holds the time when this handler returns.
+                self?.end()
+            }
         }
 
         func end() {

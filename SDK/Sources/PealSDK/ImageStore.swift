@@ -1,13 +1,15 @@
 internal import Foundation
 internal import PealDevice
 
-/// Images of held messages, fetched when the message arrives, so that showing it needs no network. Conformers:
-/// `ImageFolder`; none in tests.
+/// Images of held messages, fetched at the wake at which the message arrives, or at a later one, so that showing it
+/// needs no network. Conformers: `ImageFolder`; simulated ones in tests.
 protocol ImageStore: Sendable {
     /// Fetches an image. A failure only means that the notification has none.
     func fetch(_ url: String, for message: String) async
     func file(for message: String) -> URL?
     func remove(_ message: String)
+    /// Removes the images of all other messages.
+    func keep(only messages: Set<String>)
     func removeAll()
 }
 
@@ -15,7 +17,6 @@ protocol ImageStore: Sendable {
 struct ImageFolder: ImageStore {
     /// iOS takes images of at most 10 MB (UNNotificationAttachment, "Supported File Types").
     static let bytesMax = 10_000_000
-    private static let life: TimeInterval = 9 * 86_400
 
     private let folder: URL
     private let exchange: any HTTPExchange
@@ -28,12 +29,13 @@ struct ImageFolder: ImageStore {
             !response.body.isEmpty, response.body.count <= Self.bytesMax
         else { return }
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        removeOld()
-        try? response.body.write(to: path(message, Self.type(url, response)), options: .atomic)
+        let file = folder.appendingPathComponent("\(Self.name(message)).\(Self.type(url, response))")
+        try? response.body.write(to: file, options: .atomic)
     }
 
     func file(for message: String) -> URL? {
-        ["jpg", "png", "gif"].map { path(message, $0) }.first { FileManager.default.fileExists(atPath: $0.path) }
+        ["jpg", "png", "gif"].map { folder.appendingPathComponent("\(Self.name(message)).\($0)") }
+            .first { FileManager.default.fileExists(atPath: $0.path) }
     }
 
     func remove(_ message: String) {
@@ -41,27 +43,27 @@ struct ImageFolder: ImageStore {
         try? FileManager.default.removeItem(at: file)
     }
 
+    /// Works without the dates of files, whose use Apple wants explained in the privacy manifest.
+    func keep(only messages: Set<String>) {
+        let kept = Set(messages.map(Self.name))
+        for file in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
+            let url = folder.appendingPathComponent(file)
+            guard !kept.contains(url.deletingPathExtension().lastPathComponent) else { continue }
+            try? FileManager.default.removeItem(at: url)
+        }
+    }
+
     func removeAll() { try? FileManager.default.removeItem(at: folder) }
 
     /// Message ids are UUIDs; anything else must not become a path.
-    private func path(_ message: String, _ type: String) -> URL {
+    private static func name(_ message: String) -> String {
         let name = message.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
-        return folder.appendingPathComponent("\(name.isEmpty ? "image" : name).\(type)")
+        return name.isEmpty ? "image" : name
     }
 
     private static func type(_ url: URL, _ response: HTTPResponse) -> String {
         let type = response.headers["content-type"] ?? ""
         if type.contains("png") || url.pathExtension.lowercased() == "png" { return "png" }
         return type.contains("gif") || url.pathExtension.lowercased() == "gif" ? "gif" : "jpg"
-    }
-
-    /// Images of messages that were never shown.
-    private func removeOld() {
-        let keys: Set<URLResourceKey> = [.contentModificationDateKey]
-        let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: Array(keys))
-        for file in files ?? [] {
-            let date = try? file.resourceValues(forKeys: keys).contentModificationDate
-            if let date, -date.timeIntervalSinceNow > Self.life { try? FileManager.default.removeItem(at: file) }
-        }
     }
 }

@@ -42,9 +42,11 @@ extension MomentEngine {
                 id, ClaimRequest(device: identity.device, claimID: claim.id, rev: claim.rev, score: claim.score),
                 as: identity.deviceToken)
         } catch {
-            try note(error)
             if case .refused = error {
+                // The message does not exist for this device: nothing that the app could change.
                 try parts.state.update { $0.lose(id, claimID: claim.id, now: Self.now($0, parts)) }
+            } else {
+                try note(error)
             }
             return nil
         }

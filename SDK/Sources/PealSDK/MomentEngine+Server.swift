@@ -6,6 +6,8 @@ internal import PealWire
 /// Registration and sync.
 extension MomentEngine {
     private static let syncPagesMax = 20
+    private static let invalidKey = APIFailure.refused(
+        status: 401, code: "unauthorized", message: "the device key is not valid", field: nil)
 
     /// Sends the server what the app requests: first that a former device be deleted.
     /// - Returns: what stopped it; nil if nothing is left to send.
@@ -13,8 +15,12 @@ extension MomentEngine {
         let ledger = try parts.state.read()
         guard !ledger.pause.holds(at: parts.clock.wall) else { return nil }
         if ledger.isLeaving, let failure = try await leave() { return failure }
-        if try parts.state.read().needsRegistration, let failure = try await sendRegistration() { return failure }
-        return try await changeTopics()
+        var refusal: APIFailure?
+        if try needsRegistration(), let failure = try await sendRegistration() {
+            guard case .refused = failure else { return failure }
+            refusal = failure
+        }
+        return try await changeTopics() ?? refusal
     }
 
     private func sendRegistration() async throws -> APIFailure? {
@@ -25,24 +31,31 @@ extension MomentEngine {
         var request = wanted
         request.deviceToken = ledger.identity?.deviceToken
         request.topics = ledger.identity == nil ? ledger.topics : nil
-        request.capabilities = Self.capabilities(ledger, permission)
+        request.capabilities = capabilities(ledger, permission)
         let sent = parts.clock.reading
         let answer: RegistrationAnswer
         do {
             answer = try await parts.api.register(request)
         } catch {
             try note(error)
+            switch error {
+            case .refused: noteRegistration(error)
+            case .unauthorized: noteRegistration(Self.invalidKey)
+            case .lost, .busy: break
+            }
             if error.concernsUser { try refuse(wanted, error) }
             return error
         }
-        // The permission is not part of what was registered: syncs report when it changes.
+        // The permission and the extension are not part of what was registered: syncs report when they change.
         try parts.state.update { $0.register(answer, as: wanted, sentAt: sent) }
+        noteRegistration()
         return nil
     }
 
     /// What the device can do, with what the person allows at present.
-    private static func capabilities(_ ledger: Ledger, _ permission: NotificationPermission) -> Capabilities {
+    private func capabilities(_ ledger: Ledger, _ permission: NotificationPermission) -> Capabilities {
         var capabilities = ledger.wanted?.capabilities ?? Capabilities()
+        capabilities.nseLedger = parts.alertReceiver.sharesLedger(ledger)
         (capabilities.alerts, capabilities.scheduledSummary) = (permission.allowsAlerts, permission.isSummarized)
         return capabilities
     }
@@ -117,21 +130,11 @@ extension MomentEngine {
             }
             try take(answer, to: request, sentAt: sent)
             try install(answer.models ?? [], identity)
-            try await fetchImages(answer.messages ?? [])
+            try dropImages(answer.messages ?? [])
             guard let next = answer.next else { return nil }
             cursor = next
         }
         return nil
-    }
-
-    /// Fetches the images of messages that the device holds: not of those that it did not take, because their user
-    /// has changed or they were shown already. A message that was replaced may have another image, or none.
-    private func fetchImages(_ messages: [OpenMessage]) async throws {
-        for message in messages {
-            guard try parts.state.read()[message.id]?.stage == .held else { continue }
-            parts.images.remove(message.id)
-            if let url = message.content.imageURL { await parts.images.fetch(url, for: message.id) }
-        }
     }
 
     private func syncRequest(
@@ -145,7 +148,7 @@ extension MomentEngine {
         request.wakes = ledger.wakes.isEmpty ? nil : ledger.wakes
         let events = Array(ledger.outbox.prefix(Reporter.eventsPerRequestMax))
         request.events = events.isEmpty ? nil : events
-        request.capabilities = Self.capabilities(ledger, permission)
+        request.capabilities = capabilities(ledger, permission)
         request.cursor = cursor
         return request
     }

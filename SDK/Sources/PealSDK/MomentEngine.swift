@@ -22,10 +22,35 @@ struct EngineParts: Sendable {
     var describe: @Sendable () -> DeviceDescription = { DeviceDescription() }
     /// Starts work that the caller does not wait for.
     var start: @Sendable (_ work: @escaping @Sendable () async -> Void) async -> Void
+    /// Keeps the app running until the returned function is called; calls `expire` when the system takes the time back.
+    var hold: @Sendable (_ expire: @escaping @Sendable () -> Void) async -> @Sendable () async -> Void =
+        BackgroundWork.hold
+    /// Who recognizes a repeated alert.
+    var alertReceiver = AlertReceiverKind.system
     /// How long a wake in the background may take, in seconds.
     var backgroundSeconds = 25.0
+    /// How much of a wake all images together may take, in seconds.
+    var imageSeconds = 4.0
     /// Distinguishes this process from earlier ones.
     var run: String
+}
+
+/// Who receives alert pushes, and so recognizes one that repeats a message.
+enum AlertReceiverKind: Sendable {
+    /// Only the system, which shows every alert.
+    case system
+    /// The app, in `Peal.receiveAlert`.
+    case app
+    /// The notification service extension, once it has run with the ledger that the app uses.
+    case serviceExtension
+
+    func sharesLedger(_ ledger: Ledger) -> Bool {
+        switch self {
+        case .system: false
+        case .app: true
+        case .serviceExtension: ledger.hasExtension == true
+        }
+    }
 }
 
 /// What happened at a wake.
@@ -35,6 +60,8 @@ struct WakeReport: Sendable, Hashable {
     var hasSynced = false
     /// What stopped it.
     var failure: APIFailure?
+    /// Why the server refused the registration for good. The wake went on with what the server knows.
+    var refusal: APIFailure?
 }
 
 /// The phone's half of a delivery window: receives wakes, holds messages, decides, claims, displays and confirms.
@@ -57,6 +84,14 @@ actor MomentEngine {
     private var signInsUnderWay = 0
     /// What the server refused while they wait. A wake sends what the app said last, whoever started the wake.
     private var refusals: [SignIn: APIFailure] = [:]
+    /// What the server refused last and would refuse again; nil after an accepted registration.
+    private(set) var lastRefusal: APIFailure?
+    /// Whether this run of the app registers although nothing has changed: the server may have retired the device.
+    private var confirmation = Confirmation.unasked
+    /// How much time for images the present wake still has, in milliseconds.
+    var imageTime: Int64 = 0
+
+    private enum Confirmation { case unasked, due, done }
 
     init(_ parts: EngineParts) { self.parts = parts }
 
@@ -83,9 +118,16 @@ actor MomentEngine {
                 ledger.note(wake: push.sequence, prior: Self.wakeRatePrior, now: now)
             }
         }
+        imageTime = Int64(parts.imageSeconds * 1000)
         var report = WakeReport()
-        report.failure = try await register()
-        guard report.failure == nil, try isReady() else { return report }
+        if let failure = try await register() {
+            guard case .refused = failure, try isReady() else {
+                report.failure = failure
+                return report
+            }
+            report.refusal = failure
+        }
+        guard try isReady() else { return report }
         if try needsSync(push) || syncs {
             report.failure = try await sync()
             report.hasSynced = report.failure == nil
@@ -98,6 +140,7 @@ actor MomentEngine {
             try note(failure)
             report.failure = failure
         }
+        try await fetchImages()
         return report
     }
 
@@ -157,7 +200,8 @@ actor MomentEngine {
         try parts.state.update { ledger in
             ledger.state(on: platform) { ($0.userID, $0.userProof) = (user, proof) }
         }
-        let failure = try await wake(isForeground: true, syncs: true).failure
+        let report = try await wake(isForeground: true, syncs: true)
+        let failure = report.refusal ?? report.failure
         // The wake's own refusal may be that of another sign-in.
         return refusals[signIn] ?? (failure?.concernsUser == true ? nil : failure)
     }
@@ -196,6 +240,7 @@ actor MomentEngine {
             }
         }
         guard let id = choice.show else { return nil }
+        try await fetchImages(of: id)
         return try await show(id, choice) ? id : nil
     }
 
@@ -208,8 +253,20 @@ actor MomentEngine {
         return shown
     }
 
-    /// Records that the server did not answer a call.
+    /// Requests a registration although nothing has changed: once in a run of the app.
+    func confirmRegistration() { if confirmation == .unasked { confirmation = .due } }
+
+    /// Whether the server is to be sent the registration.
+    func needsRegistration() throws -> Bool {
+        try parts.state.read().needsRegistration || confirmation == .due
+    }
+
+    /// The server accepted a registration, or refused it for good.
+    func noteRegistration(_ refusal: APIFailure? = nil) { (confirmation, lastRefusal) = (.done, refusal) }
+
+    /// Records that the server did not accept a call.
     func note(_ failure: APIFailure) throws {
+        if case .refused = failure { lastRefusal = failure }
         try parts.state.update { ledger in
             switch failure {
             case .unauthorized: ledger.dropIdentity()

@@ -37,7 +37,8 @@ public actor Peal {
         await setAddress(deviceToken.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
     }
 
-    /// Takes an address of another network, such as an FCM registration token.
+    /// Takes an address of another network, such as an FCM registration token. The first call in a run of the app
+    /// registers the device even if nothing has changed, because the server may have retired it.
     public func setAddress(_ address: String) async {
         let configuration = configuration
         change { ledger in
@@ -46,11 +47,12 @@ public actor Peal {
                 wanted.environment = configuration.environment?.rawValue
                 wanted.sdkVersion = Peal.version
                 self.description.write(to: &wanted)
-                wanted.capabilities = Capabilities(
-                    nseLedger: configuration.hasExtension, background: configuration.canWake, alerts: nil)
+                // The others are read when they are sent.
+                wanted.capabilities = Capabilities(background: configuration.canWake)
             }
             ledger.server = configuration.server.absoluteString
         }
+        await engine.confirmRegistration()
         // The app registers at every start, so it is probably being opened.
         _ = try? await engine.wake(isForeground: true, syncs: true)
     }
@@ -84,9 +86,7 @@ public actor Peal {
         } catch {
             throw PealError.notStored
         }
-        if case .refused(_, let code, let message, let field) = failure {
-            throw PealError.refused(code: code, message: message, field: field)
-        }
+        if let refusal = failure.flatMap(PealError.init) { throw refusal }
     }
 
     /// States ids of the device in other systems, such as the IDFV. Ask for the person's consent where it is needed.
@@ -139,20 +139,29 @@ public actor Peal {
     }
 
     /// Runs a wake in the background. The system ends an app that takes longer than 30 s (Apple, "Pushing background
-    /// updates to your App"), so the wake is cancelled before; the next one continues it.
+    /// updates to your App"), and grants less at other times, so the wake is cancelled before; the next one continues
+    /// it.
     /// - Returns: nil if the ledger cannot be used, or if the time is over.
     private func inTime(_ wake: @escaping @Sendable () async throws -> WakeReport) async -> WakeReport? {
         let seconds = parts.backgroundSeconds
-        return await withTaskGroup(of: WakeReport?.self) { group in
+        let (expiry, expire) = AsyncStream<Void>.makeStream()
+        let release = await parts.hold { expire.finish() }
+        let report: WakeReport? = await withTaskGroup(of: WakeReport?.self) { group in
             group.addTask { try? await wake() }
             group.addTask {
                 try? await Task.sleep(nanoseconds: UInt64(seconds * 1_000_000_000))
+                return nil
+            }
+            group.addTask {
+                for await _ in expiry {}
                 return nil
             }
             let first = await group.next()
             group.cancelAll()
             return first ?? nil
         }
+        await release()
+        return report
     }
 
     /// Handles the person's response to a notification. It returns as soon as the response is stored, because the app
@@ -200,6 +209,7 @@ public actor Peal {
     }
 
     /// The app may run for a moment: it went to the background, or the system granted a background refresh.
+    @discardableResult
     public func didGetBackgroundTime() async -> WakeOutcome {
         let engine = engine
         guard let report = await inTime({ try await engine.wake() }) else { return .failed }
@@ -217,11 +227,13 @@ public actor Peal {
 
     /// Whether a notification that arrived while the app is open may alert: call it in
     /// `userNotificationCenter(_:willPresent:)`. Without an extension, this is where a second push of a message is
-    /// recognized.
+    /// recognized. On Apple's systems, `willPresent` also calls the system's completion handler.
     public func shouldPresent(_ push: Push) -> Bool {
         // What this phone displays itself alerts once already.
         guard let id = push.message, !push.isLocal else { return true }
-        return (try? parts.state.read()[id]?.stage.wasShown) != true || configuration.hasExtension
+        guard let ledger = try? parts.state.read(), ledger[id]?.stage.wasShown == true else { return true }
+        // What an extension passes on has already been decided, with the same ledger.
+        return parts.alertReceiver.sharesLedger(ledger)
     }
 
     /// Takes an alert push where the app itself presents it, as a notification service extension does elsewhere:
@@ -240,6 +252,21 @@ public actor Peal {
     /// The device's id on the server; nil before its registration.
     public var device: String? { try? parts.state.read().identity?.device }
 
+    /// Whether repeated alerts are recognized before they are shown: the notification service extension has run, and
+    /// shares the ledger with the app. If this stays false after an alert has arrived, `PealConfiguration.group` and
+    /// `PealNotificationService.group` differ, or one of the two targets lacks the app group.
+    public var sharesLedger: Bool {
+        guard let ledger = try? parts.state.read() else { return false }
+        return parts.alertReceiver.sharesLedger(ledger)
+    }
+
+    /// What the server refused last in this run of the app, and would refuse again, such as a registration with an
+    /// unknown key. nil if it refused nothing, or has accepted a registration since. Show it while you develop: the
+    /// device goes on with what the server knows, and everything else is repeated silently.
+    public var lastRefusal: PealError? {
+        get async { await engine.lastRefusal.flatMap(PealError.init) }
+    }
+
     /// Applies a change that the person or the system caused. If the ledger cannot be written, as before the first
     /// unlock after a restart, the change is lost.
     private func change(_ change: (inout Ledger) -> Void) { try? parts.state.update(change) }
@@ -254,42 +281,10 @@ public enum PealError: Error, Sendable, Hashable {
     case refused(code: String, message: String?, field: String?)
     /// The phone's files cannot be written, as before the first unlock after a restart. Call again later.
     case notStored
-}
 
-/// The result of a wake, for the system's completion handler.
-public enum WakeOutcome: Sendable, Hashable {
-    case newData, noData, failed
-}
-
-/// What the person did with a notification.
-public enum NotificationResponse: Sendable, Hashable {
-    case opened, dismissed
-    case button(String)
-}
-
-/// The payload of a push or notification, as a value that may cross threads.
-public struct Push: Sendable, Hashable {
-    /// The message's id; nil if the notification is not Peal's.
-    public let message: String?
-    let wake: WakePush?
-    /// Whether the phone displays it itself, without a push.
-    let isLocal: Bool
-    private let payload: JSONValue
-
-    /// Reads a payload.
-    /// - Parameters:
-    ///   - userInfo: as the system hands it over.
-    ///   - identifier: that of the notification's request.
-    ///   - isLocal: whether the notification was displayed by this phone, without a push.
-    public init(_ userInfo: [AnyHashable: Any], identifier: String? = nil, isLocal: Bool = false) {
-        self.isLocal = isLocal
-        message = MessageReference.messageID(in: userInfo, identifier: identifier)
-        wake = WakePush(userInfo: userInfo)
-        payload = JSONValue(userInfo) ?? .null
-    }
-
-    /// What a tap on the notification, or on one of its buttons, asks for.
-    public func action(button: String? = nil) -> PushAction {
-        PushAction(userInfo: payload.propertyList as? [String: Any] ?? [:], button: button)
+    /// nil if the failure is not final.
+    init?(_ failure: APIFailure) {
+        guard case .refused(_, let code, let message, let field) = failure else { return nil }
+        self = .refused(code: code, message: message, field: field)
     }
 }

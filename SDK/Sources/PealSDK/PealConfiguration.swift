@@ -15,6 +15,9 @@ public struct PealConfiguration: Sendable {
     public var key: String
     /// The app group that app and notification service extension share; nil without an extension.
     public var group: String?
+    /// Whether the app itself passes every alert push to `Peal.receiveAlert`, as it can on systems that leave the
+    /// presentation to the app. Then it recognizes repeated alerts without an extension.
+    public var receivesAlerts = false
     /// APNs' environment; the sandbox belongs to builds with a development certificate.
     public var environment: Environment?
     public var platform = "ios"
@@ -30,8 +33,9 @@ public struct PealConfiguration: Sendable {
         (self.server, self.key, self.group, self.environment) = (server, key, group, environment)
     }
 
-    /// Whether a notification service extension shares the ledger.
-    public var hasExtension: Bool { group != nil }
+    fileprivate var alertReceiver: AlertReceiverKind {
+        receivesAlerts ? .app : group == nil ? .system : .serviceExtension
+    }
 }
 
 /// What the device says about itself when it registers.
@@ -71,6 +75,8 @@ public struct DeviceDescription: Sendable, Hashable {
 /// The environment that Peal runs in: a phone, or a simulation of one.
 public struct PealDependencies: Sendable {
     public var exchange: any HTTPExchange
+    /// Fetches images, without a token; `exchange` unless given.
+    public var imageExchange: (any HTTPExchange)?
     public var presenter: any NotificationPresenter
     public var sensors: any Sensors
     public var clock: any PhoneClock
@@ -109,10 +115,12 @@ public struct PealDependencies: Sendable {
             let sensors: any Sensors = NoSensors()
         #endif
         self.init(exchange: URLSessionExchange(), presenter: presenter, sensors: sensors)
+        imageExchange = URLSessionExchange(bytesMax: ImageFolder.bytesMax, redirects: .https)
     }
 
     func parts(_ configuration: PealConfiguration) -> EngineParts {
-        let folder = configuration.folder ?? DeviceFolder.url(group: configuration.group)
+        let folder =
+            configuration.folder ?? configuration.group.flatMap(DeviceFolder.shared) ?? DeviceFolder.own
         let ledger: any SharedState<Ledger> =
             keepsFiles
             ? SharedFile(url: DeviceFolder.ledger(in: folder), initial: { Ledger() }) : SharedMemory(Ledger())
@@ -120,13 +128,15 @@ public struct PealDependencies: Sendable {
             keepsFiles
             ? SharedFile(url: folder.appendingPathComponent("models.json"), initial: { [:] }, isRenewable: true)
             : SharedMemory([:])
+        let images = ImageFolder(
+            folder: folder.appendingPathComponent("images"), exchange: imageExchange ?? exchange)
         return EngineParts(
             state: ledger, models: models,
             api: HTTPDeviceAPI(server: configuration.server, key: configuration.key, exchange: exchange),
             presenter: presenter,
-            sensors: sensors, clock: clock, policy: ModelPolicy(),
-            images: ImageFolder(folder: folder.appendingPathComponent("images"), exchange: exchange), makeID: makeID,
-            utcOffsetSeconds: utcOffsetSeconds, verify: verify, start: start, run: makeID())
+            sensors: sensors, clock: clock, policy: ModelPolicy(), images: images, makeID: makeID,
+            utcOffsetSeconds: utcOffsetSeconds, verify: verify, start: start,
+            alertReceiver: configuration.alertReceiver, run: makeID())
     }
 }
 

@@ -1,8 +1,8 @@
 #if canImport(UserNotifications) && !os(tvOS)
     internal import Foundation
     public import PealDevice
-    public import PealWire
-    public import UserNotifications
+    internal import PealWire
+    internal import UserNotifications
 
     /// Apple's notification centre (UserNotifications, `UNUserNotificationCenter`).
     public struct UserNotificationPresenter: NotificationPresenter {
@@ -68,9 +68,7 @@
             if notification.isSilent {
                 content.interruptionLevel = .passive
             } else {
-                content.sound = given.sound.map { name in
-                    name == "default" ? .default : UNNotificationSound(named: UNNotificationSoundName(name))
-                }
+                content.sound = given.sound.map(sound)
                 switch given.interruptionLevel {
                 case "passive": content.interruptionLevel = .passive
                 case "time_sensitive": content.interruptionLevel = .timeSensitive
@@ -84,30 +82,14 @@
             }
             return content
         }
-    }
 
-    extension Push {
-        /// The payload of a notification.
-        public init(_ notification: UNNotification) {
-            let request = notification.request
-            self.init(
-                request.content.userInfo, identifier: request.identifier,
-                isLocal: !(request.trigger is UNPushNotificationTrigger))
-        }
-    }
-
-    extension Peal {
-        /// Handles the person's response: call it in `userNotificationCenter(_:didReceive:)`.
-        /// - Returns: what the notification asks for; nil for a dismissal, and for a notification that is not Peal's.
-        @discardableResult
-        public nonisolated func didRespond(_ response: UNNotificationResponse) async -> PushAction? {
-            let push = Push(response.notification)
-            let action = response.actionIdentifier
-            switch action {
-            case UNNotificationDefaultActionIdentifier: return await didRespond(to: push, .opened)
-            case UNNotificationDismissActionIdentifier: return await didRespond(to: push, .dismissed)
-            default: return await didRespond(to: push, .button(action))
-            }
+        private static func sound(_ name: String) -> UNNotificationSound {
+            #if os(watchOS)
+                // watchOS has no sounds of the app's own (UNNotificationSound, `init(named:)`).
+                return .default
+            #else
+                return name == "default" ? .default : UNNotificationSound(named: UNNotificationSoundName(name))
+            #endif
         }
     }
 #endif

@@ -164,6 +164,30 @@ struct MomentModelTests {
         #expect(models.version(of: nil) == 9)
     }
 
+    @Test("is removed once it has expired and another is installed")
+    func expired() throws {
+        var models = InstalledModels(app: Self.app)
+        try models.install(Self.signed(Self.model(campaign: "old", expires: 10)), now: 0, verify: Self.verifies)
+        try models.install(Self.signed(Self.model()), now: 20, verify: Self.verifies)
+        #expect(models.versions == ["daily": 3])
+    }
+
+    @Test("leaves room for the newest when a phone has as many as a sync may name")
+    func manyModels() throws {
+        var models = InstalledModels(app: Self.app)
+        try models.install(Self.signed(Self.model(version: 1, campaign: nil)), now: 0, verify: Self.verifies)
+        let count = InstalledModels.countMax + 10
+        for number in 0..<count {
+            let model = try Self.model(version: 100 + number, campaign: "c\(number)")
+            try models.install(Self.signed(model), now: 0, verify: Self.verifies)
+        }
+        #expect(models.versions.count == InstalledModels.countMax)
+        #expect(models.version(of: nil) == 1, "the model of all campaigns stays")
+        #expect(models.version(of: "c\(count - 1)") == 100 + count - 1 && models.version(of: "c0") == nil)
+        try models.install(Self.signed(Self.model(version: 2, campaign: "late")), now: 0, verify: Self.verifies)
+        #expect(models.version(of: "late") == 2 && models.versions.count == InstalledModels.countMax)
+    }
+
     @Test("is rolled back as a new version")
     func rollback() throws {
         let old = try Self.model(version: 2)

@@ -112,6 +112,18 @@ import Testing
         #expect(ledger["m"]?.stage == .shown)
     }
 
+    @Test("of an earlier version of the SDK is read, and does not claim an extension")
+    func formerFormat() throws {
+        let file = SharedFile(url: folder().appendingPathComponent("ledger.json"), initial: { Ledger() })
+        try file.update { $0.markExtension() }
+        #expect(try file.read().hasExtension == true)
+        var members = try #require(
+            JSONSerialization.jsonObject(with: JSONEncoder().encode(file.read())) as? [String: Any])
+        members["hasExtension"] = nil
+        let former = try JSONDecoder().decode(Ledger.self, from: JSONSerialization.data(withJSONObject: members))
+        #expect(former.hasExtension == nil && former == Ledger())
+    }
+
     @Test("does not forget what was displayed before the answer to a registration was lost")
     func lostRegistration() {
         var ledger = Ledger()

@@ -39,6 +39,7 @@ private struct CountedImages: ImageStore {
     func fetch(_ url: String, for message: String) async { fetched.with { $0.append(message) } }
     func file(for message: String) -> URL? { nil }
     func remove(_ message: String) {}
+    func keep(only messages: Set<String>) {}
     func removeAll() { fetched.with { $0 = [] } }
 }
 
@@ -144,6 +145,7 @@ extension MomentEngineTests {
     func permission() async throws {
         let exchange = exchange()
         let zone = Locked("Europe/Vienna")
+        ledger.with { $0.markExtension() }
         let peal = peal(
             exchange, policy: FixedPolicy(isGood: false),
             describe: {

@@ -84,6 +84,7 @@ extension MomentEngineTests {
         func fetch(_ url: String, for message: String) async { urls.with { $0[message] = url } }
         func file(for message: String) -> URL? { urls.now[message].flatMap { URL(string: $0) } }
         func remove(_ message: String) { urls.with { $0[message] = nil } }
+        func keep(only messages: Set<String>) { urls.with { $0 = $0.filter { messages.contains($0.key) } } }
         func removeAll() { urls.with { $0 = [:] } }
     }
 

@@ -71,6 +71,8 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         backgroundSeconds: Double = 25, sensors: any Sensors = SimulatedSensors(),
         images: any ImageStore = NoImages(),
         describe: @escaping @Sendable () -> DeviceDescription = { DeviceDescription() },
+        imageSeconds: Double = 4,
+        hold: @escaping @Sendable (@escaping @Sendable () -> Void) async -> @Sendable () async -> Void = { _ in {} },
         start: @escaping @Sendable (@escaping @Sendable () async -> Void) async -> Void = { await $0() }
     ) -> Peal {
         let counter = Locked(0)
@@ -88,8 +90,9 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
                             $0 += 1; return $0
                         } + 100)
                 }, utcOffsetSeconds: { 0 },
-                verify: { _, _, _ in true }, describe: describe, start: start,
-                backgroundSeconds: backgroundSeconds, run: run))
+                verify: { _, _, _ in true }, describe: describe, start: start, hold: hold,
+                alertReceiver: .serviceExtension, backgroundSeconds: backgroundSeconds, imageSeconds: imageSeconds,
+                run: run))
         return Peal(configuration, engine: engine)
     }
 

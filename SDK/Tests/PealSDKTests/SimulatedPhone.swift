@@ -171,6 +171,7 @@ struct NoImages: ImageStore {
     func fetch(_ url: String, for message: String) async {}
     func file(for message: String) -> URL? { nil }
     func remove(_ message: String) {}
+    func keep(only messages: Set<String>) {}
     func removeAll() {}
 }
 

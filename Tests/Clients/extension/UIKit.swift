@@ -16,23 +16,24 @@ public import UserNotifications
 open class UIApplication: UIResponder {
     public struct LaunchOptionsKey: Hashable, Sendable {}
     public enum State: Sendable { case active, inactive, background }
+    open class var shared: UIApplication { UIApplication() }
+    open weak var delegate: (any UIApplicationDelegate)?
     open var applicationState: State { .active }
     open func registerForRemoteNotifications() {}
+}
+open class UIScene: UIResponder {}
+@MainActor public protocol UIWindowSceneDelegate: AnyObject {
+    func sceneDidBecomeActive(_ scene: UIScene)
+    func sceneDidEnterBackground(_ scene: UIScene)
 }
 public enum UIBackgroundFetchResult: Sendable { case newData, noData, failed }
 public protocol UNUserNotificationCenterDelegate: AnyObject {
     func userNotificationCenter(
-        _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse
-    ) async
+        _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse,
+        withCompletionHandler completionHandler: @escaping () -> Void)
     func userNotificationCenter(
-        _ center: UNUserNotificationCenter, willPresent notification: UNNotification
-    ) async -> UNNotificationPresentationOptions
-}
-public struct UNNotificationPresentationOptions: OptionSet, Sendable {
-    public let rawValue: UInt
-    public init(rawValue: UInt) { self.rawValue = rawValue }
-    public static let badge = Self(rawValue: 1), sound = Self(rawValue: 2)
-    public static let list = Self(rawValue: 8), banner = Self(rawValue: 16)
+        _ center: UNUserNotificationCenter, willPresent notification: UNNotification,
+        withCompletionHandler completionHandler: @escaping (UNNotificationPresentationOptions) -> Void)
 }
 public struct UNAuthorizationOptions: OptionSet, Sendable {
     public let rawValue: UInt

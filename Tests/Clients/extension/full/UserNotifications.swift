@@ -59,6 +59,11 @@ open class UNNotificationCategory: NSObject {
         options: UNNotificationCategoryOptions = []
     ) { self.init() }
 }
+public struct UNNotificationPresentationOptions: OptionSet, Sendable {
+    public let rawValue: UInt; public init(rawValue: UInt) { self.rawValue = rawValue };
+    public static let badge = Self(rawValue: 1), sound = Self(rawValue: 2)
+    public static let list = Self(rawValue: 8), banner = Self(rawValue: 16)
+}
 public enum UNAuthorizationStatus { case notDetermined, denied, authorized, provisional, ephemeral }
 public enum UNNotificationSetting { case notSupported, disabled, enabled }
 open class UNNotificationSettings: NSObject {

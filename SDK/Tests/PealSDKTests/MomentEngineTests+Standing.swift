@@ -1,0 +1,207 @@
+import Foundation
+import PealMoments
+import PealWire
+import Testing
+
+@testable import PealDevice
+@testable import PealSDK
+
+/// What the server knows of the device, and what it refuses.
+extension MomentEngineTests {
+    private static let invalid = #"{"error":{"code":"invalid_field","message":"too long","field":"locale"}}"#
+
+    private func capabilities(_ exchange: ScriptedExchange) throws -> [Bool?] {
+        let registered = try registrations(exchange).map(\.capabilities?.nseLedger)
+        return try registered
+            + exchange.bodies("sync").map {
+                try JSONDecoder().decode(SyncRequest.self, from: Data($0.utf8)).capabilities?.nseLedger
+            }
+    }
+
+    // MARK: The extension
+
+    @Test("claims a shared ledger only after the extension has marked it, without another registration")
+    func unmarkedLedger() async throws {
+        let exchange = exchange()
+        let peal = peal(exchange, policy: FixedPolicy(isGood: false))
+        await peal.setDeviceToken(Data([1]))
+        #expect(try capabilities(exchange) == [false, false])
+        #expect(await !peal.sharesLedger)
+        ledger.with { $0.markExtension() }
+        _ = await peal.didReceive(push(1, sync: true))
+        #expect(try capabilities(exchange) == [false, false, true])
+        #expect(await peal.sharesLedger)
+    }
+
+    @Test("recognizes a second push in the app until the extension has run", arguments: [true, false])
+    func presentation(hasExtension: Bool) async {
+        let peal = peal(exchange(), policy: FixedPolicy(isGood: false))
+        await peal.setDeviceToken(Data([1]))
+        let alert = Push(["peal": ["message": uuid(8)]])
+        #expect(await peal.receiveAlert(alert))
+        if hasExtension { ledger.with { $0.markExtension() } }
+        #expect(await peal.shouldPresent(alert) == hasExtension)
+    }
+
+    @Test("an app without the group's container keeps its own ledger, and claims no other")
+    func unavailableGroup() async throws {
+        #expect(DeviceFolder.shared(group: "group.missing") == nil)
+        let exchange = exchange()
+        var configuration = PealConfiguration(
+            server: try #require(URL(string: "https://push.example.com")), key: "key", group: "group.missing")
+        var dependencies = PealDependencies(exchange: exchange, presenter: presenter)
+        dependencies.keepsFiles = false
+        await Peal(configuration, dependencies: dependencies).setDeviceToken(Data([1]))
+        #expect(try capabilities(exchange) == [false, false])
+        configuration.receivesAlerts = true
+        await Peal(configuration, dependencies: dependencies).setDeviceToken(Data([1]))
+        #expect(try capabilities(exchange).filter { $0 == true }.count == 2, "the app receives the alerts itself")
+    }
+
+    // MARK: Registering again
+
+    @Test("registers once in each run of the app although nothing has changed, in case the server retired the device")
+    func confirmation() async throws {
+        let exchange = exchange()
+        for run in 1...3 {
+            let peal = peal(exchange, policy: FixedPolicy(isGood: false), run: "r\(run)")
+            for _ in 0..<2 {
+                await peal.setDeviceToken(Data([1]))
+                await peal.didBecomeActive()
+            }
+            #expect(try registrations(exchange).count == run)
+        }
+        #expect(try registrations(exchange).map(\.deviceToken) == [nil, "pdt_1", "pdt_1"])
+    }
+
+    @Test("registers at the next opportunity when the first attempt got no answer")
+    func lostConfirmation() async throws {
+        let isDown = Locked(false)
+        let exchange = exchange { _ in
+            if isDown.now { throw URLError(.notConnectedToInternet) }
+            return nil
+        }
+        await peal(exchange, policy: FixedPolicy(isGood: false)).setDeviceToken(Data([1]))
+        let next = peal(exchange, policy: FixedPolicy(isGood: false), run: "r2")
+        isDown.with { $0 = true }
+        await next.setDeviceToken(Data([1]))
+        isDown.with { $0 = false }
+        for _ in 0..<2 { await next.didBecomeActive() }
+        #expect(try registrations(exchange).count == 3)
+        #expect(ledger.now.identity?.device == "d1")
+    }
+
+    // MARK: Refusals
+
+    @Test("a refused registration stops neither syncs nor displays nor reports, and the app can read it")
+    func refusedChange() async throws {
+        let isStrict = Locked(false)
+        let exchange = exchange { request in
+            isStrict.now && request.url.lastPathComponent == "register" ? Self.ok(Self.invalid, 400) : nil
+        }
+        let peal = peal(exchange)
+        await peal.setDeviceToken(Data([1]))
+        #expect(await peal.lastRefusal == nil)
+        isStrict.with { $0 = true }
+        var identifiers = DeviceIdentifiers()
+        identifiers.idfv = "v"
+        await peal.setIdentifiers(identifiers)
+        let refusal = PealError.refused(code: "invalid_field", message: "too long", field: "locale")
+        #expect(await peal.lastRefusal == refusal)
+        await peal.subscribe(to: "news")
+        #expect(ledger.now.topicChanges.isEmpty)
+        #expect(await peal.didReceive(push(1, sync: true)) == .newData)
+        #expect(presenter.state.now.alerts == [uuid(7): 1])
+        #expect(exchange.bodies("events").last?.contains("shown") == true && ledger.now.outbox.isEmpty)
+        isStrict.with { $0 = false }
+        await peal.didBecomeActive()
+        #expect(await peal.lastRefusal == nil && !ledger.now.needsRegistration)
+    }
+
+    @Test("a device that never registered does nothing after a refusal, and says why")
+    func refusedDevice() async throws {
+        let exchange = exchange { $0.url.lastPathComponent == "register" ? Self.ok(Self.invalid, 400) : nil }
+        let peal = peal(exchange)
+        await peal.setDeviceToken(Data([1]))
+        #expect(await peal.didReceive(push(1)) == .failed)
+        #expect(Set(exchange.calls) == ["POST register"])
+        #expect(await peal.lastRefusal != nil)
+        await #expect(throws: PealError.self) { try await peal.signIn(user: "ann", proof: "fresh") }
+    }
+
+    @Test("an app whose key is not valid can read that")
+    func invalidKey() async {
+        let exchange = exchange { $0.url.lastPathComponent == "register" ? HTTPResponse(401) : nil }
+        let peal = peal(exchange)
+        await peal.setDeviceToken(Data([1]))
+        guard case .refused("unauthorized", _, _) = await peal.lastRefusal else {
+            Issue.record("no refusal")
+            return
+        }
+    }
+
+    @Test("a sync that is refused can be read by the app; a claim that is refused is nothing to repair")
+    func refusedSync() async {
+        let path = Locked("claim")
+        let exchange = exchange { request in
+            request.url.lastPathComponent == path.now ? Self.ok(Self.invalid, 404) : nil
+        }
+        let peal = peal(exchange)
+        await peal.setDeviceToken(Data([1]))
+        _ = await peal.didGetBackgroundTime()
+        #expect(await peal.lastRefusal == nil && exchange.calls.contains("POST claim"))
+        path.with { $0 = "sync" }
+        await peal.didBecomeActive()
+        #expect(await peal.lastRefusal != nil)
+    }
+
+    // MARK: Time in the background
+
+    @Test("keeps the app running during a wake, and releases it afterwards", arguments: [true, false])
+    func backgroundTime(isPush: Bool) async {
+        let steps = Locked<[String]>([])
+        let exchange = exchange { request in
+            steps.with { $0.append(request.url.lastPathComponent) }
+            return nil
+        }
+        let peal = peal(
+            exchange,
+            hold: { _ in
+                steps.with { $0.append("hold") }
+                return { steps.with { $0.append("release") } }
+            })
+        await peal.setDeviceToken(Data([1]))
+        steps.with { $0 = [] }
+        if isPush { _ = await peal.didReceive(push(1)) } else { _ = await peal.didGetBackgroundTime() }
+        #expect(steps.now == ["hold", "claim", "events", "release"])
+    }
+
+    @Test("ends a wake when the system takes the time back, and continues it at the next", .timeLimit(.minutes(10)))
+    func expiredTime() async {
+        let expiry = Locked<@Sendable () -> Void>({})
+        let isReleased = Locked(false)
+        let exchange = exchange()
+        let peal = peal(
+            exchange,
+            hold: { expire in
+                expiry.with { $0 = expire }
+                return { isReleased.with { $0 = true } }
+            })
+        await peal.setDeviceToken(Data([1]))
+        let (arrivals, arrival) = AsyncStream<Void>.makeStream()
+        exchange.delay.with {
+            $0 = { _ in
+                arrival.yield()
+                try? await Task.sleep(nanoseconds: 60_000_000_000)
+            }
+        }
+        async let outcome = peal.didGetBackgroundTime()
+        for await _ in arrivals { break }
+        expiry.now()
+        #expect(await outcome == .failed)
+        #expect(isReleased.now)
+        exchange.delay.with { $0 = { _ in } }
+        #expect(await peal.didGetBackgroundTime() == .newData)
+        #expect(presenter.state.now.alerts == [uuid(7): 1])
+    }
+}
