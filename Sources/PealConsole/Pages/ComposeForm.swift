@@ -148,6 +148,15 @@ struct ComposeForm: Sendable {
         return DeliveryWindow(until: until, method: method)
     }
 
+    /// `MessageDraft.audienceEnvironment` of what is written so far.
+    var audienceEnvironment: Environment? {
+        var content = Content()
+        content.platforms = (try? platforms.contents()) ?? [:]
+        var options = MessageOptions()
+        options.environment = environment
+        return options.audienceEnvironment(in: content)
+    }
+
     func options(now: Timestamp) throws(PealError) -> MessageOptions {
         var options = MessageOptions()
         options.priority = form["priority"].flatMap { MessageOptions.Priority(rawValue: $0) }

@@ -104,7 +104,7 @@ enum ComposePages {
     private static func aside(_ visit: PageCall, _ form: ComposeForm) async -> HTML {
         let texts = visit.texts
         do {
-            let count = try await ComposeCheck.count(visit, try form.audience(), form.environment, isExact: false)
+            let count = try await ComposeCheck.count(visit, try form.audience(), form.audienceEnvironment, isExact: false)
             let counted: HTML =
                 "<p class=\"count\" data-count role=\"status\">\(count.map { texts.devices($0) } ?? texts[.nobodyYet])</p>"
             guard form.hasContent else { return counted + "<p class=\"hint\">\(texts[.previewHint])</p>" }
@@ -126,7 +126,7 @@ enum ComposePages {
         let texts = visit.texts
         let draft = try draft(visit, form)
         try await ComposeCheck.refuse(visit, draft)
-        let count = try await ComposeCheck.count(visit, draft.audience, form.environment, isExact: true) ?? 0
+        let count = try await ComposeCheck.count(visit, draft.audience, draft.audienceEnvironment, isExact: true) ?? 0
         var page = Page(visit, texts[.review], .compose)
         page.trail = [(texts[.compose], visit.link("compose"))]
         let isLarge = count >= typedCountMin
@@ -180,7 +180,7 @@ enum ComposePages {
     private static func send(_ visit: PageCall, _ form: ComposeForm) async throws -> ConsoleAnswer {
         let draft = try draft(visit, form)
         try await ComposeCheck.refuse(visit, draft)
-        let count = try await ComposeCheck.count(visit, draft.audience, form.environment, isExact: true) ?? 0
+        let count = try await ComposeCheck.count(visit, draft.audience, draft.audienceEnvironment, isExact: true) ?? 0
         if count >= typedCountMin {
             let typed = Int((visit.form["confirm"] ?? "").filter(\.isWholeNumber))
             guard typed == count else { return try await review(visit, form, wrongNumber: true).answer(400) }
