@@ -104,7 +104,8 @@ enum ComposePages {
     private static func aside(_ visit: PageCall, _ form: ComposeForm) async -> HTML {
         let texts = visit.texts
         do {
-            let count = try await ComposeCheck.count(visit, try form.audience(), form.audienceEnvironment, isExact: false)
+            let count = try await ComposeCheck.count(
+                visit, try form.audience(), form.audienceEnvironment, isExact: false)
             let counted: HTML =
                 "<p class=\"count\" data-count role=\"status\">\(count.map { texts.devices($0) } ?? texts[.nobodyYet])</p>"
             guard form.hasContent else { return counted + "<p class=\"hint\">\(texts[.previewHint])</p>" }

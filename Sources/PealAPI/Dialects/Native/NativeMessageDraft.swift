@@ -181,7 +181,9 @@ struct MessageReader {
         var seen: Set<Address> = []
         for item in given.addresses {
             do throws(PealError) {
-                let inForce = draft.flatMap { $0.options.resolved(for: item.value.platform, in: $0.content).environment }
+                let inForce = draft.flatMap {
+                    $0.options.resolved(for: item.value.platform, in: $0.content).environment
+                }
                 let environment = item.value.environment ?? inForce ?? .production
                 let address = try check.checked(
                     try rules.address(item.value.address, platform: item.value.platform, environment: environment))
