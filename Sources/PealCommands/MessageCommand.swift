@@ -40,9 +40,11 @@ struct MessageSendCommand: AsyncParsableCommand {
         let sender = MessageSender(client: try options.client(), app: try app.id(), options: options)
         let body = try draft.document()
         try await confirmation.confirm(body, sender)
-        let answer = try await sender.send(body, idempotencyKey: idempotencyKey)
-        guard watch, let id = answer?["id"]?.stringValue else { return }
-        try await MessageWatch(client: sender.client, app: sender.app, id: id, options: options).run()
+        // With --json, a command prints one document: the end of the message, or the answer if the end stays unknown.
+        let answer = try await sender.send(body, idempotencyKey: idempotencyKey, isQuiet: watch && options.json)
+        guard watch, let answer, let id = answer["id"]?.stringValue else { return }
+        let following = MessageWatch(client: sender.client, app: sender.app, id: id, options: options)
+        try await following.run(otherwise: options.json ? answer : nil)
     }
 }
 

@@ -14,8 +14,11 @@ struct MessageSender {
     }
 
     /// Sends the message and prints the answer; in a dry run, only validates it. Warns if no device gets it.
+    /// - Parameter isQuiet: the caller prints the answer.
     /// - Returns: the answer; nil in a dry run.
-    func send(_ body: JSON, idempotencyKey: String?) async throws(CommandFailure) -> JSON? {
+    func send(
+        _ body: JSON, idempotencyKey: String?, isQuiet: Bool = false
+    ) async throws(CommandFailure) -> JSON? {
         guard !client.isDryRun else {
             let checked = try await validate(body)
             warnIfEmpty(checked["audience"]?["devices"]?.integerValue)
@@ -25,7 +28,7 @@ struct MessageSender {
         let answer = try await client.send(
             .post, APIPath(["apps", app, "messages"]), body: body, idempotencyKey: idempotencyKey)
         warnIfEmpty(answer["audience_estimate"]?.integerValue)
-        options.show(answer)
+        if !isQuiet { options.show(answer) }
         return answer
     }
 
@@ -89,7 +92,7 @@ struct ConfirmationOptions: ParsableArguments {
     }
 }
 
-/// Follows a message, printing its progress.
+/// Follows a message. Its progress goes to standard error, because with `--json` a command prints one document.
 struct MessageWatch {
     let client: APIClient
     let app: String
@@ -100,8 +103,23 @@ struct MessageWatch {
     private static let attemptsMax = 5
 
     /// Returns when the message was sent.
+    /// - Parameter answer: printed if the end of the message stays unknown.
     /// - Throws: `refused` when it ended otherwise, `unreachable` when the server is gone.
-    func run() async throws(CommandFailure) {
+    func run(otherwise answer: JSON? = nil) async throws(CommandFailure) {
+        let end: JSON
+        do throws(CommandFailure) {
+            end = try await follow()
+        } catch {
+            if let answer { options.show(answer) }
+            throw error
+        }
+        options.show(end)
+        let state = end["state"]?.stringValue ?? ""
+        guard state == "sent" else { throw .refused("the message was not sent: it is \(state)") }
+    }
+
+    /// The end of the message.
+    private func follow() async throws(CommandFailure) -> JSON {
         let path = APIPath(["apps", app, "messages", id, "events"])
         var end: JSON?
         var attempts = 0
@@ -114,14 +132,10 @@ struct MessageWatch {
             }
         }
         guard let end else { throw .unreachable("the server keeps closing the message's progress stream") }
-        options.show(end)
-        let state = end["state"]?.stringValue ?? ""
-        guard state == "sent" else { throw .refused("the message was not sent: it is \(state)") }
+        return end
     }
 
     private func show(_ progress: JSON) {
-        let surroundings = Surroundings.current
-        guard !options.json else { return surroundings.print(progress.text) }
         let counts = progress["counts"]?.objectValue?.pairs.filter { $1 != 0 && $0 != "pending" } ?? []
         let pending = progress["counts"]?["pending"]?.integerValue ?? 0
         let devices = progress["devices"]?.integerValue ?? 0
@@ -129,6 +143,6 @@ struct MessageWatch {
             Int(devices - pending), of: Int(devices), "devices",
             counts.map { "\($1.text) \($0)" }.joined(separator: ", "),
             rate: progress["rate"]?.doubleValue ?? 0)
-        surroundings.warn("\(progress["state"]?.stringValue ?? ""): \(line)")
+        Surroundings.current.warn("\(progress["state"]?.stringValue ?? ""): \(line)")
     }
 }

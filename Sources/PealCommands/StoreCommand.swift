@@ -27,7 +27,9 @@ struct StoreCommand: AsyncParsableCommand {
         func run() async throws {
             let surroundings = Surroundings.current
             try await CommandFailure.naming {
-                try await copyStore(from: from, to: to, isDry: dryRun) { surroundings.print($0) }
+                try await copyStore(
+                    from: from, to: to, environment: surroundings.environment, isDry: dryRun
+                ) { surroundings.print($0) }
             }
         }
     }

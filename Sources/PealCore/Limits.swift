@@ -15,6 +15,8 @@ package enum Limits {
     /// For all bodies that are being received, and for those of callers that are not known yet.
     package static let bodyBytesHeldMax = 256 * 1024 * 1024
     package static let unknownBodyBytesHeldMax = 32 * 1024 * 1024
+    /// One client network, and one app, may hold this part of both: 1 of so many.
+    package static let bodyBudgetShares = 4
     package static let credentialExaminationsWaitingMax = 64
     package static let idempotencyKeyCharactersMax = 255
     package static let idempotencyLifeSeconds: Int64 = 24 * 3600
@@ -87,6 +89,15 @@ package enum Limits {
     // Messages
     package static let messageLifeSecondsDefault: Int64 = 28 * 24 * 3600
     package static let localesPerMessageMax = 200
+    /// A message in more locales is not rendered on an event loop before it is accepted.
+    package static let localesRenderedBrieflyMax = 8
+    /// How many bytes of refused payloads are rendered for a platform before the rest is skipped.
+    package static let refusedBytesPerPlatformMax = 1024 * 1024
+    /// Refused requests, and the largest payload, whose fields are measured one by one.
+    package static let measuredRequestsMax = 16
+    package static let measuredPayloadBytesMax = 64 * 1024
+    /// How often a change starts again because another one came first.
+    package static let changeAttemptsMax = 4
     package static let variantsPerMessageMax = 512
     package static let variantBytesPerMessageMax = 8 * 1024 * 1024
     package static let apnsPayloadBytesMax = 4096

@@ -57,7 +57,8 @@ extension Doctor {
         do {
             let masterKey = try Storage.checkedKey(configuration)
             diagnosis.add(.ok, "master key", "readable")
-            let store = SQLStore(engine: try Storage.engine(location), masterKey: masterKey)
+            let engine = try Storage.engine(location, preparesStatements: configuration.preparesStatements)
+            let store = SQLStore(engine: engine, masterKey: masterKey)
             diagnosis.add(.ok, "store", "\(location) can be opened")
             await look(into: store, &diagnosis)
             try store.close()

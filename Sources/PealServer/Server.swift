@@ -314,23 +314,26 @@ package func migrateStore(_ configuration: ServerConfiguration, isDry: Bool) asy
 
 /// Copies a store from one database to another, and compares them.
 /// - Parameters:
+///   - environment: configures the connection to PostgreSQL.
 ///   - isDry: only checks whether there is a database to copy.
 ///   - print: receives a line for each table.
 /// - Throws: `ConfigurationFailure` for a URL that names no database; otherwise why the copy is not complete.
 package func copyStore(
-    from: String, to: String, isDry: Bool, print: @escaping @Sendable (String) -> Void
+    from: String, to: String, environment: [String: String], isDry: Bool, print: @escaping @Sendable (String) -> Void
 ) async throws {
     PrivateFiles.fromNowOn()
     let (source, target) = (try StoreLocation(from, named: "--from"), try StoreLocation(to, named: "--to"))
     guard source != target else { throw ConfigurationFailure("--from and --to name the same database") }
     try Storage.checkExists(source, named: "--from")
-    let original = try Storage.engine(source)
+    let configured = try ConfigurationValues(ConfigurationSource(arguments: [], environment: environment))
+    let preparesStatements = configured.text(.preparedStatements) == "true"
+    let original = try Storage.engine(source, preparesStatements: preparesStatements)
     defer { try? original.close() }
     if isDry {
         try await StoreCopy.checkSource(original)
         return print("Would copy \(source) to \(target).")
     }
-    let copy = try Storage.engine(target)
+    let copy = try Storage.engine(target, preparesStatements: preparesStatements)
     defer { try? copy.close() }
     if case .sqlite(let path) = target { try PrivateFiles.giveDatabase(path) }
     try await StoreCopy(from: original, to: copy).run { result in

@@ -49,7 +49,7 @@ struct Storage {
     /// The database at `location`, open.
     /// - Throws: `StoreStartFailure`.
     static func engine(
-        _ location: StoreLocation, preparesStatements: Bool = true,
+        _ location: StoreLocation, preparesStatements: Bool,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws -> any SQLEngine {
         switch location {

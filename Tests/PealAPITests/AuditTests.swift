@@ -269,6 +269,32 @@ struct AdminTests {
         }
     }
 
+    @Test("a repeated rotation and a repeated verification get the first answer")
+    func repetitions() async throws {
+        try await Fixture.open { fixture in
+            fixture.services.firstAdmin.set(FakeHasher().hash(Fixture.adminToken), isConfigured: false)
+            let ada = try await fixture.admin(.post, "/peal/v1/admins", ["name": "Ada"])["token"]?.stringValue ?? ""
+            func post(_ path: String) async throws -> Fixture.Reply {
+                try await fixture.call(
+                    .post, path, body: "{}", authorization: "Bearer \(ada)", headers: ["Idempotency-Key": "k"])
+            }
+            let first = try await post("/peal/v1/admins:rotate")
+            let token = try #require(first["token"]?.stringValue, "\(first.text)")
+            let again = try await post("/peal/v1/admins:rotate")
+            #expect(again.status == 200 && again["secret_shown"] == true && again["token"] == nil, "\(again.text)")
+            #expect(again.header("Idempotent-Replayed") == "true")
+            let apps = try await fixture.call(.get, "/peal/v1/apps", authorization: "Bearer \(token)")
+            #expect(apps.status == 200, "the first answer's token is valid")
+
+            let verified = try await post("/peal/v1/audit:verify")
+            _ = try await fixture.call(
+                .post, "/peal/v1/apps", body: #"{"name":"More"}"#, authorization: "Bearer \(ada)")
+            let repeated = try await post("/peal/v1/audit:verify")
+            #expect(verified["ok"] == true && repeated["rows"] == verified["rows"], "\(repeated.text)")
+            #expect(repeated.header("Idempotent-Replayed") == "true")
+        }
+    }
+
     @Test("a configured admin token is rotated in the configuration only")
     func configured() async throws {
         try await Fixture.open { fixture in

@@ -210,6 +210,43 @@ struct DeviceMomentTests {
         }
     }
 
+    @Test("a message without a window is none of the business of devices that it did not go to")
+    func withoutWindow() async throws {
+        try await DeviceFixture.open { server in
+            let (own, foreign) = (try await server.phone(1), try await server.phone(2, user: "eve"))
+            func send(_ audience: JSON) async throws -> String {
+                let reply = try await server.fixture.admin(
+                    .post, "…/messages", ["audience": audience, "content": ["title": "T"]])
+                return try #require(reply["id"]?.stringValue, "\(reply.text)")
+            }
+            func report(_ number: Int, _ message: String, _ phone: DeviceFixture.Phone) async throws -> Fixture.Reply {
+                try await server.call(
+                    .post, "messages/\(message)/events", [server.event(number, "opened", message)], as: phone.token)
+            }
+            let message = try await send(["users": ["ann"]])
+            #expect(try await report(1, message, own).status == 202)
+            #expect(try await report(2, message, foreign).status == 404)
+            let event = server.event(3, "opened", message)
+            let batch = try await server.call(.post, "events", [event], as: foreign.token)
+            #expect(batch["refused"]?.arrayValue?.count == 1, "\(batch.text)")
+            let sync = try await server.sync(foreign, [("events", [event])])
+            #expect(sync["refused"]?.arrayValue?.count == 1, "\(sync.text)")
+            #expect(try await server.fixture.admin(.get, "…/messages/\(message)")["receipts.opened"] != 2)
+
+            let broadcast = try await send(["all": true])
+            server.fixture.clock.advance(by: .seconds(1))
+            let late = try await server.phone(3, user: "joe")
+            #expect(try await report(4, broadcast, foreign).status == 202)
+            #expect(try await report(5, broadcast, late).status == 404)
+            let later = try await server.fixture.admin(
+                .post, "…/messages",
+                [
+                    "audience": ["all": true], "content": ["title": "T"], "schedule": ["at": "2026-12-01T00:00:00Z"],
+                ])
+            #expect(try await report(6, later["id"]?.stringValue ?? "", own).status == 404, "it was not sent yet")
+        }
+    }
+
     @Test("events count once, in any order, and for the device that has the message")
     func events() async throws {
         try await DeviceFixture.open { server in

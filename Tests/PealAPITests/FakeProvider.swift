@@ -6,6 +6,8 @@ final class FakeProvider: Provider {
     let name: ProviderName
     let reasons: Set<String> = []
     let drained = Mutex<[String]>([])
+    /// How often a message was rendered.
+    let rendered = Mutex(0)
     /// What `verify` answers, and how often it was asked.
     let verification = Mutex((answer: CredentialVerification(.accepted, detail: "the credential is good"), count: 0))
 
@@ -13,6 +15,7 @@ final class FakeProvider: Provider {
 
     /// APNs refuses payloads that are too large, WNS unknown types; FCM accepts everything.
     func render(_ order: RenderOrder) throws(ContentRefusal) -> Notification {
+        rendered.withLock { $0 += 1 }
         var members = JSON.Members()
         for (name, text) in [("title", order.content.title), ("body", order.content.body)] {
             members[name] = text?.text(for: order.locale, fallback: order.content.defaultLocale).map(JSON.string)

@@ -38,6 +38,29 @@ struct HostileClientTests {
         }
     }
 
+    @Test("one client network, and one app, holds only its share of the memory for bodies")
+    func bodyShares() throws {
+        let budget = BodyBudget()
+        func client(_ network: String) -> ClientAddress { ClientAddress(text: network, network: network) }
+        func refused(_ share: BodyBudget.Share, _ count: Int, isUnknown: Bool) -> Bool {
+            (try? share.take(count, isUnknown: isUnknown)) == nil
+        }
+        let most = Limits.unknownBodyBytesHeldMax / Limits.bodyBudgetShares
+        let first = budget.share(of: client("192.0.2.1"), app: nil)
+        #expect(!refused(first, most, isUnknown: true))
+        #expect(refused(budget.share(of: client("192.0.2.1"), app: nil), 1, isUnknown: true))
+        #expect(!refused(budget.share(of: client("192.0.2.2"), app: nil), most, isUnknown: true))
+        first.becomeKnown()
+        #expect(!refused(budget.share(of: client("192.0.2.1"), app: nil), 1, isUnknown: true))
+
+        let whole = Limits.bodyBytesHeldMax / Limits.bodyBudgetShares
+        #expect(refused(budget.share(of: client("192.0.2.1"), app: nil), whole - most, isUnknown: false))
+        first.release()
+        #expect(!refused(budget.share(of: client("192.0.2.1"), app: 1), whole - 1, isUnknown: false))
+        #expect(refused(budget.share(of: client("192.0.2.3"), app: 1), 2, isUnknown: false))
+        #expect(!refused(budget.share(of: client("192.0.2.3"), app: 2), 2, isUnknown: false))
+    }
+
     @Test("too many JSON values are refused with 413")
     func values() async throws {
         try await Fixture.open(options: APIOptions(jsonValuesMax: 100)) { fixture in

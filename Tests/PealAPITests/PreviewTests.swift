@@ -1,5 +1,8 @@
 import HTTPTypes
+import PealAPI
 import PealCore
+import PealTesting
+import Synchronization
 import Testing
 
 @Suite("What a message is checked against")
@@ -99,6 +102,84 @@ struct PreviewTests {
                 authorization: fixture.basic(
                     key["application_uuid"]?.stringValue ?? "", key["api_key"]?.stringValue ?? ""))
             #expect(reply.status == 200, "\(reply.text)")
+        }
+    }
+
+    /// A body of 5,000 bytes in as many locales as a message may have.
+    private static let manyLocales: JSON = {
+        let texts = (0..<Limits.localesPerMessageMax).map { ("l\($0)", long) }
+        return [
+            "audience": ["all": true, "platforms": ["ios"]],
+            "content": ["body": .object(JSON.Members(texts)), "default_locale": "l0"],
+        ]
+    }()
+
+    @Test("ends at the first refusal, before a message is accepted and before it is changed")
+    func firstRefusal() async throws {
+        try await Fixture.open { fixture in
+            #expect(try await fixture.admin(.post, "…/messages", Self.manyLocales).status == 413)
+            #expect(fixture.provider.rendered.withLock { $0 } == 1)
+            let reply = try await fixture.admin(
+                .post, "…/messages",
+                [
+                    "audience": ["all": true, "platforms": ["ios"]], "content": ["body": "x"],
+                    "schedule": ["at": "2026-12-01T00:00:00Z"],
+                ])
+            fixture.provider.rendered.withLock { $0 = 0 }
+            let changed = try await fixture.admin(
+                .patch, "…/messages/\(reply["id"]?.stringValue ?? "")",
+                ["content": Self.manyLocales["content"] ?? .null])
+            #expect(changed.status == 413, "\(changed.text)")
+            #expect(fixture.provider.rendered.withLock { $0 } == 1)
+        }
+    }
+
+    @Test("of a message that is refused in every locale is rendered for a few of them")
+    func bounded() async throws {
+        try await Fixture.open { fixture in
+            let shown = try await fixture.admin(.post, "…/messages:validate", Self.manyLocales)
+            #expect(shown["valid"] == false)
+            #expect(shown["requests"]?.arrayValue?.count == 4, "\(shown.text)")
+            #expect(fixture.provider.rendered.withLock { $0 } == 4)
+        }
+    }
+
+    @Test("starts again when another request changes the message meanwhile")
+    func changedMeanwhile() async throws {
+        try await Fixture.open { fixture in
+            let reply = try await fixture.admin(
+                .post, "…/messages",
+                [
+                    "audience": ["all": true], "content": ["title": "first"],
+                    "schedule": ["at": "2026-12-01T00:00:00Z"],
+                ])
+            let id = try #require(MessageID(reply["id"]?.stringValue ?? ""))
+            let path = "…/messages/\(id)"
+            let app = try #require(try await fixture.draft(id)).app
+            let edits = Mutex(0)
+            let report = try await fixture.services.messages.change(
+                id, app: app, VerbCall(actor: Actor("test"), now: fixture.clock.now)
+            ) { draft throws(PealError) in
+                if edits.withLock({
+                    $0 += 1; return $0
+                }) == 1 {
+                    _ = try? await fixture.admin(.patch, path, ["options": ["collapse_key": "other"]])
+                }
+                draft.content.title = .plain("second")
+            }
+            #expect(edits.withLock { $0 } == 2)
+            #expect(report.draft?.options.collapseKey == "other" && report.draft?.content.title == .plain("second"))
+            let refusal = await #expect(throws: PealError.self) {
+                try await fixture.services.messages.change(
+                    id, app: app, VerbCall(actor: Actor("test"), now: fixture.clock.now)
+                ) { draft throws(PealError) in
+                    let number = edits.withLock {
+                        $0 += 1; return $0
+                    }
+                    _ = try? await fixture.admin(.patch, path, ["options": ["collapse_key": .string("k\(number)")]])
+                }
+            }
+            #expect(refusal?.code == .conflict)
         }
     }
 }

@@ -544,6 +544,8 @@ import Testing
 
 
             """
+        let json = try await run(["message", "watch", "m", "--json"], body: events)
+        #expect((try? JSONParser.parse(json.terminal.output))?["state"] == .string(state), "\(json.terminal.output)")
         let result = try await run(["message", "watch", "m"], body: events)
         #expect(result.code == code, "\(result.terminal.errors)")
         #expect(

@@ -33,6 +33,36 @@ struct DoorTests {
         #expect(deadlines.allowance(0) == .seconds(10))
         #expect(deadlines.allowance(5500) == .milliseconds(15_500))
     }
+
+    @Test("a fast start does not pay for a later stall or trickle")
+    func pace() {
+        var deadlines = HTTPDeadlines()
+        deadlines.graceSeconds = 10
+        deadlines.bytesPerSecondMin = 1000
+        var pace = BodyPace()
+        pace.receive(4_000_000, deadlines)
+        #expect(!pace.isTooSlow(waiting: .seconds(10), deadlines))
+        #expect(pace.isTooSlow(waiting: .seconds(11), deadlines))
+        for _ in 0..<3 {
+            pace.wait(.seconds(5))
+            pace.receive(1, deadlines)
+        }
+        #expect(pace.isTooSlow(waiting: .zero, deadlines))
+    }
+
+    @Test("a body at the slowest rate may arrive in pieces")
+    func slowestRate() {
+        var deadlines = HTTPDeadlines()
+        deadlines.graceSeconds = 10
+        deadlines.bytesPerSecondMin = 1000
+        var pace = BodyPace()
+        for _ in 0..<1000 {
+            pace.wait(.seconds(9))
+            #expect(!pace.isTooSlow(waiting: .zero, deadlines))
+            pace.receive(9000, deadlines)
+        }
+        #expect(!pace.isTooSlow(waiting: .seconds(10), deadlines))
+    }
 }
 
 @Suite("Files of the server")

@@ -284,6 +284,29 @@ struct MomentStoreTests {
         #expect(other.allSatisfy { $0.plannedArm == .traditional })
     }
 
+    @Test(
+        "a message takes the routes of its environment, that of the platform's options first",
+        arguments: [nil, Environment.production, .sandbox], [nil, Environment.sandbox])
+    func environments(ofMessage: Environment?, ofPlatform: Environment?) async throws {
+        let fixture = try await Fixture(.selected)
+        try await fixture.register(1, user: "ann")
+        var draft = Self.draft(fixture)
+        draft.options.environment = ofMessage
+        draft.content.data = JSON.Members([("note", #"an "environment" in a text"#)])
+        if let ofPlatform {
+            var options = PlatformOptions()
+            options.environment = ofPlatform
+            draft.content.platforms[.ios] = .init(options: options)
+        }
+        _ = try await Self.insert(fixture, draft)
+        let (app, id) = (fixture.app, draft.id)
+        let routes = try await fixture.store.read { try $0.momentRoutes(app: app, message: id) }
+        for environment in [Environment.production, .sandbox] {
+            let isWanted = (ofPlatform ?? ofMessage).map { $0 == environment } ?? true
+            #expect(routes.contains(Route(.ios, environment)) == isWanted)
+        }
+    }
+
     @Test("a device that was not allowed to show a message reports nothing of it", arguments: StoreUnderTest.allCases)
     func ungranted(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

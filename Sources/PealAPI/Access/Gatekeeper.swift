@@ -29,7 +29,7 @@ struct Gatekeeper: Sendable {
         switch access.role {
         case .anyKey: break
         case .admin:
-            guard caller.isAdmin else { throw PealError(.forbidden, "only the admin token may do this") }
+            guard caller.isAdmin else { throw PealError(.forbidden, "only an admin may do this") }
         case .appInPath(let scope):
             caller = try await within(parameters["app"] ?? "", caller, for: scope)
             try Self.require(scope, of: caller)
@@ -119,7 +119,7 @@ struct Gatekeeper: Sendable {
     /// The refusal of a caller whose key is valid, but not on this path. The audit log names the caller.
     private func misplaced(_ caller: Caller, _ visit: Visit, now: Timestamp) -> PealError {
         recognize(caller, visit, now: now)
-        return PealError(.forbidden, "this key does not open this path")
+        return PealError(.forbidden, "this key is not valid for this path")
     }
 
     private func caller(

@@ -1,25 +1,66 @@
 internal import PealCore
 internal import Synchronization
 
-/// Limits the memory of bodies that are being received or handled.
+/// Limits the memory of bodies that are being received or handled: of all together, of each client network, and of each
+/// app. One client or app cannot take what the others need.
 final class BodyBudget: Sendable {
-    private let state = Mutex((all: 0, unknown: 0))
+    private struct Held {
+        var all = 0
+        var unknown = 0
+        /// By owner. An owner without bodies has no entry.
+        var owners: [Owner: Int] = [:]
 
-    /// The bodies of one request.
+        func room(of owner: Owner) -> Int { owner.bytesMax - (owners[owner] ?? 0) }
+
+        mutating func add(_ count: Int, to owner: Owner) {
+            let bytes = (owners[owner] ?? 0) + count
+            owners[owner] = bytes == 0 ? nil : bytes
+        }
+    }
+
+    /// Who has a share of the budget.
+    private enum Owner: Hashable {
+        case network(String)
+        /// A network's bodies whose callers are not known yet.
+        case unknown(String)
+        case app(AppKey)
+
+        var bytesMax: Int {
+            switch self {
+            case .network, .app: Limits.bodyBytesHeldMax / Limits.bodyBudgetShares
+            case .unknown: Limits.unknownBodyBytesHeldMax / Limits.bodyBudgetShares
+            }
+        }
+    }
+
+    private let state = Mutex(Held())
+
+    /// The body of one request.
     final class Share: Sendable {
         private let budget: BodyBudget
+        private let network: String
+        private let app: AppKey?
         private let state = Mutex((bytes: 0, isUnknown: false))
 
-        fileprivate init(_ budget: BodyBudget) { self.budget = budget }
+        fileprivate init(_ budget: BodyBudget, network: String, app: AppKey?) {
+            self.budget = budget
+            self.network = network
+            self.app = app
+        }
+
+        private var owners: [Owner] { [.network(network)] + (app.map { [.app($0)] } ?? []) }
 
         /// - Parameter isUnknown: the caller has not been authenticated yet.
-        /// - Throws: `unavailable` when other requests hold too much.
+        /// - Throws: `unavailable` when other requests, or other bodies of this client or app, hold too much.
         func take(_ count: Int, isUnknown: Bool) throws(PealError) {
+            let owners = owners + (isUnknown ? [.unknown(network)] : [])
             let hasRoom = budget.state.withLock { held in
                 guard held.all + count <= Limits.bodyBytesHeldMax else { return false }
                 guard !isUnknown || held.unknown + count <= Limits.unknownBodyBytesHeldMax else { return false }
+                guard owners.allSatisfy({ held.room(of: $0) >= count }) else { return false }
                 held.all += count
                 if isUnknown { held.unknown += count }
+                for owner in owners { held.add(count, to: owner) }
                 return true
             }
             guard hasRoom else {
@@ -34,7 +75,11 @@ final class BodyBudget: Sendable {
                 defer { state.isUnknown = false }
                 return state.isUnknown ? state.bytes : 0
             }
-            budget.state.withLock { $0.unknown -= bytes }
+            guard bytes > 0 else { return }
+            budget.state.withLock { held in
+                held.unknown -= bytes
+                held.add(-bytes, to: .unknown(network))
+            }
         }
 
         /// The request has been answered.
@@ -44,11 +89,18 @@ final class BodyBudget: Sendable {
                 defer { state.bytes = 0 }
                 return state.bytes
             }
-            budget.state.withLock { $0.all -= bytes }
+            guard bytes > 0 else { return }
+            budget.state.withLock { held in
+                held.all -= bytes
+                for owner in owners { held.add(-bytes, to: owner) }
+            }
         }
     }
 
-    func share() -> Share { Share(self) }
+    /// - Parameters:
+    ///   - client: from where the body comes.
+    ///   - app: the app that the request is for; nil if it is not known before the body.
+    func share(of client: ClientAddress, app: AppKey?) -> Share { Share(self, network: client.network, app: app) }
 }
 
 /// Lets a few large bodies be parsed at a time, in the order of their arrival: each occupies a thread for a while, and

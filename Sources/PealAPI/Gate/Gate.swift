@@ -125,7 +125,7 @@ struct Gate: RouterMiddleware {
         let caller = try await gatekeeper.admit(
             request.headers, endpoint.access, parameters: parameters, visit, now: now)
         let query = try Query(query)
-        let share = services.bodies.share()
+        let share = services.bodies.share(of: visit.address, app: caller.app?.key)
         defer { share.release() }
         let body = try await body(
             of: request, share, limit: dialect.bodyBytesMax, tolerance: dialect.mediaTypes,

@@ -113,6 +113,19 @@ struct ComposeForm: Sendable {
         return name
     }
 
+    /// `MessageDraft.audienceEnvironment` of what is written so far.
+    var audienceEnvironment: Environment? {
+        var content = Content()
+        for (platform, members) in (try? platforms.objects()) ?? [] {
+            var options = PlatformOptions()
+            options.environment = members["options"]?["environment"]?.stringValue.flatMap { Environment(alias: $0) }
+            content.platforms[platform] = Content.PlatformContent(options: options)
+        }
+        var options = MessageOptions()
+        options.environment = environment
+        return options.audienceEnvironment(in: content)
+    }
+
     /// The maximum number of notifications per second; nil for no limit.
     func rate() throws(PealError) -> Int64? {
         guard let text = form["rate_per_second"] else { return nil }

@@ -102,7 +102,8 @@ enum ComposePages {
     private static func aside(_ visit: PageCall, _ form: ComposeForm) async -> HTML {
         let texts = visit.texts
         do {
-            let count = try await ComposeCheck.count(visit, try form.audience(), form.environment, isExact: false)
+            let count = try await ComposeCheck.count(
+                visit, try form.audience(), form.audienceEnvironment, isExact: false)
             let counted: HTML =
                 "<p class=\"count\" data-count role=\"status\">\(count.map { texts.devices($0) } ?? texts[.nobodyYet])</p>"
             guard form.hasContent else { return counted + "<p class=\"hint\">\(texts[.previewHint])</p>" }
@@ -127,7 +128,7 @@ enum ComposePages {
         let texts = visit.texts
         let draft = try await draft(visit, form)
         try await ComposeCheck.refuse(visit, draft)
-        let count = try await ComposeCheck.count(visit, draft.audience, form.environment, isExact: true) ?? 0
+        let count = try await ComposeCheck.count(visit, draft.audience, draft.audienceEnvironment, isExact: true) ?? 0
         var page = Page(visit, texts[.review], .compose)
         page.trail = [(texts[.compose], visit.link("compose"))]
         let reviewed = ReviewedCount(devices: count)
@@ -185,7 +186,7 @@ enum ComposePages {
     private static func send(_ visit: PageCall, _ form: ComposeForm) async throws -> ConsoleAnswer {
         let draft = try await draft(visit, form)
         try await ComposeCheck.refuse(visit, draft)
-        let count = try await ComposeCheck.count(visit, draft.audience, form.environment, isExact: true) ?? 0
+        let count = try await ComposeCheck.count(visit, draft.audience, draft.audienceEnvironment, isExact: true) ?? 0
         if count >= ReviewedCount.typedMin {
             let reviewed = ReviewedCount(
                 visit.form["counted"], of: form.identity, visit.console.sessions, visit.session)

@@ -119,20 +119,21 @@ package struct AdminVerbs: Sendable {
 
     /// Replaces the token of the first admin. The former one becomes invalid immediately, on other servers within a
     /// second.
-    /// - Returns: the new token.
+    /// - Parameter reply: composes the answer from the new token.
     /// - Throws: `conflict` when the token is configured.
-    package func rotate(_ call: VerbCall) async throws -> String {
+    package func rotate(_ call: VerbCall, reply: @escaping @Sendable (String) throws -> Reply) async throws -> Reply {
         guard !first.isConfigured else {
             throw PealError(.conflict, "the token is configured as PEAL_ADMIN_TOKEN; change it in the configuration")
         }
         let adminToken = Self.newToken(randomness)
         let hash = hasher.hash(adminToken)
-        try await store.write(.control) { store in
+        let (answer, made) = try await store.commit(.control, call, reply: reply) { store in
             try store.setSetting(FirstAdmin.settingName, hash)
             try store.audit(call, app: nil, "admin.rotate", "admin \(Admin.first)")
+            return adminToken
         }
-        first.set(hash, isConfigured: false)
-        return adminToken
+        if made != nil { first.set(hash, isConfigured: false) }
+        return answer
     }
 
     /// The prefix of every admin's token.

@@ -127,12 +127,28 @@ package enum LocalizedText: Sendable, Hashable {
     /// Two texts of one message may spell the same locale differently.
     private static func text(in texts: [String: String], for locale: String) -> String? {
         if let text = texts[locale] { return text }
-        let spelling = texts.keys.sorted().first { $0.plainLocale == locale.plainLocale }
-        return spelling.flatMap { texts[$0] }
+        return texts.keys.filter { $0.isSameLocale(as: locale) }.min().flatMap { texts[$0] }
     }
 }
 
 extension String {
     /// A normalized locale: lower case, with `-` for `_`.
     package var plainLocale: String { lowercased().replacing("_", with: "-") }
+
+    /// Whether both have the same `plainLocale`. A message may compare each of hundreds of locales with each, so ASCII
+    /// is compared without making new texts.
+    fileprivate func isSameLocale(as other: String) -> Bool {
+        func plain(_ byte: UInt8) -> UInt8 {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
+            case UInt8(ascii: "_"): UInt8(ascii: "-")
+            default: byte
+            }
+        }
+        for (own, its) in zip(utf8, other.utf8) where own != its {
+            guard own < 0x80, its < 0x80 else { return plainLocale == other.plainLocale }
+            if plain(own) != plain(its) { return false }
+        }
+        return utf8.count == other.utf8.count || plainLocale == other.plainLocale
+    }
 }

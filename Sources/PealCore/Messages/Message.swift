@@ -117,6 +117,11 @@ package struct MessageDraft: Sendable, Hashable {
     }
 }
 
+extension MessageDraft {
+    /// The environment whose devices the message reaches; nil for both.
+    package var audienceEnvironment: Environment? { options.audienceEnvironment(in: content) }
+}
+
 extension Message {
     /// The message in its first state: it waits for its start or its moments, or is planned immediately.
     package init(_ draft: MessageDraft) {

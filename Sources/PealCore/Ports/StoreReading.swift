@@ -80,6 +80,8 @@ package protocol StoreReading {
     /// The names of campaigns that have or had messages, ordered by bytes, starting after `name`.
     func campaignIDs(app: AppKey, after name: String?, limit: Int) throws -> [String]
     func draft(app: AppKey, id: MessageID) throws -> MessageDraft?
+    /// A hash of everything that `draft` returns, computed without decoding it; nil if there is no such message.
+    func draftDigest(app: AppKey, id: MessageID) throws -> [UInt8]?
     /// The condition that the message was planned with, without segments; nil for none.
     func plannedCondition(app: AppKey, message: MessageID) throws -> Condition?
     /// A fast estimate of how many devices a message to `audience` will reach, per platform.

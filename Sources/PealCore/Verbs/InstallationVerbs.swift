@@ -131,9 +131,29 @@ package struct InstallationVerbs: Sendable {
         try store.putInstallation(installation)
     }
 
-    /// Exchanges everything that is new with a device, in one transaction. A repeated call has no further effect.
+    /// Exchanges everything that is new with a device: stores what it reports, then reads what it lacks, because no
+    /// writer should wait while the content of many messages is read. A repeated call has no further effect.
     package func sync(_ sync: DeviceSync, of device: DeviceKey, app: AppKey, now: Timestamp) async throws -> SyncResult
     {
+        let visible = try await visible(to: device, app: app, sync.events, now: now)
+        let refused = try await report(sync, visible: visible, of: device, app: app, now: now)
+        return try await store.read { store in
+            guard let owner = try store.device(app: app, key: device) else {
+                throw PealError(.unauthorized, "the device was deleted")
+            }
+            var result = try MomentReader(store: store, device: owner, app: app).open(sync)
+            result.refused = refused
+            result.rules = try store.app(key: app)?.settings.rules ?? SendRules()
+            result.models = try store.newModels(
+                app: app, userID: owner.userID, held: sync.heldModels, now: now)
+            return result
+        }
+    }
+
+    /// Stores what a device reports in a sync. Returns the events that were refused.
+    private func report(
+        _ sync: DeviceSync, visible: Set<MessageID>, of device: DeviceKey, app: AppKey, now: Timestamp
+    ) async throws -> [RefusedEvent] {
         try await store.write(.intake) { store in
             guard var installation = try store.installation(app: app, device: device),
                 let owner = try store.device(app: app, key: device)
@@ -143,18 +163,25 @@ package struct InstallationVerbs: Sendable {
             if let capabilities = sync.capabilities { installation.capabilities = capabilities }
             try store.classify(&installation, of: owner, at: now)
             let reader = MomentReader(store: store, device: owner, app: app)
-            let refused = try reader.record(sync.events, in: store, now: now)
-            var result = try reader.open(sync)
-            result.refused = refused
-            result.rules = try store.app(key: app)?.settings.rules ?? SendRules()
-            result.models = try store.newModels(
-                app: app, userID: owner.userID, held: sync.heldModels, now: now)
-            let mayWait = !sync.held.isEmpty || !result.messages.isEmpty
+            let refused = try reader.record(sync.events, visible: visible, in: store, now: now)
+            let mayWait = try !sync.held.isEmpty || reader.hasOpen()
             if mayWait, installation.wakes.dueAt == nil, installation.capabilities.choosesMoments {
                 installation.wakes.dueAt = now + .seconds(Limits.wakeIntervalSeconds)
             }
             try store.putInstallation(installation)
-            return result
+            return refused
+        }
+    }
+
+    /// The messages of the events that the device may report on.
+    private func visible(
+        to device: DeviceKey, app: AppKey, _ events: [DeviceEvent], and message: MessageID? = nil, now: Timestamp
+    ) async throws -> Set<MessageID> {
+        let named = Set((events.map(\.message) + [message]).compactMap(\.self))
+        guard !named.isEmpty else { return [] }
+        return try await store.read { store in
+            guard let owner = try store.device(app: app, key: device) else { return [] }
+            return try MomentReader(store: store, device: owner, app: app).visible(among: named, now: now)
         }
     }
 
@@ -189,15 +216,14 @@ package struct InstallationVerbs: Sendable {
     package func record(
         _ events: [DeviceEvent], of message: MessageID? = nil, from device: DeviceKey, app: AppKey, now: Timestamp
     ) async throws -> [RefusedEvent] {
-        try await store.write(.intake) { store in
+        let visible = try await visible(to: device, app: app, events, and: message, now: now)
+        return try await store.write(.intake) { store in
             guard let owner = try store.device(app: app, key: device) else {
                 throw PealError(.unauthorized, "the device was deleted")
             }
-            let reader = MomentReader(store: store, device: owner, app: app)
-            if let message, try !reader.isVisible(store.message(app: app, id: message)) {
-                throw PealError.notFound("message")
-            }
-            return try reader.record(events, in: store, now: now)
+            if let message, !visible.contains(message) { throw PealError.notFound("message") }
+            return try MomentReader(store: store, device: owner, app: app)
+                .record(events, visible: visible, in: store, now: now)
         }
     }
 }
@@ -241,109 +267,6 @@ package struct OpenMoment: Sendable {
     package let start: Timestamp
     /// Whether quiet hours and caps do not apply.
     package let isTransactional: Bool
-}
-
-/// Reads what one device may see: messages of its user on its route, messages that it has itself, and for receipts
-/// messages without a delivery window. Their delivery log is written after the push, so an early receipt could not be
-/// checked against it.
-package struct MomentReader {
-    let store: any StoreReading
-    let device: Device
-    let app: AppKey
-
-    package init(store: any StoreReading, device: Device, app: AppKey) {
-        self.store = store
-        self.device = device
-        self.app = app
-    }
-
-    /// The moment that the device may claim or report on; nil if it cannot see one.
-    package func moment(_ message: MessageID) throws -> Moment? {
-        if let own = try store.moment(app: app, message: message, device: device.key) { return own }
-        guard let user = device.userID,
-            let moment = try store.moment(.init(app: app, message: message, userID: user)),
-            try store.momentRoutes(app: app, message: message).contains(device.address.route)
-        else { return nil }
-        return moment
-    }
-
-    func isVisible(_ message: Message?) throws -> Bool {
-        guard let message else { return false }
-        return try message.windowUntil == nil || moment(message.id) != nil
-    }
-
-    /// What a sync finds, without its events.
-    package func open(_ sync: DeviceSync) throws -> SyncResult {
-        var result = SyncResult(device: device)
-        for id in sync.held.keys.sorted() where sync.cursor == nil {
-            let moment = try moment(id)
-            let isMine = moment.map { ExactText($0.userID) } == device.userID.map(ExactText.init)
-            if moment?.state != .open || !isMine { result.revoked.append(id) }
-        }
-        guard let user = device.userID else { return result }
-        let moments = try store.openMoments(
-            app: app, userID: user, after: sync.cursor, limit: Limits.syncMomentsRead)
-        for (index, moment) in moments.enumerated() {
-            if sync.held[moment.message] != moment.rev { try add(moment, to: &result) }
-            let isFull = result.messages.count == Limits.syncMessagesMax && index < moments.count - 1
-            if isFull || index == Limits.syncMomentsRead - 1 {
-                result.next = MomentCursor(deadline: moment.deadline, message: moment.message)
-                break
-            }
-        }
-        return result
-    }
-
-    private func add(_ moment: Moment, to result: inout SyncResult) throws {
-        guard let draft = try store.draft(app: app, id: moment.message),
-            try store.momentRoutes(app: app, message: moment.message).contains(device.address.route)
-        else { return }
-        result.messages.append(
-            OpenMoment(
-                moment: moment, campaignID: draft.campaignID, content: draft.content,
-                start: draft.startAt ?? draft.createdAt, isTransactional: draft.options.isTransactional))
-    }
-
-    /// Stores new events with everything that follows from them.
-    /// - Returns: the events that were refused.
-    package func record(_ events: [DeviceEvent], in store: any StoreWriting, now: Timestamp) throws -> [RefusedEvent] {
-        var refused: [RefusedEvent] = []
-        var accepted: [DeviceEvent] = []
-        for var event in events {
-            // A device whose clock was set may be wrong by days, but nothing happens to a message before it exists.
-            let message = try event.message.flatMap { try store.message(app: app, id: $0) }
-            event.at = min(max(event.at, message?.createdAt ?? event.at), now)
-            let isOld = event.at < now - .seconds(Limits.deviceEventAgeSeconds)
-            if isOld {
-                refused.append(.init(id: event.id.description, error: .invalid("at", "the event is too old")))
-            } else if event.message != nil, try !isVisible(message) {
-                refused.append(.init(id: event.id.description, error: .notFound("message")))
-            } else {
-                accepted.append(event)
-            }
-        }
-        let isNew = try store.record(accepted, app: app, device: device.key, now: now)
-        var receipts: [Receipt] = []
-        for (event, isNew) in zip(accepted, isNew) where isNew {
-            let receipt = event.kind.momentReceipt
-            let moment = try receipt == nil ? nil : event.message.flatMap { try self.moment($0) }
-            // No device was allowed to show it.
-            if let moment, moment.state == .open || moment.state == .cancelled { continue }
-            if let user = device.userID, event.kind == .opened || event.shared.hour != nil {
-                let hour = event.at.milliseconds.floorDivided(by: 3_600_000) % 24
-                try store.countOpen(app: app, userID: user, hour: Int(hour))
-            }
-            guard let message = event.message else { continue }
-            if let receipt, let moment {
-                _ = try store.apply(.receipt(receipt, device: device.key), to: moment, now: now)
-            }
-            receipts += event.kind.receipts.map {
-                Receipt(message: message, device: device.key, kind: $0, at: event.at)
-            }
-        }
-        try store.record(receipts, app: app)
-        return refused
-    }
 }
 
 extension StoreWriting {

@@ -38,50 +38,74 @@ package struct MessagePreview: Sendable {
             case .failure(let refusal): refusal.size
             }
         }
+
+        /// What rendering it for nothing cost: the bytes of its payload, or an assumption if they are unknown.
+        fileprivate var refusedBytes: Int {
+            isPossible ? 0 : size?.bytes ?? Limits.refusedBytesPerPlatformMax / 4
+        }
     }
 
     /// Requests for all platforms of the audience that have a provider here, in all locales of the content, and for
-    /// both arms of an experiment.
+    /// both arms of an experiment. A platform's end when its refused payloads have `refusedBytesPerPlatformMax` bytes:
+    /// a large body could otherwise be rendered in each of 200 locales.
     /// - Parameter records: the app's credentials.
     package func requests(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) -> [Request] {
         let reach = Reach(draft, records, namesPlatforms: dialectsNamingPlatforms.contains(draft.dialect))
         let arms: [Arm?] = draft.window?.method == .experiment ? Arm.allCases : [nil]
-        return reach.platforms.flatMap { platform in
-            requests(draft, app: app, records, platform: platform, arms: arms, counts: reach.counts(platform))
+        return reach.platforms.flatMap { platform -> [Request] in
+            guard let rendering = rendering(draft, app, records, platform, counts: reach.counts(platform)) else {
+                return []
+            }
+            var requests: [Request] = []
+            var refusedBytes = 0
+            for locale in draft.content.localesRendered where refusedBytes < Limits.refusedBytesPerPlatformMax {
+                requests += arms.map { rendering.request(in: locale, of: $0) }
+                refusedBytes += requests.suffix(arms.count).reduce(0) { $0 + $1.refusedBytes }
+            }
+            return requests
         }
     }
 
+    /// Renders until a network refuses a request.
     /// - Throws: the first provider's error that counts, which names the field.
     package func check(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) throws(ContentRefusal) {
         let reach = Reach(draft, records, namesPlatforms: dialectsNamingPlatforms.contains(draft.dialect))
+        let locales = draft.content.localesRendered
         for platform in reach.platforms where reach.counts(platform) {
-            for request in requests(draft, app: app, records, platform: platform, arms: [nil], counts: true) {
-                _ = try request.result.get()
-            }
+            guard let rendering = rendering(draft, app, records, platform, counts: true) else { continue }
+            for locale in locales { _ = try rendering.request(in: locale, of: nil).result.get() }
         }
     }
 
-    /// - Parameter only: the locale to render; nil for all of the content's.
-    private func requests(
-        _ draft: MessageDraft, app: App, _ records: [CredentialRecord], platform: Platform, arms: [Arm?],
-        counts: Bool, only: String?? = nil
-    ) -> [Request] {
-        let route = Self.route(to: platform, draft, DeliveryJob(draft).options(on: platform), records)
-        guard let provider = route.provider.flatMap({ providers[$0] }) else { return [] }
-        let all: [String?] = draft.content.locales.isEmpty ? [nil] : draft.content.locales.sorted()
-        let locales = only.map { [$0] } ?? all
-        let providerAppID = Self.providerAppID(on: route, app: app, records)
-        return locales.flatMap { locale in
-            arms.map { arm in
-                let order = RenderOrder(
-                    DeliveryJob(Self.planned(draft, arm, app)), route: route, providerAppID: providerAppID,
-                    locale: locale, now: Self.sentAt(draft, arm))
-                let result = Result { () throws(ContentRefusal) in try provider.render(order) }
-                return Request(
-                    route: route, locale: locale, arm: arm, counts: counts,
-                    result: result.mapError { Self.located($0, platform, draft.content) })
-            }
+    /// What a message's requests for one platform have in common.
+    private struct Rendering {
+        let draft: MessageDraft
+        let app: App
+        let route: Route
+        let provider: any Provider
+        let providerAppID: String
+        let counts: Bool
+
+        func request(in locale: String?, of arm: Arm?) -> Request {
+            let order = RenderOrder(
+                DeliveryJob(MessagePreview.planned(draft, arm, app)), route: route, providerAppID: providerAppID,
+                locale: locale, now: MessagePreview.sentAt(draft, arm))
+            let result = Result { () throws(ContentRefusal) in try provider.render(order) }
+            return Request(
+                route: route, locale: locale, arm: arm, counts: counts,
+                result: result.mapError { MessagePreview.located($0, route.platform, draft.content) })
         }
+    }
+
+    /// - Returns: nil if no provider here serves the platform.
+    private func rendering(
+        _ draft: MessageDraft, _ app: App, _ records: [CredentialRecord], _ platform: Platform, counts: Bool
+    ) -> Rendering? {
+        let route = Self.route(to: platform, draft, DeliveryJob(draft).options(on: platform), records)
+        guard let provider = route.provider.flatMap({ providers[$0] }) else { return nil }
+        return Rendering(
+            draft: draft, app: app, route: route, provider: provider,
+            providerAppID: Self.providerAppID(on: route, app: app, records), counts: counts)
     }
 
     /// What takes the bytes of a payload, the largest field first. Each field is measured by rendering the message
@@ -89,17 +113,17 @@ package struct MessagePreview: Sendable {
     /// - Parameters:
     ///   - request: of `draft`.
     ///   - records: the app's credentials.
+    /// - Returns: empty for a payload of more than `measuredPayloadBytesMax` bytes, which would take long to render
+    ///   again for each field. Its error names the largest one.
     package func fields(
         of request: Request, _ draft: MessageDraft, app: App, _ records: [CredentialRecord]
     ) -> [FieldSize] {
-        guard let whole = request.size else { return [] }
+        guard let whole = request.size, whole.bytes <= Limits.measuredPayloadBytesMax else { return [] }
         let sizes = FieldSize.parts(of: draft.content, on: request.platform).compactMap { part -> FieldSize? in
             var rest = draft
             rest.content = part.rest
-            let rendered = requests(
-                rest, app: app, records, platform: request.platform, arms: [request.arm], counts: true,
-                only: request.locale
-            ).first
+            let rendered = rendering(rest, app, records, request.platform, counts: true)?
+                .request(in: request.locale, of: request.arm)
             guard let size = rendered?.size, size.bytes < whole.bytes else { return nil }
             return FieldSize(field: part.field, bytes: whole.bytes - size.bytes + part.kept)
         }
@@ -152,6 +176,11 @@ package struct MessagePreview: Sendable {
         }
         return ContentRefusal(refusal.code, refusal.message, field: .collapseKey(platform))
     }
+}
+
+extension Content {
+    /// The locales to render, in order; nil alone if nothing is localized.
+    fileprivate var localesRendered: [String?] { locales.isEmpty ? [nil] : locales.sorted() }
 }
 
 extension MessagePreview {

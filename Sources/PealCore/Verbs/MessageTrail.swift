@@ -100,13 +100,13 @@ struct MessageTrail {
     }
 
     /// The condition that the message was planned with, or that it would be planned with now.
-    private func condition(_ draft: MessageDraft) throws -> Condition? {
+    func condition(_ draft: MessageDraft) throws -> Condition? {
         if let planned = try store.plannedCondition(app: message.app, message: message.id) { return planned }
         return draft.audience.condition.flatMap { try? store.resolved($0, app: message.app) }
     }
 
     /// When the device joined the topics that decide about it. Reads them only if it may have joined too late.
-    private func joined(_ device: Device, _ draft: MessageDraft) throws -> [ExactText: Timestamp] {
+    func joined(_ device: Device, _ draft: MessageDraft) throws -> [ExactText: Timestamp] {
         guard message.cutoffAt != nil, !draft.audience.topics.isEmpty else { return [:] }
         return try store.topicsJoined(app: message.app, device: device.key)
     }
@@ -132,7 +132,7 @@ struct MessageTrail {
 
     /// Why a device is not in an audience that was fixed before it registered or moved to its route; nil if it may be.
     /// - Parameter isNamed: whether the audience lists it, so that a list fixed while it was active still contains it.
-    private func lateArrival(_ device: Device, isNamed: Bool) -> String? {
+    func lateArrival(_ device: Device, isNamed: Bool) -> String? {
         // A time in the future was recorded before the clock was set back.
         guard let cutoff = message.cutoffAt, cutoff < device.activeSince, device.activeSince <= now,
             message.windowUntil == nil

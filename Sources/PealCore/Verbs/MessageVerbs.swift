@@ -66,7 +66,7 @@ package struct MessageVerbs: Sendable {
         guard draft.startAt == nil, isPlannedAtOnce(draft.audience) else {
             try store.insertMessage(draft)
             let estimate = try store.audienceEstimate(
-                app: draft.app, draft.audience, environment: draft.options.environment, now: now)
+                app: draft.app, draft.audience, environment: draft.audienceEnvironment, now: now)
             let accepted = Accepted(
                 id: draft.id, state: draft.startAt == nil ? .planning : .scheduled,
                 audienceEstimate: estimate.values.reduce(0, +))
@@ -88,31 +88,64 @@ package struct MessageVerbs: Sendable {
     }
 
     /// Changes a message that has not started.
-    /// - Parameter rate: The new rate, if the change contains nothing else: that is possible until the message ends.
-    /// - Throws: `not_found`; `conflict` when it has started; what `edit` throws.
+    /// - Parameters:
+    ///   - rate: The new rate, if the change contains nothing else: that is possible until the message ends.
+    ///   - edit: may take long, so no transaction waits for it. It is called again for the new draft if another request
+    ///     has changed the message meanwhile.
+    /// - Throws: `not_found`; `conflict` when it has started, or is changed again and again; what `edit` throws.
     package func change(
         _ id: MessageID, app: AppKey, _ call: VerbCall, onlyRate rate: RateChange? = nil,
-        edit: @escaping @Sendable (inout MessageDraft) throws(PealError) -> Void
+        edit: @escaping @Sendable (inout MessageDraft) async throws(PealError) -> Void
     ) async throws -> MessageReport {
-        let report = try await store.write(.control) { store in
+        for _ in 0..<Limits.changeAttemptsMax {
+            var report = try await changeRate(of: id, app: app, to: rate, call)
+            if report == nil { report = try await replace(id, app: app, call, edit: edit) }
+            guard let report else { continue }
+            if rate != nil { engine.interrupt(id) }
+            engine.wake()
+            return report
+        }
+        throw PealError(
+            .conflict, "other requests keep changing the message; try again later", retryAfterSeconds: 1)
+    }
+
+    /// - Returns: nil if the change is not about the rate alone, or the message has not started.
+    private func changeRate(
+        of id: MessageID, app: AppKey, to rate: RateChange?, _ call: VerbCall
+    ) async throws -> MessageReport? {
+        guard let rate else { return nil }
+        return try await store.write(.control) { store in
             guard let message = try store.message(app: app, id: id) else { throw PealError.notFound("message") }
-            if let rate, [.planning, .sending, .paused].contains(message.state), message.windowUntil == nil {
-                try store.setRate(rate.perSecond, app: app, message: id)
-                try store.audit(call, app: app, "message.rate", "message \(id)")
-                return try Self.report(id, app: app, in: store)
-            }
-            guard message.state == .scheduled, var draft = try store.draft(app: app, id: id) else {
-                throw Self.refusal(message.state, "changed")
-            }
-            try edit(&draft)
-            if let condition = draft.audience.condition { _ = try store.resolved(condition, app: app) }
-            guard try store.replaceDraft(draft, now: call.now) else { throw Self.refusal(message.state, "changed") }
-            try store.audit(call, app: app, "message.change", "message \(id)")
+            guard [.planning, .sending, .paused].contains(message.state), message.windowUntil == nil else { return nil }
+            try store.setRate(rate.perSecond, app: app, message: id)
+            try store.audit(call, app: app, "message.rate", "message \(id)")
             return try Self.report(id, app: app, in: store)
         }
-        if rate != nil { engine.interrupt(id) }
-        engine.wake()
-        return report
+    }
+
+    /// - Returns: nil if the message was changed while it was edited.
+    private func replace(
+        _ id: MessageID, app: AppKey, _ call: VerbCall,
+        edit: @Sendable (inout MessageDraft) async throws(PealError) -> Void
+    ) async throws -> MessageReport? {
+        var (draft, digest) = try await store.read { store in
+            guard let message = try store.message(app: app, id: id) else { throw PealError.notFound("message") }
+            guard message.state == .scheduled, let draft = try store.draft(app: app, id: id) else {
+                throw Self.refusal(message.state, "changed")
+            }
+            return (draft, try store.draftDigest(app: app, id: id))
+        }
+        try await edit(&draft)
+        return try await store.write(.control) { [draft, digest] store in
+            guard try store.draftDigest(app: app, id: id) == digest else { return nil }
+            if let condition = draft.audience.condition { _ = try store.resolved(condition, app: app) }
+            guard try store.replaceDraft(draft, now: call.now) else { return nil }
+            try store.audit(call, app: app, "message.change", "message \(id)")
+            guard var report = try store.report(app: app, id: id) else { throw PealError.notFound("message") }
+            report.overview = try store.overview(app: app, id: id)
+            report.draft = draft
+            return report
+        }
     }
 
     /// A message's new rate.

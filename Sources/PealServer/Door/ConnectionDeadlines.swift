@@ -17,8 +17,29 @@ struct HTTPDeadlines: Sendable, Hashable {
     static let surplusSeconds = Int64(Limits.httpSurplusSeconds)
 
     /// How long `bytes` may take.
-    func allowance(_ bytes: Int) -> TimeAmount {
-        .milliseconds(Int64(graceSeconds) * 1000 + Int64(bytes) * 1000 / Int64(max(1, bytesPerSecondMin)))
+    func allowance(_ bytes: Int) -> TimeAmount { .seconds(Int64(graceSeconds)) + duration(of: bytes) }
+
+    /// How long `bytes` take at the slowest allowed rate.
+    func duration(of bytes: Int) -> TimeAmount {
+        .nanoseconds(Int64(bytes) * 1_000_000_000 / Int64(max(1, bytesPerSecondMin)))
+    }
+}
+
+/// How far the client that sends a body is behind the slowest allowed rate. It is never ahead: bytes that arrived early
+/// do not pay for a later stall.
+struct BodyPace {
+    private var behind = TimeAmount.zero
+
+    /// The server waited for the client.
+    mutating func wait(_ duration: TimeAmount) { behind = behind + duration }
+
+    mutating func receive(_ bytes: Int, _ deadlines: HTTPDeadlines) {
+        behind = max(.zero, behind - deadlines.duration(of: bytes))
+    }
+
+    /// - Parameter waiting: how long the server has been waiting since the last bytes.
+    func isTooSlow(waiting: TimeAmount, _ deadlines: HTTPDeadlines) -> Bool {
+        behind + waiting > deadlines.allowance(0)
     }
 }
 

@@ -16,9 +16,9 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// The body that is being received.
     private struct Incoming {
+        /// Those of a useless body, once it is.
         var bytes = 0
-        /// How long the server waited for the client.
-        var waited = TimeAmount.zero
+        var pace = BodyPace()
         /// The answer is already written; the rest of the body is not needed.
         var isUseless = false
     }
@@ -58,8 +58,7 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if let since = readSince {
-            let waited = incoming.map { $0.waited + (.now() - since) }
-            if let waited { incoming?.waited = waited }
+            incoming?.pace.wait(.now() - since)
             readSince = nil
         }
         guard !isClosing else { return }
@@ -87,6 +86,7 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
                 if incoming.bytes > Self.uselessBytesMax { context.close(promise: nil) }
                 return
             }
+            incoming?.pace.receive(buffer.readableBytes, deadlines)
         case .end: incoming = nil
         }
         context.fireChannelRead(data)
@@ -123,7 +123,7 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
             if requestsOpen == 0, incoming != nil {
                 incoming?.isUseless = true
                 incoming?.bytes = 0
-                incoming?.waited = .zero
+                incoming?.pace = BodyPace()
                 if bodyCheck == nil { scheduleCheck(context) }
             }
         }
@@ -163,9 +163,7 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
         bodyCheck = nil
         guard let incoming else { return }
         let waiting = readSince.map { NIODeadline.now() - $0 } ?? .zero
-        guard incoming.waited + waiting > deadlines.allowance(incoming.isUseless ? 0 : incoming.bytes) else {
-            return scheduleCheck(context)
-        }
+        guard incoming.pace.isTooSlow(waiting: waiting, deadlines) else { return scheduleCheck(context) }
         if !isAnswering, !incoming.isUseless {
             let head = HTTPResponse(
                 status: .requestTimeout, headerFields: isHTTP1 ? [.connection: "close", .contentLength: "0"] : [:])

@@ -53,6 +53,17 @@ enum ContentCoding {
         return content
     }
 
+    /// Whether encoded content may have a platform's own `environment`; false is certain.
+    static func mayNameEnvironment(_ encoded: [UInt8]) -> Bool {
+        let name = Array("\"environment\"".utf8)
+        return encoded.withUnsafeBufferPointer { bytes in
+            bytes.indices.dropLast(name.count - 1).contains { start in
+                bytes[start] == name[0] && bytes[start + 1] == name[1]
+                    && bytes[start..<(start + name.count)].elementsEqual(name)
+            }
+        }
+    }
+
     private static func json(_ text: LocalizedText) -> JSON {
         switch text {
         case .plain(let text): .string(text)

@@ -1,3 +1,4 @@
+internal import Crypto
 internal import PealCore
 
 /// `message`: the changing part of a message, kept narrow; `message_content`: what its author wrote, which changes only
@@ -266,6 +267,27 @@ extension StoreSession {
                 createdAt: message.createdAt, expiresAt: message.expiresAt, source: try row.next(), window: window)
             draft.isTest = try row.next(Int64.self) == 1
             return draft
+        }
+    }
+
+    func draftDigest(app: AppKey, id: MessageID) throws -> [UInt8]? {
+        guard let message = try message(app: app, id: id) else { return nil }
+        let window = try window(of: message)
+        return try connection.first(
+            "SELECT audience, content, options, source FROM message_content WHERE \(MessageTable.matching(app, id))"
+        ) { row in
+            let facts = [
+                message.campaignID, message.startAt?.description, message.expiresAt.description,
+                window.map { "\($0.until) \($0.method) \($0.holdSeconds)" },
+            ]
+            var parts = facts.map { $0.map { Array($0.utf8) } }
+            for _ in 0..<4 { parts.append(try row.next()) }
+            var hash = SHA256()
+            for part in parts {
+                hash.update(data: Array("\(part?.count ?? -1):".utf8))
+                hash.update(data: part ?? [])
+            }
+            return Array(hash.finalize())
         }
     }
 

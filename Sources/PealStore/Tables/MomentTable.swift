@@ -308,8 +308,10 @@ extension StoreSession {
             "SELECT audience, content, options FROM message_content WHERE \(MessageTable.matching(app, message))"
         ) { row in
             let audience = try AudienceCoding.decode(row.next())
-            let content = try ContentCoding.decode(row.next())
+            let bytes: [UInt8] = try row.next()
             let options = try OptionsCoding.decode(row.next())
+            // Claims ask for the routes inside the writer, where decoding a large content would take long.
+            let content = ContentCoding.mayNameEnvironment(bytes) ? try ContentCoding.decode(bytes) : Content()
             return ResolvedAudience.routes(audience, options.audienceEnvironment(in: content))
         } ?? []
     }

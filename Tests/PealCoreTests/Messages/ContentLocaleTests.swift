@@ -36,6 +36,17 @@ import Testing
         #expect(content(["de-at", "de-AT"], default: "de-AT").contentLocale(forDevice: "de-AT") == "de-AT")
     }
 
+    @Test(
+        "a text that spells the chosen locale in another way is found",
+        arguments: [
+            ("de-AT", "de_at", true), ("DE", "de", true), ("de", "de-AT", false), ("de-AT", "de-CH", false),
+            ("\u{C4}", "\u{E4}", true), ("a\u{C4}", "b\u{E4}", false),
+        ])
+    func spelling(wanted: String, given: String, isFound: Bool) {
+        let text = LocalizedText.localized([given: "found", "xx": "other"])
+        #expect(text.text(for: wanted, fallback: "xx") == (isFound ? "found" : "other"))
+    }
+
     @Test("a text that lacks the chosen locale gives its fallback")
     func text() {
         let text = LocalizedText.localized(["en": "hello", "de": "hallo"])

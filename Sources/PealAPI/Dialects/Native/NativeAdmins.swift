@@ -56,8 +56,12 @@ struct NativeAdmins: Sendable {
     }
 
     private func rotate(_ call: Call) async throws -> Answer {
-        let adminToken = try await services.admins.rotate(call.verb)
-        return Answer(.ok, ["id": .string(Admin.first), "token": .string(adminToken)])
+        let reply = try await services.admins.rotate(call.verb) { adminToken in
+            let shown: JSON = ["id": .string(Admin.first), "token": .string(adminToken)]
+            let repetition: JSON = ["id": .string(Admin.first), "secret_shown": true]
+            return Reply(status: 200, body: shown.bytes, repetition: .init(status: 200, body: repetition.bytes))
+        }
+        return Answer(reply)
     }
 
     private static func json(_ admin: Admin) -> JSON {
@@ -97,8 +101,10 @@ extension NativeDocument {
             text: "The former token is void at once. Refused with `conflict` if `PEAL_ADMIN_TOKEN` is configured.",
             answers: [
                 APIAnswer(
-                    200, "The new token, which is shown only once.",
-                    .object([.required("id", .word("admin")), .required("token", .text)]))
+                    200, "The new token, which is shown only once; a repeated request gets `secret_shown` instead.",
+                    .object([
+                        .required("id", .word("admin")), .optional("token", .text), .optional("secret_shown", .flag),
+                    ]))
             ], refusals: [.conflict], namesIdempotencyKey: false),
     ]
 

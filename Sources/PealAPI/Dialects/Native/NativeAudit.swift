@@ -74,20 +74,29 @@ struct NativeAudit: Sendable {
     }
 
     private func verify(_ call: Call) async throws -> Answer {
+        if let request = call.idempotent, let kept = try await services.store.answer(keptFor: request, now: call.now) {
+            return Answer(kept)
+        }
         try await AccessRecorder(services).write()
+        let report = try await verdict()
+        guard call.idempotent != nil else { return Answer(.ok, report) }
+        let kept = try await services.store.commit(
+            .rest, call.verb, reply: { Reply(status: 200, report) }, change: { _ in })
+        return Answer(kept.reply)
+    }
+
+    private func verdict() async throws -> JSON {
         switch try await services.audit.verify() {
-        case .sound(let rows), .goOn(_, _, let rows): return Answer(.ok, ["ok": true, "rows": .integer(rows)])
+        case .sound(let rows), .goOn(_, _, let rows): return ["ok": true, "rows": .integer(rows)]
         case .broken(let number, let reason):
             services.logger.error(
                 "the audit log was changed", metadata: ["row": "\(number)", "reason": "\(reason)"])
             let row = try await services.audit.rows(AuditFilter(), after: number - 1, limit: 1).first
-            return Answer(
-                .ok,
-                .compact([
-                    ("ok", false), ("row", .integer(number)),
-                    ("id", row.flatMap { $0.number == number ? .string($0.id.description) : nil }),
-                    ("reason", .string(reason)),
-                ]))
+            return .compact([
+                ("ok", false), ("row", .integer(number)),
+                ("id", row.flatMap { $0.number == number ? .string($0.id.description) : nil }),
+                ("reason", .string(reason)),
+            ])
         }
     }
 }

@@ -23,7 +23,7 @@ struct NativeKeys: Sendable {
         }
         let own = try call.app().id
         guard call.caller.isAdmin || draft.apps.allSatisfy({ $0 == own }) else {
-            throw PealError(.forbidden, "only the admin may grant a key to other apps", field: "apps")
+            throw PealError(.forbidden, "only an admin may grant a key to other apps", field: "apps")
         }
         let weak = Self.weakValue(draft)
         if let weak, !call.caller.isAdmin {
@@ -123,7 +123,7 @@ enum NativeKeyShapes {
     }
 
     private static let apps = Shape.list(Shape<AppID>.id(), max: Limits.keyAppsMax).described(
-        "Further apps that the key may be used for; requests name the app. Only the admin may grant other apps.")
+        "Further apps that the key may be used for; requests name the app. Only admins may grant other apps.")
 
     /// A display name.
     static let name = Shape.text()
@@ -159,7 +159,7 @@ extension NativeDocument {
                 id: "createKey", method: .post, path: "\(app)/keys",
                 summary: "Create a key; the secret is shown only once",
                 text: "You may supply the values, so that existing clients need only a new host name. "
-                    + "A secret that is easy to guess is accepted from the admin only, with a `Warning`.",
+                    + "A secret that is easy to guess is accepted from admins only, with a `Warning`.",
                 body: APIBody(
                     schema: NativeKeyShapes.draft.describe(describing),
                     examples: [("native", ["dialect": "native", "scopes": ["send", "read"]])]),

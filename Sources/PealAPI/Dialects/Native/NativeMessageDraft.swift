@@ -90,8 +90,8 @@ struct MessageReader {
         let schedule = given.schedule ?? NativeSchedule()
         var draft = MessageDraft(
             id: id, app: app, dialect: .native, campaignID: given.campaignID,
-            audience: try audience(given.audience ?? NativeAudience(), options), content: given.content ?? Content(),
-            options: options, createdAt: now, expiresAt: now)
+            audience: Audience(), content: given.content ?? Content(), options: options, createdAt: now, expiresAt: now)
+        draft.audience = try audience(given.audience ?? NativeAudience(), draft)
         draft.isTest = given.isTest
         try checkContent(of: draft)
         try checkTest(draft, schedule)
@@ -108,16 +108,23 @@ struct MessageReader {
     }
 
     /// Replaces the parts that the request contains.
-    func apply(_ given: NativeMessageDraft, to draft: inout MessageDraft, now: Timestamp) throws(PealError) {
+    /// - Parameter former: the audience as it was given before; nil if the message does not have it.
+    func apply(
+        _ given: NativeMessageDraft, former: NativeAudience?, to draft: inout MessageDraft, now: Timestamp
+    ) throws(PealError) {
+        let environment = draft.audienceEnvironment
         if let options = given.options {
             let reading = draft.options.recipientsTime
             draft.options = options
             draft.options.recipientsTime = reading
         }
-        if let audience = given.audience { draft.audience = try self.audience(audience, draft.options) }
         if let content = given.content {
             draft.content = content
             try checkContent(of: draft)
+        }
+        // Addresses without an environment follow that of the options, which the change may replace.
+        if let audience = given.audience ?? (draft.audienceEnvironment == environment ? nil : former) {
+            draft.audience = try self.audience(audience, draft)
         }
         try checkTest(draft, given.schedule ?? NativeSchedule())
         draft.window = try window(given, of: draft)
@@ -187,19 +194,21 @@ struct MessageReader {
         }
     }
 
-    /// Addresses and channels without an environment use the message's.
-    func audience(
-        _ given: NativeAudience, _ options: MessageOptions
-    ) throws(PealError) -> Audience {
+    /// Addresses and channels without an environment use the one in force on their platform.
+    /// - Parameter draft: the message, whose options and content decide; nil for none.
+    func audience(_ given: NativeAudience, _ draft: MessageDraft?) throws(PealError) -> Audience {
         var audience = given.audience
         if let channel = given.channel {
-            audience.addresses = [try address(of: channel, options.environment)]
+            audience.addresses = [try address(of: channel, draft)]
             return audience
         }
         var seen: Set<Address> = []
         for item in given.addresses {
             do throws(PealError) {
-                let environment = item.value.environment ?? options.environment ?? .production
+                let inForce = draft.flatMap {
+                    $0.options.resolved(for: item.value.platform, in: $0.content).environment
+                }
+                let environment = item.value.environment ?? inForce ?? .production
                 let address = try check.checked(
                     try rules.address(item.value.address, platform: item.value.platform, environment: environment))
                 if seen.insert(address).inserted { audience.addresses.append(address) }
@@ -212,13 +221,16 @@ struct MessageReader {
 
     /// The address of a channel. Only APNs knows the devices that follow it.
     private func address(
-        of channel: Located<NativeChannelName>, _ environment: Environment?
+        of channel: Located<NativeChannelName>, _ draft: MessageDraft?
     ) throws(PealError) -> Address {
-        let own = channel.value.environment
+        let (own, environment) = (channel.value.environment, draft?.audienceEnvironment)
         if let own, let environment, own != environment {
+            let name =
+                draft?.content.platforms[.ios]?.options.environment == nil
+                ? "options.environment" : "content.ios.options.environment"
             throw .invalid(
                 "\(channel.path).environment",
-                "options.environment is \(environment.rawValue), but the channel is in the other environment")
+                "\(name) is \(environment.rawValue), but the channel is in the other environment")
         }
         do throws(PealError) {
             return try rules.channel(channel.value.id, environment: own ?? environment ?? .production)

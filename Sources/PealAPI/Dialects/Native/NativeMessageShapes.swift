@@ -127,7 +127,7 @@ extension NativeMessageShapes {
 
     private static let windowEnd = Shape.time.checked { until, reading throws(PealError) in
         guard until > reading.now, until <= reading.now + .seconds(Limits.windowSecondsMax) else {
-            throw reading.refusal("must be in the future, at most \(Limits.windowSecondsMax / 86_400) days")
+            throw reading.refusal("must be in the future, at most \(Limits.windowSecondsMax / 86_400) days from now")
         }
         return until
     }.described("In the future, at most \(Limits.windowSecondsMax / 86_400) days from now.")

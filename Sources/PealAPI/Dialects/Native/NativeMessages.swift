@@ -49,7 +49,7 @@ struct NativeMessages: Sendable {
         let app = try call.app()
         let facts = try await services.sendingFacts(app, for: call.caller)
         let draft = try draft(call, facts, id: services.newMessageID(at: call.now))
-        try services.preview.check(draft, app: app, facts.credentials, spelling: NativeSpelling.path)
+        try await Self.check(draft, app, facts, services.preview)
         let reply = try await services.messages.send(draft, call.verb) { accepted in
             Reply(
                 status: 202,
@@ -62,6 +62,25 @@ struct NativeMessages: Sendable {
         return Answer(reply)
     }
 
+    /// Renders the message. Many locales take too long for the event loop of a connection.
+    private static func check(
+        _ draft: MessageDraft, _ app: App, _ facts: SendingFacts, _ preview: MessagePreview
+    ) async throws(PealError) {
+        guard draft.content.locales.count > Limits.localesRenderedBrieflyMax else {
+            return try preview.check(draft, app: app, facts.credentials, spelling: NativeSpelling.path)
+        }
+        try await withTaskExecutorPreference(globalConcurrentExecutor) { () async throws(PealError) in
+            try await checkElsewhere(draft, app, facts, preview)
+        }
+    }
+
+    /// Runs on the executor that its caller prefers.
+    private static func checkElsewhere(
+        _ draft: MessageDraft, _ app: App, _ facts: SendingFacts, _ preview: MessagePreview
+    ) async throws(PealError) {
+        try preview.check(draft, app: app, facts.credentials, spelling: NativeSpelling.path)
+    }
+
     private func validate(_ call: Call) async throws -> Answer {
         let app = try call.app()
         let facts = try await services.sendingFacts(app, for: call.caller)
@@ -70,16 +89,20 @@ struct NativeMessages: Sendable {
         let requests = services.preview.requests(draft, app: app, facts.credentials)
         // Counting reads the whole audience, so it must not hold the writer.
         let counts = try await services.store.read(.heavy) { store in
+            let environment = draft.audienceEnvironment
             guard draft.window == nil else {
-                return try store.momentAudience(
-                    app: draft.app, draft.audience, environment: draft.options.environment)
+                return try store.momentAudience(app: draft.app, draft.audience, environment: environment)
             }
             return try store.audienceCount(
-                app: draft.app, draft.audience, environment: draft.options.environment, now: call.now)
+                app: draft.app, draft.audience, environment: environment, now: call.now)
         }
+        var measured = 0
         let shown = requests.filter { $0.counts || $0.isPossible }.map { request in
-            let fields =
-                request.isPossible ? [] : services.preview.fields(of: request, draft, app: app, facts.credentials)
+            var fields: [MessagePreview.FieldSize] = []
+            if !request.isPossible, measured < Limits.measuredRequestsMax {
+                measured += 1
+                fields = services.preview.fields(of: request, draft, app: app, facts.credentials)
+            }
             return request.nativeJSON(fields, requestID: call.requestID)
         }
         let isValid = requests.allSatisfy { $0.isPossible || !$0.counts }
@@ -95,7 +118,7 @@ struct NativeMessages: Sendable {
         let app = try call.app()
         let given = try call.body(NativeMessageShapes.audienceOnly.shape, .native)
         let audience = try reader(app, try await services.sendingFacts(app, for: call.caller).credentials).audience(
-            given, MessageOptions())
+            given, nil)
         let counts = try await services.store.read(.heavy) { store in
             try store.audienceCount(app: app.key, audience, environment: nil, now: call.now)
         }
@@ -169,10 +192,11 @@ struct NativeMessages: Sendable {
         ) { [preview = services.preview] draft throws(PealError) in
             var given = NativeMessageDraft()
             try NativeMessageShapes.parts.apply(json, to: &given, .native, now: call.now)
-            try reader.apply(given, to: &draft, now: call.now)
+            let former = NativeRequest.audience(of: draft, now: call.now)
+            try reader.apply(given, former: former, to: &draft, now: call.now)
             draft.content.namesMessage = facts.namesMessages
             NativeRequest.apply(json, to: &draft)
-            try preview.check(draft, app: app, facts.credentials, spelling: NativeSpelling.path)
+            try await Self.check(draft, app, facts, preview)
         }
         return Answer(.ok, report.nativeJSON)
     }

@@ -1,4 +1,5 @@
 internal import PealCore
+internal import PealShapes
 
 /// The original request, as messages show it under `request`: unchanged, or for a message of another dialect translated
 /// into the native API's members.
@@ -22,6 +23,12 @@ enum NativeRequest {
         guard var members = given(draft)?.objectValue, let changed = change.objectValue else { return }
         for (name, value) in changed.pairs { members[name] = value.isNull ? nil : value }
         draft.source = JSON.object(members).bytes
+    }
+
+    /// The audience of the original request, with the members that were changed since; nil if it was not kept.
+    static func audience(of draft: MessageDraft, now: Timestamp) -> NativeAudience? {
+        guard let json = given(draft)?["audience"] else { return nil }
+        return try? NativeMessageShapes.audienceOnly.shape.value(of: ["audience": json], .native, now: now)
     }
 
     /// Messages of earlier versions have none.

@@ -1,0 +1,116 @@
+/// Reads what one device may see: messages of its user on its route, messages that it has itself, and for receipts
+/// messages without a delivery window that were sent to it (see `MessageTrail.mayHaveReached`).
+package struct MomentReader {
+    let store: any StoreReading
+    let device: Device
+    let app: AppKey
+
+    package init(store: any StoreReading, device: Device, app: AppKey) {
+        self.store = store
+        self.device = device
+        self.app = app
+    }
+
+    /// The moment that the device may claim or report on; nil if it cannot see one.
+    package func moment(_ message: MessageID) throws -> Moment? {
+        if let own = try store.moment(app: app, message: message, device: device.key) { return own }
+        guard let user = device.userID,
+            let moment = try store.moment(.init(app: app, message: message, userID: user)),
+            try store.momentRoutes(app: app, message: message).contains(device.address.route)
+        else { return nil }
+        return moment
+    }
+
+    /// Those of the messages that the device may report on.
+    func visible(among messages: Set<MessageID>, now: Timestamp) throws -> Set<MessageID> {
+        try messages.filter { id in
+            guard let message = try store.message(app: app, id: id) else { return false }
+            guard message.windowUntil == nil else { return try moment(id) != nil }
+            return try MessageTrail(store: store, message: message, draft: nil, isPaused: false, now: now)
+                .mayHaveReached(device)
+        }
+    }
+
+    /// Whether a message waits for the device's user.
+    func hasOpen() throws -> Bool {
+        guard let user = device.userID else { return false }
+        return try !store.openMoments(app: app, userID: user, after: nil, limit: 1).isEmpty
+    }
+
+    /// What a sync finds, without its events.
+    package func open(_ sync: DeviceSync) throws -> SyncResult {
+        var result = SyncResult(device: device)
+        for id in sync.held.keys.sorted() where sync.cursor == nil {
+            let moment = try moment(id)
+            let isMine = moment.map { ExactText($0.userID) } == device.userID.map(ExactText.init)
+            if moment?.state != .open || !isMine { result.revoked.append(id) }
+        }
+        guard let user = device.userID else { return result }
+        let moments = try store.openMoments(
+            app: app, userID: user, after: sync.cursor, limit: Limits.syncMomentsRead)
+        for (index, moment) in moments.enumerated() {
+            if sync.held[moment.message] != moment.rev { try add(moment, to: &result) }
+            let isFull = result.messages.count == Limits.syncMessagesMax && index < moments.count - 1
+            if isFull || index == Limits.syncMomentsRead - 1 {
+                result.next = MomentCursor(deadline: moment.deadline, message: moment.message)
+                break
+            }
+        }
+        return result
+    }
+
+    private func add(_ moment: Moment, to result: inout SyncResult) throws {
+        guard let draft = try store.draft(app: app, id: moment.message),
+            try store.momentRoutes(app: app, message: moment.message).contains(device.address.route)
+        else { return }
+        result.messages.append(
+            OpenMoment(
+                moment: moment, campaignID: draft.campaignID, content: draft.content,
+                start: draft.startAt ?? draft.createdAt, isTransactional: draft.options.isTransactional))
+    }
+
+    /// Stores new events with everything that follows from them.
+    /// - Parameter visible: see `visible`; nil to find out here.
+    /// - Returns: the events that were refused.
+    package func record(
+        _ events: [DeviceEvent], visible: Set<MessageID>? = nil, in store: any StoreWriting, now: Timestamp
+    ) throws -> [RefusedEvent] {
+        let visible = try visible ?? self.visible(among: Set(events.compactMap(\.message)), now: now)
+        var refused: [RefusedEvent] = []
+        var accepted: [DeviceEvent] = []
+        for var event in events {
+            // A device whose clock was set may be wrong by days, but nothing happens to a message before it exists.
+            let message = try event.message.flatMap { try store.message(app: app, id: $0) }
+            event.at = min(max(event.at, message?.createdAt ?? event.at), now)
+            let isOld = event.at < now - .seconds(Limits.deviceEventAgeSeconds)
+            if isOld {
+                refused.append(.init(id: event.id.description, error: .invalid("at", "the event is too old")))
+            } else if let id = event.message, !visible.contains(id) || message == nil {
+                refused.append(.init(id: event.id.description, error: .notFound("message")))
+            } else {
+                accepted.append(event)
+            }
+        }
+        let isNew = try store.record(accepted, app: app, device: device.key, now: now)
+        var receipts: [Receipt] = []
+        for (event, isNew) in zip(accepted, isNew) where isNew {
+            let receipt = event.kind.momentReceipt
+            let moment = try receipt == nil ? nil : event.message.flatMap { try self.moment($0) }
+            // No device was allowed to show it.
+            if let moment, moment.state == .open || moment.state == .cancelled { continue }
+            if let user = device.userID, event.kind == .opened || event.shared.hour != nil {
+                let hour = event.at.milliseconds.floorDivided(by: 3_600_000) % 24
+                try store.countOpen(app: app, userID: user, hour: Int(hour))
+            }
+            guard let message = event.message else { continue }
+            if let receipt, let moment {
+                _ = try store.apply(.receipt(receipt, device: device.key), to: moment, now: now)
+            }
+            receipts += event.kind.receipts.map {
+                Receipt(message: message, device: device.key, kind: $0, at: event.at)
+            }
+        }
+        try store.record(receipts, app: app)
+        return refused
+    }
+}
