@@ -314,7 +314,9 @@ extension Limits {
     package static let webhookPayloadBytesMax = 64 * 1024
     package static let webhookItemsPerRequestMax = 100
     package static let webhookBodyBytesMax = 1024 * 1024
-    package static let webhookGatherSeconds: Int64 = 5
+    /// With the courier's pauses and the write of the event, a batch leaves within the five seconds that ContextPush's
+    /// receivers expect.
+    package static let webhookGatherSeconds: Int64 = 4
     package static let webhookPollMilliseconds: Int64 = 500
     package static let webhookTimeoutSeconds: Int64 = 15
     package static let webhookReplyBytesMax = 64 * 1024
@@ -348,6 +350,8 @@ extension Limits {
     package static let geofencesPageDefault = 25
     /// A year.
     package static let geofenceMemorySeconds: Int64 = 365 * 24 * 3600
+    /// A year. Crossings reported for a later time are stored without it.
+    package static let deviceClockAheadSecondsMax: Int64 = 365 * 24 * 3600
     package static let analyticsEventsMax = 10_000
     package static let analyticsEventsPerCommit = 500
 

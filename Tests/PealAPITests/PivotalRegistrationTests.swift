@@ -159,7 +159,8 @@ struct PivotalRegistrationTests {
             logRow: .init(firstKey: key, lastKey: key, deviceCount: 1, sentAt: now, tookMilliseconds: 1, data: log),
             moves: [.init(key: key, revision: revision, route: Route(.ios, .sandbox))], next: .done)
         let results = try await fixture.store.write(.settle) { try $0.settle([settlement], now: now) }
-        try #require(results.allSatisfy(\.isApplied))
+        let isApplied = results.allSatisfy(\.isApplied)
+        try #require(isApplied)
     }
 
     @Test("of a device that APNs knew only in the other environment keeps its key")
