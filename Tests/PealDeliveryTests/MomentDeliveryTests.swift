@@ -70,13 +70,15 @@ struct MomentDeliveryTests {
         try await fixture.running(service) {
             // At midnight UTC it is night in Vienna until 6:00 UTC.
             let start = fixture.now
-            let short = Self.draft(fixture, method: .traditional, seconds: 3600)
+            var short = Self.draft(fixture, method: .traditional, seconds: 3600)
+            short.expiresAt = start + .seconds(3600)
+            let id = short.id
             let long = Self.draft(fixture, users: ["ann", "ben"], method: .traditional, seconds: 12 * 3600)
             for draft in [short, long] { try await Self.schedule(fixture, draft, service) }
             try await fixture.drive { fixture.provider.sentCount(long.id) == 1 }
             #expect(fixture.provider.sent(long.id) == [2: 1] && fixture.now - start < .seconds(60))
             #expect(try await fixture.lastEvent(long.id, 1) == "held QuietHours, until 2026-11-21T06:00:00Z")
-            try await fixture.drive(by: .seconds(10)) { fixture.provider.sentCount(short.id) == 1 }
+            try await fixture.drive(by: .seconds(10)) { fixture.provider.sentCount(id) == 1 }
             #expect(fixture.now - start >= .seconds(3600) && fixture.now - start < .seconds(3700))
             try await fixture.drive(by: .seconds(10)) { try await fixture.state(long.id) == .sent }
             #expect(fixture.now - start >= .seconds(6 * 3600 - 10))

@@ -249,7 +249,9 @@ struct MomentStoreTests {
             own.settings.replaceRules(.init([("quiet_hours", ["from": "22:00", "to": "07:00"])]))
             try store.updateApp(own)
         }
-        let short = Self.draft(fixture, method: .traditional)
+        var short = Self.draft(fixture, method: .traditional)
+        // A traditional message ends with its window.
+        short.expiresAt = fixture.now + .seconds(3600)
         var urgent = Self.draft(fixture, method: .traditional)
         urgent.options.isTransactional = true
         let gone = Self.draft(fixture, method: .traditional, seconds: 7200)
@@ -270,7 +272,7 @@ struct MomentStoreTests {
         #expect(waiting.fallbackAt == waiting.deadline && waiting.reason == "QuietHours")
         #expect(try await Self.moment(fixture, moments[2]).fallbackAt == end)
         let events = try await DeliveryTrail(store: fixture.store, isPaused: false).events(
-            of: short.id, app: fixture.app, .user("ann"), now: fixture.now)
+            of: waiting.message, app: fixture.app, .user("ann"), now: fixture.now)
         let reason = events.first { $0.name == .held }?.detail
         #expect(reason == "QuietHours, until \(waiting.deadline)", "\(events)")
         #expect(try await Self.work(fixture) == [1])
@@ -280,6 +282,11 @@ struct MomentStoreTests {
         #expect(try await fire() == 1)
         let sent = try await Self.moment(fixture, moments[0])
         #expect(sent.state == .sending && sent.reason.isEmpty)
+        _ = try await fixture.store.write(.control) { [now = fixture.now] in
+            try $0.endExpiredMessages(now: now, limit: 9)
+        }
+        #expect(try await Self.work(fixture) == [1])
+        #expect(try await Self.moment(fixture, moments[0]).state == .sent)
         let count = try await fixture.store.write(.control) { [now = fixture.now] in
             try $0.cancelMoments(app: gone.app, message: gone.id, now: now)
         }

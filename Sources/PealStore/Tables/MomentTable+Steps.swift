@@ -19,7 +19,7 @@ extension StoreSession {
         if step.moment == moment, !isClaimEnd { return step }
         let count = try connection.execute(MomentTable.change(moment, to: step.moment, dueAt: dueAt))
         guard count == 1 else { return nil }
-        if step.moment.state == .recovering, moment.state == .claimed { try extendLife(of: step.moment, now: now) }
+        if Self.mayBeLate(step.moment, after: moment, now) { try extendLife(of: step.moment, now: now) }
         if moment.state == .open, step.moment.state != .open {
             try connection.post(MomentTable.begin(moment.message, app: moment.app, now: now))
         }
@@ -34,8 +34,17 @@ extension StoreSession {
         return step
     }
 
-    /// The claim may have ended after the message, and the alert to the claimant must still be tried. An expiry that the
-    /// author stated stays.
+    /// Whether an alert begins that must be tried although its message may have ended with the window: to a claimant
+    /// that did not confirm, or after quiet hours that lasted until the end of the window.
+    private static func mayBeLate(_ moment: Moment, after former: Moment, _ now: Timestamp) -> Bool {
+        switch (former.state, moment.state) {
+        case (.claimed, .recovering): true
+        case (.open, .sending): now >= former.deadline && former.reason == HoldReason.quietHours.rawValue
+        default: false
+        }
+    }
+
+    /// An expiry that the author stated stays.
     private func extendLife(of moment: Moment, now: Timestamp) throws {
         guard try alertTerms(app: moment.app, message: moment.message).life == nil else { return }
         let end = min(now + .seconds(Limits.recoveryAlertSeconds), moment.givenUpAt)
