@@ -6,6 +6,8 @@ package enum Limits {
     package static let jsonValuesMax = 200_000
     /// How much of a body is read before its caller is known, if the body itself names the caller.
     package static let unknownCallerBodyBytesMax = 256 * 1024
+    /// The same for a body that has not named anybody yet: the largest audience of a devtodev push may come first.
+    package static let unnamedCallerBodyBytesMax = 1024 * 1024
     /// The largest body of a request that may be handled on the event loop of its connection. Most pushes fit.
     package static let briefBodyBytesMax = 4 * 1024
     /// Bodies up to this size are parsed immediately; larger ones wait for their turn.
@@ -325,7 +327,9 @@ extension Limits {
     package static let webhookPayloadBytesMax = 64 * 1024
     package static let webhookItemsPerRequestMax = 100
     package static let webhookBodyBytesMax = 1024 * 1024
-    package static let webhookGatherSeconds: Int64 = 5
+    /// With the courier's pauses and the write of the event, a batch leaves within the five seconds that ContextPush's
+    /// receivers expect.
+    package static let webhookGatherSeconds: Int64 = 4
     package static let webhookPollMilliseconds: Int64 = 500
     package static let webhookTimeoutSeconds: Int64 = 15
     package static let webhookReplyBytesMax = 64 * 1024
@@ -359,6 +363,8 @@ extension Limits {
     package static let geofencesPageDefault = 25
     /// A year.
     package static let geofenceMemorySeconds: Int64 = 365 * 24 * 3600
+    /// A year. Crossings reported for a later time are stored without it.
+    package static let deviceClockAheadSecondsMax: Int64 = 365 * 24 * 3600
     package static let analyticsEventsMax = 10_000
     package static let analyticsEventsPerCommit = 500
 

@@ -45,6 +45,8 @@ struct StoreSession: StoreWriting {
         var closedRoutes: [AppKey: Set<Route>] = [:]
         /// Whether the last registered device was new, so that the next one probably is too.
         var expectsNewDevices = false
+        /// `cohortRate` of an app.
+        var cohortRates: [AppKey: Double?] = [:]
         /// Whether an app has an installation.
         var installs: [AppKey: Bool] = [:]
         /// Whether an app, a credential, a key or an admin was changed.

@@ -398,6 +398,34 @@ struct ContextPushTests {
         }
     }
 
+    @Test("a repetition after its target_delivery_time gets the present state, open or ended")
+    func repeatedLate() async throws {
+        try await Self.open { fixture, call in
+            let end = fixture.clock.now + .seconds(3600)
+            let body = Self.request([
+                ("idempotency_key", "k"), ("deliver_within_hours", .null),
+                ("target_delivery_time", .string(end.description)),
+            ])
+            let first = try await call(Self.schedule, body)
+            #expect(first["status"] == "scheduled", "\(first.text)")
+            fixture.clock.advance(by: .seconds(3601))
+            #expect(try await call(Self.schedule, body).text == first.text)
+            try await Self.apply(.fallback(to: nil), fixture)
+            let ended = try await call(Self.schedule, body)
+            #expect(ended.status == 200 && ended["status"] == "failed", "\(ended.text)")
+            #expect(try await fixture.census()["messages"] == 1)
+            let other = try await call(
+                Self.schedule,
+                Self.request([
+                    ("idempotency_key", "k"), ("deliver_within_hours", .null), ("campaign_id", "weekly"),
+                    ("target_delivery_time", .string(end.description)),
+                ]))
+            #expect(other.status == 400 && other.field == "target_delivery_time", "\(other.text)")
+            fixture.clock.advance(by: .seconds(86_400))
+            #expect(try await call(Self.schedule, body).status == 400)
+        }
+    }
+
     @Test("lives end with the window, or the app's grace time after it if a phone may choose the moment")
     func lives() async throws {
         try await Self.open { fixture, call in

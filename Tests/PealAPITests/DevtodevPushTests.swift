@@ -150,17 +150,13 @@ struct DevtodevPushTests {
         Refusal(ios: #"{"payload":{"attachment":{}},"options":{"hidden":true}}"#, 1008),
         Refusal(ios: #"{"payload":{"interactive":{}},"options":{"hidden":true}}"#, 1008),
         Refusal(ios: #"{"payload":{"data":{"a":1}},"options":{"hidden":true,"priority":"high"}}"#, 1008),
-        Refusal(ios: #"{"payload":{"action":{"url":"x"}},"options":{"hidden":true}}"#, 1008),
-        Refusal(ios: #"{"payload":{"launch-image":"x"},"options":{"hidden":true}}"#, 1008),
-        Refusal(ios: #"{"payload":{"loc-args":["x"]},"options":{"hidden":true}}"#, 1008),
-        Refusal(ios: #"{"payload":{"title-loc-args":"x"},"options":{"hidden":true}}"#, 1008),
-        Refusal(ios: #"{"payload":{"action-loc-key":"x"},"options":{"hidden":true}}"#, 1008),
         Refusal(ios: #"{"payload":{"text":"a","badge":"+1"}}"#, 1007),
         Refusal(android: #"{"payload":{"color":"red","text":"a"}}"#, 1007),
         Refusal(android: #"{"payload":{"text":"a","interactive":{"buttons":[{"text":"x"}]}}}"#, 1007),
         Refusal(android: #"{"payload":{"text":"a","interactive":{"buttons":[{"id":"x","handling":"no"}]}}}"#, 1007),
         Refusal(android: #"{"payload":{}}"#, 1007),
-        Refusal(android: #"{"payload":{"image":"https://i"},"options":{"hidden":true}}"#, 1008),
+        Refusal(android: #"{"payload":{"title":"a"},"options":{"hidden":true}}"#, 1008),
+        Refusal(android: #"{"payload":{"interactive":{"buttons":[]}},"options":{"hidden":true}}"#, 1008),
         Refusal(windows: "{}", 1007), Refusal(windows: #"{"toast":{}}"#, 1007),
         Refusal(windows: #"{"tile":{}}"#, 1007), Refusal(windows: #"{"badge":{}}"#, 1007),
         Refusal(
@@ -175,6 +171,31 @@ struct DevtodevPushTests {
             #expect(reply["status_code"] == .integer(one.status))
             #expect(reply["errors.0.msg"]?.stringValue?.isEmpty == false)
             #expect(try await devtodev.fixture.census()["messages"] == 0)
+        }
+    }
+
+    @Test(
+        "hidden goes without what it cannot show",
+        arguments: [
+            #""action":{"url":"x"}"#, #""launch-image":"x""#, #""loc-key":"x","loc-args":["x"]"#,
+            #""title-loc-key":"x","title-loc-args":"x""#, #""action-loc-key":"x""#, #""sound":"x""#,
+            #""image":"https://i""#,
+        ])
+    func hidden(member: String) async throws {
+        try await DevtodevFixture.open { devtodev in
+            func message(_ platform: String, _ more: String) -> String {
+                #""\#(platform)":{"payload":{"data":{"a":1}\#(more)},"options":{"hidden":true}}"#
+            }
+            func digits(_ content: Content.PlatformContent) -> String {
+                "\(content)".replacing(/[0-9a-f]{8}-[0-9a-f-]{27}/, with: "id")
+            }
+            let plain = try await devtodev.content(.ios, message("ios", ""))
+            let apple = try await devtodev.content(.ios, message("ios", ",\(member)"))
+            #expect(digits(apple) == digits(plain))
+            guard member.contains("image\":\"https") || member.contains("url") else { return }
+            let bare = try await devtodev.content(.android, message("android", ""))
+            let android = try await devtodev.content(.android, message("android", ",\(member)"))
+            #expect(digits(android) == digits(bare))
         }
     }
 

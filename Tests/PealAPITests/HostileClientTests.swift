@@ -14,7 +14,9 @@ struct HostileClientTests {
     func strangersBody() async throws {
         try await Fixture.open { fixture in
             // Not JSON after the beginning: a parser would answer 400.
-            for size in [Limits.parsedAtOnceBytesMax, Limits.unknownCallerBodyBytesMax] {
+            for size in [
+                Limits.parsedAtOnceBytesMax, Limits.unknownCallerBodyBytesMax, Limits.unnamedCallerBodyBytesMax,
+            ] {
                 let filler = String(repeating: "[],", count: size / 3 + 1)
                 for start in [#"{"user_token":"unknown","#, "{"] {
                     let reply = try await fixture.call(
@@ -59,6 +61,37 @@ struct HostileClientTests {
         #expect(!refused(budget.share(of: client("192.0.2.1"), app: 1), whole - 1, isUnknown: false))
         #expect(refused(budget.share(of: client("192.0.2.3"), app: 1), 2, isUnknown: false))
         #expect(!refused(budget.share(of: client("192.0.2.3"), app: 2), 2, isUnknown: false))
+    }
+
+    @Test("a known caller's large body is read with the token behind the audience, but not behind a megabyte")
+    func tokenBehindAudience() async throws {
+        try await Fixture.open { fixture in
+            let secret = try #require(try await fixture.key("devtodev")["user_token"]?.stringValue)
+            for (size, status) in [
+                (Limits.parsedAtOnceBytesMax, 400), (Limits.unknownCallerBodyBytesMax, 400),
+                (2 * Limits.unknownCallerBodyBytesMax, 400), (Limits.unnamedCallerBodyBytesMax, 401),
+            ] {
+                let filler = String(repeating: "[],", count: size / 3 + 1)
+                let reply = try await fixture.call(
+                    .post, "/api/v1/push/send",
+                    body: "{\"audience\":[\(filler)[]],\"user_token\":\"\(secret)\",\"ios\"", authorization: nil)
+                #expect(reply.status == status, "\(size) \(reply.text)")
+            }
+        }
+    }
+
+    @Test("an empty token in a large body counts as none, and the one in the query applies")
+    func emptyToken() async throws {
+        try await Fixture.open { fixture in
+            let secret = try #require(try await fixture.key("devtodev")["user_token"]?.stringValue)
+            for size in [Limits.parsedAtOnceBytesMax, Limits.unknownCallerBodyBytesMax] {
+                let filler = String(repeating: "[],", count: size / 3 + 1)
+                let reply = try await fixture.call(
+                    .post, "/api/v1/push/send?user_token=\(secret)",
+                    body: "{\"user_token\":\"\",\"audience\":[\(filler)", authorization: nil)
+                #expect(reply.status == 400, "\(reply.text)")
+            }
+        }
     }
 
     @Test("too many JSON values are refused with 413")

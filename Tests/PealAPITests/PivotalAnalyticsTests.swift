@@ -156,8 +156,16 @@ struct PivotalAnalyticsTests {
         }
     }
 
-    @Test("count the borders that phones crossed")
-    func triggers() async throws {
+    /// The numbers of crossings after each report of these times; between them pass ten seconds.
+    static let crossings: [([String], [Int64])] = [
+        (["1700000000000", "1700000000", "1700000001"], [1, 1, 2]),
+        // The phone's clock is ahead, by hours or by centuries, or has no time.
+        (["1795305600000", "1795305600000", "1795305601"], [1, 1, 2]),
+        (["99999999999999", "99999999999999"], [1, 1]), (["", "", "e"], [1, 1, 1]), (["-5", "0"], [1, 1]),
+    ]
+
+    @Test("count the borders that phones crossed, once however often a report is sent", arguments: crossings)
+    func triggers(times: [String], counts: [Int64]) async throws {
         try await Self.open { fixture, _ in
             let backend = fixture.basic("app-1", "application-key-1")
             _ = try await fixture.call(
@@ -172,9 +180,12 @@ struct PivotalAnalyticsTests {
                 "geofenceId":"1","locationId":"1","eventTime":"\(time)"}
                 """
             }
-            _ = try await Self.post(fixture, event("1700000000000"), event("1700000000"), event("1700000001"))
-            let fence = try await fixture.call(.get, "/v1/geofence/1", authorization: backend)
-            #expect(fence["triggered"] == 2)
+            for (time, count) in zip(times, counts) {
+                #expect(try await Self.post(fixture, event(time)).status == 200)
+                let fence = try await fixture.call(.get, "/v1/geofence/1", authorization: backend)
+                #expect(fence["triggered"] == .integer(count), "\(time)")
+                fixture.clock.advance(by: .seconds(10))
+            }
         }
     }
 

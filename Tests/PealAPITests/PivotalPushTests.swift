@@ -424,6 +424,22 @@ struct PivotalPushTests {
         }
     }
 
+    @Test(
+        "keeps its start whichever way a change spells that it has none",
+        arguments: ["0", "0.0", "0e3", "-0", #""00""#, #"" 0""#, #""0.0""#, #""""#, #"" ""#, "null"])
+    func unsetStart(zero: String) async throws {
+        try await Self.open { fixture, push in
+            let made = try await push(#"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200}"#)
+            let path = "/v1/schedules/\(made["schedule_id"]?.stringValue ?? "")"
+            for name in ["scheduleIn", "scheduleAt"] {
+                let reply = try await fixture.call(
+                    .put, path, body: #"{"\#(name)":\#(zero)}"#,
+                    authorization: fixture.basic("app-1", "application-key-1"))
+                #expect(reply["scheduled_for"] == .integer(Self.now + 7_200_000), "\(name) \(reply.text)")
+            }
+        }
+    }
+
     @Test("moved to within a minute goes at once and has a receipt")
     func soon() async throws {
         try await Self.open { fixture, push in

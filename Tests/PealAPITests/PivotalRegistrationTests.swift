@@ -2,6 +2,7 @@ import Crypto
 import HTTPTypes
 import PealCore
 import PealTesting
+import Synchronization
 import Testing
 
 @Suite("Pivotal registration")
@@ -136,6 +137,57 @@ struct PivotalRegistrationTests {
                 .put, "/v1/registration/7ab6e9c5-1de8-4da3-9c33-a2b1b1b1b1b1",
                 body: #"{"registration_token":"\#(Fixture.deviceToken)"}"#, authorization: authorization)
             #expect(reply.status == 404)
+        }
+    }
+
+    /// Settles a push to the device as reached in the sandbox, as delivery does.
+    private static func moveToSandbox(_ device: String, revision: Int64, _ fixture: Fixture) async throws {
+        let sent = try await fixture.admin(
+            .post, "…/messages", ["audience": ["devices": [.string(device)]], "content": ["title": "x"]])
+        try #require(sent.status == 202, "\(sent.text)")
+        let slice = try #require(fixture.engine.record.withLock { $0.taken.last })
+        let key = try #require(slice.keys?.first)
+        let now = fixture.clock.now
+        var counts = OutcomeCounts()
+        counts.count(.accepted)
+        let log = DeliveryLog.encode([
+            DeliveryLogEntry(key: key, outcome: .accepted, reason: "EnvironmentHealed", attempt: 1, locale: nil)
+        ])
+        let settlement = Settlement(
+            slice: slice.id, owner: "test", term: slice.term, cursorBefore: slice.cursor, cursorAfter: slice.keyTo,
+            counts: counts,
+            logRow: .init(firstKey: key, lastKey: key, deviceCount: 1, sentAt: now, tookMilliseconds: 1, data: log),
+            moves: [.init(key: key, revision: revision, route: Route(.ios, .sandbox))], next: .done)
+        let results = try await fixture.store.write(.settle) { try $0.settle([settlement], now: now) }
+        let isApplied = results.allSatisfy(\.isApplied)
+        try #require(isApplied)
+    }
+
+    @Test("of a device that APNs knew only in the other environment keeps its key")
+    func healed() async throws {
+        try await Self.open(settings: ["verify_custom_user_id": false]) { fixture, authorization in
+            func call(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> Fixture.Reply
+            {
+                try await fixture.call(method, "/v1/registration\(path)", body: body, authorization: authorization)
+            }
+            let member = #""registration_token":"\#(Fixture.deviceToken)""#
+            let made = try await call(.post, "", "{\(member)}")
+            let id = try #require(made["device_uuid"]?.stringValue)
+            try await Self.moveToSandbox(id, revision: 1, fixture)
+            let environment = try await fixture.admin(.get, "…/devices/\(id)")["environment"]
+            #expect(environment == "sandbox")
+            #expect(try await call(.get, "/\(id)").status == 200)
+            let changed = try await call(.put, "/\(id)", #"{"tags":["a"]}"#)
+            #expect(changed.status == 200 && changed["tags"] == [["text": "a"]], "\(changed.text)")
+            let named = try await call(.put, "/\(id)", "{\(member)}")
+            #expect(named.status == 200, "\(named.text)")
+            #expect(try await fixture.admin(.get, "…/devices/\(id)")["environment"] == "sandbox")
+            // Nothing is known about another token.
+            let other = String(repeating: "cd", count: 32)
+            #expect(try await call(.put, "/\(id)", #"{"registration_token":"\#(other)"}"#).status == 200)
+            #expect(try await fixture.admin(.get, "…/devices/\(id)")["environment"] == "production")
+            try await Self.moveToSandbox(id, revision: 2, fixture)
+            #expect(try await call(.delete, "/\(id)").status == 204)
         }
     }
 

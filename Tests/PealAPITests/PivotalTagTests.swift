@@ -79,6 +79,28 @@ struct PivotalTagTests {
         }
     }
 
+    @Test("find users and aliases whose names are UUIDs, and the device with that id first")
+    func uuids() async throws {
+        try await Self.open { fixture, call in
+            let user = "30000000-0000-4000-8000-000000000007"
+            for (number, name, value) in [(1, "user_id", user), (3, "alias", user), (2, "user_id", Self.uuid(3))] {
+                _ = try await fixture.admin(
+                    .put, "…/devices/\(Self.uuid(number))",
+                    [
+                        "platform": number < 3 ? "ios" : "android", "address": .string(Self.address(number)),
+                        "environment": number == 2 ? "sandbox" : "production", name: .string(value),
+                    ])
+            }
+            func found(_ query: String) async throws -> [JSON?] {
+                let reply = try await call(.get, "/v2/registrations?q=\(query)", nil)
+                return reply["registrations"]?.arrayValue?.map { $0["device_uuid"] } ?? []
+            }
+            #expect(try await found(user) == [.string(Self.uuid(1)), .string(Self.uuid(3))])
+            #expect(try await found(Self.uuid(3)) == [.string(Self.uuid(3)), .string(Self.uuid(2))])
+            #expect(try await found("\(Self.uuid(3))&size=1&page=2") == [.string(Self.uuid(2))])
+        }
+    }
+
     @Test("refuse what no listing has", arguments: ["size=51", "size=-1", "page=0", "platform=amiga", "size=x"])
     func refused(query: String) async throws {
         try await Self.open { _, call in

@@ -17,12 +17,13 @@ struct MomentDeliveryTests {
     }
 
     private static func register(
-        _ fixture: DeliveryFixture, _ number: Int, user: String = "ann", route: Route = .apnsProduction
+        _ fixture: DeliveryFixture, _ number: Int, user: String = "ann", route: Route = .apnsProduction,
+        zone: String? = nil
     ) async throws {
         try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] session in
             let registration = DeviceRegistration(
                 id: DeliveryFixture.deviceID(number),
-                address: Address(route: route, bytes: DeliveryFixture.address(number)), userID: user)
+                address: Address(route: route, bytes: DeliveryFixture.address(number)), userID: user, timeZone: zone)
             _ = try session.register(registration, app: app, now: now)
         }
         fixture.time.advance(by: .seconds(1))
@@ -56,6 +57,32 @@ struct MomentDeliveryTests {
             #expect(order?.lane == .direct)
             #expect(try await Self.state(fixture, draft) == .sent)
             #expect(try await fixture.trail(draft.id, 2).map(\.outcome) == [.accepted])
+        }
+    }
+
+    @Test("a traditional message waits for the end of quiet hours on the device's clock, but not beyond its window")
+    func quietHours() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.set(.init([("quiet_hours", ["from": "22:00", "to": "07:00"])]))
+        try await Self.register(fixture, 1, zone: "Europe/Vienna")
+        try await Self.register(fixture, 2, user: "ben", zone: "Asia/Tokyo")
+        let service = fixture.service()
+        try await fixture.running(service) {
+            // At midnight UTC it is night in Vienna until 6:00 UTC.
+            let start = fixture.now
+            var short = Self.draft(fixture, method: .traditional, seconds: 3600)
+            short.expiresAt = start + .seconds(3600)
+            let id = short.id
+            let long = Self.draft(fixture, users: ["ann", "ben"], method: .traditional, seconds: 12 * 3600)
+            for draft in [short, long] { try await Self.schedule(fixture, draft, service) }
+            try await fixture.drive { fixture.provider.sentCount(long.id) == 1 }
+            #expect(fixture.provider.sent(long.id) == [2: 1] && fixture.now - start < .seconds(60))
+            #expect(try await fixture.lastEvent(long.id, 1) == "held QuietHours, until 2026-11-21T06:00:00Z")
+            try await fixture.drive(by: .seconds(10)) { fixture.provider.sentCount(id) == 1 }
+            #expect(fixture.now - start >= .seconds(3600) && fixture.now - start < .seconds(3700))
+            try await fixture.drive(by: .seconds(10)) { try await fixture.state(long.id) == .sent }
+            #expect(fixture.now - start >= .seconds(6 * 3600 - 10))
+            #expect(fixture.provider.sent(long.id) == [1: 1, 2: 1])
         }
     }
 

@@ -259,6 +259,57 @@ struct InstallationStoreTests {
         #expect(left == 0)
     }
 
+    @Test("what reaches an app's other phones says whether a new one can be woken", arguments: StoreUnderTest.allCases)
+    func cohort(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await Self.install(fixture, 1, user: "ben")
+        try await Self.install(fixture, 2)
+        func fallback() async throws -> Duration {
+            var audience = Audience()
+            audience.users = ["ann"]
+            var draft = fixture.draft(audience, lifeSeconds: 40 * 3600)
+            draft.options.unreachable = .now
+            draft.window = DeliveryWindow(until: fixture.now + .seconds(3600), method: .contextAware)
+            let moment = try await fixture.store.write(.intake) { [draft] store in
+                try store.insertMessage(draft)
+                return try store.moments(app: draft.app, message: draft.id).first
+            }
+            return try #require(moment).fallbackAt - fixture.now
+        }
+        #expect(try await fallback() == .seconds(3600))
+        try await fixture.store.write(.intake) { [app = fixture.app, now = fixture.now] store in
+            var other = try #require(try store.installation(app: app, device: 1))
+            other.reachability.add(hits: 1, misses: 40, at: now)
+            try store.putInstallation(other)
+        }
+        #expect(try await fallback() == .zero)
+    }
+
+    @Test("nobody is woken in quiet hours; the wake-up follows at their end", arguments: StoreUnderTest.allCases)
+    func quiet(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await Self.install(fixture, 1)
+        try await fixture.store.write(.control) { [app = fixture.app] store in
+            guard var own = try store.app(key: app) else { return }
+            own.settings.replaceRules(.init([("quiet_hours", ["from": "22:00", "to": "07:00"])]))
+            try store.updateApp(own)
+        }
+        let end = fixture.now + .seconds(1800)
+        let clock = QuietClock { _, _, now in now < end ? end : nil }
+        func take() async throws -> Int {
+            try await fixture.store.write(.rest) { [now = fixture.now] store in
+                try store.takeWakes(now: now, limit: 100, quiet: clock) { .zero }.orders.count
+            }
+        }
+        _ = try await Self.schedule(fixture)
+        #expect(try await take() == 0)
+        #expect(try await fixture.store.read { try $0.nextWakeAt() } == end)
+        fixture.time.advance(by: .seconds(1799))
+        #expect(try await take() == 0)
+        fixture.time.advance(by: .seconds(1))
+        #expect(try await take() == 1)
+    }
+
     /// The rows of installations, events and shared contexts.
     private static func rows(_ fixture: Fixture) async throws -> [Int] {
         try await fixture.test.engine.read { connection in

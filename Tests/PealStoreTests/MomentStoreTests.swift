@@ -201,6 +201,98 @@ struct MomentStoreTests {
         #expect(try await Self.report(fixture, draft.id).total.accepted == 1)
     }
 
+    /// The life that an author states, when the claim wins, and whether the alert is tried.
+    static let lateClaims: [(life: MessageOptions.Life?, at: Int64, isTried: Bool)] = [
+        (nil, 60, true), (nil, 3599, true), (.seconds(3600), 60, true), (.seconds(3600), 3599, false),
+    ]
+
+    @Test(
+        "an alert to a claimant is tried even if the message ends with its window, unless its author says when it ends",
+        arguments: lateClaims)
+    func lateClaim(_ one: (life: MessageOptions.Life?, at: Int64, isTried: Bool)) async throws {
+        let fixture = try await Fixture(.sqlite)
+        try await fixture.register(1, user: "ann")
+        var draft = Self.draft(fixture)
+        draft.options.life = one.life
+        draft.expiresAt = fixture.now + .seconds(3600)
+        let moment = try await Self.insert(fixture, draft)[0]
+        fixture.time.advance(by: .seconds(one.at))
+        let claim = MomentClaim(
+            id: ClaimID(high: 1, low: 1), target: .init(device: 1, route: .apnsProduction), rev: 1, hasLedger: true)
+        _ = try await fixture.store.write(.intake) { [now = fixture.now] in
+            try $0.apply(.claim(claim), to: moment, now: now)
+        }
+        fixture.time.advance(by: .seconds(600))
+        func end() async throws {
+            _ = try await fixture.store.write(.control) { [now = fixture.now] in
+                try $0.endExpiredMessages(now: now, limit: 9)
+            }
+        }
+        try await end()
+        #expect(try await Self.fire(fixture) == 1)
+        try await end()
+        let stored = try await fixture.store.read { try $0.message(app: moment.app, id: moment.message) }
+        #expect(stored.map { $0.expiresAt > fixture.now } == one.isTried)
+        guard one.isTried else { return }
+        #expect(try await Self.work(fixture) == [1])
+        #expect(try await Self.moment(fixture, moment).state == .sent)
+    }
+
+    @Test(
+        "quiet hours delay an alert to their end or that of the window, and it can be cancelled until then",
+        arguments: StoreUnderTest.allCases)
+    func quietHours(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.register(1, user: "ann")
+        try await fixture.store.write(.control) { [app = fixture.app] store in
+            guard var own = try store.app(key: app) else { return }
+            own.settings.replaceRules(.init([("quiet_hours", ["from": "22:00", "to": "07:00"])]))
+            try store.updateApp(own)
+        }
+        var short = Self.draft(fixture, method: .traditional)
+        // A traditional message ends with its window.
+        short.expiresAt = fixture.now + .seconds(3600)
+        var urgent = Self.draft(fixture, method: .traditional)
+        urgent.options.isTransactional = true
+        let gone = Self.draft(fixture, method: .traditional, seconds: 7200)
+        var moments: [Moment] = []
+        for draft in [short, urgent, gone] { moments += try await Self.insert(fixture, draft) }
+        let end = fixture.now + .seconds(5400)
+        let clock = QuietClock { _, _, now in now < end ? end : nil }
+        func fire() async throws -> Int {
+            try await fixture.store.write(.control) { [now = fixture.now] in
+                try $0.fireDueMoments(now: now, limit: 9, quiet: clock)
+            }
+        }
+        fixture.time.advance(by: .seconds(10))
+        #expect(try await fire() == 3)
+        #expect(try await Self.moment(fixture, moments[1]).state == .sending, "it is transactional")
+        let waiting = try await Self.moment(fixture, moments[0])
+        #expect(waiting.state == .open)
+        #expect(waiting.fallbackAt == waiting.deadline && waiting.reason == "QuietHours")
+        #expect(try await Self.moment(fixture, moments[2]).fallbackAt == end)
+        let events = try await DeliveryTrail(store: fixture.store, isPaused: false).events(
+            of: waiting.message, app: fixture.app, .user("ann"), now: fixture.now)
+        let reason = events.first { $0.name == .held }?.detail
+        #expect(reason == "QuietHours, until \(waiting.deadline)", "\(events)")
+        #expect(try await Self.work(fixture) == [1])
+        #expect(try await fire() == 0)
+        // The promise of the window is kept.
+        fixture.time.advance(by: .seconds(3590))
+        #expect(try await fire() == 1)
+        let sent = try await Self.moment(fixture, moments[0])
+        #expect(sent.state == .sending && sent.reason.isEmpty)
+        _ = try await fixture.store.write(.control) { [now = fixture.now] in
+            try $0.endExpiredMessages(now: now, limit: 9)
+        }
+        #expect(try await Self.work(fixture) == [1])
+        #expect(try await Self.moment(fixture, moments[0]).state == .sent)
+        let count = try await fixture.store.write(.control) { [now = fixture.now] in
+            try $0.cancelMoments(app: gone.app, message: gone.id, now: now)
+        }
+        #expect(count == 1)
+    }
+
     @Test("a device that registers inside the window gets what waited for it", arguments: StoreUnderTest.allCases)
     func registersLater(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

@@ -277,6 +277,7 @@ private enum HotStatements {
 
         "installation.token": InstallationTable.find(tokenHash: [], now: now),
         "installation.one": InstallationTable.find(1, app: 1), "installation.due": InstallationTable.due(now, limit: 1),
+        "installation.evidence": InstallationTable.evidence(1, limit: 1),
         "installation.nextDue": InstallationTable.nextDue(), "installation.ofUser": InstallationTable.of("", app: 1),
         "installation.spent": SpentWakeTable.find([], app: 1),
         "prune.spentWakes": TablePiece.spentWake.keys(where: SpentWakeTable.over(now), limit: 1),

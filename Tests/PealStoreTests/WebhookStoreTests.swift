@@ -97,10 +97,10 @@ struct WebhookStoreTests {
             try await fixture.store.read { try $0.outboxEvents(for: webhook.reference, limit: 9) }
         }
         #expect(try await waiting(events) == [event])
-        #expect(try await waiting(context).map(\.dueAt) == [fixture.now + .seconds(Limits.webhookGatherSeconds)])
+        #expect(try await waiting(context).map(\.dueAt) == [fixture.now + Webhook.Form.gathered.gathering])
         #expect(try await waiting(idle) == [])
         #expect(try await due(fixture) == [events.reference])
-        fixture.time.advance(by: .seconds(Limits.webhookGatherSeconds))
+        fixture.time.advance(by: Webhook.Form.gathered.gathering)
         #expect(try await due(fixture) == [events.reference, context.reference].sorted())
         let large = OutboxEvent(
             id: OutboxEventID(high: 2, low: 2), app: fixture.app, type: "a",

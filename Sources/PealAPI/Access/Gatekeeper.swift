@@ -70,15 +70,19 @@ struct Gatekeeper: Sendable {
     }
 
     /// Checks who is sending a body before more than its beginning is received: a key must have the secret that the
-    /// query or the beginning of the body names.
+    /// query or the beginning of the body names. An empty secret in the body counts as none.
+    /// - Parameter secretMayFollow: a body that has not named a secret yet may do so later: members have no order.
+    /// - Returns: whether the caller is admitted; false if its secret may follow.
     /// - Throws: as `admit(secret:…)`.
     func admitUnread(
-        _ beginning: [UInt8], query: Query, _ access: Access, _ visit: Visit, now: Timestamp
-    ) async throws {
+        _ beginning: [UInt8], query: Query, _ access: Access, _ visit: Visit, secretMayFollow: Bool, now: Timestamp
+    ) async throws -> Bool {
         guard let authentication = access.authentication, case .parameter(let name, let appName) = authentication.scheme
-        else { return }
+        else { return true }
         let members = JSONPeek.scalars([name, appName], in: beginning)
-        let secret = members[name] ?? query[name]
+        let own = members[name].flatMap { $0.isEmpty ? nil : $0 }
+        let secret = own ?? query[name]
+        if secret == nil, secretMayFollow { return false }
         let dialect = authentication.key.name
         let app = try await services.store.read { store in
             try members[appName].flatMap { id in
@@ -86,6 +90,7 @@ struct Gatekeeper: Sendable {
             }
         }
         _ = try await admit(secret: secret, access, for: app, visit, now: now)
+        return true
     }
 
     /// Whether the headers contain an admin's token: health checks show more to admins.

@@ -130,8 +130,9 @@ struct Gate: RouterMiddleware {
         let body = try await body(
             of: request, share, limit: dialect.bodyBytesMax, tolerance: dialect.mediaTypes,
             isUnknown: endpoint.access.isInBody
-        ) { beginning in
-            try await gatekeeper.admitUnread(beginning, query: query, endpoint.access, visit, now: now)
+        ) { beginning, mayFollow in
+            try await gatekeeper.admitUnread(
+                beginning, query: query, endpoint.access, visit, secretMayFollow: mayFollow, now: now)
         }
         let turn = body.count > Limits.parsedAtOnceBytesMax ? try await services.parsing.begin() : nil
         defer { turn?.end() }
@@ -171,12 +172,16 @@ struct Gate: RouterMiddleware {
     }
 
     /// Receives the body, which is limited as sent and as decoded: compressed data may decode to nothing. Only the
-    /// beginning of an unknown caller's body is received before `admit` is called.
-    /// - Parameter isUnknown: the body itself names the caller.
+    /// beginning of an unknown caller's body is received before `admit` is called, and called again whenever the body
+    /// has doubled: a body in small pieces is not searched once for each.
+    /// - Parameters:
+    ///   - isUnknown: the body itself names the caller.
+    ///   - admit: takes the bytes so far and whether more may be received if they do not name the caller yet; returns
+    ///     whether they do.
     /// - Throws: `body_too_large`, `unsupported_media_type`; what `admit` throws.
     private func body(
         of request: Request, _ share: BodyBudget.Share, limit: Int?, tolerance: MediaType.Tolerance, isUnknown: Bool,
-        admit: ([UInt8]) async throws -> Void
+        admit: ([UInt8], _ mayFollow: Bool) async throws -> Bool
     ) async throws -> [UInt8] {
         guard request.method != .get, request.method != .head else { return [] }
         let decoder = try BodyDecoder(request.headers[.contentEncoding])
@@ -186,6 +191,7 @@ struct Gate: RouterMiddleware {
         var bytes: [UInt8] = []
         var receivedBytes = 0
         var isUnknown = isUnknown
+        var unknownBytesMax = Limits.unknownCallerBodyBytesMax
         var buffers = request.body.makeAsyncIterator()
         while let buffer = try await Self.next(&buffers) {
             receivedBytes += buffer.readableBytes
@@ -195,15 +201,17 @@ struct Gate: RouterMiddleware {
                 guard bytes.count + piece.readableBytes <= limit else { throw tooLarge }
                 try share.take(piece.readableBytes, isUnknown: isUnknown)
                 bytes.append(contentsOf: piece.readableBytesView)
-                if isUnknown, bytes.count > Limits.unknownCallerBodyBytesMax {
-                    try await admit(bytes)
-                    isUnknown = false
+                guard isUnknown, bytes.count > unknownBytesMax else { continue }
+                isUnknown = try await !admit(bytes, bytes.count <= Limits.unnamedCallerBodyBytesMax)
+                if isUnknown {
+                    unknownBytesMax = min(2 * bytes.count, Limits.unnamedCallerBodyBytesMax)
+                } else {
                     share.becomeKnown()
                 }
             }
         }
         try decoder.end()
-        if isUnknown, bytes.count > Limits.parsedAtOnceBytesMax { try await admit(bytes) }
+        if isUnknown, bytes.count > Limits.parsedAtOnceBytesMax { _ = try await admit(bytes, false) }
         if !bytes.isEmpty { try MediaType.check(request.headers[.contentType], tolerance: tolerance) }
         return bytes
     }

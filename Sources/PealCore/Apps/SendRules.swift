@@ -42,6 +42,26 @@ package struct QuietHours: Sendable, Hashable {
     }
 }
 
+/// Says when quiet hours end. The delivery engine knows the time zones, and the store asks it in its transactions.
+package struct QuietClock: Sendable {
+    /// When `hours` that contain an instant end in a time zone; nil if they do not contain it.
+    package typealias End = @Sendable (_ hours: QuietHours, _ zones: [String], _ now: Timestamp) -> Timestamp?
+
+    private let end: End
+
+    /// - Parameter end: the first of `zones` that is known counts; UTC if none is.
+    package init(_ end: @escaping End) { self.end = end }
+
+    /// Knows no quiet hours.
+    package static let none = QuietClock { _, _, _ in nil }
+
+    /// When the quiet hours of an app end for a device; nil if there are none now.
+    /// - Parameter zone: the device's time zone; nil if it is unknown.
+    package func end(of rules: SendRules, zone: String?, at now: Timestamp) -> Timestamp? {
+        rules.quietHours.flatMap { end($0, [zone, rules.defaultTimeZone].compactMap(\.self), now) }
+    }
+}
+
 /// How many messages a device may get in any period of some hours.
 package struct FrequencyCap: Sendable, Hashable {
     package let messages: Int64

@@ -121,9 +121,13 @@ package struct Reachability: Sendable, Hashable {
     }
 
     /// The expected share of wake-ups that arrive, with a uniform prior.
-    package var rate: Double {
+    package var rate: Double { rate(prior: 0.5) }
+
+    /// The expected share of wake-ups that arrive: the device's own evidence, and two wake-ups of which `prior` arrive.
+    /// - Parameter prior: the share among the app's devices.
+    package func rate(prior: Double) -> Double {
         let (hits, misses) = (Double(hits) / Double(Self.one), Double(misses) / Double(Self.one))
-        return (hits + 1) / (hits + misses + 2)
+        return (hits + 2 * prior) / (hits + misses + 2)
     }
 
     /// The class of a device with this evidence. It changes to available above 0.35, to unavailable below 0.2.
@@ -172,10 +176,12 @@ extension Installation {
     }
 
     /// Whether a device probably wakes at least once within `span`.
-    package func isReachable(within span: Duration) -> Bool {
+    /// - Parameter prior: the share of wake-ups that arrive among the app's devices; nil if it is unknown.
+    package func isReachable(within span: Duration, prior: Double?) -> Bool {
         guard capabilities.choosesMoments, classification != .unavailable else { return false }
         let chances = max(1, min(48, span.milliseconds / 1000 * 2 / Limits.wakeBudgetSeconds))
-        let missed = (0..<chances).reduce(1.0) { missed, _ in missed * (1 - reachability.rate) }
+        let rate = reachability.rate(prior: prior ?? 0.5)
+        let missed = (0..<chances).reduce(1.0) { missed, _ in missed * (1 - rate) }
         return 1 - missed >= 0.5
     }
 

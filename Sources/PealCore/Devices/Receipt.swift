@@ -33,10 +33,10 @@ package struct Receipt: Sendable, Hashable {
 package struct DeviceFact: Sendable, Hashable {
     package var device: DeviceID
     package var subject: Subject
-    /// The time by the device's own clock.
-    package var at: Timestamp
+    /// The time by the device's own clock; nil if it reported none.
+    package var at: Timestamp?
 
-    package init(device: DeviceID, subject: Subject, at: Timestamp) {
+    package init(device: DeviceID, subject: Subject, at: Timestamp?) {
         self.device = device
         self.subject = subject
         self.at = at

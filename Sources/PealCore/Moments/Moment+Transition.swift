@@ -9,6 +9,7 @@ extension Moment {
         case .claim(let claim): claimed(claim, now)
         case .fallback(let target): fallenBack(to: target.map { [$0] } ?? [], now)
         case .fallbackToAll(let targets): fallenBack(to: targets, now)
+        case .quiet(let end): delayed(until: end, now)
         case .registered: registered(now)
         case .claimEnded(let holder): afterClaim(holder, now)
         case .settled(let outcome, let reason, let next): settled(outcome, reason, next)
@@ -26,6 +27,7 @@ extension Moment {
         step.moment.fallbackAt = terms.fallbackAt
         step.moment.deadline = terms.deadline
         step.moment.awaitsDevice = false
+        step.moment.reason = ""
         if let outlook {
             (step.moment.route, step.moment.hadSDK) = (outlook.route, outlook.hasSDK)
             step.moment.exploration = outlook.exploration
@@ -58,6 +60,7 @@ extension Moment {
                 score: request.score)
             step.moment.device = request.target.device
             step.moment.route = request.target.route
+            step.moment.reason = ""
             step.report(.pending, request.target.device)
         } else if let claim, !claim.hasLedger {
             // No other device will show it, so this one gets more time.
@@ -103,6 +106,16 @@ extension Moment {
             step.moment.end(.failed, .suppressed, Self.noDevice)
             step.report(.failed, nil)
         }
+        return step
+    }
+
+    /// Quiet hours delay an alert but never beyond the window, whose promise is older than the app's rule. Until then
+    /// the moment can still be claimed, replaced and cancelled.
+    private func delayed(until end: Timestamp, _ now: Timestamp) -> MomentStep {
+        var step = MomentStep(self)
+        guard state == .open, now >= fallbackAt, now < deadline, end > now else { return step }
+        step.moment.fallbackAt = min(end, deadline)
+        step.moment.reason = HoldReason.quietHours.rawValue
         return step
     }
 
@@ -213,6 +226,7 @@ extension MomentStep {
         moment.route = target.route
         moment.tried.append(target.device)
         moment.awaitsDevice = false
+        moment.reason = ""
         alerts.append(target)
     }
 
@@ -235,6 +249,8 @@ package enum MomentEvent: Sendable, Hashable {
     case fallback(to: Moment.Target?)
     /// The moment is due, and all of the user's devices are alerted at once, the first one being the most important.
     case fallbackToAll([Moment.Target])
+    /// The moment is due in the user's quiet hours, which end then.
+    case quiet(until: Timestamp)
     /// A device of the user registered.
     case registered
     /// A claim expired.

@@ -35,7 +35,8 @@ package struct Moment: Sendable, Hashable {
     package var cancelRequested = false
     /// The outcome, if it was not shown.
     package var outcome: Outcome?
-    /// The provider's reason or one that Peal defines; empty for plain acceptance.
+    /// The provider's reason or one that Peal defines; empty for plain acceptance. While it is open: why it is not sent
+    /// although it was due, such as `HoldReason.quietHours`.
     package var reason = ""
     /// The idempotency key of the request that scheduled it; nil if the request had none.
     package var idempotencyKey: String?

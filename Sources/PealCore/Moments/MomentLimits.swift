@@ -6,6 +6,8 @@ extension Limits {
     package static let claimSeconds: Int64 = 600
     /// How long after the delivery window Peal waits for the receipt of a device that claimed the message.
     package static let momentRecoverySeconds: Int64 = 24 * 3600
+    /// How long an alert to a device that did not confirm is tried at least, even if the message has ended.
+    package static let recoveryAlertSeconds: Int64 = 3600
     /// How long the same request with the same key counts as a repetition.
     package static let momentRepetitionSeconds: Int64 = 24 * 3600
     package static let settingMinutesMax: Int64 = 7 * 24 * 60
@@ -47,6 +49,8 @@ extension Limits {
     package static let wakesUncountedMax: Int64 = 8
     package static let wakesPerRound = 256
     package static let wakeRoutesAwaitedMax = 1024
+    /// The devices of an app that say how often wake-ups reach one of which little is known.
+    package static let cohortDevicesMax = 1000
     package static let reachHalfLifeSeconds: Int64 = 3 * 24 * 3600
     /// The minimum time between two messages that a device shows at moments of its choice.
     package static let displaySpacingSeconds: Int64 = 7200

@@ -58,11 +58,11 @@ package struct WakeOrder: Sendable {
 
 extension StoreWriting {
     /// Takes the devices that are due for a wake-up push, and spends it from their budgets. A device that no longer has
-    /// a claimable message is skipped until it gets one.
+    /// a claimable message is skipped until it gets one, and one in quiet hours until they end.
     /// - Parameter jitter: for each device.
     /// - Returns: the pushes to send now, and how many devices were examined.
     package func takeWakes(
-        now: Timestamp, limit: Int, jitter: () -> Duration
+        now: Timestamp, limit: Int, quiet: QuietClock = .none, jitter: () -> Duration
     ) throws -> (orders: [WakeOrder], count: Int) {
         let due = try dueInstallations(now: now, limit: limit)
         var orders: [WakeOrder] = []
@@ -70,7 +70,7 @@ extension StoreWriting {
             installation.recordMissingSync(at: now)
             let device = try device(app: installation.app, key: installation.device)
             if let device { try classify(&installation, of: device, at: now) }
-            if let device, let order = try order(&installation, device, now: now, jitter: jitter()) {
+            if let device, let order = try order(&installation, device, quiet, now: now, jitter: jitter()) {
                 orders.append(order)
             }
             try putInstallation(installation)
@@ -79,7 +79,7 @@ extension StoreWriting {
     }
 
     private func order(
-        _ installation: inout Installation, _ device: Device, now: Timestamp, jitter: Duration
+        _ installation: inout Installation, _ device: Device, _ quiet: QuietClock, now: Timestamp, jitter: Duration
     ) throws -> WakeOrder? {
         installation.wakes.dueAt = nil
         let route = device.address.route
@@ -101,7 +101,9 @@ extension StoreWriting {
                     fallbackAt: moment.fallbackAt))
         }
         guard isWanted else { return nil }
-        let earliest = installation.wakes.allowed(at: now)
+        let rules = try app(key: installation.app)?.settings.rules
+        let quietEnd = rules.flatMap { quiet.end(of: $0, zone: device.timeZone, at: now) }
+        let earliest = max(installation.wakes.allowed(at: now), quietEnd ?? now)
         guard earliest <= now else {
             installation.wakes.dueAt = earliest
             return nil

@@ -167,8 +167,9 @@ package protocol StoreWriting: StoreReading {
     func cancelMoments(app: AppKey, message: MessageID, now: Timestamp) throws -> Int
     /// Removes the name of a moment, so that another message can use it.
     func releaseName(of moment: Moment.ID) throws
-    /// Sends moments that are due and revokes claims that have expired, at most `limit` of each. Returns how many.
-    func fireDueMoments(now: Timestamp, limit: Int) throws -> Int
+    /// Sends moments that are due and revokes claims that have expired, at most `limit` of each. Returns how many. In
+    /// its user's quiet hours, a moment waits for their end, at most until its window ends.
+    func fireDueMoments(now: Timestamp, limit: Int, quiet: QuietClock) throws -> Int
     /// Reports to webhooks that a device became reachable or unreachable.
     func report(_ transition: DeviceTransition, id: OutboxEventID) throws
 
@@ -302,5 +303,12 @@ extension StoreWriting {
     /// All kinds of work at once.
     package func prune(now: Timestamp, limit: Int) throws -> Int {
         try prune(PruneStep.allCases, now: now, limit: limit)
+    }
+}
+
+extension StoreWriting {
+    /// As `fireDueMoments(now:limit:quiet:)`, without quiet hours.
+    package func fireDueMoments(now: Timestamp, limit: Int) throws -> Int {
+        try fireDueMoments(now: now, limit: limit, quiet: .none)
     }
 }

@@ -179,6 +179,7 @@ struct MessageTrail {
     private func wait(of recipient: Recipient) throws -> String? {
         var end = message.startAt ?? message.createdAt
         if message.windowUntil != nil, let moment = try moment(of: recipient) {
+            if moment.state == .open, !moment.reason.isEmpty { return "\(moment.reason), until \(moment.fallbackAt)" }
             if moment.isClaimable { return "for a good moment, until \(moment.fallbackAt) at the latest" }
             end = moment.fallbackAt
         }

@@ -51,17 +51,25 @@ package struct ReceiptVerbs: Sendable {
                 case .message(let id, let kind):
                     guard let sentAt = try createdAt(id) else { continue }
                     // With a wrong device clock, a receipt must not be earlier than its message.
-                    let at = max(sentAt, min(fact.at, now))
+                    let at = max(sentAt, min(fact.at ?? now, now))
                     for kind in [kind] + kind.implied {
                         receipts.append(Receipt(message: id, device: device, kind: kind, at: at))
                     }
                 case .geofence(let id, let location):
                     guard try isKnown(id) else { continue }
-                    let at = min(fact.at, now)
-                    triggers.append(GeofenceTrigger(geofence: id, location: location, device: device, at: at))
+                    triggers.append(
+                        GeofenceTrigger(geofence: id, location: location, device: device, at: crossing(fact.at)))
                 }
             }
             return (receipts, triggers)
+        }
+
+        /// The time that identifies a crossing: the one that the device reported, even if its clock is ahead, so that
+        /// the report is the same when it is sent again. Reports without a usable time count once a day.
+        private func crossing(_ at: Timestamp?) -> Timestamp {
+            if let at, at <= now + .seconds(Limits.deviceClockAheadSecondsMax) { return at }
+            let dayMilliseconds: Int64 = 24 * 3600 * 1000
+            return Timestamp(milliseconds: now.milliseconds.floorDivided(by: dayMilliseconds) * dayMilliseconds)
         }
 
         private mutating func device(_ id: DeviceID) throws -> DeviceKey? {

@@ -58,3 +58,10 @@ struct WallClock: Sendable {
         return .seconds(Int64(zone.secondsFromGMT(for: date)))
     }
 }
+
+extension QuietClock {
+    /// Knows the time zones of the system's database.
+    static let system = QuietClock { hours, zones, now in
+        (zones.lazy.compactMap { WallClock($0) }.first ?? .utc).end(of: hours, at: now)
+    }
+}

@@ -55,7 +55,7 @@ struct Scheduler: Sendable {
                 let (messages, freed, isMore) = try await context.store.write(.control) { writer in
                     for route in resets { try writer.openGate(route) }
                     let ended = try writer.endExpiredMessages(now: now, limit: Self.expiriesPerRound)
-                    let fired = try writer.fireDueMoments(now: now, limit: Self.momentsPerRound)
+                    let fired = try writer.fireDueMoments(now: now, limit: Self.momentsPerRound, quiet: .system)
                     let released = try writer.releaseDueSlices(now: now, limit: Self.slicesPerRound)
                     return (
                         try writer.dueMessages(now: now, limit: Self.messagesPerRound),
@@ -84,7 +84,9 @@ struct Scheduler: Sendable {
             await attempt("expired messages") {
                 try $0.endExpiredMessages(now: now, limit: Self.expiriesPerRound)
             },
-            await attempt("delivery windows") { try $0.fireDueMoments(now: now, limit: Self.momentsPerRound) },
+            await attempt("delivery windows") {
+                try $0.fireDueMoments(now: now, limit: Self.momentsPerRound, quiet: .system)
+            },
             await attempt("retries") { try $0.releaseDueSlices(now: now, limit: Self.slicesPerRound) },
         ]
         let messages = await attempt("schedules") { try $0.dueMessages(now: now, limit: Self.messagesPerRound) } ?? []

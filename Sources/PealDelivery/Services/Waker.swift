@@ -34,7 +34,7 @@ struct Waker: Sendable {
         do {
             guard let next = try await context.store.read({ try $0.nextWakeAt() }), next <= now else { return 0 }
             let (orders, count) = try await context.store.write(.rest) { store in
-                try store.takeWakes(now: now, limit: Limits.wakesPerRound) {
+                try store.takeWakes(now: now, limit: Limits.wakesPerRound, quiet: .system) {
                     let range = UInt64(2 * Limits.wakeJitterSeconds + 1)
                     return .seconds(Int64(randomness.next() % range) - Limits.wakeJitterSeconds)
                 }

@@ -90,8 +90,9 @@ extension StoreSession {
             if topic == nil { return ResultPage() }
         }
         if let part = search.containing {
-            if let id = DeviceID(part) { return try device(id, app: app, search, page, now: now) }
-            return try devices(app: app, search.routes, topic: topic, containing: PartOfText(part), page)
+            // The text of an id may also be in a user id or an alias.
+            let named = try DeviceID(part).flatMap { try device($0, app: app, search, now: now) }
+            return try devices(app: app, search.routes, topic: topic, containing: PartOfText(part), named, page)
         }
         var (keys, total, offset): ([DeviceKey], Int, Int) = ([], 0, page.offset)
         for route in search.routes {
@@ -122,20 +123,25 @@ extension StoreSession {
 
     /// A device searched by its full id is shown whether active or not.
     private func device(
-        _ id: DeviceID, app: AppKey, _ search: DeviceSearch, _ page: PageNumber, now: Timestamp
-    ) throws -> ResultPage<Device> {
+        _ id: DeviceID, app: AppKey, _ search: DeviceSearch, now: Timestamp
+    ) throws -> Device? {
         guard let device = try device(app: app, id: id), search.routes.contains(device.address.route),
             search.topic.map({ device.topics(at: now).contains($0) }) ?? true
-        else { return ResultPage() }
-        return ResultPage(items: page.offset == 0 && page.size > 0 ? [device] : [], total: 1)
+        else { return nil }
+        return device
     }
 
     private static let rowsPerRead = 1000
 
+    /// - Parameter named: the device that has the text as its id, which comes first.
     private func devices(
-        app: AppKey, _ routes: [Route], topic: Int64?, containing part: PartOfText, _ page: PageNumber
+        app: AppKey, _ routes: [Route], topic: Int64?, containing part: PartOfText, _ named: Device?, _ page: PageNumber
     ) throws -> ResultPage<Device> {
         var result = ResultPage<Device>()
+        if let named {
+            if page.offset == 0, page.size > 0 { result.items.append(named) }
+            result.total = 1
+        }
         var room = Limits.searchedRowsMax
         for route in routes {
             var cursor: DeviceKey = 0
@@ -147,7 +153,8 @@ extension StoreSession {
                 let keys: [DeviceKey] = try connection.values(next)
                 guard let last = keys.last else { break }
                 (cursor, room) = (last, room - keys.count)
-                for row in try deviceRows(app: app, keys: keys) where try matches(row, part, app: app) {
+                for row in try deviceRows(app: app, keys: keys)
+                where try row.key != named?.key && matches(row, part, app: app) {
                     let index = result.total - page.offset
                     if (0..<page.size).contains(index) { result.items.append(try device(row, app: app)) }
                     result.total += 1

@@ -58,6 +58,14 @@ enum InstallationTable {
         """
     }
 
+    /// The sums of hits and of all wake-ups with a known result, of the newest devices.
+    static func evidence(_ app: AppKey, limit: Int) -> SQL {
+        """
+        SELECT CAST(SUM(hits) AS BIGINT), CAST(SUM(hits + misses) AS BIGINT) FROM (
+            SELECT hits, misses FROM installation WHERE app = \(app) ORDER BY seq DESC LIMIT \(limit)) AS sample
+        """
+    }
+
     static func put(_ installation: Installation) -> SQL {
         let changing = changing(installation)
         return """
@@ -231,8 +239,21 @@ extension StoreSession {
 
     private func isReachable(_ user: String, app: AppKey, within span: Duration) throws -> Bool {
         guard try hasInstallations(app) else { return false }
-        return try connection.all(InstallationTable.of(user, app: app), InstallationTable.installation)
-            .contains { $0.isReachable(within: span) }
+        let installations = try connection.all(InstallationTable.of(user, app: app), InstallationTable.installation)
+        guard !installations.isEmpty else { return false }
+        let prior = try cohortRate(app)
+        return installations.contains { $0.isReachable(within: span, prior: prior) }
+    }
+
+    /// The share of wake-ups that arrive at the app's newest devices; nil without any evidence.
+    private func cohortRate(_ app: AppKey) throws -> Double? {
+        if let known = memo.cohortRates[app] { return known }
+        let sums = try connection.first(InstallationTable.evidence(app, limit: Limits.cohortDevicesMax)) { row in
+            (hits: try row.next(Int64?.self) ?? 0, all: try row.next(Int64?.self) ?? 0)
+        }
+        let rate = sums.flatMap { $0.all > 0 ? Double($0.hits) / Double($0.all) : nil }
+        memo.cohortRates[app] = .some(rate)
+        return rate
     }
 
     /// The beginning of the hour in which the user most probably opens: the user's opens, shrunk towards those of all

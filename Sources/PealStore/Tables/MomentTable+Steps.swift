@@ -19,6 +19,7 @@ extension StoreSession {
         if step.moment == moment, !isClaimEnd { return step }
         let count = try connection.execute(MomentTable.change(moment, to: step.moment, dueAt: dueAt))
         guard count == 1 else { return nil }
+        if Self.mayBeLate(step.moment, after: moment, now) { try extendLife(of: step.moment, now: now) }
         if moment.state == .open, step.moment.state != .open {
             try connection.post(MomentTable.begin(moment.message, app: moment.app, now: now))
         }
@@ -31,6 +32,27 @@ extension StoreSession {
             try addStatistics([(app: moment.app, item: Statistics(at: now, counts))])
         }
         return step
+    }
+
+    /// Whether an alert begins that must be tried although its message may have ended with the window: to a claimant
+    /// that did not confirm, or after quiet hours that lasted until the end of the window.
+    private static func mayBeLate(_ moment: Moment, after former: Moment, _ now: Timestamp) -> Bool {
+        switch (former.state, moment.state) {
+        case (.claimed, .recovering): true
+        case (.open, .sending): now >= former.deadline && former.reason == HoldReason.quietHours.rawValue
+        default: false
+        }
+    }
+
+    /// An expiry that the author stated stays.
+    private func extendLife(of moment: Moment, now: Timestamp) throws {
+        guard try alertTerms(app: moment.app, message: moment.message).life == nil else { return }
+        let end = min(now + .seconds(Limits.recoveryAlertSeconds), moment.givenUpAt)
+        try connection.post(
+            """
+            UPDATE message SET expires_at = \(end)
+            WHERE \(MessageTable.matching(moment.app, moment.message)) AND expires_at < \(end)
+            """)
     }
 
     /// Inserts one slice for alerts of a message that are sent together. It goes before all bulk slices.
@@ -61,22 +83,12 @@ extension StoreSession {
         }
     }
 
-    func fireDueMoments(now: Timestamp, limit: Int) throws -> Int {
+    func fireDueMoments(now: Timestamp, limit: Int, quiet: QuietClock) throws -> Int {
         let due = try connection.all(MomentTable.dueOpen(now, limit: limit), MomentTable.moment)
-        var routes: [MessageID: [Route]] = [:]
-        var toAll: [AppKey: Bool] = [:]
+        var facts = DueFacts()
         var groups = AlertGroups()
         for moment in due {
-            let allowed = try routes[moment.message] ?? momentRoutes(app: moment.app, message: moment.message)
-            routes[moment.message] = allowed
-            let isToAll =
-                try toAll[moment.app] ?? app(key: moment.app)?.settings[.alertsAllDevices]
-                ?? Setting.alertsAllDevices.standard
-            toAll[moment.app] = isToAll
-            let targets = try targets(app: moment.app, userID: moment.userID, routes: allowed)
-            let event: MomentEvent =
-                isToAll
-                ? .fallbackToAll(Array(targets.prefix(Limits.directDevicesMax))) : .fallback(to: targets.first)
+            let event = try fallback(of: moment, &facts, quiet, now: now)
             for alert in try change(moment, by: event, now: now)?.alerts ?? [] {
                 groups.add(alert, of: moment.id)
             }
@@ -85,6 +97,35 @@ extension StoreSession {
         let lapsed = try connection.all(MomentTable.dueClaimed(now, limit: limit), MomentTable.moment)
         for moment in lapsed { _ = try apply(.claimEnded(try holder(of: moment)), to: moment, now: now) }
         return due.count + lapsed.count
+    }
+
+    /// What one round has read of the messages and apps of due moments.
+    private struct DueFacts {
+        var terms: [MessageID: AlertTerms] = [:]
+        var settings: [AppKey: AppSettings] = [:]
+    }
+
+    /// What happens to a moment that is due: its alert, or a wait for the end of quiet hours.
+    private func fallback(
+        of moment: Moment, _ facts: inout DueFacts, _ quiet: QuietClock, now: Timestamp
+    ) throws -> MomentEvent {
+        let terms = try facts.terms[moment.message] ?? alertTerms(app: moment.app, message: moment.message)
+        facts.terms[moment.message] = terms
+        let settings = try facts.settings[moment.app] ?? app(key: moment.app)?.settings ?? AppSettings()
+        facts.settings[moment.app] = settings
+        let targets = try targets(app: moment.app, userID: moment.userID, routes: terms.routes)
+        let rules = settings.rules
+        if let target = targets.first, now < moment.deadline, !terms.isTransactional, rules.quietHours != nil,
+            let end = quiet.end(of: rules, zone: try timeZone(of: target, app: moment.app), at: now)
+        {
+            return .quiet(until: end)
+        }
+        return settings[.alertsAllDevices]
+            ? .fallbackToAll(Array(targets.prefix(Limits.directDevicesMax))) : .fallback(to: targets.first)
+    }
+
+    private func timeZone(of target: Moment.Target, app: AppKey) throws -> String? {
+        try deviceRow(app: app, key: target.device).flatMap { try word($0.zone) }
     }
 
     /// The user of the claiming device now.

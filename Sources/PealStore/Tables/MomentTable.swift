@@ -304,6 +304,19 @@ extension StoreSession {
 
     /// The routes that the alerts of a message may take.
     func momentRoutes(app: AppKey, message: MessageID) throws -> [Route] {
+        try alertTerms(app: app, message: message).routes
+    }
+
+    /// What the alerts of a message may do.
+    struct AlertTerms {
+        var routes: [Route] = []
+        /// See `MessageOptions.isTransactional`.
+        var isTransactional = false
+        /// As its author stated it.
+        var life: MessageOptions.Life?
+    }
+
+    func alertTerms(app: AppKey, message: MessageID) throws -> AlertTerms {
         try connection.first(
             "SELECT audience, content, options FROM message_content WHERE \(MessageTable.matching(app, message))"
         ) { row in
@@ -312,7 +325,9 @@ extension StoreSession {
             let options = try OptionsCoding.decode(row.next())
             // Claims ask for the routes inside the writer, where decoding a large content would take long.
             let content = ContentCoding.mayNameEnvironment(bytes) ? try ContentCoding.decode(bytes) : Content()
-            return ResolvedAudience.routes(audience, options.audienceEnvironment(in: content))
-        } ?? []
+            return AlertTerms(
+                routes: ResolvedAudience.routes(audience, options.audienceEnvironment(in: content)),
+                isTransactional: options.isTransactional, life: options.life)
+        } ?? AlertTerms()
     }
 }

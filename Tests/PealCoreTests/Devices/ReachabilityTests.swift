@@ -40,6 +40,22 @@ struct ReachabilityTests {
         ] { #expect(Reachability().classification(capabilities, before: .available) == .unavailable) }
     }
 
+    @Test("what is known of other devices counts as two wake-ups", arguments: [(0.5, 0.5), (0.1, 0.1), (1, 1), (0, 0)])
+    func prior(share: Double, expected: Double) {
+        var reach = Reachability()
+        #expect(abs(reach.rate(prior: share) - expected) < 1e-9)
+        reach.add(hits: 6, misses: 2, at: Self.start)
+        #expect(abs(reach.rate(prior: share) - (6 + 2 * share) / 10) < 1e-9)
+    }
+
+    @Test("a device without evidence is as reachable as others of its app")
+    func cohort() {
+        let phone = Self.installation()
+        #expect(phone.isReachable(within: .seconds(1800), prior: nil))
+        #expect(!phone.isReachable(within: .seconds(1800), prior: 0.05))
+        #expect(phone.isReachable(within: .seconds(12 * 3600), prior: 0.05))
+    }
+
     @Test("a sync counts each wake-up once: those it names as arrived, the others as lost, the newest not yet")
     func reports() {
         var phone = Self.installation()

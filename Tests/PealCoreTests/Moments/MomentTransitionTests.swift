@@ -72,7 +72,24 @@ struct MomentTransitionTests {
         ([(.fallback(to: phone), 3600), (.settled(.expired, reason: "Expired", next: tablet), 3601)], .failed),
         ([(.fallback(to: phone), 3600), (.receipt(.shown, device: 7), 3601)], .shown),
         ([(.receipt(.shown, device: 7), 5)], .open),
+        ([(.quiet(until: start + .seconds(9000)), 3600), (.fallback(to: phone), 3601)], .sending),
     ]
+
+    @Test("quiet hours delay a fallback to their end or the window's, and a claim, a change or the alert forgets them")
+    func quietHours() {
+        var moment = Self.open(.traditional)
+        func quiet(_ until: Int64, at now: Int64) -> Moment {
+            moment.after(.quiet(until: Self.start + .seconds(until)), at: Self.start + .seconds(now)).moment
+        }
+        #expect(quiet(900, at: 9) == moment, "it is not due")
+        #expect(quiet(900, at: 3600) == moment, "the window has ended")
+        #expect(quiet(9000, at: 10).fallbackAt == Self.deadline)
+        moment = quiet(900, at: 10)
+        #expect(moment.fallbackAt == Self.start + .seconds(900) && moment.reason == "QuietHours")
+        #expect(moment.state == .open && moment.rev == 1)
+        let sent = moment.after(.fallback(to: Self.phone), at: Self.start + .seconds(900)).moment
+        #expect(sent.state == .sending && sent.reason.isEmpty)
+    }
 
     private static let unheard: [(MomentEvent, [(MomentEvent, Int64)], Int64, MomentClaim.Refusal)] = [
         (claim(rev: 2), [], 5, MomentClaim.Refusal.superseded), (claim(), [(.cancel, 1)], 5, .cancelled),

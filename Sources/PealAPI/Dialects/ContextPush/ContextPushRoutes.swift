@@ -25,25 +25,51 @@ struct ContextPushRoutes: Sendable {
         let body = try call.object()
         let app = try await app(
             try ContextPushShapes.bundle.value(of: body, policy, now: call.now), call)
+        let digest = Array(SHA256.hash(data: body.sorted.bytes))
+        do {
+            return try await schedule(body, app, digest: digest, call)
+        } catch let refusal as PealError where refusal.code.httpStatus < 500 {
+            // A repetition that would be refused by now, such as after its target_delivery_time, is still one.
+            let request = Moment.Request(digest: digest, at: call.now)
+            guard let moment = try await repeated(body, app, request, now: call.now) else { throw refusal }
+            return Self.answer(moment)
+        }
+    }
+
+    /// The message that `request` repeats; nil if it would be a new message.
+    private func repeated(
+        _ body: JSON, _ app: App, _ request: Moment.Request, now: Timestamp
+    ) async throws -> Moment? {
+        guard let named = try? ContextPushShapes.cancel.value(of: body, policy, now: now) else { return nil }
+        let moment = try await services.store.read { store in
+            try store.moment(app: app.key, named: named.target.name(named.key))
+        }
+        guard let moment, moment.state != .cancelled, moment.isRepeated(by: request) else { return nil }
+        return moment
+    }
+
+    private func schedule(_ body: JSON, _ app: App, digest: [UInt8], _ call: Call) async throws -> Answer {
         let request = try shapes.schedule.value(of: body, policy, now: call.now)
         var (draft, warnings) = try request.draft(
-            id: services.newMessageID(at: call.now), app: app, digest: Array(SHA256.hash(data: body.sorted.bytes)),
-            now: call.now, services.options)
+            id: services.newMessageID(at: call.now), app: app, digest: digest, now: call.now, services.options)
         let facts = try await services.sendingFacts(app, for: call.caller)
         draft.content.namesMessage = facts.namesMessages
         try services.preview.check(draft, app: app, facts.credentials, spelling: ContextPushSpelling.path)
         let result = try await services.moments.schedule(draft, call.verb)
-        let moment = result.moment
+        var answer = Self.answer(result.moment)
+        answer.warn(warnings)
+        return answer
+    }
+
+    private static func answer(_ moment: Moment) -> Answer {
         let status = moment.state == .open ? "scheduled" : moment.state.status.rawValue
-        var answer = Answer(
+        return Answer(
             .ok,
             [
                 "status": .string(status), "idempotency_key": .string(moment.contextPushKey),
                 "delivery_method": .string(moment.plannedArm.name),
                 "deliver_until": .string(moment.deadline.description),
             ])
-        answer.warn(warnings)
-        return answer
     }
 
     private func cancel(_ call: Call) async throws -> Answer {

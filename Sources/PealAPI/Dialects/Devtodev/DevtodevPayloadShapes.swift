@@ -97,12 +97,8 @@ enum DevtodevPartShapes {
 }
 
 enum DevtodevAppleShapes {
-    /// What a hidden push must not have: everything except `data`, and the badge and sound that the vendor's clients
-    /// send.
-    static let visible = [
-        "title", "text", "title-loc-key", "title-loc-args", "action-loc-key", "loc-key", "loc-args", "launch-image",
-        "attachment", "action", "interactive",
-    ]
+    /// What a hidden push must not have. Its other members are dropped, except `data` and `badge`.
+    static let visible = ["title", "text", "attachment", "interactive"]
 
     static let shown = ObjectShape("DevtodevAppleShown", DevtodevApplePayload(), rules: [hasText]) {
         for (name, key) in [
@@ -204,10 +200,13 @@ enum DevtodevAppleShapes {
 }
 
 enum DevtodevAndroidShapes {
-    static let visible = ["title", "text", "image", "action", "interactive"]
+    /// What a hidden push must not have. `image` and `action` are dropped.
+    static let visible = ["title", "text", "interactive"]
 
     static let shown = ObjectShape("DevtodevAndroidShown", DevtodevAndroidPayload(), rules: [hasText]) {
         Entry(including: payload, \.self)
+        Entry("image", .content) { $0.keys["_banner"] = $1.map(JSON.string) }
+        Entry("action", DevtodevPartShapes.action.shape) { $0.action = $1 }
     }
 
     static let hidden = ObjectShape(
@@ -220,7 +219,7 @@ enum DevtodevAndroidShapes {
     private static let names = [
         ("title", "title"), ("text", "alert"), ("small_icon", "icon"), ("icon", "_largeIcon"),
         ("color", "color"),
-        ("sound", "sound"), ("image", "_banner"), ("led_color", "_led"), ("tag", "tag"),
+        ("sound", "sound"), ("led_color", "_led"), ("tag", "tag"),
         ("group", "_group"),
         ("channel_id", "_channel_id"), ("badge_icon_type", "_badge_icon_type"),
     ]
@@ -234,7 +233,6 @@ enum DevtodevAndroidShapes {
             $0.keys["badge"] = $1.map { .string(String($0)) }
         }
         Entry("vibration", .flag) { $0.keys["_vibration"] = $1.map { $0 ? "true" : "false" } }
-        Entry("action", DevtodevPartShapes.action.shape) { $0.action = $1 }
         Entry("interactive", interactive) { $0.buttons = $1 ?? [] }
     }
 

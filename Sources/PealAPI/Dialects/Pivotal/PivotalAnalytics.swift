@@ -18,7 +18,7 @@ struct PivotalAnalytics: Sendable {
             throw PealError(.forbidden, "this key is not a platform's key")
         }
         let events = try call.object()["events"]?.arrayValue ?? []
-        let facts = events.prefix(Limits.analyticsEventsMax).compactMap { Self.fact($0, now: call.now) }
+        let facts = events.prefix(Limits.analyticsEventsMax).compactMap(Self.fact)
         let family = PivotalPlatform.family(platform)
         try await services.receipts.record(facts, app: app.key, now: call.now) { device in
             family.contains(device.platform)
@@ -34,10 +34,10 @@ struct PivotalAnalytics: Sendable {
     private static let triggered = "pcf_push_event_type_geofence_location_triggered"
 
     /// The fact to store for one event; nil if the event contains nothing to store.
-    private static func fact(_ event: JSON, now: Timestamp) -> DeviceFact? {
+    private static func fact(_ event: JSON) -> DeviceFact? {
         guard let device = text(event, "deviceUuid").flatMap({ DeviceID($0) }), let type = text(event, "eventType")
         else { return nil }
-        let at = event["eventTime"].flatMap(instant) ?? now
+        let at = event["eventTime"].flatMap(instant)
         if let kind = kinds[type.lowercased()] {
             guard let message = text(event, "receiptId").flatMap({ MessageID($0) }) else { return nil }
             return DeviceFact(device: device, subject: .message(message, kind), at: at)

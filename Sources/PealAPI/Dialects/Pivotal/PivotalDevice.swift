@@ -84,6 +84,8 @@ struct PivotalDevice {
         var detail = isWhole ? DeviceDetail() : known?.detail ?? DeviceDetail()
         if let text = given.deviceToken {
             let checked = try self.address(text, platform)
+            // What APNs proved is about the former address.
+            if checked.bytes != known?.address.bytes { detail.environmentDisproved = nil }
             address = checked
             detail.addressAsSent = checked.json == .string(text) ? nil : text
         }

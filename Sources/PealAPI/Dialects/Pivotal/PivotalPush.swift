@@ -222,17 +222,21 @@ struct PivotalSchedules: Sendable {
     /// `scheduleAt` and `scheduleIn` are one setting: a new value of either replaces both, and a body with neither
     /// keeps them. Null changes nothing, except that it removes the expiry.
     private static func merge(_ given: JSON.Members, over push: JSON.Members) -> JSON.Members {
-        let unset: [JSON] = [.null, 0, "0", ""]
         let starts = ["scheduleAt", "scheduleIn"]
         var merged = push
-        if starts.contains(where: { given[$0].map { !unset.contains($0) } ?? false }) {
+        if starts.contains(where: { given[$0].map { !isUnset($0) } ?? false }) {
             for name in starts { merged[name] = nil }
         }
         for (name, value) in given.pairs {
-            let isLeft = starts.contains(name) ? unset.contains(value) : value.isNull && name != "expiryTime"
+            let isLeft = starts.contains(name) ? isUnset(value) : value.isNull && name != "expiryTime"
             if !isLeft { merged[name] = value }
         }
         return merged
+    }
+
+    /// Whether a time counts as absent: null, an empty text, or 0 in any spelling.
+    private static func isUnset(_ value: JSON) -> Bool {
+        value.isNull || value.tolerantInteger == 0 || value.stringValue?.trimmedBlanks.isEmpty == true
     }
 
     /// - Throws: `not_found` for a push that is unknown or no longer scheduled.

@@ -33,10 +33,13 @@ struct PivotalRegistration: Sendable {
             self.platform = platform
         }
 
+        /// A device that Peal moved to the other environment, because APNs knows it only there, still belongs to the
+        /// key that registered it.
         func holds(_ device: Device) -> Bool {
             guard PivotalPlatform.family(platform).contains(device.platform) else { return false }
             // Only APNs has two environments.
-            return device.platform != .ios || device.environment == (key.environment ?? .production)
+            guard device.platform == .ios else { return true }
+            return [device.environment, device.detail.environmentDisproved].contains(key.environment ?? .production)
         }
 
         func reader(_ rules: AddressRules) -> PivotalDevice {

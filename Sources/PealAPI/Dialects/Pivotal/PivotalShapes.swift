@@ -55,7 +55,9 @@ enum PivotalPushShapes {
     private static let oneStart = Rule<PivotalPushDraft>(
         violation: { describing in
             let isSet = JSON.present(["scheduleAt", "scheduleIn"], describing)
-            let zero: JSON = ["anyOf": [["const": 0], ["type": "string", "pattern": "^0+$"]]]
+            let zero: JSON = [
+                "anyOf": [["const": 0], ["type": "string", "pattern": "^[ \\t\\r\\n]*-?0+[ \\t\\r\\n]*$"]]
+            ]
             let isZero = ["scheduleAt", "scheduleIn"].map { ["properties": .object(.init([($0, zero)]))] as JSON }
             return ["allOf": [isSet, ["not": ["anyOf": .array(isZero)]]]]
         }
