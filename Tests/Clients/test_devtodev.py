@@ -324,6 +324,23 @@ def test_identifiers_find_registered_devices_each_once(devtodev):
     assert devtodev.only()["device"] == tokens[2]
 
 
+def test_the_token_may_come_behind_the_largest_audience(devtodev):
+    """As clients write it that sort the members of JSON objects by their names."""
+    names = [{"advertisingId": secrets.token_hex(64), "userId": secrets.token_hex(64)} for _ in range(999)]
+    body = devtodev.message([{"token": secrets.token_hex(32)}, *names], ios={"payload": {"text": "Hi"}})
+    text = json.dumps(body, sort_keys=True)
+    assert 256 * 1024 < text.index('"user_token"') < 1024 * 1024
+    assert counts(devtodev.push(text))[1] == 1
+
+
+def test_a_stranger_cannot_fill_memory_before_the_token(devtodev):
+    body = json.dumps({"audience": [{"userId": secrets.token_hex(64)}] * 10_000, "user_token": USER_TOKEN})
+    assert body.index('"user_token"') > 1024 * 1024
+    with pytest.raises(Refused) as refusal:
+        devtodev.push(body)
+    assert refusal.value.status == 401
+
+
 def test_the_sandbox_is_another_gateway(devtodev):
     token = secrets.token_hex(32)
     ios = {"payload": {"text": "Hi"}, "options": {"sandbox": True, "expire": 0}}

@@ -340,7 +340,7 @@ extension Fixture {
         try await store.write(.control) { [app, now = clock.now] writer in
             _ = try writer.fireDueMoments(now: now, limit: 10)
             // Slices of small messages are leased when they are accepted.
-            _ = try writer.takeBackLeases(endedBefore: now)
+            _ = try writer.takeBackLeases(endedBefore: Timestamp(milliseconds: .max))
             let key = try #require(try writer.app(app)).key
             let route = ActiveRoute(app: key, route: .apnsProduction)
             let slices = try writer.lease(route, limit: 10, owner: "me", until: now + .seconds(30), now: now)

@@ -177,8 +177,10 @@ import Testing
                 let reply = try await fixture.post(fixture.page("compose"), form, cookie: cookie)
                 #expect(reply.status == 303, "\(reply.text)")
                 let id = try #require(reply.location?.split(separator: "/").last.flatMap { MessageID(String($0)) })
-                let draft = try await fixture.store.read { [app] in try $0.draft(app: app.key, id: id) }
-                #expect(draft?.window?.graceSeconds == 300)
+                let (draft, report) = try await fixture.store.read { [app] in
+                    (try $0.draft(app: app.key, id: id), try $0.report(app: app.key, id: id))
+                }
+                #expect(report?.message.expiresAt == draft?.window.map { $0.until + .seconds(300) })
                 #expect(draft?.content.namesMessage == hasSDK)
             }
         }

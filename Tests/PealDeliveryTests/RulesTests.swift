@@ -435,8 +435,13 @@ extension DeliveryFixture {
 
     /// The last event and its detail in the trail of the device with the given number.
     func lastEvent(_ message: MessageID, _ device: Int, isPaused: Bool = false) async throws -> String? {
-        let events = try await DeliveryTrail(store: store, isPaused: isPaused).events(
-            of: message, app: app, .device(DeliveryFixture.deviceID(device)), now: now)
-        return events.last.map { "\($0.name.rawValue) \($0.detail)" }
+        try await events(message, device, isPaused: isPaused).last
+    }
+
+    /// Each event of the device's trail with its detail.
+    func events(_ message: MessageID, _ device: Int, isPaused: Bool = false) async throws -> [String] {
+        try await DeliveryTrail(store: store, isPaused: isPaused).events(
+            of: message, app: app, .device(DeliveryFixture.deviceID(device)), now: now
+        ).map { "\($0.name.rawValue) \($0.detail)" }
     }
 }

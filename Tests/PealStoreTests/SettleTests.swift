@@ -78,7 +78,11 @@ struct SettleTests {
         }
         #expect(pages == [0])
         #expect(try await fixture.store.read { try $0.census() } == StoreCensus())
-        #expect(try await worker.settle([settlement]).map(\.isApplied) == [false], "its slice is gone")
+        #expect(try await worker.settle([settlement]).map(\.isApplied) == [true], "its answer may have been lost")
+        #expect(
+            try await fixture.store.read { try $0.report(app: fixture.app, id: id) } == report, "nothing counts twice")
+        settlement.logRow?.lastKey = 6
+        #expect(try await worker.settle([settlement]).map(\.isApplied) == [false], "the log has no such page")
     }
 
     @Test("a slice that defers devices is no longer the only one", arguments: StoreUnderTest.allCases)

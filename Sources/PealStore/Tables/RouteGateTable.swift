@@ -200,7 +200,9 @@ extension StoreSession {
         var last = start
         var seen = start
         var steps = Self.probeStepsMax
-        for range in [(start, nil), (nil, start)] as [(MessageID?, MessageID?)] {
+        // Those behind the last one, and then around.
+        let ranges: [(MessageID?, MessageID?)] = start == nil ? [(nil, nil)] : [(start, nil), (nil, start)]
+        for range in ranges {
             var position = range.0
             while steps > 0, slices.count < Limits.probeMessagesMax {
                 steps -= 1

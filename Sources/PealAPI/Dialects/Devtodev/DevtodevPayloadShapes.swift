@@ -204,36 +204,38 @@ enum DevtodevAndroidShapes {
     static let visible = ["title", "text", "interactive"]
 
     static let shown = ObjectShape("DevtodevAndroidShown", DevtodevAndroidPayload(), rules: [hasText]) {
-        Entry(including: payload, \.self)
-        Entry("image", .content) { $0.keys["_banner"] = $1.map(JSON.string) }
-        Entry("action", DevtodevPartShapes.action.shape) { $0.action = $1 }
+        Entry(including: payload(isHidden: false), \.self)
     }
 
     static let hidden = ObjectShape(
         "DevtodevAndroidHidden", DevtodevAndroidPayload(), rules: [.nothing(visible)]
     ) {
-        Entry(including: payload, \.self)
+        Entry(including: payload(isHidden: true), \.self)
     }
 
     /// Members of the payload, and the SDK's names of them.
     private static let names = [
         ("title", "title"), ("text", "alert"), ("small_icon", "icon"), ("icon", "_largeIcon"),
         ("color", "color"),
-        ("sound", "sound"), ("led_color", "_led"), ("tag", "tag"),
+        ("sound", "sound"), ("image", "_banner"), ("led_color", "_led"), ("tag", "tag"),
         ("group", "_group"),
         ("channel_id", "_channel_id"), ("badge_icon_type", "_badge_icon_type"),
     ]
 
-    private static let payload = ObjectShape("DevtodevAndroidPayload", DevtodevAndroidPayload()) {
-        Entry("data", DevtodevPartShapes.data) { $0.data = $1 }
-        for (name, key) in names {
-            Entry(name, name.hasSuffix("color") ? color : .content) { $0.keys[key] = $1.map(JSON.string) }
+    private static func payload(isHidden: Bool) -> ObjectShape<DevtodevAndroidPayload> {
+        let name = isHidden ? "DevtodevAndroidHiddenPayload" : "DevtodevAndroidPayload"
+        return ObjectShape(name, DevtodevAndroidPayload()) {
+            Entry("data", DevtodevPartShapes.data) { $0.data = $1 }
+            for (name, key) in names where !isHidden || name != "image" {
+                Entry(name, name.hasSuffix("color") ? color : .content) { $0.keys[key] = $1.map(JSON.string) }
+            }
+            Entry("badge", DevtodevPartShapes.badge) {
+                $0.keys["badge"] = $1.map { .string(String($0)) }
+            }
+            Entry("vibration", .flag) { $0.keys["_vibration"] = $1.map { $0 ? "true" : "false" } }
+            if !isHidden { Entry("action", DevtodevPartShapes.action.shape) { $0.action = $1 } }
+            Entry("interactive", interactive) { $0.buttons = $1 ?? [] }
         }
-        Entry("badge", DevtodevPartShapes.badge) {
-            $0.keys["badge"] = $1.map { .string(String($0)) }
-        }
-        Entry("vibration", .flag) { $0.keys["_vibration"] = $1.map { $0 ? "true" : "false" } }
-        Entry("interactive", interactive) { $0.buttons = $1 ?? [] }
     }
 
     /// One of them is required unless the push is hidden.

@@ -225,9 +225,8 @@ struct MessageReader {
     ) throws(PealError) -> Address {
         let (own, environment) = (channel.value.environment, draft?.audienceEnvironment)
         if let own, let environment, own != environment {
-            let name =
-                draft?.content.platforms[.ios]?.options.environment == nil
-                ? "options.environment" : "content.ios.options.environment"
+            let own = draft?.content.platforms.first { $0.value.options.environment == environment }
+            let name = (own.map { "content.\($0.key.rawValue)." } ?? "") + "options.environment"
             throw .invalid(
                 "\(channel.path).environment",
                 "\(name) is \(environment.rawValue), but the channel is in the other environment")
