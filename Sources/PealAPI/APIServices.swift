@@ -24,8 +24,6 @@ package struct APIServices: Sendable {
     let failures: AuthenticationFailures
     let quotas: RequestQuotas
     let registrations: RegistrationQuota
-    /// Of platform keys, with which backends also import devices.
-    let platformRegistrations: RegistrationQuota
     private let deviceQuota: DeviceQuota
     let refusals: Refusals
     let usage: KeyUsage
@@ -72,7 +70,6 @@ package struct APIServices: Sendable {
         quotas = RequestQuotas(
             perKey: options.requestsPerKeyPerSecond, perApp: options.requestsPerAppPerSecond, time: time)
         registrations = RegistrationQuota(perMinute: Limits.registrationsPerMinute, time: time)
-        platformRegistrations = RegistrationQuota(perMinute: Limits.platformRegistrationsPerMinute, time: time)
         keyRing = KeyRing(store: store, hasher: hasher, time: time)
         recentApps = RecentReads(store: store, time: time)
         receiptGatherer = ReceiptGatherer(store: store)

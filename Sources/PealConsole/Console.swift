@@ -76,7 +76,7 @@ package struct Console: Sendable {
         var visit = PageCall(
             console: self, texts: texts, now: now, client: client, requestID: line.requestID,
             isSecure: isSecure(client),
-            path: "/" + segments.map(URLPath.encode).joined(separator: "/"), parameters: match.parameters,
+            path: "/" + segments.map(PercentCoding.encode).joined(separator: "/"), parameters: match.parameters,
             query: Form(encoded: target.count > 1 ? String(target[1]) : ""))
         var cookie = visit.sessionCookie
         if let found = cookie {
@@ -97,7 +97,7 @@ package struct Console: Sendable {
             try visit.checkForm()
         }
         try await visit.enter(match.route.need)
-        if let question = match.route.question, visit.form["confirmed"] == nil {
+        if let question = match.route.question, visit.form["ask"] != nil, visit.form["confirmed"] == nil {
             return ConfirmationPage.answer(visit, question)
         }
         var answer = try await match.route.handler(visit)

@@ -54,7 +54,7 @@ struct PageCall: Sendable {
     /// The path of a page of the app.
     func link(_ segments: String...) -> String {
         let base = named.map { "/console/apps/\($0.id)/" } ?? "/console/"
-        return base + segments.filter { !$0.isEmpty }.map(URLPath.encode).joined(separator: "/")
+        return base + segments.filter { !$0.isEmpty }.map(PercentCoding.encode).joined(separator: "/")
     }
 }
 
@@ -87,7 +87,7 @@ extension PageCall {
     func signInRedirect(hadCookie: Bool, isPage: Bool, isForm: Bool) -> ConsoleAnswer {
         var members: [String] = []
         let page = query.pairs.isEmpty ? path : "\(path)?\(query.encoded)"
-        if isPage, path != "/console" { members.append("next=\(URLPath.encode(page))") }
+        if isPage, path != "/console" { members.append("next=\(PercentCoding.encode(page))") }
         if hadCookie || isForm { members.append("ended=1") }
         let query = members.isEmpty ? "" : "?" + members.joined(separator: "&")
         var answer = ConsoleAnswer(redirect: "/console/sign-in" + query)

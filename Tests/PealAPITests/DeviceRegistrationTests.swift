@@ -243,6 +243,8 @@ struct DeviceRegistrationTests {
             for number in 1..<60 { _ = try await server.register(number) }
             let refused = try await server.register(100)
             #expect(refused.status == 429 && refused.header("Retry-After") != nil, "\(refused.text)")
+            let again = DeviceFixture.registration(1000, [("device_token", .string(phone.token))])
+            #expect(try await server.call(.post, "register", again, as: server.key).status == 200, "it is known")
             server.fixture.clock.advance(by: .seconds(2))
             #expect(try await server.register(100).status == 201)
             var statuses: [Int] = []

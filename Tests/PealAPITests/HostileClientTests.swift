@@ -68,7 +68,8 @@ struct HostileClientTests {
         try await Fixture.open { fixture in
             let secret = try #require(try await fixture.key("devtodev")["user_token"]?.stringValue)
             for size in [
-                Limits.parsedAtOnceBytesMax, Limits.unknownCallerBodyBytesMax, 2 * Limits.unknownCallerBodyBytesMax,
+                Limits.unknownCallerBodyBytesMax, 2 * Limits.unknownCallerBodyBytesMax,
+                8 * Limits.unknownCallerBodyBytesMax,
             ] {
                 let filler = String(repeating: "[],", count: size / 3 + 1)
                 let reply = try await fixture.call(
@@ -83,7 +84,7 @@ struct HostileClientTests {
     func emptyToken() async throws {
         try await Fixture.open { fixture in
             let secret = try #require(try await fixture.key("devtodev")["user_token"]?.stringValue)
-            for size in [Limits.parsedAtOnceBytesMax, Limits.unknownCallerBodyBytesMax] {
+            for size in [Limits.unknownCallerBodyBytesMax, 4 * Limits.unknownCallerBodyBytesMax] {
                 let filler = String(repeating: "[],", count: size / 3 + 1)
                 let reply = try await fixture.call(
                     .post, "/api/v1/push/send?user_token=\(secret)",

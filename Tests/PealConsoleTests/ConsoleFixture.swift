@@ -104,7 +104,8 @@ struct ConsoleFixture: Sendable {
         _ path: String, _ form: [String: String], cookie: String? = nil, headers: [String: String] = [:]
     ) async throws -> Page {
         let pairs = form.sorted { $0.key < $1.key }
-        let text = pairs.map { "\(URLPath.encode($0.key))=\(URLPath.encode($0.value))" }.joined(separator: "&")
+        let text = pairs.map { "\(PercentCoding.encode($0.key))=\(PercentCoding.encode($0.value))" }.joined(
+            separator: "&")
         return try await call(.post, path, form: text, cookie: cookie, headers: headers)
     }
 

@@ -57,7 +57,7 @@ import Testing
                 return app
             }
             let cookie = try await fixture.signIn()
-            let query = URLPath.encode(text)
+            let query = PercentCoding.encode(text)
             let pages = [
                 "", "messages", "messages/\(message)", "devices", "devices/\(device)", "users/\(query)", "topics",
                 "campaigns", "campaigns/\(query)", "calendar", "drafts",

@@ -65,7 +65,7 @@ import Testing
             try await fixture.furnish()
             let cookie = try await fixture.signIn()
             let secret = try #require(try await fixture.get(fixture.page("segments"), cookie: cookie).formSecret)
-            let form = fields.merging(["csrf": secret]) { $1 }
+            let form = fields.merging(["csrf": secret, "ask": "1"]) { $1 }
             let asked = try await fixture.post(fixture.page(path), form, cookie: cookie)
             #expect(asked.status == 200 && asked.text.contains(question), "\(asked.text)")
             #expect(
@@ -76,6 +76,17 @@ import Testing
             let done = try await fixture.post(
                 fixture.page(path), form.merging(["confirmed": "1"]) { $1 }, cookie: cookie)
             #expect(done.status == 303, "\(done.text)")
+        }
+    }
+
+    @Test("is done at once for a program, which posts only the secret of forms")
+    func programs() async throws {
+        try await ConsoleFixture.open { fixture in
+            try await fixture.furnish()
+            let cookie = try await fixture.signIn()
+            let secret = try #require(try await fixture.get(fixture.page("segments"), cookie: cookie).formSecret)
+            let page = fixture.page("messages/00000000-0000-4000-8000-0000000000e1/cancel")
+            #expect(try await fixture.post(page, ["csrf": secret], cookie: cookie).status == 303)
         }
     }
 
@@ -117,7 +128,7 @@ import Testing
             try await fixture.furnish()
             let cookie = try await fixture.signIn()
             let secret = try #require(try await fixture.get(fixture.page(path), cookie: cookie).formSecret)
-            let form = fields.merging(["csrf": secret]) { $1 }
+            let form = fields.merging(["csrf": secret, "ask": "1"]) { $1 }
             let refused = try await fixture.post(fixture.page(path), form, cookie: cookie)
             #expect(refused.status == 409 && refused.text.contains("id=\"\(error)\""), "\(refused.status)")
             let other = form.merging(opened.mapValues { _ in "another" }) { $1 }

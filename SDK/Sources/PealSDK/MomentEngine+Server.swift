@@ -16,14 +16,16 @@ extension MomentEngine {
         guard !ledger.pause.holds(at: parts.clock.wall) else { return nil }
         if ledger.isLeaving, let failure = try await leave() { return failure }
         var refusal: APIFailure?
-        if try needsRegistration(), let failure = try await sendRegistration() {
-            guard case .refused = failure else { return failure }
-            refusal = failure
+        let isNews = ledger.needsRegistration
+        if try needsRegistration(), let failure = try await sendRegistration(isNews: isNews) {
+            // If nothing has changed, a server that is busy hears of it at another wake.
+            if case .refused = failure { refusal = failure } else if isNews || !failure.isTemporary { return failure }
         }
         return try await changeTopics() ?? refusal
     }
 
-    private func sendRegistration() async throws -> APIFailure? {
+    /// - Parameter isNews: whether the server does not know it yet.
+    private func sendRegistration(isNews: Bool) async throws -> APIFailure? {
         let permission = await parts.presenter.permission()
         // Read only now: the app may have said something while the system answered.
         let ledger = try parts.state.read()
@@ -37,7 +39,7 @@ extension MomentEngine {
         do {
             answer = try await parts.api.register(request)
         } catch {
-            try note(error)
+            if isNews || !error.isTemporary { try note(error) }
             switch error {
             case .refused: noteRegistration(error)
             case .unauthorized: noteRegistration(Self.invalidKey)

@@ -173,8 +173,7 @@ final class RequestQuotas: Sendable {
     }
 }
 
-/// Limits the registrations with each device key or platform key from each client address: everyone who has the app has
-/// the key.
+/// Limits the registrations with each device key from each client address: everyone who has the app has the key.
 final class RegistrationQuota: Sendable {
     private let time: any TimeSource
     private let buckets: Mutex<TokenBuckets>

@@ -211,7 +211,10 @@ struct Gate: RouterMiddleware {
             }
         }
         try decoder.end()
-        if isUnknown, bytes.count > Limits.parsedAtOnceBytesMax { _ = try await admit(bytes, false) }
+        if isUnknown, bytes.count > Limits.parsedAtOnceBytesMax {
+            _ = try await admit(bytes, false)
+            share.becomeKnown()
+        }
         if !bytes.isEmpty { try MediaType.check(request.headers[.contentType], tolerance: tolerance) }
         return bytes
     }

@@ -30,7 +30,7 @@ enum AppProblems {
                 """
             }
             + webhooks.map { webhook in
-                let path = "\(base)webhooks/\(URLPath.encode(webhook.name))"
+                let path = "\(base)webhooks/\(PercentCoding.encode(webhook.name))"
                 let title: HTML =
                     visit.may(.manage) ? "<a href=\"\(path)\">\(label)\(webhook.name)</a>" : "\(webhook.name)"
                 return "<li>\(title): \(texts[.webhookIsDisabled]) \(visit.time(webhook.disabledAt))</li>"

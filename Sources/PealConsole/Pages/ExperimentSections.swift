@@ -28,7 +28,7 @@ struct ExperimentSections {
 
     private func html(_ report: ExperimentReport?) -> HTML {
         guard let report else {
-            let link = "\(visit.link("compose"))?campaign_id=\(URLPath.encode(campaign))"
+            let link = "\(visit.link("compose"))?campaign_id=\(PercentCoding.encode(campaign))"
             return """
                 <section class="card" id="experiment"><h2>\(texts[.experiment])</h2><p>\(texts[.noExperiment])</p>
                 \(HTML.when(visit.may(.send), "<p><a class=\"button\" href=\"\(link)\">\(texts[.compose])</a></p>"))</section>

@@ -28,7 +28,7 @@ struct ExperimentShare {
             more: " inputmode=\"decimal\" autocomplete=\"off\"")
         return """
             <form method="post" action="\(visit.link("campaigns", campaign))" class="narrow" \
-            data-confirm="\(texts[.shareConfirm])">\(visit.formStart)\(field.html)\
+            data-confirm="\(texts[.shareConfirm])">\(visit.askingFormStart)\(field.html)\
             <div class="actions"><button>\(texts[.changeShare])</button></div></form>
             """
     }

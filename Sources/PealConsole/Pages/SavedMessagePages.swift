@@ -56,7 +56,7 @@ enum SavedMessagePages {
         var table = ListTable(
             caption: caption, columns: [texts[.name], texts[.message], texts[.changed], texts[.actions]])
         table.rows = items.map { item in
-            let link = "\(visit.link("compose"))?\(item.kind.rawValue)=\(URLPath.encode(item.name))"
+            let link = "\(visit.link("compose"))?\(item.kind.rawValue)=\(PercentCoding.encode(item.name))"
             let form = ComposeForm.form(of: item.request)
             return [
                 "<a class=\"title\" href=\"\(link)\">\(item.name)</a>",
@@ -64,7 +64,7 @@ enum SavedMessagePages {
                 """
                 <div class="row-actions"><a class="button small" href="\(link)">\(texts[.open])</a>
                 <form method="post" action="\(visit.link("drafts", "delete"))" data-confirm="\(texts[.deleteSavedConfirm])">\
-                \(visit.formStart)<input type="hidden" name="kind" value="\(item.kind.rawValue)">\
+                \(visit.askingFormStart)<input type="hidden" name="kind" value="\(item.kind.rawValue)">\
                 <input type="hidden" name="name" value="\(item.name)"><button class="small quiet">\(texts[.delete])</button></form></div>
                 """,
             ]

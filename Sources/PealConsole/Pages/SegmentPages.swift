@@ -47,11 +47,11 @@ enum SegmentPages {
 
     private static func actions(_ visit: PageCall, _ segment: Segment) -> HTML {
         let texts = visit.texts
-        let name = URLPath.encode(segment.name)
-        let listed = URLPath.encode(Form.listed(segment.name))
+        let name = PercentCoding.encode(segment.name)
+        let listed = PercentCoding.encode(Form.listed(segment.name))
         let delete: HTML = """
             <form method="post" action="\(visit.link("segments", "delete"))" \
-            data-confirm="\(texts[.deleteSegmentConfirm])">\(visit.formStart)\
+            data-confirm="\(texts[.deleteSegmentConfirm])">\(visit.askingFormStart)\
             <input type="hidden" name="name" value="\(segment.name)"><button class="small quiet">\(texts[.delete])</button></form>
             """
         return """

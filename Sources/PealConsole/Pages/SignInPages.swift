@@ -20,6 +20,9 @@ enum SignInPages {
     private static func signIn(_ visit: PageCall, link: String) async throws -> ConsoleAnswer {
         let services = visit.services
         let links = SignInLinkVerbs(store: services.store, hasher: services.hasher, randomness: services.randomness)
+        if !visit.client.listener.servesAdmins, let linked = try await links.look(at: link), linked.isOfAdmin {
+            return page(visit, next: visit.form["next"], 403, error: visit.texts[.adminsElsewhere])
+        }
         guard let taken = try await links.take(link, now: visit.now),
             let holder = try await visit.console.sessions.holder(of: taken, links, now: visit.now)
         else { return page(visit, next: visit.form["next"], 401, error: visit.texts[.usedLink]) }

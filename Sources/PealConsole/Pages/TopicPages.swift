@@ -76,7 +76,7 @@ enum TopicPages {
         var page = Page(visit, name, .topics)
         page.trail = [(texts[.topics], visit.link("topics"))]
         if visit.may(.send) {
-            let link = "\(visit.link("compose"))?topics=\(URLPath.encode(Form.listed(name)))"
+            let link = "\(visit.link("compose"))?topics=\(PercentCoding.encode(Form.listed(name)))"
             page.actions = "<a class=\"button primary\" href=\"\(link)\">\(texts[.write])</a>"
         }
         switch answer {
@@ -110,14 +110,14 @@ enum TopicPages {
 
     private static func writeLink(_ visit: PageCall, _ topic: TopicEntry) -> HTML {
         """
-        <a class="button small" href="\(visit.link("compose"))?topics=\(URLPath.encode(Form.listed(topic.name)))">\(visit.texts[.write])</a>
+        <a class="button small" href="\(visit.link("compose"))?topics=\(PercentCoding.encode(Form.listed(topic.name)))">\(visit.texts[.write])</a>
         """
     }
 
     private static func deleteForm(_ visit: PageCall, _ topic: TopicEntry) -> HTML {
         """
         <form method="post" action="\(visit.link("topics", "delete"))" data-confirm="\(visit.texts[.deleteTopicConfirm])">\
-        \(visit.formStart)<input type="hidden" name="topic" value="\(topic.name)">\
+        \(visit.askingFormStart)<input type="hidden" name="topic" value="\(topic.name)">\
         <button class="small quiet">\(visit.texts[.delete])</button></form>
         """
     }

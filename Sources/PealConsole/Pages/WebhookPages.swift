@@ -83,7 +83,9 @@ enum WebhookPages {
 
     @Sendable private static func put(_ visit: PageCall) async throws -> ConsoleAnswer {
         do {
-            let name = try ConsoleText.checked(visit.form["name"], named: "name", max: Limits.nameCharactersMax)
+            // A webhook that was opened keeps its name: another one would be a second webhook.
+            let given = visit.form["edit"] ?? visit.form["name"]
+            let name = try ConsoleText.checked(given, named: "name", max: Limits.nameCharactersMax)
             let kind = visit.form["kind"] ?? ""
             guard visit.services.options.webhookKinds.contains(kind) else {
                 throw PealError.invalid("kind", "kind is unknown")
@@ -138,7 +140,7 @@ enum WebhookPages {
             texts[.delete], to: visit.link("webhooks", name, "delete"), "danger", confirm: texts[.deleteWebhookConfirm])
         let test = visit.button(texts[.sendTestEvent], to: visit.link("webhooks", name, "test"))
         let edit: HTML = """
-            <a class="button" href="\(visit.link("webhooks"))?edit=\(URLPath.encode(name))#edit">\(texts[.edit])</a>
+            <a class="button" href="\(visit.link("webhooks"))?edit=\(PercentCoding.encode(name))#edit">\(texts[.edit])</a>
             """
         page.actions = "\(HTML.when(webhook.disabledAt == nil, test))\(edit)\(delete)"
         var facts = FactList()

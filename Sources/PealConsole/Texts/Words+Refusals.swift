@@ -122,7 +122,7 @@ extension Word {
             "entweder eine Sendezeit oder ein Zeitfenster angeben, nicht beides"),
         Word("choose the time that clocks show then", "die Zeit wählen, die Uhren dann zeigen"),
         Word(
-            "{} must be in the future, at most {} days",
+            "{} must be in the future, at most {} days from now",
             "{} muss in der Zukunft liegen, höchstens in {} Tagen"),
         Word(
             "a message with a window is for 1 to {} users: {}",

@@ -103,17 +103,12 @@ package struct Form: Sendable, Hashable {
 
     /// As a query, for links.
     package var encoded: String {
-        pairs.map { "\(URLPath.encode($0.name))=\(URLPath.encode($0.value))" }.joined(separator: "&")
+        pairs.map { "\(PercentCoding.encode($0.name))=\(PercentCoding.encode($0.value))" }.joined(separator: "&")
     }
 }
 
 /// Paths of pages.
 package enum URLPath {
-    /// A segment or a value of a query: everything except letters, digits and `-._~` is escaped (RFC 3986 §2.3).
-    package static func encode(_ text: String) -> String {
-        PercentCoding.encode(text)
-    }
-
     /// The decoded segments, without doubled or trailing slashes; nil if an escape is invalid.
     package static func segments(_ path: some StringProtocol) -> [String]? {
         var segments: [String] = []

@@ -27,10 +27,15 @@ extension PageCall {
     /// Fields that every form carries.
     var formStart: HTML { "<input type=\"hidden\" name=\"csrf\" value=\"\(formSecret)\">" }
 
+    /// The same for a form with `data-confirm`: without JavaScript, the server asks before it acts. Programs that post
+    /// only `csrf` are not asked.
+    var askingFormStart: HTML { formStart + "<input type=\"hidden\" name=\"ask\" value=\"1\">" }
+
     /// A form that is only a button.
     func button(_ label: String, to path: String, _ style: String = "", confirm: String? = nil) -> HTML {
         """
-        <form method="post" action="\(path)"\(HTML.with(confirm) { " data-confirm=\"\($0)\"" })>\(formStart)\
+        <form method="post" action="\(path)"\(HTML.with(confirm) { " data-confirm=\"\($0)\"" })>\
+        \(confirm == nil ? formStart : askingFormStart)\
         <button class="\(style)">\(label)</button></form>
         """
     }

@@ -30,7 +30,6 @@ extension Limits {
     /// How many of a user's open moments one sync reads.
     package static let syncMomentsRead = 300
     package static let registrationsPerMinute = 60
-    package static let platformRegistrationsPerMinute = 600
     package static let requestsPerDevicePerMinute = 240
 
     // Wake-up pushes

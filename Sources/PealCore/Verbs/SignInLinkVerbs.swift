@@ -22,6 +22,17 @@ package struct SignInLinkVerbs: Sendable {
         package let holder: String
         /// See `proof(ofHash:)`.
         package let proof: [UInt8]
+
+        package var isOfAdmin: Bool { holder == Admin.first || holder.hasPrefix(Admin.sessionPrefix) }
+
+        /// Reads the stored link.
+        fileprivate init?(_ stored: [UInt8]) {
+            guard let json = try? JSONParser.parse(stored), let holder = json["holder"]?.stringValue,
+                let proof = json["proof"]?.stringValue.flatMap({ Hex.decode($0) })
+            else { return nil }
+            self.holder = holder
+            self.proof = proof
+        }
     }
 
     /// - Parameters:
@@ -45,11 +56,14 @@ package struct SignInLinkVerbs: Sendable {
     package func take(_ linkToken: String, now: Timestamp) async throws -> Taken? {
         guard linkToken.utf8.count <= 64 else { return nil }
         let name = name(linkToken)
-        let value = try await store.write(.control) { try $0.takeSetting(name, now: now) }
-        guard let value, let json = try? JSONParser.parse(value), let holder = json["holder"]?.stringValue,
-            let proof = json["proof"]?.stringValue.flatMap({ Hex.decode($0) })
-        else { return nil }
-        return Taken(holder: holder, proof: proof)
+        return try await store.write(.control) { try $0.takeSetting(name, now: now) }.flatMap(Taken.init)
+    }
+
+    /// What a link would sign in, without redeeming it; nil for a link that does not exist. It may have expired.
+    package func look(at linkToken: String) async throws -> Taken? {
+        guard linkToken.utf8.count <= 64 else { return nil }
+        let name = name(linkToken)
+        return try await store.read(.request) { try $0.setting(name) }.flatMap(Taken.init)
     }
 
     /// Proves that the key is still the one that requested the link, without revealing its hash.

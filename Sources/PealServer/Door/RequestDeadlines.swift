@@ -16,7 +16,7 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// The body that is being received.
     private struct Incoming {
-        /// Those of a useless body, once it is.
+        /// Counted only once the body is useless.
         var bytes = 0
         var pace = BodyPace()
         /// The answer is already written; the rest of the body is not needed.

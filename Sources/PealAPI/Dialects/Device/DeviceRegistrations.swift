@@ -13,8 +13,12 @@ struct DeviceRegistrations: Sendable {
         guard case .key(let key) = call.caller.identity else {
             throw PealError(.forbidden, "registering needs the app's device key")
         }
-        try services.registrations.spend(key.key.id, call.visit.address)
         let given = try call.body(DeviceShapes.registration.shape, .strict)
+        if let known = try await installation(given.deviceToken, app: app.key, now: call.now) {
+            try services.quotas.spend(known)
+        } else {
+            try services.registrations.spend(key.key.id, call.visit.address)
+        }
         let registration = try given.device.registration(id: services.newDeviceID(at: call.now), services.addressRules)
         let draft = InstallationVerbs.Draft(
             registration: registration, capabilities: given.capabilities ?? [], sdkVersion: given.sdkVersion,
@@ -42,6 +46,15 @@ struct DeviceRegistrations: Sendable {
                         })
                 ),
             ]))
+    }
+
+    /// The app's device that registers again, if the token proves it. Phones do so at every start of the app, and many
+    /// may share an address.
+    private func installation(_ deviceToken: String?, app: AppKey, now: Timestamp) async throws -> Installation? {
+        guard let deviceToken else { return nil }
+        let hash = services.hasher.hash(deviceToken)
+        let found = try await services.store.read(.brief) { try $0.installation(tokenHash: hash, now: now) }
+        return found?.app == app ? found : nil
     }
 
     func show(_ call: Call) async throws -> Answer {

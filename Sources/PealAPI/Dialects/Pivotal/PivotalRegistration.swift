@@ -53,7 +53,6 @@ struct PivotalRegistration: Sendable {
 
     private func create(_ call: Call) async throws -> Answer {
         let realm = try Realm(call)
-        try services.platformRegistrations.spend(realm.key.id, call.visit.address)
         let body = try call.body(PivotalRegistrationShapes.whole.shape, .pivotal)
         let userID = try await userID(body.userID, realm.app, now: call.now)
         let registration = try realm.reader(services.addressRules).registration(
