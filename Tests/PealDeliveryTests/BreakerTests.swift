@@ -224,6 +224,18 @@ struct BreakerTests {
         #expect(judge(bad, of: message, version: 2, at: 86_400).stopReason == "MassRetirement")
     }
 
+    @Test("of pages that were in flight together, the order of judgement does not matter", arguments: [0, 600])
+    func rounds(seconds: Int64) {
+        let message = MessageID(high: 1, low: 1)
+        let (good, bad) = (Tally(answers: 400, accepted: 400), Tally(answers: 1000, suspicious: 1000))
+        var breaker = RouteBreaker()
+        for page in [good, bad, good] { _ = breaker.judge(page, of: message, isProbe: false, now: .zero) }
+        let last = breaker.judge(bad, of: message, isProbe: false, now: .seconds(seconds))
+        #expect(!last.trustsSuspicious)
+        let repeated = breaker.judge(bad, of: message, isProbe: false, isRepeated: true, now: .seconds(1200))
+        #expect(repeated.trustsSuspicious == (seconds == 0), "an outage may have begun since the acceptances")
+    }
+
     @Test("a credential that fits a few devices stops its route, and retires none of the others")
     func mostlyWrong() {
         let (message, few) = (MessageID(high: 1, low: 1), MessageID(high: 1, low: 2))

@@ -310,6 +310,21 @@ struct InstallationStoreTests {
         #expect(try await take() == 1)
     }
 
+    @Test("a wake-up on a busy route spends no budget and follows soon", arguments: StoreUnderTest.allCases)
+    func busyRoute(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await Self.install(fixture, 1)
+        _ = try await Self.schedule(fixture)
+        let count = try await fixture.store.write(.rest) { [now = fixture.now] store in
+            try store.takeWakes(now: now, limit: 100, isBusy: { _ in true }) { .zero }.orders.count
+        }
+        #expect(count == 0)
+        let after = fixture.now + .seconds(Limits.wakeBusySeconds)
+        #expect(try await fixture.store.read { try $0.nextWakeAt() } == after)
+        fixture.time.advance(by: .seconds(Limits.wakeBusySeconds))
+        #expect(try await Self.take(fixture).map(\.number) == [1])
+    }
+
     /// The rows of installations, events and shared contexts.
     private static func rows(_ fixture: Fixture) async throws -> [Int] {
         try await fixture.test.engine.read { connection in

@@ -48,6 +48,8 @@ extension Limits {
     /// After this many wake-ups without a sync, the next one asks for one.
     package static let wakesUncountedMax: Int64 = 8
     package static let wakesPerRound = 256
+    /// How long a wake-up waits if its route has earlier ones without an answer.
+    package static let wakeBusySeconds: Int64 = 5
     package static let wakeRoutesAwaitedMax = 1024
     /// The devices of an app that say how often wake-ups reach one of which little is known.
     package static let cohortDevicesMax = 1000

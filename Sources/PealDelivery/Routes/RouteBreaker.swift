@@ -175,7 +175,8 @@ struct RouteBreaker: Sendable {
         let isSuspect = page.suspicious > 0 && hasMassRetirement
         judgement.trustsSuspicious = !isSuspect
         judgement.isDoubtAlone = isSuspect && isKnownToWork
-        let isNewDoubt = isSuspect && evidence.doubt(message, devices: isRepeated ? 0 : page.suspicious)
+        let isNewDoubt =
+            isSuspect && evidence.doubt(message, devices: page.suspicious, isRepeated: isRepeated, now: now)
         judgement.isNewDoubt = judgement.isDoubtAlone && isNewDoubt
         if isSuspect, !judgement.isDoubtAlone {
             if !isStopped || isProbe { judgement.stopReason = isStopped ? nil : Reason.massRetirement }

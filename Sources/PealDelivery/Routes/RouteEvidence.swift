@@ -6,13 +6,17 @@ internal import PealCore
 struct RouteEvidence: Sendable {
     /// For how long an acceptance shows that the credential works.
     private static let life: Duration = .seconds(24 * 3600)
+    /// About as long as doubted devices wait.
+    private static let round: Duration = .seconds(600)
     private static let messagesMax = 64
 
     private struct Doubt {
         /// How many devices were doubted.
         var devices = 0
-        /// The route's acceptances up to the last doubt.
+        /// The route's acceptances up to the first doubt of the round, and when it began. Pages that are in flight
+        /// together are judged in any order, so the later doubts of a round do not count anew.
         var acceptances = 0
+        var begunAt: Duration
     }
 
     private var version = 0
@@ -32,15 +36,19 @@ struct RouteEvidence: Sendable {
     }
 
     /// Notes that addresses of the message in the page taken last are doubted.
-    /// - Parameter devices: How many were not tried before.
+    /// - Parameter isRepeated: Whether they were doubted before.
     /// - Returns: whether they are the first ones of the message.
-    mutating func doubt(_ message: MessageID?, devices: Int) -> Bool {
+    mutating func doubt(_ message: MessageID?, devices: Int, isRepeated: Bool, now: Duration) -> Bool {
         guard let message else { return false }
-        if doubted[message] == nil, doubted.count >= Self.messagesMax { doubted = [:] }
-        let isNew = doubted[message] == nil
-        doubted[message, default: Doubt()].devices += devices
-        doubted[message]?.acceptances = acceptances
-        return isNew
+        guard var doubt = doubted[message] else {
+            if doubted.count >= Self.messagesMax { doubted = [:] }
+            doubted[message] = Doubt(devices: devices, acceptances: acceptances, begunAt: now)
+            return true
+        }
+        if isRepeated || now - doubt.begunAt >= Self.round { (doubt.acceptances, doubt.begunAt) = (acceptances, now) }
+        if !isRepeated { doubt.devices += devices }
+        doubted[message] = doubt
+        return false
     }
 
     /// Whether the credential was accepted lately.
