@@ -296,6 +296,25 @@ struct BreakerTests {
         }
     }
 
+    @Test("a message with one attempt ends when its addresses are doubted")
+    func oneAttempt() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...2000)
+        var options = MessageOptions()
+        options.life = .seconds(0)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            try await fixture.ended(try await fixture.accept(fixture.draft(.all), engine: service))
+            fixture.provider.answers { _ in Self.dead }
+            let draft = fixture.draft(.all, options: options, lifeSeconds: 0)
+            let id = try await fixture.accept(draft, engine: service)
+            try await fixture.ended(id)
+            let counts = try await fixture.counts(id)
+            #expect(counts.expired == 2000 && counts.retired == 0)
+            #expect(fixture.provider.repeatCount(id) == 0)
+        }
+    }
+
     @Test("with a wrong credential no address is retired, however often the route is probed")
     func wrongCredential() async throws {
         let fixture = try await DeliveryFixture()

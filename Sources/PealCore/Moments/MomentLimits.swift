@@ -53,6 +53,8 @@ extension Limits {
     package static let wakeRoutesAwaitedMax = 1024
     /// The devices of an app that say how often wake-ups reach one of which little is known.
     package static let cohortDevicesMax = 1000
+    /// For how long what they say is used.
+    package static let cohortSeconds: Int64 = 60
     package static let reachHalfLifeSeconds: Int64 = 3 * 24 * 3600
     /// The minimum time between two messages that a device shows at moments of its choice.
     package static let displaySpacingSeconds: Int64 = 7200

@@ -65,7 +65,7 @@ extension StoreWriting {
     ///   - jitter: for each device.
     /// - Returns: the pushes to send now, and how many devices were examined.
     package func takeWakes(
-        now: Timestamp, limit: Int, quiet: QuietClock = .none, isBusy: (ActiveRoute) -> Bool = { _ in false },
+        now: Timestamp, limit: Int, quiet: QuietClock, isBusy: (ActiveRoute) -> Bool = { _ in false },
         jitter: () -> Duration
     ) throws -> (orders: [WakeOrder], count: Int) {
         let due = try dueInstallations(now: now, limit: limit)
