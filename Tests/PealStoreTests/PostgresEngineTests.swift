@@ -23,7 +23,8 @@ struct PostgresEngineTests {
             .deletingLastPathComponent()
         let text = try String(contentsOf: root.appendingPathComponent("docs/operations.md"), encoding: .utf8)
         let count = PostgresEngine.connectionsMax
-        #expect(text.contains("Each server opens at most \(count). Set PostgreSQL's `max_connections` to \(count) times"))
+        #expect(text.contains("Each server opens at most \(count). "))
+        #expect(text.contains("Set PostgreSQL's `max_connections` to \(count) times the number of servers"))
     }
 
     @Test("concurrent check-then-writes of two processes leave nothing that none of them allowed")
