@@ -155,6 +155,7 @@ package enum Limits {
     package static let slicesExpressMax = 8
     package static let directSlicesActiveMax = 256
     package static let directSlicesStalledMax = 4096
+    package static let directRouteStalledMin = 8
     package static let directSlicesWaitingMax = 4096
     package static let stragglerPageDevicesMax = 65_536
     package static let probeDevicesMax = 16

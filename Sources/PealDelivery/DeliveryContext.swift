@@ -77,11 +77,11 @@ final class DeliveryContext: Sendable {
         guard !slices.isEmpty else { return }
         // First, so that they are not taken back while they wait.
         for slice in slices { leases.add(slice, askedAt: askedAt) }
-        let left = direct.put(slices, askedAt: askedAt)
-        guard left > 0 else { return }
-        for slice in slices.suffix(left) { leases.remove(slice) }
+        let refused = direct.put(slices, askedAt: askedAt)
+        guard !refused.isEmpty else { return }
+        for slice in refused { leases.remove(slice) }
         logger.warning(
-            "the direct lane is full; slices wait until their leases expire", metadata: ["slices": "\(left)"])
+            "the direct lane is full; slices wait until their leases expire", metadata: ["slices": "\(refused.count)"])
     }
 }
 

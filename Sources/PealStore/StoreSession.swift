@@ -13,6 +13,7 @@ struct StoreSession: StoreWriting {
         let dialect: SQLDialect
         /// Compose what is sent to each webhook.
         let composers: ReportComposers
+        let cohorts = CohortRates()
 
         init(key: CurrentKey, retention: StoreRetention, dialect: SQLDialect, composers: ReportComposers) {
             self.key = key
@@ -33,6 +34,28 @@ struct StoreSession: StoreWriting {
         func set(_ key: MasterKey) { state.withLock { $0 = key } }
     }
 
+    /// How often wake-ups reach the devices of each app, as it was a moment ago. All transactions share it: it is an
+    /// estimate that a rollback changes little.
+    final class CohortRates: Sendable {
+        private static let appsMax = 1024
+        private static let life: Duration = .seconds(Limits.cohortSeconds)
+
+        private let known = Mutex<[AppKey: (rate: Double?, readAt: Timestamp)]>([:])
+
+        /// The rate of an app, read anew if it is too old, or newer than `now` because the clock was set.
+        func rate(of app: AppKey, now: Timestamp, read: () throws -> Double?) rethrows -> Double? {
+            if let last = known.withLock({ $0[app] }), (.zero..<Self.life).contains(now - last.readAt) {
+                return last.rate
+            }
+            let rate = try read()
+            known.withLock { known in
+                if known[app] == nil, known.count >= Self.appsMax { known = [:] }
+                known[app] = (rate, now)
+            }
+            return rate
+        }
+    }
+
     /// What this transaction has looked up. It ends with the transaction, so that a rollback leaves nothing stale.
     final class Memo {
         var words: [ExactText: Int64] = [:]
@@ -45,8 +68,6 @@ struct StoreSession: StoreWriting {
         var closedRoutes: [AppKey: Set<Route>] = [:]
         /// Whether the last registered device was new, so that the next one probably is too.
         var expectsNewDevices = false
-        /// `cohortRate` of an app.
-        var cohortRates: [AppKey: Double?] = [:]
         /// Whether an app has an installation.
         var installs: [AppKey: Bool] = [:]
         /// Whether an app, a credential, a key or an admin was changed.

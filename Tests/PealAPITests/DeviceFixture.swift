@@ -110,7 +110,7 @@ struct DeviceFixture: Sendable {
     func wakes(of phone: Phone) async throws -> [WakeOrder] {
         let now = fixture.clock.now
         let orders = try await fixture.store.write(.rest) { store in
-            try store.takeWakes(now: now, limit: 100) { .zero }.orders
+            try store.takeWakes(now: now, limit: 100, quiet: .none) { .zero }.orders
         }
         return orders.filter { "\($0.device.id)" == phone.device }
     }

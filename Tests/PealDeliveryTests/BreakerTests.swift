@@ -215,11 +215,53 @@ struct BreakerTests {
         #expect(breaker.closedUntil == nil)
         #expect(!judge(bad, of: message, again: true).trustsSuspicious, "nothing was accepted since")
         _ = judge(good, of: other)
+        #expect(!judge(bad, of: message, again: true).trustsSuspicious, "too little was accepted for 1,000 addresses")
+        for _ in 0..<2 { _ = judge(good, of: other) }
         #expect(judge(bad, of: message, again: true).trustsSuspicious)
         #expect(!judge(bad, of: message).trustsSuspicious, "these devices were not tried before")
         _ = judge(good, of: other, version: 2)
         #expect(!judge(bad, of: message, again: true, version: 2).trustsSuspicious, "the credential is another one")
         #expect(judge(bad, of: message, version: 2, at: 86_400).stopReason == "MassRetirement")
+    }
+
+    @Test("of pages that were in flight together, the order of judgement does not matter", arguments: [0, 600])
+    func rounds(seconds: Int64) {
+        let message = MessageID(high: 1, low: 1)
+        let (good, bad) = (Tally(answers: 400, accepted: 400), Tally(answers: 1000, suspicious: 1000))
+        var breaker = RouteBreaker()
+        for page in [good, bad, good] { _ = breaker.judge(page, of: message, isProbe: false, now: .zero) }
+        let last = breaker.judge(bad, of: message, isProbe: false, now: .seconds(seconds))
+        #expect(!last.trustsSuspicious)
+        let repeated = breaker.judge(bad, of: message, isProbe: false, isRepeated: true, now: .seconds(1200))
+        #expect(repeated.trustsSuspicious == (seconds == 0), "an outage may have begun since the acceptances")
+    }
+
+    @Test("a credential that fits a few devices stops its route, and retires none of the others")
+    func mostlyWrong() {
+        let (message, few) = (MessageID(high: 1, low: 1), MessageID(high: 1, low: 2))
+        let page = Tally(answers: 2048, accepted: 8, suspicious: 2040)
+        let again = Tally(answers: 2040, accepted: 8, suspicious: 2032)
+        var breaker = RouteBreaker()
+        #expect(breaker.judge(page, of: message, isProbe: false, now: .zero).stopReason == "MassRetirement")
+        let probe = Tally(answers: 16, accepted: 1, suspicious: 15)
+        #expect(breaker.judge(probe, of: few, isProbe: true, now: .seconds(30)).hasReopened)
+        for seconds: Int64 in [600, 1800] {
+            let now = Duration.seconds(seconds)
+            let judgement = breaker.judge(again, of: message, isProbe: false, isRepeated: true, now: now)
+            #expect(!judgement.trustsSuspicious && judgement.isDoubtAlone)
+        }
+    }
+
+    @Test("what one host accepts retires no address of another", arguments: [true, false])
+    func evidenceOfHosts(hasManyHosts: Bool) {
+        let (message, other) = (MessageID(high: 1, low: 1), MessageID(high: 1, low: 2))
+        let (good, bad) = (Tally(answers: 100, accepted: 100), Tally(answers: 400, suspicious: 400))
+        var breaker = RouteBreaker(hasManyHosts: hasManyHosts)
+        for (page, id) in [(good, other), (bad, message), (good, other)] {
+            _ = breaker.judge(page, of: id, isProbe: false, now: .zero)
+        }
+        let repeated = breaker.judge(bad, of: message, isProbe: false, isRepeated: true, now: .seconds(600))
+        #expect(repeated.trustsSuspicious == !hasManyHosts)
     }
 
     @Test("devices that the other environment reached prove nothing about this one")
@@ -250,7 +292,26 @@ struct BreakerTests {
             let active = try await fixture.store.read { try $0.deviceCount(app: app, route: .apnsProduction) }
             #expect(active == 5000)
             #expect(try await fixture.health()?.isStopped == false)
-            #expect(service.metrics.snapshot.breakerTrips == (dead.lowerBound == 1 ? 1 : 0))
+            #expect(service.metrics.snapshot.breakerTrips <= 1)
+        }
+    }
+
+    @Test("a message with one attempt ends when its addresses are doubted")
+    func oneAttempt() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...2000)
+        var options = MessageOptions()
+        options.life = .seconds(0)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            try await fixture.ended(try await fixture.accept(fixture.draft(.all), engine: service))
+            fixture.provider.answers { _ in Self.dead }
+            let draft = fixture.draft(.all, options: options, lifeSeconds: 0)
+            let id = try await fixture.accept(draft, engine: service)
+            try await fixture.ended(id)
+            let counts = try await fixture.counts(id)
+            #expect(counts.expired == 2000 && counts.retired == 0)
+            #expect(fixture.provider.repeatCount(id) == 0)
         }
     }
 

@@ -1,8 +1,9 @@
 import PealCore
-import PealDelivery
 import PealStore
 import PealTesting
 import Testing
+
+@testable import PealDelivery
 
 @Suite("A provider that does not answer", .timeLimit(.minutes(10)))
 struct IsolationTests {
@@ -36,6 +37,46 @@ struct IsolationTests {
             silent.answers { _ in .accepted }
             silent.answerOpen()
         }
+    }
+
+    private static func slices(_ numbers: Range<Int>, app: AppKey = 1) -> [Slice] {
+        numbers.map { number in
+            let id = Slice.ID(
+                app: app, message: MessageID(high: 1, low: UInt64(number)), route: .fcm, rangeStart: 0, part: 0)
+            return Slice(id: id, keyFrom: 1, keyTo: 1, keys: [1], cursor: 0, estimate: 1, lane: .direct)
+        }
+    }
+
+    @Test("is one after several lost answers, not after one")
+    func lostAnswers() {
+        let queue = DirectQueue()
+        let slices = Self.slices(0..<Limits.directRouteStalledMin)
+        let route = ActiveRoute(app: 1, route: .fcm)
+        #expect(queue.put(slices, askedAt: .zero).isEmpty)
+        #expect(queue.take().count == slices.count)
+        for slice in slices.dropLast() { queue.stall(slice.id) }
+        #expect(!queue.isStalled(route))
+        queue.stall(slices[slices.count - 1].id)
+        #expect(queue.isStalled(route))
+        queue.resume(slices[0].id)
+        #expect(!queue.isStalled(route))
+    }
+
+    @Test("fills no queue that others need")
+    func fullQueue() {
+        let queue = DirectQueue()
+        var (begun, next) = (0, 0)
+        while begun < Limits.directSlicesStalledMax {
+            let slices = Self.slices(next..<next + 64)
+            next += slices.count
+            #expect(queue.put(slices, askedAt: .zero).isEmpty)
+            let taken = queue.take()
+            begun += taken.count
+            for (slice, _) in taken { queue.stall(slice.id) }
+        }
+        let (more, other) = (Self.slices(next..<next + 3), Self.slices(next..<next + 1, app: 2))
+        #expect(queue.put(more + other, askedAt: .zero).map(\.id) == more.map(\.id))
+        #expect(queue.take().map(\.slice.id) == other.map(\.id))
     }
 
     @Test("does not delay small messages over other providers")

@@ -91,6 +91,27 @@ struct WakeTests {
         }
     }
 
+    @Test("that come due while their network does not answer are sent when it does")
+    func busy() async throws {
+        let fixture = try await DeliveryFixture()
+        fixture.provider.answers { _ in .silence }
+        try await Self.install(fixture, 1)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            _ = try await Self.schedule(fixture)
+            try await fixture.drive { fixture.provider.pages.count == 1 }
+            try await Self.install(fixture, 2)
+            _ = try await Self.schedule(fixture)
+            // Less than a request may take.
+            try await fixture.pass(seconds: 4)
+            #expect(fixture.provider.pages.count == 1)
+            fixture.provider.answers { _ in .accepted }
+            fixture.provider.answerOpen()
+            try await fixture.drive { fixture.provider.pages.count == 2 }
+            #expect(fixture.provider.pages.last?.page.keys == [2])
+        }
+    }
+
     @Test("are not repeated when the network refuses them, and not sent without a credential")
     func refused() async throws {
         let fixture = try await DeliveryFixture()

@@ -47,7 +47,7 @@ struct InstallationStoreTests {
 
     private static func take(_ fixture: Fixture, limit: Int = 100) async throws -> [WakeOrder] {
         try await fixture.store.write(.rest) { [now = fixture.now] store in
-            try store.takeWakes(now: now, limit: limit) { .zero }.orders
+            try store.takeWakes(now: now, limit: limit, quiet: .none) { .zero }.orders
         }
     }
 
@@ -127,7 +127,7 @@ struct InstallationStoreTests {
             }
             let jitter = Int64(dice.next() % UInt64(2 * Limits.wakeJitterSeconds + 1)) - Limits.wakeJitterSeconds
             let orders = try await fixture.store.write(.rest) { [now = fixture.now] store in
-                try store.takeWakes(now: now, limit: 100) { .seconds(jitter) }.orders
+                try store.takeWakes(now: now, limit: 100, quiet: .none) { .seconds(jitter) }.orders
             }
             // A wake-up arrives up to this much later than it was counted.
             for order in orders {
@@ -282,6 +282,9 @@ struct InstallationStoreTests {
             other.reachability.add(hits: 1, misses: 40, at: now)
             try store.putInstallation(other)
         }
+        fixture.time.advance(by: .seconds(Limits.cohortSeconds - 1))
+        #expect(try await fallback() == .seconds(3600), "it is read once a minute")
+        fixture.time.advance(by: .seconds(1))
         #expect(try await fallback() == .zero)
     }
 
@@ -308,6 +311,21 @@ struct InstallationStoreTests {
         #expect(try await take() == 0)
         fixture.time.advance(by: .seconds(1))
         #expect(try await take() == 1)
+    }
+
+    @Test("a wake-up on a busy route spends no budget and follows soon", arguments: StoreUnderTest.allCases)
+    func busyRoute(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await Self.install(fixture, 1)
+        _ = try await Self.schedule(fixture)
+        let count = try await fixture.store.write(.rest) { [now = fixture.now] store in
+            try store.takeWakes(now: now, limit: 100, quiet: .none, isBusy: { _ in true }) { .zero }.orders.count
+        }
+        #expect(count == 0)
+        let after = fixture.now + .seconds(Limits.wakeBusySeconds)
+        #expect(try await fixture.store.read { try $0.nextWakeAt() } == after)
+        fixture.time.advance(by: .seconds(Limits.wakeBusySeconds))
+        #expect(try await Self.take(fixture).map(\.number) == [1])
     }
 
     /// The rows of installations, events and shared contexts.

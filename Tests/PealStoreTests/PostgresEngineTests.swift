@@ -17,6 +17,16 @@ struct PostgresEngineTests {
         func set() { value.store(true, ordering: .relaxed) }
     }
 
+    @Test("docs/operations.md says how many connections a server opens")
+    func connectionsDocumented() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let text = try String(contentsOf: root.appendingPathComponent("docs/operations.md"), encoding: .utf8)
+        let count = PostgresEngine.connectionsMax
+        #expect(text.contains("Each server opens at most \(count). "))
+        #expect(text.contains("Set PostgreSQL's `max_connections` to \(count) times the number of servers"))
+    }
+
     @Test("concurrent check-then-writes of two processes leave nothing that none of them allowed")
     func writeSkew() async throws {
         let first = try await StoreUnderTest.postgres.open()

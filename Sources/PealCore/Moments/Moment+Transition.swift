@@ -102,6 +102,8 @@ extension Moment {
         } else if now < deadline {
             step.moment.fallbackAt = deadline
             step.moment.awaitsDevice = true
+            // Of the quiet hours that are over.
+            step.moment.reason = ""
         } else {
             step.moment.end(.failed, .suppressed, Self.noDevice)
             step.report(.failed, nil)

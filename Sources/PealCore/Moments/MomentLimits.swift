@@ -47,9 +47,13 @@ extension Limits {
     /// After this many wake-ups without a sync, the next one asks for one.
     package static let wakesUncountedMax: Int64 = 8
     package static let wakesPerRound = 256
+    /// How long a wake-up waits if its route has earlier ones without an answer.
+    package static let wakeBusySeconds: Int64 = 5
     package static let wakeRoutesAwaitedMax = 1024
     /// The devices of an app that say how often wake-ups reach one of which little is known.
     package static let cohortDevicesMax = 1000
+    /// For how long what they say is used.
+    package static let cohortSeconds: Int64 = 60
     package static let reachHalfLifeSeconds: Int64 = 3 * 24 * 3600
     /// The minimum time between two messages that a device shows at moments of its choice.
     package static let displaySpacingSeconds: Int64 = 7200

@@ -58,19 +58,31 @@ package struct WakeOrder: Sendable {
 
 extension StoreWriting {
     /// Takes the devices that are due for a wake-up push, and spends it from their budgets. A device that no longer has
-    /// a claimable message is skipped until it gets one, and one in quiet hours until they end.
-    /// - Parameter jitter: for each device.
+    /// a claimable message is skipped until it gets one, one in quiet hours until they end, and one on a busy route for
+    /// `Limits.wakeBusySeconds`.
+    /// - Parameters:
+    ///   - isBusy: whether nothing can be sent on a route now.
+    ///   - jitter: for each device.
     /// - Returns: the pushes to send now, and how many devices were examined.
     package func takeWakes(
-        now: Timestamp, limit: Int, quiet: QuietClock = .none, jitter: () -> Duration
+        now: Timestamp, limit: Int, quiet: QuietClock, isBusy: (ActiveRoute) -> Bool = { _ in false },
+        jitter: () -> Duration
     ) throws -> (orders: [WakeOrder], count: Int) {
         let due = try dueInstallations(now: now, limit: limit)
         var orders: [WakeOrder] = []
+        var rules: [AppKey: SendRules?] = [:]
+        func quietEnd(_ app: AppKey, _ device: Device) throws -> Timestamp? {
+            if rules[app] == nil { rules[app] = .some(try self.app(key: app)?.settings.rules) }
+            return rules[app]?.flatMap { quiet.end(of: $0, zone: device.timeZone, at: now) }
+        }
         for var installation in due {
             installation.recordMissingSync(at: now)
             let device = try device(app: installation.app, key: installation.device)
             if let device { try classify(&installation, of: device, at: now) }
-            if let device, let order = try order(&installation, device, quiet, now: now, jitter: jitter()) {
+            if let device,
+                let order = try order(
+                    &installation, device, quietEnd: quietEnd, isBusy: isBusy, now: now, jitter: jitter)
+            {
                 orders.append(order)
             }
             try putInstallation(installation)
@@ -79,7 +91,8 @@ extension StoreWriting {
     }
 
     private func order(
-        _ installation: inout Installation, _ device: Device, _ quiet: QuietClock, now: Timestamp, jitter: Duration
+        _ installation: inout Installation, _ device: Device, quietEnd: (AppKey, Device) throws -> Timestamp?,
+        isBusy: (ActiveRoute) -> Bool, now: Timestamp, jitter: () -> Duration
     ) throws -> WakeOrder? {
         installation.wakes.dueAt = nil
         let route = device.address.route
@@ -101,16 +114,19 @@ extension StoreWriting {
                     fallbackAt: moment.fallbackAt))
         }
         guard isWanted else { return nil }
-        let rules = try app(key: installation.app)?.settings.rules
-        let quietEnd = rules.flatMap { quiet.end(of: $0, zone: device.timeZone, at: now) }
-        let earliest = max(installation.wakes.allowed(at: now), quietEnd ?? now)
+        let earliest = max(installation.wakes.allowed(at: now), try quietEnd(installation.app, device) ?? now)
         guard earliest <= now else {
             installation.wakes.dueAt = earliest
             return nil
         }
+        // Before the budget is spent, because on a busy route the wake-up would be lost.
+        guard !isBusy(ActiveRoute(app: installation.app, route: route)) else {
+            installation.wakes.dueAt = now + .seconds(Limits.wakeBusySeconds)
+            return nil
+        }
         let isSilent = installation.wakes.number - installation.wakes.countedThrough >= Limits.wakesUncountedMax
         let asks = installation.classification != .available || isSilent
-        installation.wakes.take(asking: asks, at: now, jitter: jitter)
+        installation.wakes.take(asking: asks, at: now, jitter: jitter())
         return WakeOrder(
             app: installation.app, device: device, number: installation.wakes.number, asksForSync: asks,
             entries: entries)

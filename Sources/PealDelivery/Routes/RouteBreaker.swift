@@ -23,6 +23,8 @@ struct RouteBreaker: Sendable {
         var deferredByProvider = 0
         /// Those of the accepted that the provider's other environment accepted.
         var healed = 0
+        /// Those that show that the credential works.
+        var proofs: Int { accepted - healed }
 
         mutating func add(_ other: Tally) {
             answers += other.answers
@@ -55,7 +57,7 @@ struct RouteBreaker: Sendable {
     struct Judgement: Sendable, Hashable {
         /// false: so many addresses look dead that Peal's configuration may be wrong, and they are kept.
         var trustsSuspicious = true
-        /// They are kept although the credential works, until something is accepted after them.
+        /// They are kept although the credential works, until enough is accepted after them.
         var isDoubtAlone = false
         /// The first doubt of that kind about addresses of the message.
         var isNewDoubt = false
@@ -162,15 +164,19 @@ struct RouteBreaker: Sendable {
     ) -> Judgement {
         var (judgement, page) = (Judgement(), answers)
         guard page.answers > 0 else { return judgement }
+        // A page is no evidence for itself. But one acceptance is what a probe is to find.
+        let isKnownToWork = evidence.isFresh(version: version, at: now) || isProbe && page.proofs > 0
         evidence.take(page, version: version, now: now)
-        if isRepeated, evidence.isOfAddresses(of: message) { page.dropSuspicious() }
+        // What one host accepts says nothing about the addresses of others.
+        if isRepeated, !hasManyHosts, evidence.isOfAddresses(of: message, besides: answers) { page.dropSuspicious() }
         recent.fade(to: Self.memoryAnswers)
         recent.add(page)
         let isOpen = memory.until == nil
         let isSuspect = page.suspicious > 0 && hasMassRetirement
         judgement.trustsSuspicious = !isSuspect
-        judgement.isDoubtAlone = isSuspect && evidence.isFresh(at: now)
-        let isNewDoubt = isSuspect && evidence.doubt(message)
+        judgement.isDoubtAlone = isSuspect && isKnownToWork
+        let isNewDoubt =
+            isSuspect && evidence.doubt(message, devices: page.suspicious, isRepeated: isRepeated, now: now)
         judgement.isNewDoubt = judgement.isDoubtAlone && isNewDoubt
         if isSuspect, !judgement.isDoubtAlone {
             if !isStopped || isProbe { judgement.stopReason = isStopped ? nil : Reason.massRetirement }

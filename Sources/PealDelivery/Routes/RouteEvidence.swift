@@ -1,20 +1,28 @@
 internal import PealCore
 
 /// What shows whether suspicious answers are the fault of a route's credential or of the addresses: receives the pages
-/// of a route in the order in which they are judged. If anything was accepted under the same credential after an
-/// address was called dead, the address is at fault.
+/// of a route in the order in which they are judged. If enough was accepted under the same credential after addresses
+/// were called dead, the addresses are at fault.
 struct RouteEvidence: Sendable {
     /// For how long an acceptance shows that the credential works.
     private static let life: Duration = .seconds(24 * 3600)
+    /// About as long as doubted devices wait.
+    private static let round: Duration = .seconds(600)
     private static let messagesMax = 64
 
+    private struct Doubt {
+        /// How many devices were doubted.
+        var devices = 0
+        /// The route's acceptances up to the first doubt of the round, and when it began. Pages that are in flight
+        /// together are judged in any order, so the later doubts of a round do not count anew.
+        var acceptances = 0
+        var begunAt: Duration
+    }
+
     private var version = 0
-    /// How many pages were judged.
-    private var pages = 0
-    /// The number of the last page of which something was accepted, and when.
-    private var accepted: (page: Int, at: Duration)?
-    /// For each message with doubted addresses, the number of the last page of them.
-    private var doubted: [MessageID: Int] = [:]
+    private var acceptances = 0
+    private var acceptedAt: Duration?
+    private var doubted: [MessageID: Doubt] = [:]
 
     /// Takes the next page.
     mutating func take(_ page: RouteBreaker.Tally, version: Int, now: Duration) {
@@ -22,24 +30,39 @@ struct RouteEvidence: Sendable {
             self = RouteEvidence()
             self.version = version
         }
-        pages += 1
-        if page.accepted > page.healed { accepted = (pages, now) }
+        guard page.proofs > 0 else { return }
+        acceptances += page.proofs
+        acceptedAt = now
     }
 
     /// Notes that addresses of the message in the page taken last are doubted.
+    /// - Parameter isRepeated: Whether they were doubted before.
     /// - Returns: whether they are the first ones of the message.
-    mutating func doubt(_ message: MessageID?) -> Bool {
+    mutating func doubt(_ message: MessageID?, devices: Int, isRepeated: Bool, now: Duration) -> Bool {
         guard let message else { return false }
-        if doubted[message] == nil, doubted.count >= Self.messagesMax { doubted = [:] }
-        return doubted.updateValue(pages, forKey: message) == nil
+        guard var doubt = doubted[message] else {
+            if doubted.count >= Self.messagesMax { doubted = [:] }
+            doubted[message] = Doubt(devices: devices, acceptances: acceptances, begunAt: now)
+            return true
+        }
+        if isRepeated || now - doubt.begunAt >= Self.round { (doubt.acceptances, doubt.begunAt) = (acceptances, now) }
+        if !isRepeated { doubt.devices += devices }
+        doubted[message] = doubt
+        return false
     }
 
     /// Whether the credential was accepted lately.
-    func isFresh(at now: Duration) -> Bool { accepted.map { now - $0.at < Self.life } ?? false }
+    /// - Parameter version: `AccessCache.version` of the credential.
+    func isFresh(version: Int, at now: Duration) -> Bool {
+        version == self.version && (acceptedAt.map { now - $0 < Self.life } ?? false)
+    }
 
-    /// Whether something was accepted since addresses of the message were doubted.
-    func isOfAddresses(of message: MessageID?) -> Bool {
-        guard let message, let page = doubted[message], let accepted else { return false }
-        return accepted.page >= page
+    /// Whether enough was accepted since addresses of the message were doubted. A few acceptances prove nothing about
+    /// thousands of addresses: the credential may fit those few devices only.
+    /// - Parameter page: The page taken last, which does not count.
+    func isOfAddresses(of message: MessageID?, besides page: RouteBreaker.Tally) -> Bool {
+        guard let message, let doubt = doubted[message] else { return false }
+        let since = acceptances - page.proofs - doubt.acceptances
+        return Double(since) >= max(1, Limits.breakerSuspiciousShare * Double(doubt.devices))
     }
 }

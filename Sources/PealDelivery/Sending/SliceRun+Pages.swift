@@ -27,8 +27,8 @@ extension SliceRun {
         // A single device needs no slot, because it never waits for others.
         guard isBulk || !isSingle else { return await enter(after: key, limit: limit, nil) }
         let budget = isBulk ? context.budget : context.directBudget
-        let (load, direct, route) = (context.load, context.direct, terms.route)
-        func isStalled() -> Bool { load.isStalled(route) || direct.isStalled(route) }
+        let (load, direct, route, isBulk) = (context.load, context.direct, terms.route, isBulk)
+        func isStalled() -> Bool { load.isStalled(route) || !isBulk && direct.isStalled(route) }
         let devices = min(limit, max(1, unsettled))
         let weight = isBulk ? PageBudget.slots(for: devices) : devices
         // Waits for a slot only while the slice holds none.

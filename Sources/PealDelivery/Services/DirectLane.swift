@@ -50,10 +50,23 @@ final class DirectQueue: Sendable {
         var stalled: [ActiveRoute: Set<Slice.ID>] = [:]
         var stalledCount = 0
 
-        /// Whether another worker may begin, which counts as stalled from the start if others of its route are.
+        /// Whether so many workers of the route are stalled that others would stall too. A few lost answers say
+        /// nothing about the route.
+        func isStalled(_ route: ActiveRoute) -> Bool {
+            stalled[route].map { $0.count >= Limits.directRouteStalledMin } ?? false
+        }
+
+        /// Whether a slice may wait here. While too many workers are stalled, those of their routes may not: no worker
+        /// would take them soon, and each search for work would pass them.
+        func admits(_ slice: Slice.ID) -> Bool {
+            guard slices.count < Limits.directSlicesWaitingMax else { return false }
+            return stalledCount < Limits.directSlicesStalledMax || !isStalled(DirectQueue.route(slice))
+        }
+
+        /// Whether another worker may begin, which counts as stalled from the start if its route is.
         mutating func begin(_ slice: Slice.ID) -> Bool {
             let route = DirectQueue.route(slice)
-            guard stalled[route] == nil else { return addStalled(slice, route) }
+            if isStalled(route) { return addStalled(slice, route) }
             guard active.count < Limits.directSlicesActiveMax else { return false }
             active.insert(slice)
             return true
@@ -78,15 +91,17 @@ final class DirectQueue: Sendable {
     private let state = Mutex(State())
     let arrival = Signal()
 
-    /// Returns how many did not fit. They are leased again when their leases have expired.
-    func put(_ slices: [Slice], askedAt: Duration) -> Int {
-        let taken = state.withLock { state in
-            let taken = slices.prefix(max(0, Limits.directSlicesWaitingMax - state.slices.count))
-            state.slices += taken.map { (slice: $0, askedAt: askedAt) }
-            return taken.count
+    /// Returns those that were refused. They are leased again when their leases have expired.
+    func put(_ slices: [Slice], askedAt: Duration) -> [Slice] {
+        let refused = state.withLock { state in
+            slices.filter { slice in
+                guard state.admits(slice.id) else { return true }
+                state.slices.append((slice: slice, askedAt: askedAt))
+                return false
+            }
         }
         arrival.set()
-        return slices.count - taken
+        return refused
     }
 
     /// The slices that may be sent now, in order of arrival. While too many workers are stalled, those of their routes
@@ -111,8 +126,8 @@ final class DirectQueue: Sendable {
     /// Whether there is room for slices of messages that are planned now.
     var hasRoom: Bool { state.withLock { $0.slices.count < Limits.directSlicesWaitingMax - 512 } }
 
-    /// Whether a worker of the route is stalled. Another one would stall too.
-    func isStalled(_ route: ActiveRoute) -> Bool { state.withLock { $0.stalled[route] != nil } }
+    /// Whether so many workers of the route are stalled that others would stall too.
+    func isStalled(_ route: ActiveRoute) -> Bool { state.withLock { $0.isStalled(route) } }
 
     /// The slice's page has had no answer for a while: another worker may begin instead.
     func stall(_ slice: Slice.ID) {

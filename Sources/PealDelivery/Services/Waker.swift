@@ -4,7 +4,8 @@ internal import Synchronization
 
 /// Wakes apps that may choose the moment of a message: background pushes within each device's budget. A wake-up is
 /// counted before it is sent and never repeated, so that a crash loses at most one and a device never gets too many.
-/// One that could not be sent soon is lost too: late, it would be too close to the next ones.
+/// One that could not be sent soon is lost too: late, it would be too close to the next ones. While a route still awaits
+/// answers, none of its wake-ups are counted.
 struct Waker: Sendable {
     private static let pollInterval: Duration = .seconds(1)
     private static let sendTime: Duration = .seconds(Limits.wakeLatenessSeconds / 2)
@@ -33,8 +34,8 @@ struct Waker: Sendable {
         let deadline = context.time.uptime + Self.sendTime
         do {
             guard let next = try await context.store.read({ try $0.nextWakeAt() }), next <= now else { return 0 }
-            let (orders, count) = try await context.store.write(.rest) { store in
-                try store.takeWakes(now: now, limit: Limits.wakesPerRound, quiet: .system) {
+            let (orders, count) = try await context.store.write(.rest) { [awaited] store in
+                try store.takeWakes(now: now, limit: Limits.wakesPerRound, quiet: .system, isBusy: awaited.isBusy) {
                     let range = UInt64(2 * Limits.wakeJitterSeconds + 1)
                     return .seconds(Int64(randomness.next() % range) - Limits.wakeJitterSeconds)
                 }
@@ -47,8 +48,7 @@ struct Waker: Sendable {
         }
     }
 
-    /// Sends to each route, and waits a moment for the answers. On a route whose provider has still not answered the
-    /// wake-ups before, they are lost.
+    /// Sends to each route, and waits a moment for the answers.
     private func send(_ orders: [WakeOrder], before deadline: Duration, in tasks: inout DiscardingTaskGroup) async {
         let groups = Dictionary(grouping: orders) { ActiveRoute(app: $0.app, route: $0.device.address.route) }
         var begun: Set<ActiveRoute> = []
@@ -152,6 +152,11 @@ private final class AwaitedRoutes: Sendable {
     /// Returns false if the route has older wake-ups without an answer, or too many routes have.
     func begin(_ route: ActiveRoute) -> Bool {
         routes.withLock { $0.count < Limits.wakeRoutesAwaitedMax && $0.insert(route).inserted }
+    }
+
+    /// Whether `begin` would return false.
+    func isBusy(_ route: ActiveRoute) -> Bool {
+        routes.withLock { $0.count >= Limits.wakeRoutesAwaitedMax || $0.contains(route) }
     }
 
     func end(_ route: ActiveRoute) {

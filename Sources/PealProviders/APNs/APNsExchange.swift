@@ -49,8 +49,13 @@ struct APNsExchange: Exchange {
         return tokens.isClock(beside: date)
     }
 
+    /// `DeviceTokenNotForTopic` is one too: with a topic that the message chose itself, it does not judge the address.
     func refusesTopic(_ answer: ProviderAnswer) -> Bool {
-        answer.result == .verdict(.stopApp) && APNsVerdicts.topicReasons.contains(answer.reason)
+        switch answer.result {
+        case .verdict(.stopApp): APNsVerdicts.topicReasons.contains(answer.reason)
+        case .verdict(.retireAddress): answer.reason == "DeviceTokenNotForTopic"
+        default: false
+        }
     }
 
     /// `BadPath`, `MethodNotAllowed`, and a 403 that refuses one message: none depends on the author's content.

@@ -30,7 +30,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     var isFinishing = false
     /// Whether the pool knows that this connection is running out of stream ids.
     var hasAnnouncedEnd = false
-    /// Whether this connection has logged that the provider finds Peal's requests malformed.
+    /// Whether this connection has logged that the provider refuses Peal's requests (`Exchange.needsAlert`).
     var hasAlerted = false
     private var hasEnded = false
     var pulse: ConnectionPulse

@@ -231,29 +231,29 @@ extension StoreSession {
     func fallback(
         of user: String, in draft: MessageDraft, _ window: DeliveryWindow, now: Timestamp
     ) throws -> Timestamp? {
-        guard draft.options.unreachable != .deadline, try !isReachable(user, app: draft.app, within: window.until - now)
+        guard draft.options.unreachable != .deadline,
+            try !isReachable(user, app: draft.app, within: window.until - now, now: now)
         else { return nil }
         if draft.options.unreachable == .now { return now }
         return try bestHour(of: user, app: draft.app, from: now, until: window.until)
     }
 
-    private func isReachable(_ user: String, app: AppKey, within span: Duration) throws -> Bool {
+    private func isReachable(
+        _ user: String, app: AppKey, within span: Duration, now: Timestamp
+    ) throws -> Bool {
         guard try hasInstallations(app) else { return false }
         let installations = try connection.all(InstallationTable.of(user, app: app), InstallationTable.installation)
         guard !installations.isEmpty else { return false }
-        let prior = try cohortRate(app)
+        let prior = try context.cohorts.rate(of: app, now: now) { try cohortRate(app) }
         return installations.contains { $0.isReachable(within: span, prior: prior) }
     }
 
     /// The share of wake-ups that arrive at the app's newest devices; nil without any evidence.
     private func cohortRate(_ app: AppKey) throws -> Double? {
-        if let known = memo.cohortRates[app] { return known }
         let sums = try connection.first(InstallationTable.evidence(app, limit: Limits.cohortDevicesMax)) { row in
             (hits: try row.next(Int64?.self) ?? 0, all: try row.next(Int64?.self) ?? 0)
         }
-        let rate = sums.flatMap { $0.all > 0 ? Double($0.hits) / Double($0.all) : nil }
-        memo.cohortRates[app] = .some(rate)
-        return rate
+        return sums.flatMap { $0.all > 0 ? Double($0.hits) / Double($0.all) : nil }
     }
 
     /// The beginning of the hour in which the user most probably opens: the user's opens, shrunk towards those of all

@@ -46,8 +46,11 @@ extension StoreSession {
 
     /// An expiry that the author stated stays.
     private func extendLife(of moment: Moment, now: Timestamp) throws {
-        guard try alertTerms(app: moment.app, message: moment.message).life == nil else { return }
         let end = min(now + .seconds(Limits.recoveryAlertSeconds), moment.givenUpAt)
+        // The first of many moments extends it for the others, which then need not read the options.
+        guard let message = try message(app: moment.app, id: moment.message), message.expiresAt < end,
+            try alertTerms(app: moment.app, message: moment.message).life == nil
+        else { return }
         try connection.post(
             """
             UPDATE message SET expires_at = \(end)

@@ -172,6 +172,9 @@ struct MomentTransitionTests {
         let woken = waiting.after(.registered, at: Self.start + .seconds(100)).moment
         #expect(woken.fallbackAt == Self.start + .seconds(100) && !woken.awaitsDevice)
         #expect(Self.open().after(.registered, at: Self.start).moment == Self.open())
+        let night = Self.after([(.quiet(until: Self.start + .seconds(900)), 10)], arm: .traditional)
+        let morning = night.after(.fallback(to: nil), at: Self.start + .seconds(900)).moment
+        #expect(morning.awaitsDevice && morning.reason.isEmpty, "it waits for a device, not for the hours")
     }
 
     @Test("each device is reported to authors, also one that shows it after its claim won")
