@@ -2,13 +2,13 @@ import Foundation
 @testable import PealStore
 import Testing
 
-/// What decision 43 states about distributing the schema on Citus.
+/// What decision 40 states about distributing the schema on Citus.
 @Suite("The distribution of the schema")
 struct DistributionTests {
     /// The tables of each row of the page, in its order: by app, reference tables, the coordinator's.
     private static func rows() throws -> [Set<String>] {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("docs/decisions/0043-not-on-citus.md")
+            .deletingLastPathComponent().appendingPathComponent("docs/decisions/0040-not-on-citus.md")
         let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
         return lines.filter { $0.hasPrefix("| `") }.map { row in
             let names = row.split(separator: "|")[0].matches(of: /`([a-z_]+)`/)
