@@ -96,7 +96,7 @@ import Testing
             let cookie = try await fixture.signIn()
             let page = try await fixture.get("/console/operations", cookie: cookie)
             #expect(page.text.contains("data-confirm=\"End every session"))
-            let form = ["csrf": try #require(page.formSecret)]
+            let form = ["csrf": try #require(page.formSecret), "ask": "1"]
             #expect(try await fixture.post("/console/sign-out-everywhere", form, cookie: cookie).status == 200)
             #expect(try await fixture.get("/console/operations", cookie: cookie).status == 200)
         }
@@ -128,13 +128,28 @@ import Testing
             try await fixture.furnish()
             let cookie = try await fixture.signIn()
             let secret = try #require(try await fixture.get(fixture.page(path), cookie: cookie).formSecret)
-            let form = fields.merging(["csrf": secret, "ask": "1"]) { $1 }
+            let form = fields.merging(["csrf": secret]) { $1 }
             let refused = try await fixture.post(fixture.page(path), form, cookie: cookie)
             #expect(refused.status == 409 && refused.text.contains("id=\"\(error)\""), "\(refused.status)")
             let other = form.merging(opened.mapValues { _ in "another" }) { $1 }
             #expect(try await fixture.post(fixture.page(path), other, cookie: cookie).status == 409)
             let changed = try await fixture.post(fixture.page(path), form.merging(opened) { $1 }, cookie: cookie)
             #expect(changed.status == 303, "\(changed.text)")
+        }
+    }
+
+    @Test("of a webhook stays, because another one would be a second webhook")
+    func renamedWebhook() async throws {
+        try await ConsoleFixture.open { fixture in
+            try await fixture.furnish()
+            let cookie = try await fixture.signIn()
+            let page = try await fixture.get(fixture.page("webhooks?edit=crm"), cookie: cookie)
+            let form = [
+                "csrf": try #require(page.formSecret), "edit": "crm", "name": "crm-eu", "kind": "events",
+                "url": "https://new.example.com/", "type": "bearer", "value": "another-token-of-some-length",
+            ]
+            let reply = try await fixture.post(fixture.page("webhooks"), form, cookie: cookie)
+            #expect(reply.status == 400 && reply.text.contains("a webhook keeps its name"), "\(reply.text)")
         }
     }
 

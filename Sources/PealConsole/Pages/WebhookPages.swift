@@ -65,6 +65,7 @@ enum WebhookPages {
                 name: name, label: texts[label], kind: kind, value: given.raw(name), hint: hint.map { texts[$0] },
                 error: texts.message(error, at: name), isRequired: required,
                 more: " spellcheck=\"false\" autocomplete=\"off\""
+                    + (name == "name" && given["edit"] != nil ? " readonly" : "")
             ).html
         }
         let kinds = visit.services.options.webhookKinds.map { ($0, $0) }
@@ -83,9 +84,7 @@ enum WebhookPages {
 
     @Sendable private static func put(_ visit: PageCall) async throws -> ConsoleAnswer {
         do {
-            // A webhook that was opened keeps its name: another one would be a second webhook.
-            let given = visit.form["edit"] ?? visit.form["name"]
-            let name = try ConsoleText.checked(given, named: "name", max: Limits.nameCharactersMax)
+            let name = try ConsoleText.checked(visit.form["name"], named: "name", max: Limits.nameCharactersMax)
             let kind = visit.form["kind"] ?? ""
             guard visit.services.options.webhookKinds.contains(kind) else {
                 throw PealError.invalid("kind", "kind is unknown")
@@ -93,6 +92,10 @@ enum WebhookPages {
             let app = try visit.app.key
             let exists = try await visit.services.store.read { try $0.webhook(app: app, name: name) != nil }
             try ConsoleText.refuse(name, field: "name", exists: exists, opened: visit.form["edit"])
+            // Another name would be a second webhook, which gets every event too.
+            guard visit.form["edit"] ?? name == name else {
+                throw PealError.invalid("name", "a webhook keeps its name")
+            }
             let draft = WebhookVerbs.Draft(
                 app: app, name: name, url: visit.form["url"] ?? "", kind: .init(rawValue: kind),
                 authentication: try authentication(visit))

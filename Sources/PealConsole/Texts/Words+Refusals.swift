@@ -108,6 +108,7 @@ extension Word {
             "dieses Formular ist zu alt oder nicht von hier; die Seite erneut öffnen"),
         Word("the form is larger than {} bytes", "das Formular ist größer als {} Bytes"),
         Word("this page does not allow {}", "diese Seite erlaubt {} nicht"),
+        Word("a webhook keeps its name", "ein Webhook behält seinen Namen"),
     ]
 
     private static let ofMessages = [
