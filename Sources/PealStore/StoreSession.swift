@@ -42,7 +42,7 @@ struct StoreSession: StoreWriting {
 
         private let known = Mutex<[AppKey: (rate: Double?, readAt: Timestamp)]>([:])
 
-        /// The rate of an app, read anew if it is too old, or newer than `now` because the clock was set.
+        /// The rate of an app, read again if it is too old, or newer than `now` because the clock was set.
         func rate(of app: AppKey, now: Timestamp, read: () throws -> Double?) rethrows -> Double? {
             if let last = known.withLock({ $0[app] }), (.zero..<Self.life).contains(now - last.readAt) {
                 return last.rate

@@ -14,7 +14,7 @@ struct RouteEvidence: Sendable {
         /// How many devices were doubted.
         var devices = 0
         /// The route's acceptances up to the first doubt of the round, and when it began. Pages that are in flight
-        /// together are judged in any order, so the later doubts of a round do not count anew.
+        /// together are judged in any order, so later doubts of a round do not start the count again.
         var acceptances = 0
         var begunAt: Duration
     }
