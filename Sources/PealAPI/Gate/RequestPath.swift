@@ -27,7 +27,7 @@ struct Query: Sendable {
     let names: [String]
 
     /// - Throws: `invalid_field` naming the parameter whose escape is invalid.
-    init(_ raw: some StringProtocol) throws(PealError) {
+    init(_ raw: Substring) throws(PealError) {
         var (values, names): ([String: String], [String]) = ([:], [])
         for pair in raw.split(separator: "&") {
             let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

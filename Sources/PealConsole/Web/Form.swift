@@ -11,7 +11,8 @@ package struct Form: Sendable, Hashable {
         for pair in encoded.split(separator: "&") {
             let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let value = halves.count > 1 ? halves[1] : ""
-            pairs.append((PercentCoding.decodeLeniently(halves[0]), PercentCoding.decodeLeniently(value)))
+            pairs.append(
+                (PercentCoding.decodeLeniently(Substring(halves[0])), PercentCoding.decodeLeniently(Substring(value))))
         }
     }
 
@@ -113,7 +114,7 @@ package enum URLPath {
     package static func segments(_ path: some StringProtocol) -> [String]? {
         var segments: [String] = []
         for part in path.split(separator: "/") {
-            guard let segment = PercentCoding.decode(part) else { return nil }
+            guard let segment = PercentCoding.decode(Substring(part)) else { return nil }
             segments.append(segment)
         }
         return segments

@@ -85,14 +85,17 @@ package protocol KeyHasher: Sendable {
     func hash(_ secret: String) -> [UInt8]
 }
 
-/// Compares secrets in a time that depends only on their length.
+/// Compares secrets in a time that depends only on their length. Not generic, because other modules would call it
+/// unspecialized, and every request compares a secret.
 package enum ConstantTime {
-    package static func areEqual(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
+    package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         return zip(left, right).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
-    package static func areEqual(_ left: String, _ right: String) -> Bool { areEqual(left.utf8, right.utf8) }
+    package static func areEqual(_ left: String, _ right: String) -> Bool {
+        areEqual(Array(left.utf8), Array(right.utf8))
+    }
 }
 
 /// The form and the permissions of one kind of keys. A dialect declares one for each kind that it accepts.

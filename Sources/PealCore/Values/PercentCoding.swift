@@ -1,4 +1,5 @@
-/// Percent-encoding of URLs (RFC 3986 §2.1).
+/// Percent-encoding of URLs (RFC 3986 §2.1). Its functions are not generic, because other modules would call them
+/// unspecialized, and every request decodes its path.
 package enum PercentCoding {
     /// `text` with everything escaped except the unreserved characters of RFC 3986 §2.3: letters, digits and `-._~`.
     package static func encode(_ text: String) -> String {
@@ -19,7 +20,7 @@ package enum PercentCoding {
 
     /// The decoded text; nil if an escape or the UTF-8 is invalid.
     /// - Parameter plusIsSpace: reads `+` as a space, as in the queries of HTML forms and most clients.
-    package static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+    package static func decode(_ text: Substring, plusIsSpace: Bool = false) -> String? {
         let (percent, plus) = (UInt8(ascii: "%"), UInt8(ascii: "+"))
         guard text.utf8.contains(where: { $0 == percent || plusIsSpace && $0 == plus }) else { return String(text) }
         return bytes(of: text, plusIsSpace: plusIsSpace, isLenient: false).flatMap {
@@ -27,14 +28,18 @@ package enum PercentCoding {
         }
     }
 
+    package static func decode(_ text: String, plusIsSpace: Bool = false) -> String? {
+        decode(Substring(text), plusIsSpace: plusIsSpace)
+    }
+
     /// The decoded text of a field of an HTML form, with `+` as a space. Invalid escapes stay as they are, and invalid
     /// UTF-8 becomes U+FFFD.
-    package static func decodeLeniently(_ text: some StringProtocol) -> String {
+    package static func decodeLeniently(_ text: Substring) -> String {
         String(decoding: bytes(of: text, plusIsSpace: true, isLenient: true) ?? [], as: UTF8.self)
     }
 
     /// nil if an escape is invalid, unless `isLenient`.
-    private static func bytes(of text: some StringProtocol, plusIsSpace: Bool, isLenient: Bool) -> [UInt8]? {
+    private static func bytes(of text: Substring, plusIsSpace: Bool, isLenient: Bool) -> [UInt8]? {
         let source = Array(text.utf8)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(source.count)

@@ -13,7 +13,7 @@ import Testing
         #expect(PercentCoding.encode(text) == encoded)
         #expect(PercentCoding.decode(encoded) == text)
         #expect(PercentCoding.decode(encoded, plusIsSpace: true) == text)
-        #expect(PercentCoding.decodeLeniently(encoded) == text)
+        #expect(PercentCoding.decodeLeniently(Substring(encoded)) == text)
     }
 
     @Test("refuses invalid escapes and invalid UTF-8", arguments: ["%", "a%4", "%zz", "%C3", "%FF"])
@@ -27,7 +27,7 @@ import Testing
             ("a+b", "a b"), ("%", "%"), ("a%4", "a%4"), ("%zz+", "%zz "), ("%C3", "\u{FFFD}"), ("%2B", "+"),
         ])
     func isLenient(text: String, decoded: String) {
-        #expect(PercentCoding.decodeLeniently(text) == decoded)
+        #expect(PercentCoding.decodeLeniently(Substring(text)) == decoded)
     }
 
     @Test("keeps a plus sign unless it means a space")
