@@ -1,3 +1,4 @@
+internal import Crypto
 internal import PealCore
 
 /// A message's content as compact JSON without loss: numbers and member order of the author's objects are kept.
@@ -205,4 +206,27 @@ enum AudienceCoding {
     private static func list(_ texts: [String]) -> JSON? { texts.isEmpty ? nil : .array(texts.map(JSON.string)) }
 
     private static func texts(_ json: JSON?) -> [String] { (json?.arrayValue ?? []).compactMap(\.stringValue) }
+}
+
+extension StoreSession {
+    func draftDigest(app: AppKey, id: MessageID) throws -> [UInt8]? {
+        guard let message = try message(app: app, id: id) else { return nil }
+        let window = try window(of: message)
+        return try connection.first(
+            "SELECT audience, content, options, source FROM message_content WHERE \(MessageTable.matching(app, id))"
+        ) { row in
+            let facts = [
+                message.campaignID, message.startAt?.description, message.expiresAt.description,
+                window.map { "\($0.until) \($0.method) \($0.holdSeconds)" },
+            ]
+            var parts = facts.map { $0.map { Array($0.utf8) } }
+            for _ in 0..<4 { parts.append(try row.next()) }
+            var hash = SHA256()
+            for part in parts {
+                hash.update(data: Array("\(part?.count ?? -1):".utf8))
+                hash.update(data: part ?? [])
+            }
+            return Array(hash.finalize())
+        }
+    }
 }

@@ -1,4 +1,3 @@
-internal import Crypto
 internal import PealCore
 
 /// `message`: the changing part of a message, kept narrow; `message_content`: what its author wrote, which changes only
@@ -270,27 +269,6 @@ extension StoreSession {
         }
     }
 
-    func draftDigest(app: AppKey, id: MessageID) throws -> [UInt8]? {
-        guard let message = try message(app: app, id: id) else { return nil }
-        let window = try window(of: message)
-        return try connection.first(
-            "SELECT audience, content, options, source FROM message_content WHERE \(MessageTable.matching(app, id))"
-        ) { row in
-            let facts = [
-                message.campaignID, message.startAt?.description, message.expiresAt.description,
-                window.map { "\($0.until) \($0.method) \($0.holdSeconds)" },
-            ]
-            var parts = facts.map { $0.map { Array($0.utf8) } }
-            for _ in 0..<4 { parts.append(try row.next()) }
-            var hash = SHA256()
-            for part in parts {
-                hash.update(data: Array("\(part?.count ?? -1):".utf8))
-                hash.update(data: part ?? [])
-            }
-            return Array(hash.finalize())
-        }
-    }
-
     /// Messages of earlier versions have no stored one.
     func overview(app: AppKey, id: MessageID) throws -> MessageOverview? {
         let stored = try connection.first(
@@ -303,7 +281,7 @@ extension StoreSession {
         return MessageOverview(title: stored.title, audience: audience, isTest: stored.test == 1)
     }
 
-    private func window(of message: Message) throws -> DeliveryWindow? {
+    func window(of message: Message) throws -> DeliveryWindow? {
         guard let until = message.windowUntil else { return nil }
         return try connection.first(
             "SELECT window_method, window_hold FROM message WHERE \(MessageTable.matching(message.app, message.id))"
