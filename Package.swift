@@ -181,7 +181,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "PealTesting", dependencies: ["CPostgreSQL", "PealCore", "PealPostgres", "PealSQLite", "PealStore"],
+            name: "PealTesting",
+            dependencies: ["CPostgreSQL", "PealCore", "PealPostgres", "PealSQLite", "PealStore", logging],
             swiftSettings: settings),
 
         .testTarget(

@@ -1,5 +1,5 @@
 internal import Foundation
-package import PealCore
+internal import PealCore
 internal import PealMomentTraining
 internal import PealMoments
 

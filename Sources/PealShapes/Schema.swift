@@ -31,6 +31,11 @@ package struct Schema: Sendable, Hashable {
         return reference
     }
 
+    /// A word of the API as a part of a component's name: `web_push` becomes `WebPush`.
+    package static func componentName(_ word: String) -> String {
+        word.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    }
+
     /// This schema, also carrying the components of `others`.
     func carrying(_ others: [Schema]) -> Schema {
         var schema = self

@@ -2,41 +2,9 @@ import Logging
 import PealCore
 import PealStore
 import PealTesting
-import Synchronization
 import Testing
 
 @testable import PealDelivery
-
-/// Records log entries at `warning` and above.
-private final class LogLines: Sendable {
-    let lines = Mutex<[String]>([])
-
-    struct Handler: LogHandler {
-        let kept: LogLines
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.warning
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(
-            level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String,
-            function: String, line: UInt
-        ) {
-            let days = metadata?["days_left"].map { "\($0)" } ?? ""
-            kept.lines.withLock { $0.append("\(level) \(message) \(days)") }
-        }
-    }
-
-    func take() -> [String] {
-        lines.withLock { lines in
-            defer { lines = [] }
-            return lines
-        }
-    }
-}
 
 @Suite("Credentials that expire")
 struct CredentialWatchTests {
@@ -66,20 +34,27 @@ struct CredentialWatchTests {
         }
     }
 
+    private static func taken(from log: RecordedLog) -> [String] {
+        log.take().map { entry in
+            let days = entry.metadata["days_left"].map { "\($0)" } ?? ""
+            return "\(entry.level) \(entry.message) \(days)"
+        }
+    }
+
     @Test("each warning comes once, and a renewed credential gets its own")
     func once() async throws {
         let fixture = try await DeliveryFixture(hasCredential: false)
-        let log = LogLines()
+        let log = RecordedLog()
         let context = DeliveryContext(
             store: fixture.store, providers: [:], time: fixture.time, randomness: fixture.randomness,
-            logger: Logger(label: "test") { _ in LogLines.Handler(kept: log) }, options: .init())
+            logger: log.logger(.warning), options: .init())
         let watch = CredentialWatch(context)
         var warned: [CredentialWatch.Subject: Int] = [:]
         try await put(fixture, endsIn: 40)
         var found: [String] = []
         for _ in 0..<45 {
             for _ in 0..<3 { await watch.look(&warned) }
-            found += log.take()
+            found += Self.taken(from: log)
             fixture.time.advance(by: Self.day)
         }
         #expect(
@@ -90,7 +65,7 @@ struct CredentialWatchTests {
         #expect(context.metrics.snapshot.credentialsEnded == 1)
         try await put(fixture, endsIn: 10, bundleID: "com.example.renewed")
         await watch.look(&warned)
-        #expect(log.take() == ["warning a credential expires soon 10"])
+        #expect(Self.taken(from: log) == ["warning a credential expires soon 10"])
         #expect(context.metrics.snapshot.credentialsEnding == 1)
         #expect(context.metrics.snapshot.credentialsEnded == 0)
     }

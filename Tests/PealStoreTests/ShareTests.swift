@@ -68,7 +68,7 @@ struct ShareTests {
         #expect(try await Self.run(fixture).share == 0.5)
         // Users who come later are assigned like the first.
         try await fixture.test.engine.write(.control) {
-            try $0.execute("DELETE FROM experiment_arm WHERE app = \(fixture.app)")
+            _ = try $0.execute("DELETE FROM experiment_arm WHERE app = \(fixture.app)")
         }
         #expect(try await Self.arms(fixture).values.count { $0 == .contextAware } > 20)
         #expect(try await Self.arms(fixture, campaign: "other").values.allSatisfy { $0 == .traditional })

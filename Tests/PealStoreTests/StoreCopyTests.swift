@@ -51,7 +51,7 @@ struct StoreCopyTests {
         let original = try await fixture.store.read { [app = fixture.app] in try $0.report(app: app, id: id) }
         #expect(report == original)
         // An interrupted copy is continued: nothing is duplicated, and an extra row is detected.
-        try await target.engine.write(.control) { try $0.execute("INSERT INTO migration (version) VALUES (-1)") }
+        try await target.engine.write(.control) { _ = try $0.execute("INSERT INTO migration (version) VALUES (-1)") }
         try await copy.write(.control) { try $0.setSetting("stray", [1]) }
         await #expect(throws: StoreStartFailure.self) {
             try await StoreCopy(from: fixture.test.engine, to: target.engine).run { _ in }
@@ -62,7 +62,7 @@ struct StoreCopyTests {
         await #expect(throws: StoreStartFailure.self) {
             try await StoreCopy(from: target.engine, to: next.engine).run { _ in }
         }
-        try await target.engine.write(.control) { try $0.execute("DELETE FROM setting WHERE name = 'stray'") }
+        try await target.engine.write(.control) { _ = try $0.execute("DELETE FROM setting WHERE name = 'stray'") }
         try await StoreCopy(from: fixture.test.engine, to: target.engine).run { _ in }
         try await copy.checkFinished()
         #expect(try await copy.schemaVersion() == SQLStore.newestSchemaVersion)

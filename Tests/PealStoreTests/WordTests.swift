@@ -9,7 +9,7 @@ struct WordTests {
     func limited(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.test.engine.write(.control) { connection in
-            try connection.execute(
+            _ = try connection.execute(
                 """
                 INSERT INTO word (number, kind, name)
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(Limits.wordsMax - 1))

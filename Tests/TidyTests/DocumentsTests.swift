@@ -129,7 +129,7 @@ import Testing
                 && (path.hasSuffix(".md") || path.hasSuffix(".py") || path.hasSuffix(".sh") || path == "Makefile"
                     || path.hasPrefix("Sources/") || path.hasPrefix("SDK/Sources/"))
         }
-        let found = try files.flatMap { path in
+        let found = files.flatMap { path in
             (try? repository.file(path)).map { file in
                 file.lines.enumerated().filter { $1.contains(all) }.map { "\(path):\($0 + 1): \($1)" }
             } ?? []

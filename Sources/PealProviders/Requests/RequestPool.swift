@@ -1,6 +1,6 @@
 import Logging
 import NIOCore
-package import PealCore
+import PealCore
 import Synchronization
 
 /// Sends page orders as single requests, for networks where each device has its own URL. Receives the orders of one

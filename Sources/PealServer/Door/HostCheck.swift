@@ -16,7 +16,7 @@ final class HostCheck: ChannelInboundHandler, RemovableChannelHandler {
         if case .head(let head) = Self.unwrapInboundIn(data), !Self.accepts(head) {
             isRefused = true
             // Hummingbird answers a parser's error with 400, after the answers of earlier requests.
-            return context.fireErrorCaught(HTTPParserError.invalidHost)
+            return context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
         }
         context.fireChannelRead(data)
     }

@@ -2,33 +2,10 @@ import Logging
 import NIOHTTP1
 import NIOPosix
 import PealCore
-import Synchronization
+import PealTesting
 import Testing
 
 @testable import PealProviders
-
-/// Keeps the messages of errors.
-private final class ErrorLog: Sendable {
-    let errors = Mutex<[String]>([])
-
-    struct Handler: LogHandler {
-        let kept: ErrorLog
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.error
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(
-            level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String,
-            function: String, line: UInt
-        ) {
-            kept.errors.withLock { $0.append("\(message)") }
-        }
-    }
-}
 
 @Suite("WNS over HTTP")
 struct WNSProviderTests {
@@ -65,15 +42,15 @@ struct WNSProviderTests {
     @Test("a 405 is Peal's own mistake: the messages are rejected, and one error is logged")
     func malformed() async throws {
         let peer = try HTTPPeer { Self.isToken($0) ? .reply(200, [], Self.grant) : .reply(405) }
-        let log = ErrorLog()
-        let provider = try provider(peer, logger: Logger(label: "test") { _ in ErrorLog.Handler(kept: log) })
+        let log = RecordedLog()
+        let provider = try provider(peer, logger: log.logger(.error))
         let order = requestOrder(
             (0..<5).map { "\(peer.url)/?token=\($0)" }, notifications: [try notification()],
             credential: Self.storeApp)
         provider.send(order)
         await expectTally(order.flight.completed().tally, ["verdict MethodNotAllowed": 5])
         await provider.close()
-        #expect(log.errors.withLock { $0 } == ["the provider refuses Peal's requests"])
+        #expect(log.take().map(\.message) == ["the provider refuses Peal's requests"])
     }
 
     @Test("asks once for an access token, and sends each channel its own request", arguments: [storeApp, tenant])

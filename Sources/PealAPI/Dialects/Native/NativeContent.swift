@@ -60,7 +60,7 @@ extension NativeContentShapes {
     }
 
     private static func defined(_ members: [String], _ platform: Platform) -> Shape<Content.PlatformContent> {
-        let name = platform.rawValue.split(separator: "_").map(\.capitalized).joined()
+        let name = Schema.componentName(platform.rawValue)
         return ObjectShape("Native\(name)Content", Content.PlatformContent()) {
             for member in members { Entry(member, .anything) { $0.fields[member] = $1 } }
             Entry("options", NativeMessageShapes.platformOptions.shape) { $0.options = $1 ?? PlatformOptions() }

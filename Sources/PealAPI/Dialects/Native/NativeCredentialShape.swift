@@ -49,7 +49,7 @@ struct NativeCredentialShape: Sendable {
     ///   - prefix: the start of the names of the kinds' components.
     private static func choice(_ form: CredentialForm, name: String?, prefix: String) -> Shape<Credential> {
         let kinds = form.kinds.map { kind in
-            let own = prefix + kind.name.split(separator: "_").map(\.capitalized).joined()
+            let own = prefix + Schema.componentName(kind.name)
             return (kind.name, shape(of: kind, form, name: form.choice == .only ? name ?? own : own))
         }
         return switch form.choice {
