@@ -217,12 +217,18 @@ struct APIClient: Sendable {
 
     /// `message (code, field)`, or the status if the answer is not an error of the API.
     static func refusal(_ head: HTTPClientResponse, _ bytes: [UInt8]) -> String {
-        guard let error = (try? JSONParser.parse(bytes))?["error"], let message = error["message"]?.stringValue else {
+        guard let text = (try? JSONParser.parse(bytes))?["error"].flatMap(Self.text) else {
             return "the server answered \(head.status.code) \(head.status.reasonPhrase)"
         }
-        let names = [error["code"]?.stringValue, error["field"]?.stringValue].compactMap { $0 }
         let wait = head.headers.first(name: "retry-after").map { "; retry in \($0) s" } ?? ""
-        return message + (names.isEmpty ? "" : " (\(names.joined(separator: ", ")))") + wait
+        return text + wait
+    }
+
+    /// `message (code, field)`; nil if it is not an error of the API.
+    static func text(_ error: JSON) -> String? {
+        guard let message = error["message"]?.stringValue else { return nil }
+        let names = [error["code"]?.stringValue, error["field"]?.stringValue].compactMap { $0 }
+        return message + (names.isEmpty ? "" : " (\(names.joined(separator: ", ")))")
     }
 }
 

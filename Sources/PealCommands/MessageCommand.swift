@@ -178,7 +178,8 @@ struct MessageWatchCommand: AsyncParsableCommand {
 struct MessageValidateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "validate",
-        abstract: "Check a message without sending it: count its audience and show the requests to the push networks.")
+        abstract: "Check a message without sending it: count its audience and show the requests to the push networks.",
+        discussion: "Exit code 1 if the message is not valid.")
 
     @OptionGroup var draft: DraftOptions
     @OptionGroup var app: AppOptions
@@ -186,7 +187,7 @@ struct MessageValidateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let sender = MessageSender(client: try options.client(), app: try app.id(), options: options)
-        options.show(try await sender.validate(try draft.document()))
+        try await sender.check(try draft.document())
     }
 }
 

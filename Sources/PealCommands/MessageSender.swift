@@ -7,7 +7,18 @@ struct MessageSender {
     let app: String
     let options: ClientOptions
 
-    /// Has the server check the message. Sends nothing and also runs in a dry run.
+    /// Has the server check the message, and prints what it says. Sends nothing and also runs in a dry run.
+    /// - Throws: `refused` for an invalid message.
+    func check(_ body: JSON) async throws(CommandFailure) {
+        let checked = try await validate(body)
+        if client.isDryRun { warnIfEmpty(checked["audience"]?["devices"]?.integerValue) }
+        options.show(checked)
+        guard checked["valid"] == false else { return }
+        let error = checked["requests"]?.arrayValue?.lazy.compactMap { $0["error"] }.first
+        throw .refused("the message is not valid: " + (error.flatMap(APIClient.text) ?? "see the requests"))
+    }
+
+    /// The server's report on the message. Sends nothing and also runs in a dry run.
     func validate(_ body: JSON) async throws(CommandFailure) -> JSON {
         try await client.send(
             .post, APIPath(["apps", app, "messages"], verb: ":validate"), body: body, isHarmless: true)
@@ -20,9 +31,7 @@ struct MessageSender {
         _ body: JSON, idempotencyKey: String?, isQuiet: Bool = false
     ) async throws(CommandFailure) -> JSON? {
         guard !client.isDryRun else {
-            let checked = try await validate(body)
-            warnIfEmpty(checked["audience"]?["devices"]?.integerValue)
-            options.show(checked)
+            try await check(body)
             return nil
         }
         let answer = try await client.send(

@@ -63,6 +63,33 @@ struct PreviewTests {
         }
     }
 
+    @Test(
+        "is no platform that a condition excludes",
+        arguments: [
+            (#"{"platform":"android"}"#, ["android"]), (#"{"not":{"platform":"ios"}}"#, ["android", "windows"]),
+            (#"{"and":[{"topic":"a"},{"platform":"android"}]}"#, ["android"]),
+            (#"{"not":{"or":[{"locale":"de"},{"platform":"ios"}]}}"#, ["android", "windows"]),
+            (#"{"or":[{"platform":"android"},{"user":"ann"}]}"#, ["ios", "android", "windows"]),
+            (#"{"not":{"and":[{"platform":"ios"},{"user":"ann"}]}}"#, ["ios", "android", "windows"]),
+            (#"{"segment":"tablets"}"#, ["ios", "android", "windows"]),
+        ])
+    func condition(_ condition: String, _ platforms: [String]) async throws {
+        try await Self.open { fixture in
+            _ = try await fixture.admin(.put, "…/credentials/apns/sandbox", CredentialTests.forms[0].body)
+            _ = try await fixture.admin(.put, "…/segments/tablets", ["where": ["platform": "android"]])
+            let message = """
+                {"audience":{"platforms":["ios","android","windows"],"where":\(condition)},"content":{"title":"x"}}
+                """
+            let shown = try await fixture.adminText(.post, "…/messages:validate", message)
+            #expect(shown["requests"]?.arrayValue?.compactMap { $0["platform"]?.stringValue } == platforms)
+            let long = """
+                {"audience":{"all":true,"where":\(condition)},"content":{"body":\(Self.long.text)}}
+                """
+            let status = platforms.contains("ios") ? 413 : 202
+            #expect(try await fixture.adminText(.post, "…/messages", long).status == status)
+        }
+    }
+
     @Test("is a platform's own object wherever the audience can hold the platform, whatever the app has")
     func object() async throws {
         try await Self.open { fixture in

@@ -41,6 +41,12 @@ struct SavedMessageTests {
                 #"{"request":{"content":{"ios":{"options":{"expires_at":"2020-01-01T00:00:00Z"}}}}}"#, 400,
                 "request.content.ios.options.expires_at"
             ),
+            (
+                #"{"request":{"audience":{"addresses":[{"platform":"ios","address":"x"}]}}}"#, 400,
+                "request.audience.addresses[0].address"
+            ),
+            (#"{"request":{"audience":{"channel":{"id":"dHN0LXNyY2g="}}}}"#, 201, nil),
+            (#"{"request":{"audience":{"channel":{"id":5}}}}"#, 400, "request.audience.channel.id"),
             (#"{"request":{"subject":"x"}}"#, 400, "request.subject"), (#"{"request":[]}"#, 400, "request"),
             ("{}", 400, "request"), (#"{"request":{},"more":1}"#, 400, "more"),
         ] as [(String, Int, String?)])

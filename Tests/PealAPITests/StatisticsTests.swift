@@ -92,6 +92,33 @@ struct StatisticsTests {
         }
     }
 
+    @Test("have as many steps as the documentation says", arguments: [("minute", 60), ("hour", 24), ("day", 30)])
+    func usualSteps(step: String, count: Int) async throws {
+        try await Fixture.open { fixture in
+            // The current step has just begun, and it is partly over.
+            for elapsed in [0, 45_296_789] {
+                fixture.clock.advance(by: .milliseconds(elapsed))
+                let items = try await fixture.admin(.get, "…/stats?step=\(step)")["items"]?.arrayValue
+                #expect(items?.count == count)
+            }
+        }
+    }
+
+    @Test(
+        "are limited by the number of steps that an answer would have",
+        arguments: [
+            ("00:00:00", "11:20:00", 5000), ("00:00:59", "11:20:00", 5000), ("00:00:00", "11:20:01", nil),
+            ("00:00:59", "11:20:01", nil),
+        ] as [(String, String, Int?)])
+    func limit(from: String, to: String, count: Int?) async throws {
+        try await Fixture.open { fixture in
+            let span = "from=2026-01-01T\(from)Z&to=2026-01-04T\(to)Z"
+            let reply = try await fixture.admin(.get, "…/stats?step=minute&\(span)")
+            #expect(reply["items"]?.arrayValue?.count == count)
+            #expect(reply.status == (count == nil ? 400 : 200) && reply.field == (count == nil ? "from" : nil))
+        }
+    }
+
     @Test(
         "refuse what is no span of time",
         arguments: [

@@ -72,6 +72,25 @@ struct WebDeviceTests {
         }
     }
 
+    @Test(
+        "have no members that neither Peal nor browsers know",
+        arguments: [("expirationTime", nil), ("auth", "address.auth"), ("keys.more", "address.keys.more")]
+            as [(String, String?)])
+    func unknownMembers(name: String, field: String?) async throws {
+        try await Fixture.open { fixture in
+            let parts = name.split(separator: ".").reversed()
+            let more = parts.reduce(JSON.null) { .object(.init([(String($1), $0)])) }
+            let device = Self.device().merging(["address": more])
+            let made = try await fixture.admin(.put, Self.path, device)
+            #expect(made.status == (field == nil ? 201 : 400) && made.field == field, "\(made.text)")
+            let batch = try await fixture.admin(.post, "…/devices:batch", ["devices": [device]])
+            #expect(batch["results.0.error.field"]?.stringValue == field.map { "devices[0].\($0)" })
+            let count = try await fixture.admin(.post, "…/audience:count", ["audience": ["addresses": [device]]])
+            #expect(count.field == field.map { "audience.addresses[0].\($0)" }, "\(count.text)")
+            #expect(count.code == field.map { _ in "unknown_field" })
+        }
+    }
+
     @Test("are checked by their network wherever an address is named")
     func checked() async throws {
         try await Fixture.open { fixture in

@@ -518,6 +518,22 @@ import Testing
     }
 
     @Test(
+        "end with 1 and the first reason if a message is not valid",
+        arguments: [["message", "validate"], ["message", "send", "--dry-run"], ["message", "test", "--dry-run"]])
+    func invalidMessage(arguments: [String]) async throws {
+        let body = #"""
+            {"valid":false,"audience":{"devices":2},"requests":[{"platform":"android"},{"platform":"ios",
+            "error":{"code":"payload_too_large","message":"too large","field":"content.body"}}]}
+            """#
+        let (code, terminal, _) = try await run(arguments + ["--all", "--title", "x", "--json"], body: body)
+        #expect(code == 1)
+        #expect(terminal.errors == "the message is not valid: too large (payload_too_large, content.body)\n")
+        #expect((try? JSONParser.parse(terminal.output))?["valid"] == false)
+        let valid = body.replacing("false", with: "true")
+        #expect(try await run(arguments + ["--all", "--title", "x"], body: valid).code == 0)
+    }
+
+    @Test(
         "end with 1 when the push network refused the credential",
         arguments: [("false", 1), ("true", 0), ("null", 0)])
     func verify(ok: String, code: Int32) async throws {

@@ -110,6 +110,24 @@ final class Folder: Sendable {
         }
     }
 
+    @Test("a member that is given twice is refused, because either could be meant")
+    func repeated() throws {
+        let folder = try Folder()
+        let lines = #"{"platform":"ios","address":"a"}"# + "\n" + #"{"platform":"ios","platform":"web","address":"b"}"#
+        let table = "platform,address,attributes\nios,a,\nios,b,\"{\"\"a\"\":1,\"\"a\"\":2}\"\n"
+        for (format, text, number, reason) in [
+            (DeviceFormat.jsonl, lines, 2, "platform is given more than once"),
+            (.csv, table, 3, "attributes.a is given more than once"),
+        ] {
+            var source = try FileSource(try folder.write("f", text), format, environment: nil)
+            let first = try #require(try source.next(after: 0))
+            guard case .device = first.content else { throw CommandFailure.failed("not a device") }
+            let second = try #require(try source.next(after: first.number))
+            guard case .bad(let given) = second.content else { throw CommandFailure.failed("not refused") }
+            #expect(given == reason && second.number == number)
+        }
+    }
+
     @Test(
         "null is a value in CSV, except for objects",
         arguments: [

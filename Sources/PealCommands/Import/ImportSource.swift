@@ -142,11 +142,12 @@ struct FileSource: ImportSource {
             return ImportRecord(
                 number: line.number, content: .bad(reason: "longer than \(Limits.importRecordBytesMax) bytes"))
         }
-        do {
-            let device = try JSONParser.parse(bytes)
+        do throws(JSONParser.Failure) {
+            let device = try JSONParser.parse(bytes, refusesRepeated: true)
             return ImportRecord(number: line.number, device: device, environment: environment)
         } catch {
-            return ImportRecord(number: line.number, content: .bad(reason: "not JSON: \(error)"))
+            let reason = error.repeated.map { "\($0) is given more than once" } ?? "not JSON: \(error)"
+            return ImportRecord(number: line.number, content: .bad(reason: reason))
         }
     }
 
@@ -203,12 +204,19 @@ enum DeviceColumns {
             return list
         case "address" where text.hasPrefix("{"), _ where objects.contains(name):
             // For the other columns `null` is a text: there are users of that name.
-            guard let object = try? JSONParser.parse(text), object.objectValue != nil || object.isNull else {
-                throw Fault(reason: "\(name) is not a JSON object")
-            }
-            return object
+            return try object(text, of: name)
         default: return .string(text)
         }
+    }
+
+    private static func object(_ text: String, of name: String) throws(Fault) -> JSON {
+        do throws(JSONParser.Failure) {
+            let object = try JSONParser.parse(text.utf8, refusesRepeated: true)
+            if object.objectValue != nil || object.isNull { return object }
+        } catch {
+            if let member = error.repeated { throw Fault(reason: "\(name).\(member) is given more than once") }
+        }
+        throw Fault(reason: "\(name) is not a JSON object")
     }
 
     /// A line without its line break.

@@ -155,14 +155,16 @@ package enum SecretStrength {
     package static func isStrong(_ secret: String) -> Bool { bits(secret) >= bitsMin }
 
     /// The characters that do not continue a run (`aaaa`, `1234`, `dcba`), each worth the logarithm of the alphabet
-    /// that the secret uses, but no more than its different characters allow.
+    /// that the secret uses, but no more than its different characters allow. Two neighbours are not a run: in half of
+    /// all random secrets of 14 letters and digits there is such a pair.
     package static func bits(_ secret: String) -> Double {
         let bytes = Array(secret.utf8)
         guard var last = bytes.first else { return 0 }
-        var counted = 1
+        var (counted, wasNear) = (1, false)
         for byte in bytes.dropFirst() {
-            if abs(Int(byte) - Int(last)) > 1 { counted += 1 }
-            last = byte
+            let isNear = abs(Int(byte) - Int(last)) <= 1
+            if !isNear || !wasNear { counted += 1 }
+            (last, wasNear) = (byte, isNear)
         }
         let different = Set(bytes).count
         guard different >= differentMin else { return Double(different) }

@@ -110,7 +110,7 @@ extension Bool: SettingValue {
     package static let schema: JSON = ["type": "boolean"]
 
     package static func demand(_ name: String, not value: JSON) -> String {
-        "must be a boolean, not \(value.typeName)"
+        "\(name) must be a boolean, not \(value.typeName)"
     }
 }
 

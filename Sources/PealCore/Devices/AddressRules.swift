@@ -125,8 +125,11 @@ package struct AddressRules: Sendable {
         guard value.objectValue != nil else {
             throw .invalid("address", "a web address must be an object with endpoint and keys, not \(value.typeName)")
         }
-        guard let endpoint = value["endpoint"]?.stringValue else { throw .missing("address.endpoint") }
+        let endpoint = try Self.text("endpoint", of: value, "address.endpoint")
         _ = try self.endpoint(endpoint, "address.endpoint", on: route)
+        if let keys = value["keys"], !keys.isNull, keys.objectValue == nil {
+            throw .invalid("address.keys", "address.keys must be an object, not \(keys.typeName)")
+        }
         let publicKey = try key("p256dh", of: value, byteCount: 65)
         let secret = try key("auth", of: value, byteCount: 16)
         var members: [(String, JSON?)] = [
@@ -134,7 +137,8 @@ package struct AddressRules: Sendable {
         ]
         if let serverKey = value["application_server_key"], !serverKey.isNull {
             guard let text = serverKey.stringValue, Base64URL.decode(text)?.count == 65 else {
-                throw .invalid("address.application_server_key", "must be 65 bytes in base64url")
+                let field = "address.application_server_key"
+                throw .invalid(field, "\(field) must be 65 bytes in base64url")
             }
             members.append(("application_server_key", .string(text)))
         }
@@ -143,9 +147,17 @@ package struct AddressRules: Sendable {
 
     private func key(_ name: String, of value: JSON, byteCount: Int) throws(PealError) -> String {
         let field = "address.keys.\(name)"
-        guard let text = value["keys"]?[name]?.stringValue else { throw .missing(field) }
+        let text = try Self.text(name, of: value["keys"], field)
         guard Base64URL.decode(text)?.count == byteCount else {
-            throw .invalid(field, "must be \(byteCount) bytes in base64url")
+            throw .invalid(field, "\(field) must be \(byteCount) bytes in base64url")
+        }
+        return text
+    }
+
+    private static func text(_ name: String, of object: JSON?, _ field: String) throws(PealError) -> String {
+        guard let value = object?[name], !value.isNull else { throw .missing(field) }
+        guard let text = value.stringValue else {
+            throw .invalid(field, "\(field) must be a string, not \(value.typeName)")
         }
         return text
     }

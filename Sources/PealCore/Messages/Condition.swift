@@ -58,6 +58,27 @@ package indirect enum Condition: Sendable, Hashable {
         holds { leaf in if case .platform(platform) = leaf { true } else { false } }
     }
 
+    /// Whether it may hold for a device of the platform, whatever its other properties are.
+    package func mayHold(on platform: Platform) -> Bool { outlook(on: platform).mayHold }
+
+    /// What is possible for a device of which only the platform is known.
+    private func outlook(on platform: Platform) -> (mayHold: Bool, mayFail: Bool) {
+        switch self {
+        case .and(let parts):
+            let outlooks = parts.map { $0.outlook(on: platform) }
+            return (outlooks.allSatisfy(\.mayHold), outlooks.contains(where: \.mayFail))
+        case .or(let parts):
+            let outlooks = parts.map { $0.outlook(on: platform) }
+            return (outlooks.contains(where: \.mayHold), outlooks.allSatisfy(\.mayFail))
+        case .not(let part):
+            let outlook = part.outlook(on: platform)
+            return (outlook.mayFail, outlook.mayHold)
+        case .platform(let named): return (named == platform, named != platform)
+        case .topic, .user, .device, .segment, .locale, .timeZone, .attribute, .appVersion, .seen, .registered:
+            return (true, true)
+        }
+    }
+
     /// Whether `locale` equals `range` or begins with it at a subtag boundary, ignoring letter case; `_` is `-`.
     package static func locale(_ locale: String, isIn range: String) -> Bool {
         let fold = { (text: String) in text.utf8.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0 | 0x20 } }

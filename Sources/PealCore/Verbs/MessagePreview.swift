@@ -233,6 +233,7 @@ extension MessagePreview {
             let addressed = Set(audience.addresses.map(\.route.platform))
             var possible = isAddressed ? addressed : Set(Platform.addressable)
             if let narrowed = audience.platforms { possible.formIntersection(narrowed) }
+            if let condition = audience.condition { possible = possible.filter(condition.mayHold(on:)) }
             possible.subtract(draft.content.absentPlatforms)
             platforms = Platform.addressable.filter(possible.contains)
             let providers = Set(records.map(\.provider))

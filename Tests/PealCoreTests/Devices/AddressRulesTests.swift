@@ -133,6 +133,24 @@ import Testing
         #expect(error.field == field)
     }
 
+    @Test(
+        "distinguishes a missing member of a subscription from one of another type",
+        arguments: [
+            (#"{"keys":{}}"#, PealError.Code.missingField, "address.endpoint"),
+            (#"{"endpoint":null}"#, .missingField, "address.endpoint"),
+            (#"{"endpoint":5}"#, .invalidField, "address.endpoint"),
+            (#"{"endpoint":"https://fcm.googleapis.com/x","keys":"k"}"#, .invalidField, "address.keys"),
+            (#"{"endpoint":"https://fcm.googleapis.com/x","keys":null}"#, .missingField, "address.keys.p256dh"),
+            (
+                #"{"endpoint":"https://fcm.googleapis.com/x","keys":{"p256dh":5}}"#, .invalidField,
+                "address.keys.p256dh"
+            ),
+        ])
+    func subscriptionTypes(text: String, code: PealError.Code, field: String) throws {
+        let error = try #require(throws: PealError.self) { try check(try JSONParser.parse(text), .web) }
+        #expect(error.code == code && error.field == field)
+    }
+
     @Test("knows a subscription again by its endpoint alone")
     func subscriptionIdentity() throws {
         let base: JSON = [

@@ -83,7 +83,7 @@ struct SecretStrengthTests {
         "passes what a program generates",
         arguments: [
             "9f86d081884c7d659a2feaa0c55ad015", "CTX-Zk3vQ9pLr7TnX2mB", "b1946ac9-2ad7-4f0d-9c7e-1f0f7a3b5c6d",
-            "correct-horse-battery-staple-42", "xK9mQ2vL8pRt4W",
+            "correct-horse-battery-staple-42", "xK9mQ2vL8pRt4W", "xK9mQ2vL8pR3st",
         ])
     func strong(secret: String) { #expect(SecretStrength.isStrong(secret), "\(SecretStrength.bits(secret))") }
 
@@ -92,7 +92,7 @@ struct SecretStrengthTests {
         arguments: [
             "", "secret", "password", "Passw0rd!", "12345678901234567890123456789012",
             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "abcdefghijklmnopqrstuvwxyz", "abababababababababababababababab",
-            "CTX-short", "hunter2hunter",
+            "CTX-short", "hunter2hunter", "aabbccddeeffgghhiijjkk", "1111222233334444555566667777888899990000",
         ])
     func weak(secret: String) { #expect(!SecretStrength.isStrong(secret), "\(SecretStrength.bits(secret))") }
 }

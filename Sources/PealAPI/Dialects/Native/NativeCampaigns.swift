@@ -50,9 +50,9 @@ struct NativeCampaigns: Sendable {
             ) { change in Reply(status: 200, NativeShareChange.json(change)) })
     }
 
-    /// Rolls a model back.
+    /// Rolls a model back, without a body to the one before the newest.
     private func rollBackModel(_ call: Call) async throws -> Answer {
-        let wanted = try call.body(NativeModel.rollback.shape, .native)
+        let wanted = call.body.isEmpty ? nil : try call.body(NativeModel.rollback.shape, .native)
         return Answer(
             try await services.models.rollBack(
                 call.parameter("campaign"), to: wanted, app: try call.app().key, call.verb
@@ -101,7 +101,7 @@ extension NativeDocument {
             id: "rollBackModel", method: .post, path: "\(app)/campaigns/:campaign/model/rollback",
             summary: "Issue an earlier moment model again",
             text: "It gets a new version, because devices refuse older ones. For seven days no training replaces it.",
-            body: APIBody(schema: NativeModel.rollback.schema(strict), examples: [("former", [:])]),
+            body: APIBody(schema: NativeModel.rollback.schema(strict), examples: [("former", [:])], isRequired: false),
             answers: [APIAnswer(200, "The model.", NativeModel.schema)], refusals: [.notFound, .conflict]),
     ]
 }

@@ -85,16 +85,23 @@ struct NativeSavedMessages: Sendable {
         return Answer(result.isNew ? .created : .ok, Self.json(result.message))
     }
 
-    /// Addresses have the form of their platform, which the shape cannot check.
+    /// The shape cannot check the form of addresses and channels.
     private func checkAddresses(_ given: NativeMessageDraft) throws(PealError) {
+        let rules = services.addressRules
+        let common = given.options?.environment ?? .production
         for item in given.audience?.addresses ?? [] {
-            let environment = item.value.environment ?? given.options?.environment ?? .production
             do throws(PealError) {
-                _ = try services.addressRules.address(
-                    item.value.address, platform: item.value.platform, environment: environment)
+                _ = try rules.address(
+                    item.value.address, platform: item.value.platform, environment: item.value.environment ?? common)
             } catch {
                 throw error.under(item.path)
             }
+        }
+        guard let channel = given.audience?.channel else { return }
+        do throws(PealError) {
+            _ = try rules.channel(channel.value.id, environment: channel.value.environment ?? common)
+        } catch {
+            throw error.under(channel.path)
         }
     }
 

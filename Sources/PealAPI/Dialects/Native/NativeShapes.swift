@@ -15,36 +15,60 @@ enum NativeShapes {
     ]
 
     /// A device token, a channel URI or a Web Push subscription. `AddressRules` reads it once the platform is known.
-    static let address = Shape.anything.described { _ in
-        .one(of: [.text(1...Limits.addressBytesMax, pattern: #"[!#-\[\]-~]+"#), subscription])
-    }
+    static let address = Shape<JSON>(
+        read: { json, reading throws(PealError) in
+            guard json.objectValue != nil, reading.policy.refusesUnknown else { return json }
+            _ = try subscriptionMembers.read(json, &reading)
+            return json
+        },
+        describe: { describing in
+            .one(of: [.text(1...Limits.addressBytesMax, pattern: #"[!#-\[\]-~]+"#), subscription(describing)])
+        })
+
+    /// The members that a subscription may have. Browsers also write `expirationTime`, which is ignored.
+    private static let subscriptionMembers = ObjectShape("NativeSubscriptionMembers", JSON.Members()) {
+        for name in ["endpoint", "application_server_key", "expirationTime"] { Entry(known: name) }
+        Entry("keys", subscriptionKeyMembers) { _, _ in }
+    }.shape
+
+    private static let subscriptionKeyMembers = ObjectShape("NativeSubscriptionKeyMembers", JSON.Members()) {
+        for name in ["p256dh", "auth"] { Entry(known: name) }
+    }.shape
 
     /// A browser's subscription (RFC 8030, RFC 8291).
-    private static let subscription = Schema.component(
-        "NativeSubscription",
-        .object([
-            .required("endpoint", .text(1...Limits.endpointURIBytesMax, pattern: "https?://\(uriPattern)")),
-            .required(
-                "keys",
-                .component(
-                    "NativeSubscriptionKeys",
-                    .object([
-                        .required("p256dh", .text(pattern: "B[A-Za-z0-9+/_-]{86}=?").described("A point of P-256.")),
-                        .required("auth", .text(pattern: "[A-Za-z0-9+/_-]{22}(==)?")),
-                    ]))),
-            .nullable(
-                "application_server_key",
-                .text(pattern: "[A-Za-z0-9+/_-]{87}=?").described("A VAPID key of the app. Defaults to the newest.")),
-        ]))
+    private static func subscription(_ describing: Describing) -> Schema {
+        func object(_ name: String, _ properties: [Property]) -> Schema {
+            let schema = Schema.object(properties)
+            guard describing.policy.refusesUnknown else { return .component("Device\(name)", schema) }
+            return .component("Native\(name)", schema.with("additionalProperties", false))
+        }
+        let keys = object(
+            "SubscriptionKeys",
+            [
+                .required("p256dh", .text(pattern: "B[A-Za-z0-9+/_-]{86}=?").described("A point of P-256.")),
+                .required("auth", .text(pattern: "[A-Za-z0-9+/_-]{22}(==)?")),
+            ])
+        return object(
+            "Subscription",
+            [
+                .required("endpoint", .text(1...Limits.endpointURIBytesMax, pattern: "https?://\(uriPattern)")),
+                .required("keys", keys),
+                .nullable(
+                    "application_server_key",
+                    .text(pattern: "[A-Za-z0-9+/_-]{87}=?")
+                        .described("A VAPID key of the app. Defaults to the newest.")),
+                .optional("expirationTime", Schema.anything.described("From the browser; ignored.")),
+            ])
+    }
 
     /// Requires the address to have the form of its platform.
     static func addressForm<Root>() -> Rule<Root> {
-        Rule(violation: { _ in
+        Rule(violation: { describing in
             let violations = Platform.addressable.map { platform -> JSON in
                 [
                     "properties": [
                         "platform": ["const": .string(platform.rawValue)],
-                        "address": ["not": address(on: Route(platform, .production)).json],
+                        "address": ["not": address(on: Route(platform, .production), describing).json],
                     ]
                 ]
             }
@@ -80,13 +104,13 @@ enum NativeShapes {
         Route(platform, environment).environment == environment
     }
 
-    private static func address(on route: Route) -> Schema {
+    private static func address(on route: Route, _ describing: Describing) -> Schema {
         switch route.addressForm {
         case .deviceToken:
             .text(
                 pattern: "([0-9A-Fa-f]{2}){\(Limits.apnsTokenCharactersMin / 2),\(Limits.apnsTokenCharactersMax / 2)}")
         case .uri: route.hosts.map(channel) ?? .text
-        case .subscription: subscription
+        case .subscription: subscription(describing)
         case .opaque, .channel: .text
         }
     }

@@ -14,10 +14,11 @@ struct NativeStatistics: Sendable {
         let step = try Self.step(call.query)
         let span = try NativeSpan(call.query)
         let to = span.to ?? call.now + .milliseconds(1)
-        let from = span.from ?? to - .seconds(step.seconds * Self.stepsDefault(step))
+        let last = step.start(of: to - .milliseconds(1))
+        let from = span.from ?? last - .seconds(step.seconds * (Self.stepsDefault(step) - 1))
         guard from < to else { throw PealError.invalid("from", "from must be before to") }
-        let count = (to.milliseconds - from.milliseconds) / (step.seconds * 1000)
-        guard count < Limits.statisticsItemsMax else {
+        let count = (last - step.start(of: from)).milliseconds / (step.seconds * 1000) + 1
+        guard count <= Limits.statisticsItemsMax else {
             throw PealError.invalid(
                 "from", "there are more than \(Limits.statisticsItemsMax) steps; give a shorter time or a longer step")
         }
@@ -36,7 +37,7 @@ struct NativeStatistics: Sendable {
         return step
     }
 
-    /// An hour, a day or a month.
+    /// An hour, a day or a month, the last step included.
     private static func stepsDefault(_ step: Statistics.Step) -> Int64 {
         switch step {
         case .minute: 60
