@@ -279,7 +279,7 @@ enum MediaType {
         case everything
     }
 
-    /// - Parameter contentType: if the header is repeated, the first one counts (RFC 9110 §8.3).
+    /// - Parameter contentType: of a repeated header, whose values are joined by commas, the first one counts.
     /// - Throws: `unsupported_media_type`.
     static func check(_ contentType: String?, tolerance: Tolerance) throws(PealError) {
         guard tolerance != .everything else { return }
