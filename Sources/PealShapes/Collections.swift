@@ -160,6 +160,11 @@ extension JSON {
         case .null, .array, .object: nil
         }
     }
+
+    /// Arguments of a localized text, as strings. An absent one is empty, because the others are found by position.
+    package static func arguments(_ list: [JSON]) -> JSON {
+        .array(list.map { .string($0.isNull ? "" : $0.scalarText ?? $0.text) })
+    }
 }
 
 extension Shape where Value == JSON.Members {

@@ -288,6 +288,8 @@ struct BadInputTests {
         "under another media type, or under none, is 415 natively",
         arguments: [
             ("application/json", 201), ("application/json; charset=utf-8", 201), ("", 415), ("text/plain", 415),
+            // As a header that is given twice arrives.
+            ("application/json, application/json", 201), ("text/plain, application/json", 415),
             ("application/xml", 415), ("application/x-www-form-urlencoded", 415),
         ])
     func mediaType(type: String, status: Int) async throws {

@@ -100,6 +100,22 @@ struct DevtodevAudienceTests {
         }
     }
 
+    @Test("ignores the advertising id that all devices without tracking have")
+    func anonymous() async throws {
+        try await DevtodevFixture.open { devtodev in
+            let zeros = "00000000-0000-0000-0000-000000000000"
+            let audience = """
+                [{"idfa":"\(zeros)","userId":"nobody"},{"advertisingId":"\(zeros)"},
+                 {"idfa":"\(zeros.dropLast())1"}]
+                """
+            let reply = try await devtodev.push(Self.all, audience: audience)
+            #expect(reply["error_details"] == ["audience[1]: no identifier"], "\(reply.text)")
+            let stored = try await devtodev.draft(reply).audience
+            #expect(stored.identifiers == [.init(.idfa, "\(zeros.dropLast())1")])
+            #expect(stored.users == ["nobody"])
+        }
+    }
+
     @Test("that is not through after thirty seconds counts as queued")
     func queued() async throws {
         try await DevtodevFixture.open { devtodev in

@@ -26,6 +26,9 @@ struct DevtodevPayloadTests {
             #"{"aps":{"alert":{"title-loc-key":"T","action-loc-key":"A","loc-key":"K","launch-image":"l","#
                 + #""title-loc-args":["x"],"loc-args":["a","1"]}}}"#),
         Case(
+            #"{"loc-key":"K","loc-args":["a",null,"c"]}"#,
+            #"{"aps":{"alert":{"loc-key":"K","loc-args":["a","","c"]}}}"#),
+        Case(
             #"{"text":"b","data":{"a":15,"b":"15","_k":"no","aps":1,"c":{"d":[null]}}}"#,
             #"{"aps":{"alert":{"body":"b"}},"a":15,"b":"15","c":{"d":[null]}}"#),
         Case(#"{"text":"b","action":{"url":"http://u"}}"#, #"{"aps":{"alert":{"body":"b"}},"_u":"http://u"}"#),

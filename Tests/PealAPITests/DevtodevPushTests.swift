@@ -72,6 +72,32 @@ struct DevtodevPushTests {
         }
     }
 
+    @Test("goes to the app that a large body names last", arguments: [true, false])
+    func lateApp(isFirstKeyDeleted: Bool) async throws {
+        try await DevtodevFixture.open { devtodev in
+            let (fixture, other) = (devtodev.fixture, "bbbbbbbb-0000-4000-8000-00000000000b")
+            let made = try await fixture.admin(
+                .post, "/peal/v1/apps", ["name": "Other", "devtodev_app_id": .string(other)])
+            // The first key with this token may not send, or is revoked.
+            let key: [(String, JSON)] = [("user_token", "shared-user-token"), ("scopes", ["read"])]
+            let first = try await fixture.key("devtodev", key)
+            let shared: JSON = ["dialect": "devtodev", "user_token": "shared-user-token"]
+            let keys = "/peal/v1/apps/\(made["id"]?.stringValue ?? "")/keys"
+            #expect(try await fixture.admin(.post, keys, shared).status == 201)
+            if isFirstKeyDeleted {
+                #expect(try await fixture.admin(.delete, "…/keys/\(first["id"]?.stringValue ?? "")").status == 204)
+            }
+            let user = #"{"userId":"\#(String(repeating: "u", count: 100))"}"#
+            let audience = Array(repeating: user, count: 1000).joined(separator: ",")
+            let text = #"""
+                {"user_token":"shared-user-token","audience":[\#(audience)],\#(Self.ios),"app_id":"\#(other)"}
+                """#
+            try #require(text.utf8.count > Limits.unknownCallerBodyBytesMax)
+            // The other app has no credentials.
+            #expect(try await devtodev.post(text).number == 1010)
+        }
+    }
+
     @Test("is forbidden to other dialects' keys, and takes only the app of its key")
     func foreign() async throws {
         try await DevtodevFixture.open { devtodev in

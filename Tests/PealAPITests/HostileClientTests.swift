@@ -63,8 +63,10 @@ struct HostileClientTests {
         #expect(!refused(budget.share(of: client("192.0.2.3"), app: 2), 2, isUnknown: false))
     }
 
-    @Test("a known caller's large body is read with the token behind the audience")
-    func tokenBehindAudience() async throws {
+    @Test(
+        "a known caller's large body is read with the token behind the audience",
+        arguments: ["", "?user_token=replaced"])
+    func tokenBehindAudience(query: String) async throws {
         try await Fixture.open { fixture in
             let secret = try #require(try await fixture.key("devtodev")["user_token"]?.stringValue)
             for size in [
@@ -73,7 +75,7 @@ struct HostileClientTests {
             ] {
                 let filler = String(repeating: "[],", count: size / 3 + 1)
                 let reply = try await fixture.call(
-                    .post, "/api/v1/push/send",
+                    .post, "/api/v1/push/send\(query)",
                     body: "{\"audience\":[\(filler)[]],\"user_token\":\"\(secret)\",\"ios\"", authorization: nil)
                 #expect(reply.status == 400, "\(size) \(reply.text)")
             }

@@ -165,6 +165,15 @@ struct PivotalGeofenceTests {
         }
     }
 
+    @Test("have numbers with blanks around them, as all bodies may")
+    func blanks() async throws {
+        try await Self.open { fences in
+            let reply = try await fences.call(
+                "POST", "/v1/location", ["name": "A", "lat": " 47.80", "long": "13.0450 ", "rad": " 150 "])
+            #expect(reply["lat"] == "47.80" && reply["long"] == "13.0450" && reply["rad"] == 150, "\(reply.text)")
+        }
+    }
+
     @Test("reach a phone as the whole set, then as changes, each platform its own")
     func sync() async throws {
         try await Self.open { fences in

@@ -179,7 +179,7 @@ struct PivotalPushTests {
         try await Self.open { fixture, push in
             let reply = try await push(
                 """
-                {"message":{"body":"default","custom":{"ios":{"alert":{"action-loc-key":"k","loc-args":["a",2],
+                {"message":{"body":"default","custom":{"ios":{"alert":{"action-loc-key":"k","loc-args":["a",null,2],
                 "title":"T","title-loc-args":null,"launch-image":"Default.png"},"category":"C","badge":"0",
                 "sound":"default","content-available":true,"extra":{"story":"u","aps":{"x":1},"receiptId":"evil"}},
                 "android":{"n":1,"o":{"a":[true]},"collapse_key":"ck"},
@@ -191,7 +191,7 @@ struct PivotalPushTests {
             #expect(
                 draft.content.platforms[.ios]?.fields["payload"]?.text
                     == """
-                    {"story":"u","aps":{"alert":{"action-loc-key":"k","loc-args":["a","2"],"title":"T",\
+                    {"story":"u","aps":{"alert":{"action-loc-key":"k","loc-args":["a","","2"],"title":"T",\
                     "launch-image":"Default.png","body":"default"},"category":"C","badge":0,"sound":"default",\
                     "content-available":1},"receiptId":"\(draft.id)"}
                     """)
@@ -229,6 +229,10 @@ struct PivotalPushTests {
 
     private static let first = "10000000-0000-4000-8000-000000000001"
 
+    private static func topics(_ count: Int) -> String {
+        "[\((0..<count).map { "\"t\($0)\"" }.joined(separator: ","))]"
+    }
+
     @Test(
         "targets as documented",
         arguments: [
@@ -236,6 +240,11 @@ struct PivotalPushTests {
             Target(#"{"devices":["111-222-333444"]}"#, 0),
             Target(#"{"devices":["\#(first)"],"topics":["other"],"platforms":["android"]}"#, 1),
             Target(#"{"devices":["\#(first)"],"platforms":["platform1"],"platform":"platform2"}"#, 1),
+            // `devices` overrides the others, whatever they are.
+            Target(#"{"devices":["\#(first)"],"topics":"other","tags":[{}],"custom_user_ids":5}"#, 1),
+            Target(#"{"devices":["\#(first)"],"topics":\#(topics(1025)),"custom_user_ids":\#(topics(4097))}"#, 1),
+            Target(#"{"devices":["\#(first)"],"topics":\#(topics(1024)),"tags":["one more"]}"#, 1),
+            Target(#"{"devices":[],"topics":["other"],"custom_user_ids":5}"#, nil),
             Target(#"{"devices":["\#(String(repeating: "x", count: 300))","a\u0007","\#(first)",null,7]}"#, 1),
             Target(#"{"custom_user_ids":["\#(String(repeating: "x", count: 1021))","u1","a\n"]}"#, 1),
             Target(#"{"custom_user_ids":["\#(String(repeating: "x", count: 1021))"]}"#, 0),

@@ -71,8 +71,9 @@ struct Gatekeeper: Sendable {
 
     /// Checks who is sending a body before more than its beginning is received: a key must have the secret that the
     /// query or the beginning of the body names. An empty secret in the body counts as none.
-    /// - Parameter secretMayFollow: a body that has not named a secret yet may do so later: members have no order.
-    /// - Returns: whether the caller is admitted; false if its secret may follow.
+    /// - Parameter secretMayFollow: a body that has not named a secret or an app yet may do so later: members have no
+    ///   order.
+    /// - Returns: whether the caller is admitted; false if its secret or its app may follow.
     /// - Throws: as `admit(secret:…)`.
     func admitUnread(
         _ beginning: [UInt8], query: Query, _ access: Access, _ visit: Visit, secretMayFollow: Bool, now: Timestamp
@@ -82,7 +83,11 @@ struct Gatekeeper: Sendable {
         let members = JSONPeek.scalars([name, appName], in: beginning)
         let own = members[name].flatMap { $0.isEmpty ? nil : $0 }
         let secret = own ?? query[name]
-        if secret == nil, secretMayFollow { return false }
+        if secretMayFollow {
+            guard let secret else { return false }
+            // The body's own secret takes precedence, and another app's key may have the same one: both may follow.
+            if own == nil || members[appName] == nil, try await !isAdmitted(secret, access, now: now) { return false }
+        }
         let dialect = authentication.key.name
         let app = try await services.store.read { store in
             try members[appName].flatMap { id in
@@ -91,6 +96,12 @@ struct Gatekeeper: Sendable {
         }
         _ = try await admit(secret: secret, access, for: app, visit, now: now)
         return true
+    }
+
+    /// Whether the first key with the secret has the scope, whichever app the request names.
+    private func isAdmitted(_ secret: String, _ access: Access, now: Timestamp) async throws -> Bool {
+        guard let kind = access.authentication?.key, case .appOfKey(let scope) = access.role else { return true }
+        return try await key(kind, secret: secret, of: nil, now: now)?.key.scopes.contains(scope) == true
     }
 
     /// Whether the headers contain an admin's token: health checks show more to admins.

@@ -279,10 +279,12 @@ enum MediaType {
         case everything
     }
 
+    /// - Parameter contentType: of a repeated header, whose values are joined by commas, the first one counts.
     /// - Throws: `unsupported_media_type`.
     static func check(_ contentType: String?, tolerance: Tolerance) throws(PealError) {
         guard tolerance != .everything else { return }
-        let name = (contentType ?? "").prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
+        let first = (contentType ?? "").prefix { $0 != ";" && $0 != "," }
+        let name = first.lowercased().filter { $0 != " " && $0 != "\t" }
         if name == "application/json" || name.hasSuffix("+json") { return }
         if tolerance == .clients, ["", "text/plain", "application/x-www-form-urlencoded"].contains(name) { return }
         throw PealError(.unsupportedMediaType, "the body must be application/json")

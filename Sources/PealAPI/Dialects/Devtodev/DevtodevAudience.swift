@@ -48,7 +48,7 @@ struct DevtodevAudience {
     private mutating func take(_ members: JSON.Members, _ path: String, _ seen: inout Seen) -> Bool {
         var isNamed = false
         for (name, kind) in Self.identifiers {
-            guard let value = Self.given(members[name]) else { continue }
+            guard let value = Self.given(members[name]), !Self.isAnonymous(value, kind) else { continue }
             isNamed = true
             let isNumber = kind == .devtodev
             if let text = isNumber
@@ -74,6 +74,13 @@ struct DevtodevAudience {
 
     private static func given(_ value: JSON?) -> JSON? {
         value.flatMap { $0.isNull || $0 == .string("") ? nil : $0 }
+    }
+
+    /// All devices whose users do not permit tracking have the same advertising id, which consists of zeros (Apple:
+    /// `advertisingIdentifier`; Google: advertising ID).
+    private static func isAnonymous(_ value: JSON, _ kind: DeviceIdentifier.Kind) -> Bool {
+        guard kind == .idfa || kind == .advertisingID, let text = value.scalarText else { return false }
+        return text.utf8.allSatisfy { $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: "-") }
     }
 
     /// `7` and `7.0` are the same whole number.

@@ -135,7 +135,7 @@ enum DevtodevAppleShapes {
     private static let arguments = Shape<JSON> { json, reading throws(PealError) in
         guard json.objectValue == nil else { throw reading.refusal("must be an array of strings") }
         try reading.checkContent(json)
-        return .array((json.arrayValue ?? [json]).map { .string($0.scalarText ?? $0.text) })
+        return .arguments(json.arrayValue ?? [json])
     } describe: { _ in
         Schema.content.with("type", ["array", "string", "number", "boolean"]).with("items", [:])
     }

@@ -86,7 +86,7 @@ enum PivotalMessageShapes {
         var alert = alert
         for name in texts { alert[name] = alert[name].flatMap { $0 == "" ? nil : $0.scalarText }.map(JSON.string) }
         for name in lists {
-            alert[name] = alert[name]?.arrayValue.map { .array($0.map { .string($0.scalarText ?? $0.text) }) }
+            alert[name] = alert[name]?.arrayValue.map(JSON.arguments)
         }
         return alert
     }

@@ -109,11 +109,12 @@ extension PivotalGeofenceShapes {
         }
     }
 
-    /// A number, kept as the string that the request contains.
+    /// A number, kept as the string that the request contains, without blanks around it.
     /// - Parameter below: a regular expression for the digits before the decimal point of values below the upper limit.
     private static func number(_ range: ClosedRange<Int>, below: String) -> Shape<String> {
         let limits = Double(range.lowerBound)...Double(range.upperBound)
-        return Shape.text(bytes: Limits.geofenceCoordinateCharactersMax).checked { text, reading throws(PealError) in
+        return Shape.text(bytes: Limits.geofenceCoordinateCharactersMax).checked { given, reading throws(PealError) in
+            let text = given.trimmedBlanks
             guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }),
                 let number = Double(text), limits.contains(number)
             else {
@@ -125,7 +126,7 @@ extension PivotalGeofenceShapes {
             let text = "\(sign)((\(below))(\\.[0-9]{1,12})?|\(range.upperBound)(\\.0{1,12})?)"
             return Schema([
                 ("type", ["number", "string"]), ("minimum", .integer(range.lowerBound)),
-                ("maximum", .integer(range.upperBound)), ("pattern", .string("^\(text)$")),
+                ("maximum", .integer(range.upperBound)), ("pattern", .string("^ {0,2}\(text) {0,2}$")),
             ])
         }
     }

@@ -82,9 +82,11 @@ struct PivotalTarget: Sendable {
     var users: [String] = []
     /// Includes the tags, which is the older name of topics.
     var topics: [String] = []
-    /// Ignored if the target names devices: an error in the platforms is reported only without devices.
+    // Ignored if the target names devices: their errors are reported only without devices.
     var platforms: Result<[Set<Platform>], PealError>?
     var platform: Result<Set<Platform>, PealError>?
+    /// The first error in the lists of users and topics.
+    var fault: PealError?
     /// Whether `devices` has elements, valid or not.
     var namesDevices = false
     /// Whether another list has elements. A list of empty names selects no device, never all devices.
@@ -115,6 +117,19 @@ struct PivotalTarget: Sendable {
         return listed.reduce(into: try platform?.get() ?? []) { $0.formUnion($1) }
     }
 
+    /// Adds the names in a list that `devices` overrides.
+    fileprivate mutating func take(
+        _ list: Result<[String]?, PealError>?, into names: WritableKeyPath<PivotalTarget, [String]>
+    ) {
+        switch list {
+        case .success(let given?):
+            self[keyPath: names] += given
+            isNarrow = true
+        case .failure(let error): fault = fault ?? error
+        case .success(nil), nil: break
+        }
+    }
+
     /// Whether a user or a topic can have this name. Other names match nothing.
     private static func isName(_ text: String, bytesMax: Int) -> Bool {
         text.utf8.count <= bytesMax && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
@@ -125,17 +140,9 @@ extension PivotalPushShapes {
     private static let target = ObjectShape("PivotalTarget", PivotalTarget(), rules: [fewTopics, hasTarget]) {
         Entry("interactive-only", or: "interactive_only", is: .flag) { $0.isInteractive = $1 ?? false }
         Entry("devices", names(Limits.pivotalDevicesMax)) { ($0.devices, $0.namesDevices) = named($1) }
-        Entry("custom_user_ids", names(Limits.pivotalUsersMax)) { target, users in
-            let (names, isNarrow) = named(users)
-            target.users = names
-            target.isNarrow = target.isNarrow || isNarrow
-        }
+        Entry("custom_user_ids", otherNames(Limits.pivotalUsersMax)) { $0.take($1, into: \.users) }
         for name in ["topics", "tags"] {
-            Entry(name, names(Limits.audienceTopicsMax)) { target, topics in
-                let (names, isNarrow) = named(topics)
-                target.topics += names
-                target.isNarrow = target.isNarrow || isNarrow
-            }
+            Entry(name, otherNames(Limits.audienceTopicsMax)) { $0.take($1, into: \.topics) }
         }
         Entry("platforms", Shape.list(platform, max: Limits.listItemsMax, skipsEmpty: true).deferred()) {
             $0.platforms = $1
@@ -150,6 +157,12 @@ extension PivotalPushShapes {
                 let names = try Shape<[String]>.texts(.anyText, max: max).read(json, &reading)
                 return json == [] ? nil : names
             }, describe: { Shape<[String]>.texts(.anyText, max: max).describe($0) })
+    }
+
+    /// The same for a list that `devices` overrides.
+    private static func otherNames(_ max: Int) -> Shape<Result<[String]?, PealError>> {
+        let names = names(max)
+        return names.deferred().described(by: names.describe)
     }
 
     /// The names, and whether the list has elements.
@@ -174,7 +187,7 @@ extension PivotalPushShapes {
     private static let fewTopics = Rule<PivotalTarget> { target, _, reading throws(PealError) in
         // By bytes: Swift's `==` treats different spellings of one character as equal.
         let names = Set(target.topics.map { Array($0.utf8) })
-        guard names.count > Limits.audienceTopicsMax else { return }
+        guard !target.namesDevices, names.count > Limits.audienceTopicsMax else { return }
         throw .invalid(
             reading.path("topics"), "a target may contain at most \(Limits.audienceTopicsMax) topics")
     }
@@ -212,6 +225,7 @@ extension PivotalPushShapes {
         }
     ) { target, _, reading throws(PealError) in
         guard !target.namesDevices else { return }
+        if let fault = target.fault { throw fault }
         guard try !target.namedPlatforms().isEmpty || target.isNarrow else {
             throw PealError(
                 .missingField,
