@@ -135,18 +135,34 @@ package struct Entry<Root: Sendable>: Sendable {
         read = { _, _, _ in }
     }
 
-    /// Includes the members of another object among this object's own, with that object's rules.
-    package init<Part>(including part: ObjectShape<Part>, _ path: any WritableKeyPath<Root, Part> & Sendable) {
-        names = part.entries.flatMap(\.names)
-        isRequired = part.entries.contains(where: \.isRequired)
-        rules = part.rules.map { rule in
+    /// The members of another object among this object's own, with that object's rules.
+    package static func including(_ part: ObjectShape<Root>) -> [Entry] {
+        part.entries.enumerated().map { index, entry in
+            var own = entry
+            // An object's rules contain those of its entries.
+            own.rules = index == 0 ? part.rules : []
+            return own
+        }
+    }
+
+    /// The members of another object among this object's own, with that object's rules.
+    /// - Parameter path: where the other object's value is stored.
+    package static func including<Part>(
+        _ part: ObjectShape<Part>, in path: any WritableKeyPath<Root, Part> & Sendable
+    ) -> [Entry] {
+        Entry<Part>.including(part).map { Entry($0, in: path) }
+    }
+
+    /// A member of an included object.
+    private init<Part>(_ entry: Entry<Part>, in path: any WritableKeyPath<Root, Part> & Sendable) {
+        (names, isKept, isRequired, describe) = (entry.names, entry.isKept, entry.isRequired, entry.describe)
+        rules = entry.rules.map { rule in
             Rule(rule.text, isForChanges: rule.isForChanges, violation: rule.violation) {
                 root, given, reading throws(PealError) in
                 try rule.check(root[keyPath: path], given, reading)
             }
         }
-        describe = { describing in part.entries.flatMap { $0.describe(describing) } }
-        read = { given, reading, root throws(PealError) in try part.store(given, &reading, &root[keyPath: path]) }
+        read = { given, reading, root throws(PealError) in try entry.read(given, &reading, &root[keyPath: path]) }
     }
 
     /// An object that is merged over the stored one, even in a request that is not a change: absent members keep their

@@ -175,7 +175,7 @@ struct ShapeDescribingTests {
         struct Parcel: Sendable {
             var order = Order()
         }
-        let parcel = ObjectShape("Parcel", Parcel()) { Entry(including: order, \.order) }
+        let parcel = ObjectShape("Parcel", Parcel()) { Entry.including(order, in: \.order) }
         let schema = parcel.schema(Describing(policy: .strict, now: Timestamp(milliseconds: 0)))
         let shown = schema.components["Parcel"]
         #expect(shown?["required"] == ["name"])

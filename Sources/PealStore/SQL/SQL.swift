@@ -192,6 +192,7 @@ extension SQLConnection {
     }
 
     /// Runs `statement` for each of `inputs` and passes every row to `row`.
+    @inline(__always)
     package func scan<Input>(
         _ statement: Statement<Input>, _ inputs: some Sequence<Input>, _ row: (any SQLRow) throws -> Void
     ) throws {

@@ -64,10 +64,8 @@ extension StoreSession {
     private func insertIfNew(
         _ registration: DeviceRegistration, _ addressKey: [UInt8], elsewhere: [UInt8]?, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result? {
-        if let elsewhere {
-            var isKnown = false
-            try connection.scan(DeviceTable.withAddressKey, [(app, elsewhere)]) { _ in isKnown = true }
-            if isKnown { return nil }
+        if let elsewhere, try connection.value(DeviceTable.withAddressKey.sql((app, elsewhere)), Int64.self) != nil {
+            return nil
         }
         let row = try newRow(registration, addressKey, app: app, now: now)
         guard try connection.execute(row.insertIfNew(app: app)) == 1 else {

@@ -199,7 +199,12 @@ struct DeviceRow {
     func insertIfNew(app: AppKey) -> SQL { SQL(text: Self.insertIfNewText, values: insertValues(app)) }
 
     private func insertValues(_ app: AppKey) -> [SQLValue] {
-        [app.stored, key.stored] + Self.changing.map { $0.value(self) }
+        var values: [SQLValue] = []
+        values.reserveCapacity(Self.changing.count + 2)
+        values.append(app.stored)
+        values.append(key.stored)
+        for column in Self.changing { values.append(column.value(self)) }
+        return values
     }
 
     func update(app: AppKey) -> SQL {

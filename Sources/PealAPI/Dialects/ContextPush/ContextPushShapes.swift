@@ -12,8 +12,8 @@ struct ContextPushShapes: Sendable {
         let end = Self.end(secondsMax: options.contextPushWindowSecondsMax)
         let hours = Self.hours(max: options.contextPushWindowSecondsMax / 3600)
         schedule = ObjectShape("ContextPushSchedule", ContextPushSchedule(), rules: [Self.hasEnd]) {
-            Entry(including: Self.bundle, \.bundleID)
-            Entry(including: Self.target, \.target)
+            Entry.including(Self.bundle, in: \.bundleID)
+            Entry.including(Self.target, in: \.target)
             Entry("idempotency_key", Self.key) { $0.key = $1 }
             Entry("target_delivery_time", end) { $0.end = $1 }
             Entry("deliver_within_hours", hours) { $0.hours = $1 }
@@ -23,8 +23,8 @@ struct ContextPushShapes: Sendable {
     }
 
     static let cancel = ObjectShape("ContextPushCancel", ContextPushCancel()) {
-        Entry(including: bundle, \.bundleID)
-        Entry(including: target, \.target)
+        Entry.including(bundle, in: \.bundleID)
+        Entry.including(target, in: \.target)
         Entry(required: "idempotency_key", key) { $0.key = $1 }
     }
 

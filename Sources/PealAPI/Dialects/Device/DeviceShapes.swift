@@ -40,7 +40,7 @@ enum DeviceShapes {
         Entry("user_proof", .text(characters: Limits.signedUserIDBytesMax)) { $0.userProof = $1 }
         Entry("sdk_version", .text()) { $0.sdkVersion = $1 }
         Entry("capabilities", capabilities.shape) { $0.capabilities = $1 }
-        Entry(including: NativeDeviceShapes.shared(identifiers: "DeviceIdentifiers"), \.device.facts)
+        Entry.including(NativeDeviceShapes.shared(identifiers: "DeviceIdentifiers"), in: \.device.facts)
     }
 
     private static let platform = Shape<Platform>.words(

@@ -8,13 +8,13 @@ enum DevtodevOptionsShapes {
         "DevtodevAppleOptions", DevtodevOptions(environment: .production), rules: [hiddenIsNotHigh]
     ) {
         hidden
-        Entry(including: shared(collapseKeyBytesMax: Limits.devtodevCollapseKeyBytesMax), \.self)
+        Entry.including(shared(collapseKeyBytesMax: Limits.devtodevCollapseKeyBytesMax))
         Entry("sandbox", .flag) { $0.delivery.environment = $1 ?? false ? .sandbox : .production }
     }
 
     static let android = ObjectShape("DevtodevAndroidOptions", DevtodevOptions()) {
         hidden
-        Entry(including: windows, \.self)
+        Entry.including(windows)
     }
 
     static let windows = shared(collapseKeyBytesMax: Limits.nameCharactersMax)
@@ -204,13 +204,13 @@ enum DevtodevAndroidShapes {
     static let visible = ["title", "text", "interactive"]
 
     static let shown = ObjectShape("DevtodevAndroidShown", DevtodevAndroidPayload(), rules: [hasText]) {
-        Entry(including: payload(isHidden: false), \.self)
+        Entry.including(payload(isHidden: false))
     }
 
     static let hidden = ObjectShape(
         "DevtodevAndroidHidden", DevtodevAndroidPayload(), rules: [.nothing(visible)]
     ) {
-        Entry(including: payload(isHidden: true), \.self)
+        Entry.including(payload(isHidden: true))
     }
 
     /// Members of the payload, and the SDK's names of them.

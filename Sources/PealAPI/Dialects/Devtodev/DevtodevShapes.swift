@@ -18,7 +18,7 @@ enum DevtodevShapes {
         // A key of dialect devtodev. It takes precedence over the one in the query.
         Entry("user_token", .anything) { _, _ in }
         Entry(required: "app_id", Shape.anyText.stating(("minLength", 1))) { _, _ in }
-        Entry(including: pack, \.pack)
+        Entry.including(pack, in: \.pack)
         Entry(required: "audience", audience) { $0.elements = $1 }
         Entry("campaign_tag", .text(bytes: Limits.campaignIDBytesMax)) { $0.campaign = $1 }
         Entry("ios", ios) { $0.ios = $1 }

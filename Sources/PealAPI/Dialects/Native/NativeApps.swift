@@ -80,7 +80,7 @@ struct NativeAppDraft: Sendable {
 enum NativeAppShapes {
     static let draft = ObjectShape("NativeAppDraft", NativeAppDraft()) {
         Entry("id", .id()) { $0.id = $1 }
-        Entry(including: facts, \.app)
+        Entry.including(facts, in: \.app)
     }
 
     static let facts = ObjectShape("NativeAppFacts", NativeAppDraft().app) {

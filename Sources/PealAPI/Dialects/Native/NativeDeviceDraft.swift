@@ -29,23 +29,23 @@ enum NativeDeviceShapes {
         Entry(required: "platform", NativeShapes.platform) { $0.platform = $1 }
         Entry("environment", NativeShapes.environment) { $0.environment = $1 }
         Entry(required: "address", NativeShapes.address) { $0.address = $1 }
-        Entry(including: facts, \.facts)
+        Entry.including(facts, in: \.facts)
     }
 
     static let draftWithID = ObjectShape("NativeDeviceWithID", NativeDeviceDraft()) {
         Entry("id", .id()) { $0.id = $1 }
-        Entry(including: draft, \.self)
+        Entry.including(draft)
     }
 
     static let change = ObjectShape("NativeDeviceChange", NativeDeviceDraft()) {
         Entry("platform", NativeShapes.platform) { $0.platform = $1 }
         Entry("environment", NativeShapes.environment) { $0.environment = $1 }
         Entry("address", NativeShapes.address) { $0.address = $1 }
-        Entry(including: facts, \.facts)
+        Entry.including(facts, in: \.facts)
     }
 
     private static let facts = ObjectShape("NativeDeviceFacts", NativeDeviceDraft.Facts()) {
-        Entry(including: shared(identifiers: "NativeIdentifiers"), \.self)
+        Entry.including(shared(identifiers: "NativeIdentifiers"))
         Entry("alias", .text()) { $0.detail.alias = $1 }
         Entry("vendor_os", .text()) { $0.detail.vendorOS = $1 }
     }

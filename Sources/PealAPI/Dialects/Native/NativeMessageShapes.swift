@@ -10,7 +10,7 @@ enum NativeMessageShapes {
     ) {
         Entry("campaign_id", .text()) { $0.campaignID = $1 }
         Entry("test", .flag) { $0.isTest = $1 ?? false }
-        Entry(including: parts, \.self)
+        Entry.including(parts)
     }
 
     /// A change replaces each part that it contains.
@@ -49,7 +49,7 @@ extension NativeMessageShapes {
     }
 
     static let options = ObjectShape("NativeOptions", Options()) {
-        Entry(including: platformOptions, \.shared)
+        Entry.including(platformOptions, in: \.shared)
         Entry("lost_answer", .words("NativeLostAnswer")) { $0.lostAnswer = $1 ?? .resend }
         Entry("unreachable", .words("NativeUnreachable")) { $0.unreachable = $1 }
         Entry("transactional", .flag) { $0.isTransactional = $1 ?? false }

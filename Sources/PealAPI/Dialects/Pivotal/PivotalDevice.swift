@@ -27,12 +27,12 @@ struct PivotalRegistrationDraft: Sendable {
 enum PivotalRegistrationShapes {
     static let whole = ObjectShape("PivotalRegistration", PivotalRegistrationDraft()) {
         Entry(required: "registration_token", deviceToken) { $0.deviceToken = $1 }
-        Entry(including: facts, \.self)
+        Entry.including(facts)
     }
 
     static let change = ObjectShape("PivotalRegistrationChange", PivotalRegistrationDraft()) {
         Entry("registration_token", deviceToken) { $0.deviceToken = $1 }
-        Entry(including: facts, \.self)
+        Entry.including(facts)
     }
 
     private static let deviceToken = Shape.text(bytes: Limits.addressBytesMax)

@@ -9,7 +9,7 @@ struct RichieShapes: Sendable {
         let topics = Self.names(max: options.richieTopicsMax, bytesMax: Limits.topicBytesMax)
         let users = Self.names(max: options.richieUsersMax, bytesMax: Limits.userIDBytesMax)
         task = ObjectShape("RichieTask", RichieTask(), rules: [Self.namesSomebody]) {
-            Entry(including: Self.app, \.appID)
+            Entry.including(Self.app, in: \.appID)
             Entry("topics", topics) { $0.topics = $1 ?? nil }
             Entry("external_user_ids", users) { $0.users = $1 ?? nil }
             Entry(required: "payloads", Self.payloads.shape) { $0.payloads = $1 }
