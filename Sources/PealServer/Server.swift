@@ -94,13 +94,13 @@ struct Server {
         let transport = ReloadableTransport(try makeTransport(configuration))
         let courier = makeCourier(storage, clock, transport)
         let connections = makeConnections(descriptors)
-        var services = makeServices(
-            storage, providers, engine: shared ?? delivery, delivery, courier, connections, firstAdmin, clock)
+        let verbs = makeVerbs(storage, providers, engine: shared ?? delivery, firstAdmin, clock)
+        var services = makeServices(verbs, storage, delivery, courier, connections)
         services.traces = traces
         let console = Console(
             ConsoleServices(
                 services, configuration,
-                ServerConsoleOperations(api: services, configuration: configuration, isPaused: isPaused)))
+                ServerConsoleOperations(api: services, configuration: configuration)))
         let listeners = try HTTPListeners(
             configuration, services: services, console: console, connections: connections, group: eventLoopGroup,
             logger: logger)
@@ -158,23 +158,32 @@ struct Server {
             proxies: configuration.http.trustedProxies, time: time, logger: logger)
     }
 
+    private func makeVerbs(
+        _ storage: Storage, _ providers: ProviderSet, engine: any DeliveryEngine, _ firstAdmin: FirstAdmin,
+        _ clock: any TimeSource
+    ) -> Verbs {
+        Verbs(
+            store: storage.store, engine: engine, providers: providers.all, channels: providers.channels,
+            time: clock, randomness: randomness, hasher: storage.store.hasher, firstAdmin: firstAdmin,
+            hosts: HostRules(configuration.addressRules, configuration.webhookRules), dialects: .served,
+            deviceQuota: DeviceQuota(APIOptions(configuration), time: clock),
+            examinations: CredentialExaminations { work in Self.examiners.submit { _ in work() } },
+            isPaused: isPaused)
+    }
+
     private func makeServices(
-        _ storage: Storage, _ providers: ProviderSet, engine: any DeliveryEngine, _ delivery: DeliveryService,
-        _ courier: WebhookCourier, _ connections: Connections, _ firstAdmin: FirstAdmin, _ clock: any TimeSource
+        _ verbs: Verbs, _ storage: Storage, _ delivery: DeliveryService, _ courier: WebhookCourier,
+        _ connections: Connections
     ) -> APIServices {
         let failures = AuthenticationFailures(
             perMinute: configuration.limits.authenticationFailuresPerMinute, time: time, logger: logger)
         let http = HTTPMetrics()
         return APIServices(
-            store: storage.store, engine: engine, providers: providers.all, channels: providers.channels,
-            time: clock, randomness: randomness, hasher: storage.store.hasher, firstAdmin: firstAdmin,
-            addressRules: configuration.addressRules, webhookRules: configuration.webhookRules,
-            options: APIOptions(configuration),
+            verbs, options: APIOptions(configuration),
             operations: ServerOperations(
                 store: storage.store, delivery: delivery, courier: courier, connections: connections,
                 failures: failures, http: http, isPaused: isPaused, time: time),
-            failures: failures, http: http,
-            examinations: CredentialExaminations { work in Self.examiners.submit { _ in work() } }, logger: logger)
+            failures: failures, http: http, logger: logger)
     }
 
     /// What a server that sends also does.

@@ -49,7 +49,7 @@ struct MessageTests {
             let app = try #require(try await store.read { try $0.app(fixture.app) }).key
             let request = IdempotentRequest(scope: [1], key: "key", digest: [2], lifeSeconds: 60)
             let call = VerbCall(actor: "test", now: fixture.clock.now, request: isKept ? request : nil)
-            let reply = try await fixture.services.messages.cancel(id, app: app, call) { _ in
+            let reply = try await fixture.services.verbs.messages.cancel(id, app: app, call) { _ in
                 Reply(status: store.isWriting ? 500 : 200, body: [])
             }
             #expect(reply.status == (isKept ? 500 : 200))

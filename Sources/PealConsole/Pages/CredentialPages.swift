@@ -171,7 +171,7 @@ enum CredentialPages {
         let target = try target(visit)
         do {
             let credential = try credential(visit, target.provider.network.credentials)
-            _ = try await visit.services.credentials.put(credential, at: target, visit.verb)
+            _ = try await visit.services.verbs.credentials.put(credential, at: target, visit.verb)
             return ConsoleAnswer(redirect: visit.link("credentials") + "?done=saved#\(target.provider.rawValue)")
         } catch let error as PealError where error.code.httpStatus < 500 {
             let outcome = Outcome(provider: target.provider, environment: target.environment, error: error)
@@ -197,7 +197,7 @@ enum CredentialPages {
 
     @Sendable private static func verify(_ visit: PageCall) async throws -> ConsoleAnswer {
         let target = try target(visit)
-        let answer = try await visit.services.credentials.verify(at: target, visit.verb) { verification in
+        let answer = try await visit.services.verbs.credentials.verify(at: target, visit.verb) { verification in
             Reply(
                 status: verification.status,
                 [
@@ -215,7 +215,7 @@ enum CredentialPages {
     }
 
     @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
-        try await visit.services.credentials.delete(at: try target(visit), visit.verb)
+        try await visit.services.verbs.credentials.delete(at: try target(visit), visit.verb)
         return ConsoleAnswer(redirect: visit.link("credentials") + "?done=deleted")
     }
 }

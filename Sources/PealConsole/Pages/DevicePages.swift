@@ -192,7 +192,7 @@ enum DevicePages {
 
     /// What happened to one device, message by message, newest first.
     private static func timeline(_ visit: PageCall, of id: DeviceID) async throws -> HTML {
-        let page = try await visit.services.trail.timeline(
+        let page = try await visit.services.verbs.trail.timeline(
             of: id, app: try visit.app.key, from: position(visit.query["after"]), limit: timelineEntriesMax,
             now: visit.now)
         var groups: [(message: MessageID, title: String, events: [DeliveryTrail.Event])] = []
@@ -222,7 +222,7 @@ enum DevicePages {
 
     /// The latest messages on their way to a user's devices, newest first.
     private static func timeline(_ visit: PageCall, ofUser user: String) async throws -> HTML {
-        let trail = visit.services.trail
+        let trail = visit.services.verbs.trail
         let messages = try await MessagePages.summaries(
             visit, MessageFilter(), before: visit.query["after"].flatMap { MessageID($0) }, limit: timelineMessagesMax)
         let app = try visit.app.key
@@ -263,7 +263,7 @@ enum DevicePages {
 
     @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
         let id: DeviceID = try visit.id("id", of: "device")
-        try await visit.services.devices.delete(id, app: try visit.app.key, visit.verb)
+        try await visit.services.verbs.devices.delete(id, app: try visit.app.key, visit.verb)
         return ConsoleAnswer(redirect: visit.link("devices") + "?done=deleted")
     }
 
@@ -290,7 +290,7 @@ enum DevicePages {
     }
 
     @Sendable private static func erase(_ visit: PageCall) async throws -> ConsoleAnswer {
-        _ = try await visit.services.devices.deleteUser(visit.parameter("id"), app: try visit.app.key, visit.verb)
+        _ = try await visit.services.verbs.devices.deleteUser(visit.parameter("id"), app: try visit.app.key, visit.verb)
         return ConsoleAnswer(redirect: visit.link("devices") + "?done=erased")
     }
 }
