@@ -20,8 +20,8 @@ final class RecordingEngine: DeliveryEngine {
     }
     func wake() { record.withLock { $0.wakes += 1 } }
     func interrupt(_ message: MessageID) { record.withLock { $0.interrupted.append(message) } }
-    func credentialsChanged(app: AppKey, provider: ProviderName, environment: Environment) {
-        record.withLock { $0.credentialChanges.append("\(provider.rawValue) \(environment.rawValue)") }
+    func credentialsChanged(at slot: CredentialSlot) {
+        record.withLock { $0.credentialChanges.append("\(slot)") }
     }
 }
 

@@ -217,7 +217,7 @@ private struct StillEngine: DeliveryEngine {
     func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {}
     func wake() {}
     func interrupt(_ message: MessageID) {}
-    func credentialsChanged(app: AppKey, provider: ProviderName, environment: PealCore.Environment) {}
+    func credentialsChanged(at slot: CredentialSlot) {}
 }
 
 final class StillOperations: ConsoleOperations {

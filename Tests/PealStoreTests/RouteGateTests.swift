@@ -147,8 +147,8 @@ struct RouteGateTests {
             .init(keyID: "ABCDE12345", teamID: "TEAM123456", privateKey: "key", bundleID: "com.example.app"))
         let record = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
             try $0.putCredential(
-                CredentialExamination(credential: key, facts: .init()), app: app, provider: .apns,
-                environment: .production, now: now)
+                CredentialExamination(credential: key, facts: .init()),
+                at: CredentialSlot(app: app, provider: .apns, environment: .production), now: now)
         }
         let later = try await fixture.store.read { try $0.gates(changedAfter: change ?? 0, limit: 9) }
         #expect(later.map(\.state) == [.open])

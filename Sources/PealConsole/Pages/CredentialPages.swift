@@ -156,7 +156,7 @@ enum CredentialPages {
         return field.html
     }
 
-    private static func target(_ visit: PageCall) throws(PealError) -> CredentialVerbs.Target {
+    private static func target(_ visit: PageCall) throws(PealError) -> CredentialSlot {
         guard let provider = ProviderName(rawValue: visit.parameter("provider")) else { throw .notFound("provider") }
         // The form names the environment in a field, links name it in the path.
         guard let environment = Environment(alias: visit.form["environment"] ?? visit.parameter("environment")) else {

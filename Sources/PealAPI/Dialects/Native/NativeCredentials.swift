@@ -89,7 +89,7 @@ struct NativeCredentials: Sendable {
     }
 
     /// - Throws: `not_found` for an unknown environment.
-    private func target(_ call: Call, _ provider: ProviderName) throws(PealError) -> CredentialVerbs.Target {
+    private func target(_ call: Call, _ provider: ProviderName) throws(PealError) -> CredentialSlot {
         let app = try call.app().key
         guard provider.hasEnvironments else { return .init(app: app, provider: provider, environment: .production) }
         guard let environment = Environment(alias: call.parameter("environment")) else {
