@@ -127,9 +127,7 @@ struct RouteGateTests {
             _ = try $0.moveMessage(app: app, id: id, from: [.sending], to: .cancelled, now: now)
             _ = try $0.settle(
                 [
-                    Settlement(
-                        slice: slice.id, owner: "me", term: slice.term, cursorBefore: slice.cursor,
-                        cursorAfter: slice.cursor, counts: slice.counts, logRow: nil, next: .release(readyAt: nil))
+                    Settlement(of: slice, by: "me", next: .release(readyAt: nil))
                 ], now: now)
         }
         #expect(try await fixture.lease().map(\.id.message) == [id])

@@ -67,10 +67,7 @@ struct SliceWorker: Sendable {
     /// Ends a lease under which nothing was done.
     func release(_ slice: Slice, readyAt: Timestamp?) async {
         _ = await context.settler.settle([
-            Settlement(
-                slice: slice.id, owner: context.owner, term: slice.term, cursorBefore: slice.cursor,
-                cursorAfter: slice.cursor, counts: slice.counts, doubt: slice.doubt, logRow: nil,
-                next: .release(readyAt: readyAt))
+            Settlement(of: slice, by: context.owner, next: .release(readyAt: readyAt))
         ])
     }
 }
@@ -214,15 +211,10 @@ struct SliceRest: Sendable {
         let zeros = Array(repeating: UInt16(0), count: keys.count)
         let log = DeliveryLog(keys: keys, endings: [ending], endingOf: zeros, locales: [nil], localeOf: zeros)
         let through = isLast ? max(slice.keyTo, slice.cursor) : keys.last ?? slice.cursor
-        let now = context.time.now
         var settlements: [Settlement] = []
-        for (range, data) in log.rows() {
+        for (range, row) in log.rows(sentAt: context.time.now) {
             var settlement = step(
-                to: range.upperBound == keys.count ? through : keys[range.upperBound - 1],
-                adding: log.counts(range),
-                Settlement.LogRow(
-                    firstKey: keys[range.lowerBound], lastKey: keys[range.upperBound - 1],
-                    deviceCount: range.count, sentAt: now, tookMilliseconds: 0, data: data))
+                to: range.upperBound == keys.count ? through : row.lastKey, adding: log.counts(range), row)
             if slice.id.isMoment { settlement.alerts = range.map(log.entry) }
             settlements.append(settlement)
         }
@@ -237,14 +229,12 @@ struct SliceRest: Sendable {
     private mutating func step(
         to key: DeviceKey, adding counts: OutcomeCounts, _ row: Settlement.LogRow?
     ) -> Settlement {
-        let cursor = slice.cursor
-        slice.cursor = key
         left = max(0, left - counts.settled)
         slice.counts.add(counts)
         slice.counts.pending = left
         var settlement = Settlement(
-            slice: slice.id, owner: context.owner, term: slice.term, cursorBefore: cursor, cursorAfter: key,
-            counts: slice.counts, doubt: slice.doubt, logRow: row, next: .keep(leaseUntil: context.leaseEnd))
+            of: slice, by: context.owner, to: key, logRow: row, next: .keep(leaseUntil: context.leaseEnd))
+        slice.cursor = key
         if !isTest, !slice.id.isMoment { settlement.added = counts }
         return settlement
     }
