@@ -97,60 +97,37 @@ extension DeviceQuota {
 /// The configuration of the API.
 package struct APIOptions: Sendable {
     /// The lifetime of a message without an expiry, and the longest for which a platform's own expiry is honoured.
-    package var messageLifeSeconds: Int64
-    package var requestBodyBytesMax: Int
+    package var messageLifeSeconds: Int64 = Limits.messageLifeSecondsDefault
+    package var requestBodyBytesMax = Limits.requestBodyBytesMax
     /// Whether the API's port serves `/metrics`; false if it has a separate port.
-    package var servesMetrics: Bool
+    package var servesMetrics = true
     /// Whether everything that only admins may do is on a separate listener.
     package var hasAdminListener = false
     package var devicesPerAppMax = Limits.devicesPerAppMax
     package var topicsPerDeviceMax = Limits.topicsPerDeviceMax
     package var topicChangesPerBatchMax = Limits.topicChangesPerBatchMax
     /// How long a traditional ContextPush message can still be cancelled.
-    package var contextPushHoldSeconds: Int64
+    package var contextPushHoldSeconds: Int64 = Limits.contextPushHoldSeconds
     /// The longest delivery window that ContextPush accepts.
-    package var contextPushWindowSecondsMax: Int64
+    package var contextPushWindowSecondsMax: Int64 = Limits.windowSecondsMax
     /// Pivotal pushes that are due within this time are sent immediately.
-    package var pivotalImmediateSeconds: Int64
+    package var pivotalImmediateSeconds: Int64 = Limits.pivotalImmediateSeconds
     /// How many topics and users one Richie task may name.
-    package var richieTopicsMax: Int
-    package var richieUsersMax: Int
+    package var richieTopicsMax = Limits.richieTopicsMax
+    package var richieUsersMax = Limits.richieUsersMax
     /// The server's version, for the OpenAPI document.
-    package var version: String
+    package var version = "0"
     /// How many JSON values a body may hold.
-    package var jsonValuesMax: Int
+    package var jsonValuesMax = Limits.jsonValuesMax
     /// Reverse proxies, whose `X-Forwarded-For` names the client.
-    package var trustedProxies: [IPAddress]
-    package var requestsPerKeyPerSecond: Int
-    package var requestsPerAppPerSecond: Int
+    package var trustedProxies: [IPAddress] = []
+    package var requestsPerKeyPerSecond = Limits.requestsPerKeyPerSecond
+    package var requestsPerAppPerSecond = Limits.requestsPerAppPerSecond
     /// The configuration that differs from the defaults, by variable name and without secrets. Only admins see it.
     package var shownConfiguration: [String: String] = [:]
 
-    package init(
-        messageLifeSeconds: Int64 = Limits.messageLifeSecondsDefault,
-        requestBodyBytesMax: Int = Limits.requestBodyBytesMax, servesMetrics: Bool = true,
-        contextPushHoldSeconds: Int64 = Limits.contextPushHoldSeconds,
-        contextPushWindowSecondsMax: Int64 = Limits.windowSecondsMax,
-        pivotalImmediateSeconds: Int64 = Limits.pivotalImmediateSeconds,
-        richieTopicsMax: Int = Limits.richieTopicsMax, richieUsersMax: Int = Limits.richieUsersMax,
-        version: String = "0", jsonValuesMax: Int = Limits.jsonValuesMax, trustedProxies: [IPAddress] = [],
-        requestsPerKeyPerSecond: Int = Limits.requestsPerKeyPerSecond,
-        requestsPerAppPerSecond: Int = Limits.requestsPerAppPerSecond
-    ) {
-        self.messageLifeSeconds = messageLifeSeconds
-        self.requestBodyBytesMax = requestBodyBytesMax
-        self.servesMetrics = servesMetrics
-        self.contextPushHoldSeconds = contextPushHoldSeconds
-        self.contextPushWindowSecondsMax = contextPushWindowSecondsMax
-        self.pivotalImmediateSeconds = pivotalImmediateSeconds
-        self.richieTopicsMax = richieTopicsMax
-        self.richieUsersMax = richieUsersMax
-        self.version = version
-        self.jsonValuesMax = jsonValuesMax
-        self.trustedProxies = trustedProxies
-        self.requestsPerKeyPerSecond = requestsPerKeyPerSecond
-        self.requestsPerAppPerSecond = requestsPerAppPerSecond
-    }
+    /// - Parameter change: sets what differs from the defaults.
+    package init(_ change: (inout APIOptions) -> Void = { _ in }) { change(&self) }
 }
 
 /// The state of the server, for its operators.

@@ -386,19 +386,20 @@ struct BackgroundService: Service {
 
 extension APIOptions {
     fileprivate init(_ configuration: ServerConfiguration) {
-        self.init(
-            messageLifeSeconds: configuration.limits.messageLifeSeconds,
-            requestBodyBytesMax: configuration.limits.bodyBytesMax,
-            servesMetrics: configuration.metricsPort == nil,
-            contextPushHoldSeconds: Int64(configuration.dialects.contextPushHoldSeconds),
-            contextPushWindowSecondsMax: Int64(configuration.dialects.contextPushWindowHoursMax) * 3600,
-            pivotalImmediateSeconds: Int64(configuration.dialects.pivotalImmediateSeconds),
-            richieTopicsMax: configuration.dialects.richieTopicsMax,
-            richieUsersMax: configuration.dialects.richieUsersMax,
-            version: PealVersion.current, jsonValuesMax: configuration.limits.jsonValuesMax,
-            trustedProxies: configuration.http.trustedProxies,
-            requestsPerKeyPerSecond: configuration.limits.requestsPerKeyPerSecond,
-            requestsPerAppPerSecond: configuration.limits.requestsPerAppPerSecond)
+        self.init()
+        messageLifeSeconds = configuration.limits.messageLifeSeconds
+        requestBodyBytesMax = configuration.limits.bodyBytesMax
+        servesMetrics = configuration.metricsPort == nil
+        contextPushHoldSeconds = Int64(configuration.dialects.contextPushHoldSeconds)
+        contextPushWindowSecondsMax = Int64(configuration.dialects.contextPushWindowHoursMax) * 3600
+        pivotalImmediateSeconds = Int64(configuration.dialects.pivotalImmediateSeconds)
+        richieTopicsMax = configuration.dialects.richieTopicsMax
+        richieUsersMax = configuration.dialects.richieUsersMax
+        version = PealVersion.current
+        jsonValuesMax = configuration.limits.jsonValuesMax
+        trustedProxies = configuration.http.trustedProxies
+        requestsPerKeyPerSecond = configuration.limits.requestsPerKeyPerSecond
+        requestsPerAppPerSecond = configuration.limits.requestsPerAppPerSecond
         hasAdminListener = configuration.adminListener != nil
         devicesPerAppMax = configuration.limits.devicesPerAppMax
         topicsPerDeviceMax = configuration.limits.topicsPerDeviceMax

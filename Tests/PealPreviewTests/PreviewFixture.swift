@@ -48,7 +48,8 @@ struct PreviewFixture: Sendable {
             firstAdmin: FirstAdmin(hash: PlainHasher().hash(adminToken), isConfigured: true, time: time),
             hosts: HostRules(AddressRules(), WebhookRules()), dialects: .served, deviceQuota: DeviceQuota(time: time))
         let services = APIServices(
-            verbs, options: APIOptions(messageLifeSeconds: lifeSeconds), operations: NoOperations(), logger: quiet)
+            verbs, options: APIOptions { $0.messageLifeSeconds = lifeSeconds }, operations: NoOperations(),
+            logger: quiet)
         try await Application(router: buildRouter(services)).test(.router) { client in
             let fixture = PreviewFixture(
                 time: time, randomness: randomness, networks: networks, engine: engine, client: client,
