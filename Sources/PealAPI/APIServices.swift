@@ -4,16 +4,7 @@ package import PealExperiments
 
 /// Everything that the API needs. The server creates it once.
 package struct APIServices: Sendable {
-    package let store: any Store
-    package let engine: any DeliveryEngine
-    package let providers: [ProviderName: any Provider]
-    package let channelDirectory: any ChannelDirectory
-    package let time: any TimeSource
-    package let randomness: any Randomness
-    package let hasher: any KeyHasher
-    package let firstAdmin: FirstAdmin
-    /// The hosts that addresses and webhooks may be on.
-    package let hosts: HostRules
+    package let verbs: Verbs
     package let options: APIOptions
     package let operations: any Operations
     package let logger: Logger
@@ -24,7 +15,6 @@ package struct APIServices: Sendable {
     let failures: AuthenticationFailures
     let quotas: RequestQuotas
     let registrations: RegistrationQuota
-    private let deviceQuota: DeviceQuota
     let refusals: Refusals
     let usage: KeyUsage
     package let http: HTTPMetrics
@@ -35,84 +25,40 @@ package struct APIServices: Sendable {
     let progressStreams = ProgressStreams()
     /// Where the spans of messages go; nil without tracing.
     package var traces: (any TraceSink)?
-    private let examinations: CredentialExaminations
-    private let receiptGatherer: ReceiptGatherer
 
     /// - Parameter failures: also read by the server's metrics; without it, guessing is not limited.
     package init(
-        store: any Store, engine: any DeliveryEngine, providers: [ProviderName: any Provider],
-        channels: any ChannelDirectory, time: any TimeSource, randomness: any Randomness, hasher: any KeyHasher,
-        firstAdmin: FirstAdmin, addressRules: AddressRules, webhookRules: WebhookRules = WebhookRules(),
-        options: APIOptions, operations: any Operations, failures: AuthenticationFailures? = nil,
-        http: HTTPMetrics = HTTPMetrics(),
-        examinations: CredentialExaminations = CredentialExaminations(), logger: Logger
+        _ verbs: Verbs, options: APIOptions, operations: any Operations, failures: AuthenticationFailures? = nil,
+        http: HTTPMetrics = HTTPMetrics(), logger: Logger
     ) {
-        self.store = store
-        self.engine = engine
-        self.providers = providers
-        channelDirectory = channels
-        self.time = time
-        self.randomness = randomness
-        self.hasher = hasher
-        self.firstAdmin = firstAdmin
-        self.http = http
-        refusals = Refusals(time: time)
-        deviceQuota = DeviceQuota(
-            devicesPerApp: options.devicesPerAppMax, topicsPerDevice: options.topicsPerDeviceMax,
-            topicChangesPerBatch: options.topicChangesPerBatchMax, time: time)
-        usage = KeyUsage(time: time)
-        hosts = HostRules(addressRules, webhookRules)
+        let (store, time) = (verbs.store, verbs.time)
+        self.verbs = verbs
         self.options = options
         self.operations = operations
         self.logger = logger
+        self.http = http
         self.failures = failures ?? AuthenticationFailures(perMinute: Int(Int32.max), time: time, logger: logger)
-        self.examinations = examinations
+        refusals = Refusals(time: time)
+        usage = KeyUsage(time: time)
         quotas = RequestQuotas(
             perKey: options.requestsPerKeyPerSecond, perApp: options.requestsPerAppPerSecond, time: time)
         registrations = RegistrationQuota(perMinute: Limits.registrationsPerMinute, time: time)
-        keyRing = KeyRing(store: store, hasher: hasher, time: time)
+        keyRing = KeyRing(store: store, hasher: verbs.hasher, time: time)
         recentApps = RecentReads(store: store, time: time)
-        receiptGatherer = ReceiptGatherer(store: store)
         experiments = ExperimentReports(store: store, time: time)
         messageIDs = MessageIDs()
     }
 
+    package var store: any Store { verbs.store }
+    package var engine: any DeliveryEngine { verbs.engine }
+    package var providers: [ProviderName: any Provider] { verbs.providers }
+    package var time: any TimeSource { verbs.time }
+    package var randomness: any Randomness { verbs.randomness }
+    package var hasher: any KeyHasher { verbs.hasher }
+    package var firstAdmin: FirstAdmin { verbs.firstAdmin }
+    package var hosts: HostRules { verbs.hosts }
     package var addressRules: AddressRules { hosts.addresses }
     package var webhookRules: WebhookRules { hosts.webhooks }
-    package var apps: AppVerbs { AppVerbs(store: store, engine: engine) }
-    package var credentials: CredentialVerbs {
-        CredentialVerbs(store: store, engine: engine, providers: providers, examinations: examinations)
-    }
-    package var keys: KeyVerbs {
-        KeyVerbs(
-            store: store, hasher: hasher, randomness: randomness, firstAdmin: firstAdmin,
-            loneSecretDialects: Dialects.loneSecrets)
-    }
-    var admins: AdminVerbs {
-        AdminVerbs(store: store, hasher: hasher, randomness: randomness, first: firstAdmin)
-    }
-    var audit: AuditVerbs { AuditVerbs(store: store) }
-    var channels: ChannelVerbs { ChannelVerbs(store: store, directory: channelDirectory) }
-    package var devices: DeviceVerbs { DeviceVerbs(store: store, providers: providers, quota: deviceQuota) }
-    var installations: InstallationVerbs {
-        InstallationVerbs(devices: devices, hasher: hasher, randomness: randomness)
-    }
-    package var topics: TopicVerbs { TopicVerbs(store: store) }
-    package var segments: SegmentVerbs { SegmentVerbs(store: store) }
-    package var savedMessages: SavedMessageVerbs { SavedMessageVerbs(store: store) }
-    var receipts: ReceiptVerbs { ReceiptVerbs(gatherer: receiptGatherer) }
-    package var routes: RouteVerbs { RouteVerbs(store: store) }
-    var models: ModelVerbs { ModelVerbs(store: store) }
-    package var campaigns: CampaignVerbs { CampaignVerbs(store: store) }
-    package var messages: MessageVerbs { MessageVerbs(store: store, engine: engine) }
-    var trail: DeliveryTrail { DeliveryTrail(store: store, isPaused: operations.isPaused) }
-    var moments: MomentVerbs { MomentVerbs(store: store, engine: engine) }
-    package var webhooks: WebhookVerbs { WebhookVerbs(store: store, rules: webhookRules) }
-    package var preview: MessagePreview {
-        MessagePreview(
-            providers: providers,
-            dialectsNamingPlatforms: Set(Dialects.all.filter(\.authorsNamePlatforms).map(\.name)))
-    }
 
     /// An app's credentials without their secrets.
     func credentialRecords(_ app: App) async throws -> [CredentialRecord] {
@@ -133,63 +79,55 @@ package struct APIServices: Sendable {
     func newMessageID(at now: Timestamp) -> MessageID { messageIDs.next(at: now, randomness) }
 }
 
+extension VerbDialects {
+    /// Those that the API serves.
+    package static let served = VerbDialects(
+        loneSecrets: Dialects.loneSecrets, namingPlatforms: Set(Dialects.all.filter(\.authorsNamePlatforms).map(\.name))
+    )
+}
+
+extension DeviceQuota {
+    package convenience init(_ options: APIOptions, time: any TimeSource) {
+        self.init(
+            devicesPerApp: options.devicesPerAppMax, topicsPerDevice: options.topicsPerDeviceMax,
+            topicChangesPerBatch: options.topicChangesPerBatchMax, time: time)
+    }
+}
+
 /// The configuration of the API.
 package struct APIOptions: Sendable {
     /// The lifetime of a message without an expiry, and the longest for which a platform's own expiry is honoured.
-    package var messageLifeSeconds: Int64
-    package var requestBodyBytesMax: Int
+    package var messageLifeSeconds: Int64 = Limits.messageLifeSecondsDefault
+    package var requestBodyBytesMax = Limits.requestBodyBytesMax
     /// Whether the API's port serves `/metrics`; false if it has a separate port.
-    package var servesMetrics: Bool
+    package var servesMetrics = true
     /// Whether everything that only admins may do is on a separate listener.
     package var hasAdminListener = false
     package var devicesPerAppMax = Limits.devicesPerAppMax
     package var topicsPerDeviceMax = Limits.topicsPerDeviceMax
     package var topicChangesPerBatchMax = Limits.topicChangesPerBatchMax
     /// How long a traditional ContextPush message can still be cancelled.
-    package var contextPushHoldSeconds: Int64
+    package var contextPushHoldSeconds: Int64 = Limits.contextPushHoldSeconds
     /// The longest delivery window that ContextPush accepts.
-    package var contextPushWindowSecondsMax: Int64
+    package var contextPushWindowSecondsMax: Int64 = Limits.windowSecondsMax
     /// Pivotal pushes that are due within this time are sent immediately.
-    package var pivotalImmediateSeconds: Int64
+    package var pivotalImmediateSeconds: Int64 = Limits.pivotalImmediateSeconds
     /// How many topics and users one Richie task may name.
-    package var richieTopicsMax: Int
-    package var richieUsersMax: Int
+    package var richieTopicsMax = Limits.richieTopicsMax
+    package var richieUsersMax = Limits.richieUsersMax
     /// The server's version, for the OpenAPI document.
-    package var version: String
+    package var version = "0"
     /// How many JSON values a body may hold.
-    package var jsonValuesMax: Int
+    package var jsonValuesMax = Limits.jsonValuesMax
     /// Reverse proxies, whose `X-Forwarded-For` names the client.
-    package var trustedProxies: [IPAddress]
-    package var requestsPerKeyPerSecond: Int
-    package var requestsPerAppPerSecond: Int
+    package var trustedProxies: [IPAddress] = []
+    package var requestsPerKeyPerSecond = Limits.requestsPerKeyPerSecond
+    package var requestsPerAppPerSecond = Limits.requestsPerAppPerSecond
     /// The configuration that differs from the defaults, by variable name and without secrets. Only admins see it.
     package var shownConfiguration: [String: String] = [:]
 
-    package init(
-        messageLifeSeconds: Int64 = Limits.messageLifeSecondsDefault,
-        requestBodyBytesMax: Int = Limits.requestBodyBytesMax, servesMetrics: Bool = true,
-        contextPushHoldSeconds: Int64 = Limits.contextPushHoldSeconds,
-        contextPushWindowSecondsMax: Int64 = Limits.windowSecondsMax,
-        pivotalImmediateSeconds: Int64 = Limits.pivotalImmediateSeconds,
-        richieTopicsMax: Int = Limits.richieTopicsMax, richieUsersMax: Int = Limits.richieUsersMax,
-        version: String = "0", jsonValuesMax: Int = Limits.jsonValuesMax, trustedProxies: [IPAddress] = [],
-        requestsPerKeyPerSecond: Int = Limits.requestsPerKeyPerSecond,
-        requestsPerAppPerSecond: Int = Limits.requestsPerAppPerSecond
-    ) {
-        self.messageLifeSeconds = messageLifeSeconds
-        self.requestBodyBytesMax = requestBodyBytesMax
-        self.servesMetrics = servesMetrics
-        self.contextPushHoldSeconds = contextPushHoldSeconds
-        self.contextPushWindowSecondsMax = contextPushWindowSecondsMax
-        self.pivotalImmediateSeconds = pivotalImmediateSeconds
-        self.richieTopicsMax = richieTopicsMax
-        self.richieUsersMax = richieUsersMax
-        self.version = version
-        self.jsonValuesMax = jsonValuesMax
-        self.trustedProxies = trustedProxies
-        self.requestsPerKeyPerSecond = requestsPerKeyPerSecond
-        self.requestsPerAppPerSecond = requestsPerAppPerSecond
-    }
+    /// - Parameter change: sets what differs from the defaults.
+    package init(_ change: (inout APIOptions) -> Void = { _ in }) { change(&self) }
 }
 
 /// The state of the server, for its operators.
@@ -204,13 +142,10 @@ package protocol Operations: Sendable {
     func metrics() async -> String
     /// Version, sizes, and pending work, for admins.
     func details() async -> JSON.Members
-    /// Whether nothing is sent (`serve --paused`).
-    var isPaused: Bool { get }
 }
 
 extension Operations {
     package func details() async -> JSON.Members { .init() }
-    package var isPaused: Bool { false }
 }
 
 /// How a request names its app.

@@ -140,64 +140,34 @@ package struct Console: Sendable {
 
 /// Everything that the console needs. The server creates it once.
 package struct ConsoleServices: Sendable {
-    package let store: any Store
-    package let door: any SignInDoor
-    package let apps: AppVerbs
-    package let messages: MessageVerbs
-    package let devices: DeviceVerbs
-    package let topics: TopicVerbs
-    package let keys: KeyVerbs
-    package let credentials: CredentialVerbs
-    package let routes: RouteVerbs
-    package let campaigns: CampaignVerbs
+    package let verbs: Verbs
     package let experiments: ExperimentReports
-    package let preview: MessagePreview
+    package let door: any SignInDoor
     /// The rules of the keys that may sign in, and that the console creates.
     package let keyRules: KeyRules
-    package let hasher: any KeyHasher
-    package let firstAdmin: FirstAdmin
-    package let time: any TimeSource
-    package let randomness: any Randomness
     package let options: ConsoleOptions
     package let operations: any ConsoleOperations
-    /// The hosts that addresses and webhooks may be on, which a reload of the configuration changes.
-    package let hosts: HostRules
     package let native: NativeReader
     package let logger: Logger
 
-    var trail: DeliveryTrail { DeliveryTrail(store: store, isPaused: operations.isPaused) }
-    var addressRules: AddressRules { hosts.addresses }
-    var webhooks: WebhookVerbs { WebhookVerbs(store: store, rules: hosts.webhooks) }
+    var store: any Store { verbs.store }
+    var hasher: any KeyHasher { verbs.hasher }
+    var firstAdmin: FirstAdmin { verbs.firstAdmin }
+    var time: any TimeSource { verbs.time }
+    var randomness: any Randomness { verbs.randomness }
+    var addressRules: AddressRules { verbs.hosts.addresses }
     var trustedProxies: [IPAddress] { options.trustedProxies }
 
     package init(
-        store: any Store, door: any SignInDoor, apps: AppVerbs, messages: MessageVerbs, devices: DeviceVerbs,
-        topics: TopicVerbs, keys: KeyVerbs, credentials: CredentialVerbs, routes: RouteVerbs,
-        campaigns: CampaignVerbs, experiments: ExperimentReports, preview: MessagePreview, keyRules: KeyRules,
-        hasher: any KeyHasher,
-        firstAdmin: FirstAdmin, time: any TimeSource, randomness: any Randomness, options: ConsoleOptions,
-        operations: any ConsoleOperations, hosts: HostRules, native: NativeReader, logger: Logger
+        verbs: Verbs, experiments: ExperimentReports, door: any SignInDoor, keyRules: KeyRules,
+        options: ConsoleOptions, operations: any ConsoleOperations, native: NativeReader, logger: Logger
     ) {
-        self.store = store
-        self.door = door
-        self.apps = apps
-        self.messages = messages
-        self.devices = devices
-        self.topics = topics
-        self.keys = keys
-        self.credentials = credentials
-        self.routes = routes
-        self.campaigns = campaigns
+        self.verbs = verbs
         self.experiments = experiments
-        self.preview = preview
+        self.door = door
         self.keyRules = keyRules
-        self.hasher = hasher
-        self.firstAdmin = firstAdmin
-        self.time = time
-        self.randomness = randomness
         self.options = options
         self.operations = operations
-        self.hosts = hosts
         self.native = native
         self.logger = logger
     }
@@ -225,8 +195,6 @@ package protocol ConsoleOperations: Sendable {
     func readiness() async -> [(subsystem: String, failure: String?)]
     /// The keys of the configuration with their values in force and where they came from, secrets masked.
     func configurationLines() -> [ConfigurationLine]
-    /// Whether nothing is sent (`serve --paused`).
-    var isPaused: Bool { get }
     /// The bytes of the embedded database; nil if the store is elsewhere.
     func storeBytes() -> Int64?
     /// A request was answered: counts it.
@@ -249,5 +217,31 @@ package struct ConfigurationLine: Sendable {
         self.key = key
         self.value = value
         self.origin = origin
+    }
+}
+
+/// What the log and the metrics say about a request, as for requests of the API. The path may contain ids of people, so
+/// only its pattern is named.
+struct AccessLine {
+    let requestID: String
+    let method: HTTPRequest.Method
+    let address: String
+    /// Below `/console/`; nil for an unknown path.
+    var route: String?
+    /// nil without a session.
+    var actor: Actor?
+
+    func write(status: Int, after duration: Duration, _ services: ConsoleServices) {
+        let route = route.map { "/console/\($0)" } ?? "none"
+        services.operations.answered(method, route, status: status, after: duration)
+        let who = actor.map { actor in actor.name.map { "\(actor.id) (\($0))" } ?? actor.id } ?? "none"
+        let microseconds = Int(duration / .microseconds(1))
+        services.logger.info(
+            "answered a request",
+            metadata: [
+                "request_id": "\(requestID)", "method": "\(method.rawValue)", "route": "\(route)",
+                "status": "\(status)",
+                "duration_ms": "\(Double(microseconds) / 1000)", "actor": "\(who)", "address": "\(address)",
+            ])
     }
 }

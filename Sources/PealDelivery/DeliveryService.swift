@@ -129,13 +129,10 @@ package final class DeliveryService: DeliveryEngine, Service {
         wake()
     }
 
-    package func credentialsChanged(app: AppKey, provider: ProviderName, environment: Environment) {
-        let key = AccessCache.Key(app: app, provider: provider, environment: environment)
-        let fingerprint = context.access.forget(key)
-        for route in Route.allCases where route.provider == provider && route.environment == environment {
-            context.routes.reset(ActiveRoute(app: app, route: route))
-        }
-        if let fingerprint { context.providers[provider]?.drain(fingerprint: fingerprint) }
+    package func credentialsChanged(at slot: CredentialSlot) {
+        let fingerprint = context.access.forget(slot)
+        for route in slot.routes { context.routes.reset(route) }
+        if let fingerprint { context.providers[slot.provider]?.drain(fingerprint: fingerprint) }
         wake()
     }
 }

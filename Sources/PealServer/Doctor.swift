@@ -138,7 +138,8 @@ extension Doctor {
 
 extension StoreReading {
     fileprivate func opens(_ record: CredentialRecord, app: AppKey) -> Bool {
-        (try? credential(app: app, provider: record.provider, environment: record.environment)) != nil
+        (try? credential(
+            at: CredentialSlot(app: app, provider: record.provider, environment: record.environment))) != nil
     }
 }
 

@@ -1,5 +1,4 @@
 internal import CMalloc
-internal import Foundation
 internal import Hummingbird
 internal import Logging
 internal import NIOCore
@@ -14,7 +13,6 @@ internal import PealNetwork
 internal import PealPostgres
 internal import PealProviders
 internal import PealReports
-internal import PealSQLite
 internal import PealStore
 internal import ServiceLifecycle
 internal import UnixSignals
@@ -94,13 +92,13 @@ struct Server {
         let transport = ReloadableTransport(try makeTransport(configuration))
         let courier = makeCourier(storage, clock, transport)
         let connections = makeConnections(descriptors)
-        var services = makeServices(
-            storage, providers, engine: shared ?? delivery, delivery, courier, connections, firstAdmin, clock)
+        let verbs = makeVerbs(storage, providers, engine: shared ?? delivery, firstAdmin, clock)
+        var services = makeServices(verbs, storage, delivery, courier, connections)
         services.traces = traces
         let console = Console(
             ConsoleServices(
                 services, configuration,
-                ServerConsoleOperations(api: services, configuration: configuration, isPaused: isPaused)))
+                ServerConsoleOperations(api: services, configuration: configuration)))
         let listeners = try HTTPListeners(
             configuration, services: services, console: console, connections: connections, group: eventLoopGroup,
             logger: logger)
@@ -158,23 +156,32 @@ struct Server {
             proxies: configuration.http.trustedProxies, time: time, logger: logger)
     }
 
+    private func makeVerbs(
+        _ storage: Storage, _ providers: ProviderSet, engine: any DeliveryEngine, _ firstAdmin: FirstAdmin,
+        _ clock: any TimeSource
+    ) -> Verbs {
+        Verbs(
+            store: storage.store, engine: engine, providers: providers.all, channels: providers.channels,
+            time: clock, randomness: randomness, hasher: storage.store.hasher, firstAdmin: firstAdmin,
+            hosts: HostRules(configuration.addressRules, configuration.webhookRules), dialects: .served,
+            deviceQuota: DeviceQuota(APIOptions(configuration), time: clock),
+            examinations: CredentialExaminations { work in Self.examiners.submit { _ in work() } },
+            isPaused: isPaused)
+    }
+
     private func makeServices(
-        _ storage: Storage, _ providers: ProviderSet, engine: any DeliveryEngine, _ delivery: DeliveryService,
-        _ courier: WebhookCourier, _ connections: Connections, _ firstAdmin: FirstAdmin, _ clock: any TimeSource
+        _ verbs: Verbs, _ storage: Storage, _ delivery: DeliveryService, _ courier: WebhookCourier,
+        _ connections: Connections
     ) -> APIServices {
         let failures = AuthenticationFailures(
             perMinute: configuration.limits.authenticationFailuresPerMinute, time: time, logger: logger)
         let http = HTTPMetrics()
         return APIServices(
-            store: storage.store, engine: engine, providers: providers.all, channels: providers.channels,
-            time: clock, randomness: randomness, hasher: storage.store.hasher, firstAdmin: firstAdmin,
-            addressRules: configuration.addressRules, webhookRules: configuration.webhookRules,
-            options: APIOptions(configuration),
+            verbs, options: APIOptions(configuration),
             operations: ServerOperations(
                 store: storage.store, delivery: delivery, courier: courier, connections: connections,
                 failures: failures, http: http, isPaused: isPaused, time: time),
-            failures: failures, http: http,
-            examinations: CredentialExaminations { work in Self.examiners.submit { _ in work() } }, logger: logger)
+            failures: failures, http: http, logger: logger)
     }
 
     /// What a server that sends also does.
@@ -288,59 +295,6 @@ package func runServer(
     try await Server(configuration, networks: networks, isPaused: isPaused, reload: reload).run()
 }
 
-/// Migrates the database to this program's schema. Returns a line to print.
-package func migrateStore(_ configuration: ServerConfiguration, isDry: Bool) async throws -> String {
-    PrivateFiles.fromNowOn()
-    let newest = SQLStore.newestSchemaVersion
-    if isDry, case .sqlite(let path) = configuration.store, !FileManager.default.fileExists(atPath: path) {
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        if let problem = Doctor.problem(withFolder: folder) { throw ConfigurationFailure(.storeURL, problem) }
-        return "Would create \(path) with schema version \(newest)."
-    }
-    let storage = try Storage.open(configuration)
-    if isDry {
-        let version = (try? await storage.store.schemaVersion()) ?? 0
-        try storage.close()
-        return version == newest
-            ? "The database is at schema version \(version): nothing to do."
-            : "Would migrate the database from schema version \(version) to \(newest)."
-    }
-    try await storage.migrate(configuration)
-    let version = try await storage.store.schemaVersion()
-    try storage.close()
-    if case .sqlite(let path) = configuration.store { try PrivateFiles.giveDatabase(path) }
-    return "The database is at schema version \(version)."
-}
-
-/// Copies a store from one database to another, and compares them.
-/// - Parameters:
-///   - environment: configures the connection to PostgreSQL.
-///   - isDry: only checks whether there is a database to copy.
-///   - print: receives a line for each table.
-/// - Throws: `ConfigurationFailure` for a URL that names no database; otherwise why the copy is not complete.
-package func copyStore(
-    from: String, to: String, environment: [String: String], isDry: Bool, print: @escaping @Sendable (String) -> Void
-) async throws {
-    PrivateFiles.fromNowOn()
-    let (source, target) = (try StoreLocation(from, named: "--from"), try StoreLocation(to, named: "--to"))
-    guard source != target else { throw ConfigurationFailure("--from and --to name the same database") }
-    try Storage.checkExists(source, named: "--from")
-    let configured = try ConfigurationValues(ConfigurationSource(arguments: [], environment: environment))
-    let preparesStatements = configured.text(.preparedStatements) == "true"
-    let original = try Storage.engine(source, preparesStatements: preparesStatements)
-    defer { try? original.close() }
-    if isDry {
-        try await StoreCopy.checkSource(original)
-        return print("Would copy \(source) to \(target).")
-    }
-    let copy = try Storage.engine(target, preparesStatements: preparesStatements)
-    defer { try? copy.close() }
-    if case .sqlite(let path) = target { try PrivateFiles.giveDatabase(path) }
-    try await StoreCopy(from: original, to: copy).run { result in
-        print("\(result.table): \(result.rows) rows, SHA-256 \(result.sha256)")
-    }
-}
-
 /// The hash of a row of the audit log, without its hash, after a row with the hash `previous`.
 package func auditHash(after previous: String, _ row: JSON) -> String { AuditChain.hash(after: previous, row) }
 
@@ -377,19 +331,20 @@ struct BackgroundService: Service {
 
 extension APIOptions {
     fileprivate init(_ configuration: ServerConfiguration) {
-        self.init(
-            messageLifeSeconds: configuration.limits.messageLifeSeconds,
-            requestBodyBytesMax: configuration.limits.bodyBytesMax,
-            servesMetrics: configuration.metricsPort == nil,
-            contextPushHoldSeconds: Int64(configuration.dialects.contextPushHoldSeconds),
-            contextPushWindowSecondsMax: Int64(configuration.dialects.contextPushWindowHoursMax) * 3600,
-            pivotalImmediateSeconds: Int64(configuration.dialects.pivotalImmediateSeconds),
-            richieTopicsMax: configuration.dialects.richieTopicsMax,
-            richieUsersMax: configuration.dialects.richieUsersMax,
-            version: PealVersion.current, jsonValuesMax: configuration.limits.jsonValuesMax,
-            trustedProxies: configuration.http.trustedProxies,
-            requestsPerKeyPerSecond: configuration.limits.requestsPerKeyPerSecond,
-            requestsPerAppPerSecond: configuration.limits.requestsPerAppPerSecond)
+        self.init()
+        messageLifeSeconds = configuration.limits.messageLifeSeconds
+        requestBodyBytesMax = configuration.limits.bodyBytesMax
+        servesMetrics = configuration.metricsPort == nil
+        contextPushHoldSeconds = Int64(configuration.dialects.contextPushHoldSeconds)
+        contextPushWindowSecondsMax = Int64(configuration.dialects.contextPushWindowHoursMax) * 3600
+        pivotalImmediateSeconds = Int64(configuration.dialects.pivotalImmediateSeconds)
+        richieTopicsMax = configuration.dialects.richieTopicsMax
+        richieUsersMax = configuration.dialects.richieUsersMax
+        version = PealVersion.current
+        jsonValuesMax = configuration.limits.jsonValuesMax
+        trustedProxies = configuration.http.trustedProxies
+        requestsPerKeyPerSecond = configuration.limits.requestsPerKeyPerSecond
+        requestsPerAppPerSecond = configuration.limits.requestsPerAppPerSecond
         hasAdminListener = configuration.adminListener != nil
         devicesPerAppMax = configuration.limits.devicesPerAppMax
         topicsPerDeviceMax = configuration.limits.topicsPerDeviceMax

@@ -45,7 +45,6 @@ struct ConsoleDoor: SignInDoor {
 struct ServerConsoleOperations: ConsoleOperations {
     let api: APIServices
     let configuration: ServerConfiguration
-    let isPaused: Bool
 
     func readiness() async -> [(subsystem: String, failure: String?)] { await api.operations.readiness() }
 
@@ -79,18 +78,12 @@ extension ConsoleServices {
     /// The console calls the same verbs as the API.
     init(_ api: APIServices, _ configuration: ServerConfiguration, _ operations: ServerConsoleOperations) {
         self.init(
-            store: api.store, door: ConsoleDoor(signIn: SignIn(api), hasher: api.hasher), apps: api.apps,
-            messages: api.messages,
-            devices: api.devices, topics: api.topics, keys: api.keys, credentials: api.credentials,
-            routes: api.routes, campaigns: api.campaigns, experiments: api.experiments,
-            preview: api.preview,
-            keyRules: api.nativeKeyRules, hasher: api.hasher, firstAdmin: api.firstAdmin, time: api.time,
-            randomness: api.randomness,
+            verbs: api.verbs, experiments: api.experiments,
+            door: ConsoleDoor(signIn: SignIn(api), hasher: api.hasher), keyRules: api.nativeKeyRules,
             options: ConsoleOptions(
-                trustedProxies: configuration.http.trustedProxies,
-                version: PealVersion.current,
+                trustedProxies: configuration.http.trustedProxies, version: PealVersion.current,
                 webhookKinds: servedWebhookKinds),
-            operations: operations, hosts: api.hosts,
+            operations: operations,
             native: .shapes(providers: api.providers, lifeSecondsMax: configuration.limits.messageLifeSeconds) {
                 api.addressRules
             },

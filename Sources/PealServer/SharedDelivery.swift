@@ -28,9 +28,9 @@ final class SharedDelivery: DeliveryEngine, Service {
         signals.send(Announcement.interrupt(message).text)
     }
 
-    func credentialsChanged(app: AppKey, provider: ProviderName, environment: Environment) {
-        delivery.credentialsChanged(app: app, provider: provider, environment: environment)
-        signals.send(Announcement.credentials(app, provider, environment).text)
+    func credentialsChanged(at slot: CredentialSlot) {
+        delivery.credentialsChanged(at: slot)
+        signals.send(Announcement.credentials(slot).text)
     }
 
     func run() async throws {
@@ -49,13 +49,12 @@ final class SharedDelivery: DeliveryEngine, Service {
 /// An announcement to the other servers, as one line.
 enum Announcement: Hashable {
     case interrupt(MessageID)
-    case credentials(AppKey, ProviderName, Environment)
+    case credentials(CredentialSlot)
 
     var text: String {
         switch self {
         case .interrupt(let message): "interrupt \(message)"
-        case .credentials(let app, let provider, let environment):
-            "credentials \(app) \(provider.rawValue) \(environment.rawValue)"
+        case .credentials(let slot): "credentials \(slot.app) \(slot)"
         }
     }
 
@@ -70,7 +69,7 @@ enum Announcement: Hashable {
             guard let app = AppKey(words[1]), let provider = ProviderName(rawValue: words[2]),
                 let environment = Environment(rawValue: words[3])
             else { return nil }
-            self = .credentials(app, provider, environment)
+            self = .credentials(CredentialSlot(app: app, provider: provider, environment: environment))
         default: return nil
         }
     }
@@ -78,8 +77,7 @@ enum Announcement: Hashable {
     func carryOut(by delivery: DeliveryService) {
         switch self {
         case .interrupt(let message): delivery.interrupt(message)
-        case .credentials(let app, let provider, let environment):
-            delivery.credentialsChanged(app: app, provider: provider, environment: environment)
+        case .credentials(let slot): delivery.credentialsChanged(at: slot)
         }
     }
 }

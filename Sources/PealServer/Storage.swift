@@ -189,3 +189,56 @@ enum AdminToken {
         return hash
     }
 }
+
+/// Migrates the database to this program's schema. Returns a line to print.
+package func migrateStore(_ configuration: ServerConfiguration, isDry: Bool) async throws -> String {
+    PrivateFiles.fromNowOn()
+    let newest = SQLStore.newestSchemaVersion
+    if isDry, case .sqlite(let path) = configuration.store, !FileManager.default.fileExists(atPath: path) {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        if let problem = Doctor.problem(withFolder: folder) { throw ConfigurationFailure(.storeURL, problem) }
+        return "Would create \(path) with schema version \(newest)."
+    }
+    let storage = try Storage.open(configuration)
+    if isDry {
+        let version = (try? await storage.store.schemaVersion()) ?? 0
+        try storage.close()
+        return version == newest
+            ? "The database is at schema version \(version): nothing to do."
+            : "Would migrate the database from schema version \(version) to \(newest)."
+    }
+    try await storage.migrate(configuration)
+    let version = try await storage.store.schemaVersion()
+    try storage.close()
+    if case .sqlite(let path) = configuration.store { try PrivateFiles.giveDatabase(path) }
+    return "The database is at schema version \(version)."
+}
+
+/// Copies a store from one database to another, and compares them.
+/// - Parameters:
+///   - environment: configures the connection to PostgreSQL.
+///   - isDry: only checks whether there is a database to copy.
+///   - print: receives a line for each table.
+/// - Throws: `ConfigurationFailure` for a URL that names no database; otherwise why the copy is not complete.
+package func copyStore(
+    from: String, to: String, environment: [String: String], isDry: Bool, print: @escaping @Sendable (String) -> Void
+) async throws {
+    PrivateFiles.fromNowOn()
+    let (source, target) = (try StoreLocation(from, named: "--from"), try StoreLocation(to, named: "--to"))
+    guard source != target else { throw ConfigurationFailure("--from and --to name the same database") }
+    try Storage.checkExists(source, named: "--from")
+    let configured = try ConfigurationValues(ConfigurationSource(arguments: [], environment: environment))
+    let preparesStatements = configured.text(.preparedStatements) == "true"
+    let original = try Storage.engine(source, preparesStatements: preparesStatements)
+    defer { try? original.close() }
+    if isDry {
+        try await StoreCopy.checkSource(original)
+        return print("Would copy \(source) to \(target).")
+    }
+    let copy = try Storage.engine(target, preparesStatements: preparesStatements)
+    defer { try? copy.close() }
+    if case .sqlite(let path) = target { try PrivateFiles.giveDatabase(path) }
+    try await StoreCopy(from: original, to: copy).run { result in
+        print("\(result.table): \(result.rows) rows, SHA-256 \(result.sha256)")
+    }
+}

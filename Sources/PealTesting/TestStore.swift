@@ -239,3 +239,10 @@ extension Webhook.Form {
         kind: "gathered", body: .array, naming: .headers(id: "X-Idempotency-Key", type: "X-Event-Type"),
         secretHeader: "X-Secret", itemsPerRequestMax: 100, gathering: .seconds(5), requestsInFlightMax: 1)
 }
+
+extension StoreWriting {
+    /// As `fireDueMoments(now:limit:quiet:)`, without quiet hours.
+    package func fireDueMoments(now: Timestamp, limit: Int) throws -> Int {
+        try fireDueMoments(now: now, limit: limit, quiet: .none)
+    }
+}

@@ -274,7 +274,7 @@ struct BadInputTests {
 
     @Test("of too many bytes or levels is refused before anything is read into it")
     func tooMuch() async throws {
-        try await Fixture.open(options: APIOptions(requestBodyBytesMax: 1000)) { fixture in
+        try await Fixture.open(options: APIOptions { $0.requestBodyBytesMax = 1000 }) { fixture in
             let long = try await fixture.adminText(.post, "…/messages", String(repeating: " ", count: 1001))
             #expect(long.status == 413)
             #expect(long.code == "body_too_large")

@@ -201,7 +201,7 @@ struct ContextPushTests {
 
     @Test("takes windows as long as the configuration says")
     func configured() async throws {
-        try await Self.open(options: APIOptions(contextPushWindowSecondsMax: 7200)) { fixture, call in
+        try await Self.open(options: APIOptions { $0.contextPushWindowSecondsMax = 7200 }) { fixture, call in
             for (hours, status) in [(2, 200), (2.001, 400)] as [(Double, Int)] {
                 let reply = try await call(Self.schedule, Self.request([("deliver_within_hours", hours.json)]))
                 #expect(reply.status == status, "\(reply.text)")
@@ -216,7 +216,7 @@ struct ContextPushTests {
 
     @Test("states the configured window in its document")
     func documented() async throws {
-        try await Fixture.open(options: APIOptions(contextPushWindowSecondsMax: 7200)) { fixture in
+        try await Fixture.open(options: APIOptions { $0.contextPushWindowSecondsMax = 7200 }) { fixture in
             let document = try await fixture.call(.get, "/openapi.json", authorization: nil)
             let hours = document["components.schemas.ContextPushSchedule.properties.deliver_within_hours"]
             #expect(hours?["maximum"] == 2, "\(document.text)")

@@ -38,10 +38,9 @@ struct DeliveryExplanationTests {
         _ fixture: Fixture, _ entries: [(outcome: Outcome, reason: String, attempt: Int)],
         retires: Bool = false
     ) async throws {
-        let slice = try #require(fixture.engine.record.withLock { $0.taken.last })
+        var slice = try #require(fixture.engine.record.withLock { $0.taken.last })
         let key = try #require(slice.keys?.first)
         let now = fixture.clock.now
-        var cursor = slice.cursor
         var settlements: [Settlement] = []
         for (index, entry) in entries.enumerated() {
             let log = DeliveryLog.encode([
@@ -55,10 +54,9 @@ struct DeliveryExplanationTests {
                 data: log)
             settlements.append(
                 Settlement(
-                    slice: slice.id, owner: "test", term: slice.term, cursorBefore: cursor, cursorAfter: slice.keyTo,
-                    counts: counts, logRow: row,
+                    of: slice, by: "test", to: slice.keyTo, counts: counts, logRow: row,
                     next: index == entries.count - 1 ? .done : .keep(leaseUntil: now + .seconds(30))))
-            cursor = slice.keyTo
+            slice.cursor = slice.keyTo
         }
         if retires {
             settlements[settlements.count - 1].retirements = [
@@ -223,9 +221,7 @@ struct DeliveryExplanationTests {
             _ = try await fixture.admin(.post, "\(path)/resume")
             var counts = OutcomeCounts()
             counts.count(.accepted)
-            let settlement = Settlement(
-                slice: slice.id, owner: "test", term: slice.term, cursorBefore: slice.cursor, cursorAfter: slice.keyTo,
-                counts: counts, logRow: nil, next: .done)
+            let settlement = Settlement(of: slice, by: "test", to: slice.keyTo, counts: counts, next: .done)
             let result = try await fixture.store.write(.settle) {
                 try $0.quarantine(settlement, reason: "disk full", keepsAnswers: false, now: now)
             }
@@ -240,9 +236,7 @@ struct DeliveryExplanationTests {
             try await Self.register(fixture)
             let id = try await Self.send(fixture, ["users": ["u"]])
             let slice = try #require(fixture.engine.record.withLock { $0.taken.last })
-            let settlement = Settlement(
-                slice: slice.id, owner: "test", term: slice.term, cursorBefore: slice.cursor, cursorAfter: slice.keyTo,
-                counts: OutcomeCounts(), logRow: nil, next: .done)
+            let settlement = Settlement(of: slice, by: "test", to: slice.keyTo, counts: OutcomeCounts(), next: .done)
             let now = fixture.clock.now
             _ = try await fixture.store.write(.settle) { try $0.settle([settlement], now: now) }
             let events = Self.events(try await fixture.admin(.get, "…/messages/\(id)/deliveries?user=u"))

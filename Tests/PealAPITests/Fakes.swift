@@ -1,5 +1,6 @@
 import PealAPI
 import PealCore
+import PealTesting
 import Synchronization
 
 /// Records the calls of the verbs to the engine.
@@ -20,8 +21,8 @@ final class RecordingEngine: DeliveryEngine {
     }
     func wake() { record.withLock { $0.wakes += 1 } }
     func interrupt(_ message: MessageID) { record.withLock { $0.interrupted.append(message) } }
-    func credentialsChanged(app: AppKey, provider: ProviderName, environment: Environment) {
-        record.withLock { $0.credentialChanges.append("\(provider.rawValue) \(environment.rawValue)") }
+    func credentialsChanged(at slot: CredentialSlot) {
+        record.withLock { $0.credentialChanges.append("\(slot)") }
     }
 }
 
@@ -48,14 +49,14 @@ struct FakeHasher: KeyHasher {
 }
 
 /// A store that counts heavy reads, shows whether a write is under way, and refuses as many background writes as a test specifies.
-final class ObservedStore: Store {
+final class ObservedStore: WrappingStore {
     private struct State {
         var heavyReads = 0
         var refusals = 0
         var writes = 0
     }
 
-    private let store: any Store
+    let store: any Store
     private let state = Mutex(State())
 
     init(_ store: any Store) { self.store = store }
@@ -63,9 +64,6 @@ final class ObservedStore: Store {
     var heavyReads: Int { state.withLock { $0.heavyReads } }
     var isWriting: Bool { state.withLock { $0.writes > 0 } }
     func refuseBackgroundWrites(_ count: Int) { state.withLock { $0.refusals = count } }
-
-    var setupVersion: Int { store.setupVersion }
-    func chainAudit() async throws { try await store.chainAudit() }
 
     func read<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R

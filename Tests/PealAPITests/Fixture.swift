@@ -52,14 +52,15 @@ struct Fixture: Sendable {
         let (clock, engine) = (ManualTime(), RecordingEngine())
         let networks = Dictionary(uniqueKeysWithValues: ProviderName.allCases.map { ($0, FakeProvider($0)) })
         let provider = try #require(networks[.apns])
-        let services = APIServices(
+        let verbs = Verbs(
             store: store, engine: engine, providers: networks, channels: FakeChannels(), time: clock,
             randomness: SeededRandomness(), hasher: FakeHasher(),
-
             firstAdmin: FirstAdmin(hash: FakeHasher().hash(adminToken), isConfigured: true, time: clock),
-            addressRules: AddressRules(),
-            webhookRules: WebhookRules(allowedHosts: ["localhost", "10.0.0.1:8443"]), options: options,
-            operations: operations, failures: failures, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            hosts: HostRules(AddressRules(), WebhookRules(allowedHosts: ["localhost", "10.0.0.1:8443"])),
+            dialects: .served, deviceQuota: DeviceQuota(options, time: clock))
+        let services = APIServices(
+            verbs, options: options, operations: operations, failures: failures,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let id = AppID("00000000-0000-4000-8000-00000000000a")!
         let app = App(id: id, key: 0, name: "Cheese", bundleID: "com.example.cheese", createdAt: clock.now)
         _ = try await store.write(.control) { try $0.insertApp(app) }

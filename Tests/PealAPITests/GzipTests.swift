@@ -58,7 +58,7 @@ struct GzipTests {
 
     @Test("of any size that is sent count by their decoded size", arguments: [1_000_000, 100_000_000])
     func bomb(size: Int) async throws {
-        try await Fixture.open(options: APIOptions(requestBodyBytesMax: 500_000)) { fixture in
+        try await Fixture.open(options: APIOptions { $0.requestBodyBytesMax = 500_000 }) { fixture in
             let bomb = try Self.gzip([UInt8](repeating: 0x20, count: size))
             #expect(bomb.count < 500_000)
             let reply = try await Self.send(fixture, bomb)
@@ -68,7 +68,7 @@ struct GzipTests {
 
     @Test("that decode to little count by the size in which they are sent")
     func emptyMembers() async throws {
-        try await Fixture.open(options: APIOptions(requestBodyBytesMax: 10_000)) { fixture in
+        try await Fixture.open(options: APIOptions { $0.requestBodyBytesMax = 10_000 }) { fixture in
             let empty = try Self.gzip([])
             let whole = try Self.gzip(Array(Self.body.utf8))
             let some = Array(repeating: empty, count: 100).flatMap { $0 } + whole

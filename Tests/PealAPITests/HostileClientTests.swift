@@ -98,7 +98,7 @@ struct HostileClientTests {
 
     @Test("too many JSON values are refused with 413")
     func values() async throws {
-        try await Fixture.open(options: APIOptions(jsonValuesMax: 100)) { fixture in
+        try await Fixture.open(options: APIOptions { $0.jsonValuesMax = 100 }) { fixture in
             let many = try await fixture.adminText(
                 .post, "/peal/v1/apps", #"{"name":["# + String(repeating: "1,", count: 100) + "1]}")
             #expect(many.status == 413)
@@ -195,7 +195,7 @@ struct HostileClientTests {
 
     @Test("requests of a key are limited, until time has passed")
     func quotas() async throws {
-        try await Fixture.open(options: APIOptions(requestsPerKeyPerSecond: 2)) { fixture in
+        try await Fixture.open(options: APIOptions { $0.requestsPerKeyPerSecond = 2 }) { fixture in
             let secret = try #require(try await fixture.key("native")["token"]?.stringValue)
             func ask() async throws -> Fixture.Reply {
                 try await fixture.call(.get, fixture.path, authorization: "Bearer \(secret)")

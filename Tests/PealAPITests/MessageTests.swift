@@ -49,7 +49,7 @@ struct MessageTests {
             let app = try #require(try await store.read { try $0.app(fixture.app) }).key
             let request = IdempotentRequest(scope: [1], key: "key", digest: [2], lifeSeconds: 60)
             let call = VerbCall(actor: "test", now: fixture.clock.now, request: isKept ? request : nil)
-            let reply = try await fixture.services.messages.cancel(id, app: app, call) { _ in
+            let reply = try await fixture.services.verbs.messages.cancel(id, app: app, call) { _ in
                 Reply(status: store.isWriting ? 500 : 200, body: [])
             }
             #expect(reply.status == (isKept ? 500 : 200))
@@ -307,8 +307,7 @@ struct MessageTests {
             var counts = OutcomeCounts()
             counts.count(.retired, reason: "Unregistered")
             let settlement = Settlement(
-                slice: slice.id, owner: "test", term: slice.term, cursorBefore: slice.cursor,
-                cursorAfter: slice.keyTo, counts: counts,
+                of: slice, by: "test", to: slice.keyTo, counts: counts,
                 logRow: .init(
                     firstKey: key, lastKey: key, deviceCount: 1, sentAt: now, tookMilliseconds: 40, data: log),
                 next: .done)
@@ -345,9 +344,7 @@ extension Fixture {
             let route = ActiveRoute(app: key, route: .apnsProduction)
             let slices = try writer.lease(route, limit: 10, owner: "me", until: now + .seconds(30), now: now)
             for slice in slices {
-                let settlement = Settlement(
-                    slice: slice.id, owner: "me", term: slice.term, cursorBefore: slice.cursor,
-                    cursorAfter: slice.keyTo, counts: slice.counts, logRow: nil, next: .done)
+                let settlement = Settlement(of: slice, by: "me", to: slice.keyTo, next: .done)
                 _ = try writer.quarantine(settlement, reason: "damaged", keepsAnswers: false, now: now)
             }
             return slices.count

@@ -222,7 +222,7 @@ struct NativeErrorTests {
                 .post, "…/messages", ["audience": ["platforms": ["ios"], "all": true], "content": ["body": text]])
             #expect(reply.status == 413 && reply.code == "payload_too_large", "\(reply.text)")
         }
-        try await Fixture.open(options: APIOptions(requestBodyBytesMax: 100)) { fixture in
+        try await Fixture.open(options: APIOptions { $0.requestBodyBytesMax = 100 }) { fixture in
             let reply = try await fixture.adminText(.post, "…/messages", String(repeating: " ", count: 200))
             #expect(reply.status == 413 && reply.code == "body_too_large")
         }

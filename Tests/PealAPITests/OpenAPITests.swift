@@ -102,7 +102,7 @@ struct OpenAPITests {
 
     @Test("has the server's version, and is not sent again to who has it")
     func tagged() async throws {
-        try await Fixture.open(options: APIOptions(version: "7.8.9")) { fixture in
+        try await Fixture.open(options: APIOptions { $0.version = "7.8.9" }) { fixture in
             let first = try await fixture.call(.get, "/openapi.json", authorization: nil)
             #expect(first["info.version"] == "7.8.9")
             #expect(first["servers"] == [["url": "/"]])

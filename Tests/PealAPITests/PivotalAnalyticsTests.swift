@@ -104,7 +104,9 @@ struct PivotalAnalyticsTests {
             let key = try await fixture.store.read { try $0.app(app)?.key }
             let fact = DeviceFact(
                 device: try #require(DeviceID(Self.device)), subject: .message(message, .contentOpened), at: now)
-            let count = try await fixture.services.receipts.record([fact, fact], app: try #require(key), now: now) {
+            let count = try await fixture.services.verbs.receipts.record(
+                [fact, fact], app: try #require(key), now: now
+            ) {
                 _ in
                 true
             }

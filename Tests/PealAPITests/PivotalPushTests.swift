@@ -137,7 +137,7 @@ struct PivotalPushTests {
 
     @Test("starts at once within the configured time")
     func threshold() async throws {
-        try await Fixture.open(options: APIOptions(pivotalImmediateSeconds: 5)) { fixture in
+        try await Fixture.open(options: APIOptions { $0.pivotalImmediateSeconds = 5 }) { fixture in
             _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
             for (seconds, member) in [(5, "receipt_id"), (6, "schedule_id")] {
                 let reply = try await fixture.call(

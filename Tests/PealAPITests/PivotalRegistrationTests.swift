@@ -153,12 +153,12 @@ struct PivotalRegistrationTests {
         let log = DeliveryLog.encode([
             DeliveryLogEntry(key: key, outcome: .accepted, reason: "EnvironmentHealed", attempt: 1, locale: nil)
         ])
-        let settlement = Settlement(
-            slice: slice.id, owner: "test", term: slice.term, cursorBefore: slice.cursor, cursorAfter: slice.keyTo,
-            counts: counts,
+        var settlement = Settlement(
+            of: slice, by: "test", to: slice.keyTo, counts: counts,
             logRow: .init(firstKey: key, lastKey: key, deviceCount: 1, sentAt: now, tookMilliseconds: 1, data: log),
-            moves: [.init(key: key, revision: revision, route: Route(.ios, .sandbox))], next: .done)
-        let results = try await fixture.store.write(.settle) { try $0.settle([settlement], now: now) }
+            next: .done)
+        settlement.moves = [.init(key: key, revision: revision, route: Route(.ios, .sandbox))]
+        let results = try await fixture.store.write(.settle) { [settlement] in try $0.settle([settlement], now: now) }
         let isApplied = results.allSatisfy(\.isApplied)
         try #require(isApplied)
     }

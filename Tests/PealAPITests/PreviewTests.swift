@@ -184,7 +184,7 @@ struct PreviewTests {
             let path = "…/messages/\(id)"
             let app = try #require(try await fixture.draft(id)).app
             let edits = Mutex(0)
-            let report = try await fixture.services.messages.change(
+            let report = try await fixture.services.verbs.messages.change(
                 id, app: app, VerbCall(actor: Actor("test"), now: fixture.clock.now)
             ) { draft throws(PealError) in
                 if edits.withLock({
@@ -197,7 +197,7 @@ struct PreviewTests {
             #expect(edits.withLock { $0 } == 2)
             #expect(report.draft?.options.collapseKey == "other" && report.draft?.content.title == .plain("second"))
             let refusal = await #expect(throws: PealError.self) {
-                try await fixture.services.messages.change(
+                try await fixture.services.verbs.messages.change(
                     id, app: app, VerbCall(actor: Actor("test"), now: fixture.clock.now)
                 ) { draft throws(PealError) in
                     let number = edits.withLock {

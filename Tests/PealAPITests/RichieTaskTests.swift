@@ -108,7 +108,10 @@ struct RichieTaskTests {
 
     @Test("take as many as the configuration says")
     func configured() async throws {
-        let options = APIOptions(richieTopicsMax: 2, richieUsersMax: 1)
+        let options = APIOptions {
+            $0.richieTopicsMax = 2
+            $0.richieUsersMax = 1
+        }
         try await RichieFixture.open(options: options) { richie in
             for (names, status) in [
                 (#""topics":["a","b"]"#, 201), (#""topics":["a","b","c"]"#, 400),

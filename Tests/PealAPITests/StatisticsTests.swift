@@ -22,9 +22,7 @@ struct StatisticsTests {
         let now = fixture.clock.now
         var counts = OutcomeCounts()
         counts.count(.accepted)
-        var settlement = Settlement(
-            slice: slice.id, owner: "test", term: slice.term, cursorBefore: slice.cursor, cursorAfter: slice.keyTo,
-            counts: counts, logRow: nil, next: .done)
+        var settlement = Settlement(of: slice, by: "test", to: slice.keyTo, counts: counts, next: .done)
         settlement.added = isTest ? nil : counts
         let results = try await fixture.store.write(.settle) { [settlement] in
             try $0.settle([settlement, settlement], now: now)

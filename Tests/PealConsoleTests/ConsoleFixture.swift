@@ -57,25 +57,18 @@ struct ConsoleFixture: Sendable {
         let firstAdmin = FirstAdmin(hash: adminTokenHash, isConfigured: true, time: clock)
         let door = FakeDoor(store: store, hasher: hasher, adminTokenHash: adminTokenHash)
         let randomness = SeededRandomness()
-        let keys = KeyVerbs(
-            store: store, hasher: hasher, randomness: randomness, firstAdmin: firstAdmin,
-            loneSecretDialects: ["native"])
-        let engine = StillEngine()
         let operations = StillOperations()
         let hosts = HostRules(AddressRules(), WebhookRules())
+        let verbs = Verbs(
+            store: store, engine: StillEngine(), providers: [:], channels: NoChannels(), time: clock,
+            randomness: randomness, hasher: hasher, firstAdmin: firstAdmin, hosts: hosts,
+            dialects: VerbDialects(loneSecrets: ["native"], namingPlatforms: ["native"]),
+            deviceQuota: DeviceQuota(time: clock))
         let console = Console(
             ConsoleServices(
-                store: store, door: door, apps: AppVerbs(store: store, engine: engine),
-                messages: MessageVerbs(store: store, engine: engine),
-                devices: DeviceVerbs(store: store, providers: [:], quota: DeviceQuota(time: clock)),
-                topics: TopicVerbs(store: store), keys: keys,
-                credentials: CredentialVerbs(store: store, engine: engine, providers: [:]),
-                routes: RouteVerbs(store: store),
-                campaigns: CampaignVerbs(store: store), experiments: ExperimentReports(store: store, time: clock),
-                preview: MessagePreview(providers: [:], dialectsNamingPlatforms: ["native"]), keyRules: rules,
-                hasher: hasher, firstAdmin: firstAdmin, time: clock, randomness: randomness,
+                verbs: verbs, experiments: ExperimentReports(store: store, time: clock), door: door, keyRules: rules,
                 options: ConsoleOptions(webhookKinds: ["events"]), operations: operations,
-                hosts: hosts, native: .shapes { hosts.addresses },
+                native: .shapes { hosts.addresses },
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
         let (app, other) = try await store.write(.control) { store in
             (
@@ -90,7 +83,7 @@ struct ConsoleFixture: Sendable {
         try await Application(responder: ConsoleResponder(console: console, isTLS: isTLS)).test(.router) { client in
             try await body(
                 ConsoleFixture(
-                    store: store, clock: clock, client: client, door: door, keys: keys, hasher: hasher, app: app,
+                    store: store, clock: clock, client: client, door: door, keys: verbs.keys, hasher: hasher, app: app,
                     other: other, operations: operations, hosts: hosts))
         }
         withExtendedLifetime(file) {}
@@ -224,7 +217,7 @@ private struct StillEngine: DeliveryEngine {
     func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {}
     func wake() {}
     func interrupt(_ message: MessageID) {}
-    func credentialsChanged(app: AppKey, provider: ProviderName, environment: PealCore.Environment) {}
+    func credentialsChanged(at slot: CredentialSlot) {}
 }
 
 final class StillOperations: ConsoleOperations {
@@ -234,7 +227,6 @@ final class StillOperations: ConsoleOperations {
     func readiness() async -> [(subsystem: String, failure: String?)] { [("store", nil)] }
     func configurationLines() -> [ConfigurationLine] { [] }
     func storeBytes() -> Int64? { nil }
-    var isPaused: Bool { false }
     func answered(_ method: HTTPRequest.Method, _ route: String, status: Int, after duration: Duration) {
         answers.withLock { $0.append("\(method.rawValue) \(route) \(status)") }
     }

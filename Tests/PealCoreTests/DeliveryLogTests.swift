@@ -85,10 +85,10 @@ struct DeliveryLogTests {
                 locale: "locale-\(number % 200)")
         }
         let log = DeliveryLog(entries)
-        let rows = log.rows()
+        let rows = log.rows(sentAt: Timestamp(milliseconds: 0))
         #expect(rows.count > 1)
-        #expect(rows.allSatisfy { $0.data.count <= Limits.logRowBytesMax })
-        #expect(try rows.flatMap { try DeliveryLog.decode($0.data).entries } == entries)
+        #expect(rows.allSatisfy { $0.row.data.count <= Limits.logRowBytesMax })
+        #expect(try rows.flatMap { try DeliveryLog.decode($0.row.data).entries } == entries)
         let counted = rows.reduce(into: OutcomeCounts()) { $0.add(log.counts($1.range)) }
         #expect(counted.rejected == 1024)
     }

@@ -81,7 +81,7 @@ struct AnswerTests {
             #expect(try await fixture.counts(id).settled == 0)
             fixture.provider.answers { _ in .accepted }
             try await fixture.putCredential()
-            service.credentialsChanged(app: fixture.app, provider: .apns, environment: .production)
+            service.credentialsChanged(at: CredentialSlot(app: fixture.app, provider: .apns, environment: .production))
             #expect(fixture.provider.drained.count == 1)
             try await fixture.drive(by: .seconds(2)) { try await fixture.state(id) == .sent }
             #expect(try await fixture.counts(id).accepted == 2000)

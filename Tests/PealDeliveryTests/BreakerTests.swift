@@ -170,7 +170,7 @@ struct BreakerTests {
             #expect(try await fixture.counts(id).retired == 0)
             #expect(service.metrics.snapshot.breakerTrips == 1)
             fixture.provider.answers { _ in .accepted }
-            service.credentialsChanged(app: fixture.app, provider: .apns, environment: .production)
+            service.credentialsChanged(at: CredentialSlot(app: fixture.app, provider: .apns, environment: .production))
             try await fixture.drive(by: .seconds(2)) { try await fixture.state(id) == .sent }
             #expect(try await fixture.counts(id).accepted == 3000)
         }

@@ -18,7 +18,7 @@ struct CredentialChangeTests {
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
             try await fixture.eventually { fixture.provider.heldCount > 0 }
             let new = try await fixture.putCredential(keyID: "ZYXWV98765").fingerprint
-            service.credentialsChanged(app: fixture.app, provider: .apns, environment: .production)
+            service.credentialsChanged(at: CredentialSlot(app: fixture.app, provider: .apns, environment: .production))
             #expect(fixture.provider.drained == [old])
             let before = fixture.provider.pages.count
             fixture.provider.release()
@@ -58,7 +58,7 @@ struct CredentialChangeTests {
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
             try await fixture.eventually { fixture.provider.heldCount > 0 }
             try await fixture.putCredential(keyID: "ZYXWV98765")
-            service.credentialsChanged(app: fixture.app, provider: .apns, environment: .production)
+            service.credentialsChanged(at: CredentialSlot(app: fixture.app, provider: .apns, environment: .production))
             fixture.provider.answers { request in
                 guard request.earlier == 0 else { return .accepted }
                 return request.key < 50

@@ -29,8 +29,8 @@ struct CredentialWatchTests {
         let end = fixture.now + .seconds(days * 24 * 3600)
         try await fixture.store.write(.control) { [fixture] in
             _ = try $0.putCredential(
-                CredentialExamination(credential: credential, facts: .init(), expiresAt: end), app: fixture.app,
-                provider: .apns, environment: .production, now: fixture.now)
+                CredentialExamination(credential: credential, facts: .init(), expiresAt: end),
+                at: CredentialSlot(app: fixture.app, provider: .apns, environment: .production), now: fixture.now)
         }
     }
 

@@ -93,7 +93,7 @@ struct PrunerTests {
             try await fixture.drive(isWorkUnderWay: true) { fixture.provider.heldCount > 0 }
             let (app, now) = (fixture.app, fixture.now)
             _ = try await fixture.store.write(.control) { try $0.deleteApp(app, now: now) }
-            service.credentialsChanged(app: app, provider: .apns, environment: .production)
+            service.credentialsChanged(at: CredentialSlot(app: app, provider: .apns, environment: .production))
             fixture.provider.release()
             try await fixture.drive(isWorkUnderWay: true) { try await Self.devices(fixture) == 0 }
         }

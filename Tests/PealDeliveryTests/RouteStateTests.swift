@@ -169,8 +169,8 @@ struct RouteStateTests {
 }
 
 /// A store that counts the writes of settlements and leases, and may refuse control writes.
-final class CountingStore: Store {
-    private let store: any Store
+final class CountingStore: WrappingStore {
+    let store: any Store
     private let count = Atomic(0)
     private let isRefusing = Atomic(false)
 
@@ -178,16 +178,6 @@ final class CountingStore: Store {
 
     var settleWrites: Int { count.load(ordering: .relaxed) }
     func refuseControl(_ refuses: Bool) { isRefusing.store(refuses, ordering: .relaxed) }
-
-    func chainAudit() async throws { try await store.chainAudit() }
-
-    var setupVersion: Int { store.setupVersion }
-
-    func read<R: Sendable>(
-        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
-    ) async throws -> R {
-        try await store.read(lane, body)
-    }
 
     func write<R: Sendable>(
         _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R

@@ -72,9 +72,9 @@ struct VerdictEffectTests {
             logger: .init(label: "test"), options: .init())
         let page = SentPage.ofOneDevice(ProviderAnswer(row.answer, reason: "Word"), at: fixture.now)
         let route = ActiveRoute(app: fixture.app, route: .apnsProduction)
-        let key = AccessCache.Key(app: fixture.app, provider: .apns, environment: .production)
+        let slot = CredentialSlot(app: fixture.app, provider: .apns, environment: .production)
         let terms = SendTerms(
-            route: route, key: key, accessVersion: context.access.version(of: key), life: life(from: fixture.now),
+            route: route, slot: slot, accessVersion: context.access.version(of: slot), life: life(from: fixture.now),
             lostAnswer: .resend)
         let report = await context.report([page], under: terms, isProbe: false, isOwnStop: false)
         #expect(report.trustsSuspicious)

@@ -42,12 +42,14 @@ struct PreviewFixture: Sendable {
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let engine = DeliveryService(
             store: file.store, providers: networks, time: time, randomness: SeededRandomness(seed: 7), logger: quiet)
-        let services = APIServices(
+        let verbs = Verbs(
             store: file.store, engine: engine, providers: networks, channels: apns.channels, time: time,
             randomness: randomness, hasher: PlainHasher(),
             firstAdmin: FirstAdmin(hash: PlainHasher().hash(adminToken), isConfigured: true, time: time),
-            addressRules: AddressRules(), options: APIOptions(messageLifeSeconds: lifeSeconds),
-            operations: NoOperations(), logger: quiet)
+            hosts: HostRules(AddressRules(), WebhookRules()), dialects: .served, deviceQuota: DeviceQuota(time: time))
+        let services = APIServices(
+            verbs, options: APIOptions { $0.messageLifeSeconds = lifeSeconds }, operations: NoOperations(),
+            logger: quiet)
         try await Application(router: buildRouter(services)).test(.router) { client in
             let fixture = PreviewFixture(
                 time: time, randomness: randomness, networks: networks, engine: engine, client: client,

@@ -53,17 +53,10 @@ struct SharedTokensTests {
     }
 
     /// A store whose writes take a while.
-    private struct SlowStore: Store {
+    private struct SlowStore: WrappingStore {
         let store: any Store
         let time: PealTesting.ManualTime
         let delay: Duration
-        var setupVersion: Int { store.setupVersion }
-
-        func read<R: Sendable>(
-            _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
-        ) async throws -> R {
-            try await store.read(lane, body)
-        }
 
         func write<R: Sendable>(
             _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
@@ -71,8 +64,6 @@ struct SharedTokensTests {
             try await time.sleep(for: delay)
             return try await store.write(lane, body)
         }
-
-        func chainAudit() async throws { try await store.chainAudit() }
     }
 
     @Test("an agreement that comes late changes nothing", arguments: [false, true])

@@ -277,7 +277,10 @@ struct ClusterTests {
 
     @Test("announcements are read as they are written, and unknown ones are ignored")
     func announcements() throws {
-        let all: [Announcement] = [.interrupt(MessageID(high: 1, low: 2)), .credentials(7, .apns, .sandbox)]
+        let all: [Announcement] = [
+            .interrupt(MessageID(high: 1, low: 2)),
+            .credentials(CredentialSlot(app: 7, provider: .apns, environment: .sandbox)),
+        ]
         for announcement in all { #expect(Announcement(announcement.text) == announcement) }
         for text in ["", "interrupt", "interrupt x", "credentials 7 apns", "later 1"] {
             #expect(Announcement(text) == nil)

@@ -36,9 +36,9 @@ struct DoctorTests {
             for (number, (examination, health)) in credentials.enumerated() {
                 let environment = Environment.allCases[number]
                 _ = try store.putCredential(
-                    examination, app: app.key, provider: .apns, environment: environment,
+                    examination, at: CredentialSlot(app: app.key, provider: .apns, environment: environment),
                     now: Timestamp(milliseconds: 0))
-                try store.setHealth(health, app: app.key, provider: .apns, environment: environment)
+                try store.setHealth(health, at: CredentialSlot(app: app.key, provider: .apns, environment: environment))
             }
         }
         try file.close()

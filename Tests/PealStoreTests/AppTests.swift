@@ -101,15 +101,16 @@ struct AppTests {
         },
         { fixture, store in
             _ = try store.putCredential(
-                CredentialExamination(credential: .mpns(.init(identity: nil)), facts: .init()), app: fixture.app,
-                provider: .mpns,
-                environment: .production, now: fixture.now)
+                CredentialExamination(credential: .mpns(.init(identity: nil)), facts: .init()),
+                at: CredentialSlot(app: fixture.app, provider: .mpns, environment: .production), now: fixture.now)
         },
         { fixture, store in
-            try store.setHealth(.ok(at: fixture.now), app: fixture.app, provider: .mpns, environment: .production)
+            try store.setHealth(
+                .ok(at: fixture.now), at: CredentialSlot(app: fixture.app, provider: .mpns, environment: .production))
         },
         { fixture, store in
-            _ = try store.deleteCredential(app: fixture.app, provider: .mpns, environment: .production)
+            _ = try store.deleteCredential(
+                at: CredentialSlot(app: fixture.app, provider: .mpns, environment: .production))
         },
         { fixture, store in
             let key = APIKey(
@@ -160,24 +161,26 @@ struct AppTests {
         func put() async throws -> CredentialRecord {
             try await fixture.store.write(.control) {
                 try $0.putCredential(
-                    CredentialExamination(credential: Self.credential, facts: .init([("key_id", "K")])), app: app,
-                    provider: .apns, environment: .sandbox, now: now)
+                    CredentialExamination(credential: Self.credential, facts: .init([("key_id", "K")])),
+                    at: CredentialSlot(app: app, provider: .apns, environment: .sandbox), now: now)
             }
         }
         let record = try await put()
         #expect(record.kind == "token")
         #expect(record.fingerprint.count == 64)
         let read = try await fixture.store.read {
-            try $0.credential(app: app, provider: .apns, environment: .sandbox).map { [$0.credential] }
+            try $0.credential(at: CredentialSlot(app: app, provider: .apns, environment: .sandbox)).map {
+                [$0.credential]
+            }
         }
         #expect(read == [Self.credential])
         #expect(
             try await fixture.store.read {
-                try $0.credential(app: app, provider: .apns, environment: .production) == nil
+                try $0.credential(at: CredentialSlot(app: app, provider: .apns, environment: .production)) == nil
             })
         let stopped = CredentialRecord.Health.stopped(at: now, reason: "InvalidProviderToken")
         try await fixture.store.write(.control) {
-            try $0.setHealth(stopped, app: app, provider: .apns, environment: .sandbox)
+            try $0.setHealth(stopped, at: CredentialSlot(app: app, provider: .apns, environment: .sandbox))
         }
         #expect(try await fixture.store.read { try $0.credentialRecords(app: app).map(\.health) } == [stopped])
         #expect(try await fixture.store.read { try $0.census().appsStopped } == 1)
@@ -185,7 +188,7 @@ struct AppTests {
         #expect(try await fixture.store.read { try $0.credentialRecords(app: app) } == [record])
         func delete() async throws -> Bool {
             try await fixture.store.write(.control) {
-                try $0.deleteCredential(app: app, provider: .apns, environment: .sandbox)
+                try $0.deleteCredential(at: CredentialSlot(app: app, provider: .apns, environment: .sandbox))
             }
         }
         #expect(try await delete())
@@ -199,13 +202,15 @@ struct AppTests {
         let now = fixture.now
         try await fixture.store.write(.control) {
             _ = try $0.putCredential(
-                CredentialExamination(credential: Self.credential, facts: .init()), app: app, provider: .apns,
-                environment: .sandbox, now: now)
+                CredentialExamination(credential: Self.credential, facts: .init()),
+                at: CredentialSlot(app: app, provider: .apns, environment: .sandbox), now: now)
         }
         let foreign = SQLStore(
             engine: fixture.test.engine, masterKey: try #require(MasterKey(bytes: Array(repeating: 1, count: 32))))
         let error = await #expect(throws: PealError.self) {
-            try await foreign.read { _ = try $0.credential(app: app, provider: .apns, environment: .sandbox) }
+            try await foreign.read {
+                _ = try $0.credential(at: CredentialSlot(app: app, provider: .apns, environment: .sandbox))
+            }
         }
         #expect(error?.code == .internal)
         await #expect(throws: StoreStartFailure.self) { try await foreign.migrate() }
@@ -214,7 +219,7 @@ struct AppTests {
         }
         await #expect(throws: PealError.self) {
             try await fixture.store.read {
-                _ = try $0.credential(app: app, provider: .apns, environment: .production)
+                _ = try $0.credential(at: CredentialSlot(app: app, provider: .apns, environment: .production))
             }
         }
     }

@@ -43,11 +43,11 @@ struct CredentialTests {
             let record = try await fixture.store.write(.control) { store in
                 let facts = JSON.Members([("a", ["b": .number("1.0")])])
                 return try store.putCredential(
-                    CredentialExamination(credential: credential, facts: facts), app: app, provider: provider,
-                    environment: .production, now: now)
+                    CredentialExamination(credential: credential, facts: facts),
+                    at: CredentialSlot(app: app, provider: provider, environment: .production), now: now)
             }
             let kept = try await fixture.store.read { store in
-                try store.credential(app: app, provider: provider, environment: .production)
+                try store.credential(at: CredentialSlot(app: app, provider: provider, environment: .production))
             }
             #expect(kept?.credential == credential)
             #expect(kept?.record == record)
@@ -70,14 +70,14 @@ struct CredentialTests {
                     credential: .mpns(.init(identity: nil)), facts: .init(),
                     expiresAt: days.map { now + .seconds($0 * 86_400) })
                 _ = try store.putCredential(
-                    examination, app: app, provider: provider, environment: .production, now: now)
+                    examination, at: CredentialSlot(app: app, provider: provider, environment: .production), now: now)
             }
             for (app, provider, seconds) in [(first, ProviderName.fcm, 1), (other.key, .apns, 2)] {
                 try store.setHealth(
-                    .stopped(at: now + .seconds(seconds), reason: "r"), app: app, provider: provider,
-                    environment: .production)
+                    .stopped(at: now + .seconds(seconds), reason: "r"),
+                    at: CredentialSlot(app: app, provider: provider, environment: .production))
             }
-            try store.setHealth(.ok(at: now), app: first, provider: .mpns, environment: .production)
+            try store.setHealth(.ok(at: now), at: CredentialSlot(app: first, provider: .mpns, environment: .production))
         }
         let ending = try await fixture.store.read { try $0.endingCredentials(limit: 9) }
         #expect(ending.map(\.record.provider) == [.apns, .mpns, .apns])

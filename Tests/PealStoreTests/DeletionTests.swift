@@ -297,9 +297,7 @@ struct DeletionTests {
         try await move(.sending, .paused)
         _ = try await Worker(fixture: fixture).settle(
             leased.map { slice in
-                Settlement(
-                    slice: slice.id, owner: "me", term: slice.term, cursorBefore: slice.cursor,
-                    cursorAfter: slice.cursor, counts: slice.counts, logRow: nil, next: .release(readyAt: nil))
+                Settlement(of: slice, by: "me", next: .release(readyAt: nil))
             })
         #expect(try await fixture.store.read { try $0.census() }.slicesEnding == 0, "it is held while it is paused")
         #expect(try await end() == 1)

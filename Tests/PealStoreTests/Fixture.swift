@@ -163,5 +163,5 @@ struct SilentEngine: DeliveryEngine {
     func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {}
     func wake() {}
     func interrupt(_ message: MessageID) {}
-    func credentialsChanged(app: AppKey, provider: ProviderName, environment: Environment) {}
+    func credentialsChanged(at slot: CredentialSlot) {}
 }

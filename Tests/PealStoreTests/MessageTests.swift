@@ -130,9 +130,7 @@ struct MessageTests {
         #expect(try await move([.sending], .paused) == .sending)
         #expect(try await move([.sending], .paused) == nil)
         #expect(try await fixture.lease().isEmpty)
-        let settlement = Settlement(
-            slice: leased.id, owner: "me", term: leased.term, cursorBefore: leased.cursor,
-            cursorAfter: leased.cursor, counts: .init(), logRow: nil, next: .release(readyAt: nil))
+        let settlement = Settlement(of: leased, by: "me", counts: .init(), next: .release(readyAt: nil))
         #expect(try await Worker(fixture: fixture).settle([settlement])[0].isApplied)
         #expect(try await fixture.lease().isEmpty, "what is given back while paused is held too")
         #expect(try await move([.paused], .sending) == .paused)

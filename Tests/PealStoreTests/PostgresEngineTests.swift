@@ -452,9 +452,7 @@ struct PostgresEngineTests {
         for _ in 0..<30 {
             let (id, _) = try await first.send(.devices(1))
             let slice = try #require(try await first.lease().first)
-            let release = Settlement(
-                slice: slice.id, owner: "me", term: slice.term, cursorBefore: slice.cursor, cursorAfter: slice.cursor,
-                counts: slice.counts, logRow: nil, next: .release(readyAt: nil))
+            let release = Settlement(of: slice, by: "me", next: .release(readyAt: nil))
             async let settled = Worker(fixture: first).settle([release])
             async let former = second.store.write(.control) { [app = first.app, now = first.now] in
                 try $0.moveMessage(app: app, id: id, from: [.sending], to: .paused, now: now)

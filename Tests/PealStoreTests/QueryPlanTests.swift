@@ -324,7 +324,8 @@ private enum HotStatements {
 
     private static func settlement(_ next: Settlement.Next) -> Settlement {
         Settlement(
-            slice: slice, owner: "", term: 1, cursorBefore: 0, cursorAfter: 1, counts: .init(), logRow: nil, next: next)
+            of: Slice(id: slice, keyFrom: 1, keyTo: 1, cursor: 0, estimate: 1, term: 1, lane: .bulk), by: "", to: 1,
+            next: next)
     }
 
     private static func once<Input>(_ statement: Statement<Input>, _ input: Input) -> SQL {

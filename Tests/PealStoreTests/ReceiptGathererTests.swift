@@ -44,23 +44,13 @@ struct ReceiptGathererTests {
         }
     }
 
-    private final class WriteCounter: Store {
-        private let store: any Store
+    private final class WriteCounter: WrappingStore {
+        let store: any Store
         private let writes = Atomic(0)
 
         init(_ store: any Store) { self.store = store }
 
         var count: Int { writes.load(ordering: .relaxed) }
-
-        func chainAudit() async throws { try await store.chainAudit() }
-
-        var setupVersion: Int { store.setupVersion }
-
-        func read<R: Sendable>(
-            _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
-        ) async throws -> R {
-            try await store.read(lane, body)
-        }
 
         func write<R: Sendable>(
             _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R

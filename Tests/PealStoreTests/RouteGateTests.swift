@@ -127,9 +127,7 @@ struct RouteGateTests {
             _ = try $0.moveMessage(app: app, id: id, from: [.sending], to: .cancelled, now: now)
             _ = try $0.settle(
                 [
-                    Settlement(
-                        slice: slice.id, owner: "me", term: slice.term, cursorBefore: slice.cursor,
-                        cursorAfter: slice.cursor, counts: slice.counts, logRow: nil, next: .release(readyAt: nil))
+                    Settlement(of: slice, by: "me", next: .release(readyAt: nil))
                 ], now: now)
         }
         #expect(try await fixture.lease().map(\.id.message) == [id])
@@ -147,8 +145,8 @@ struct RouteGateTests {
             .init(keyID: "ABCDE12345", teamID: "TEAM123456", privateKey: "key", bundleID: "com.example.app"))
         let record = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
             try $0.putCredential(
-                CredentialExamination(credential: key, facts: .init()), app: app, provider: .apns,
-                environment: .production, now: now)
+                CredentialExamination(credential: key, facts: .init()),
+                at: CredentialSlot(app: app, provider: .apns, environment: .production), now: now)
         }
         let later = try await fixture.store.read { try $0.gates(changedAfter: change ?? 0, limit: 9) }
         #expect(later.map(\.state) == [.open])

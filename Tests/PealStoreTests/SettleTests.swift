@@ -141,9 +141,7 @@ struct SettleTests {
         }
         #expect(pages == [1])
 
-        let release = Settlement(
-            slice: slice.id, owner: "me", term: slice.term, cursorBefore: slice.cursor, cursorAfter: slice.cursor,
-            counts: slice.counts, logRow: nil, next: .release(readyAt: nil))
+        let release = Settlement(of: slice, by: "me", next: .release(readyAt: nil))
         #expect(try await worker.settle([release])[0].isApplied)
         #expect(try await worker.settle([release])[0].isApplied)
         let next = try #require(try await fixture.lease(owner: "other").first)
@@ -429,9 +427,7 @@ struct SettleTests {
         _ = try await fixture.send(.all)
         let first = try #require(try await fixture.lease().first)
         func release(_ slice: Slice, _ readyAt: Timestamp?) -> Settlement {
-            Settlement(
-                slice: slice.id, owner: "me", term: slice.term, cursorBefore: slice.cursor, cursorAfter: slice.cursor,
-                counts: slice.counts, logRow: nil, next: .release(readyAt: readyAt))
+            Settlement(of: slice, by: "me", next: .release(readyAt: readyAt))
         }
         #expect(try await worker.settle([release(first, nil)])[0].isApplied)
         let second = try #require(try await fixture.lease().first)

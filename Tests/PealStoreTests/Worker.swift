@@ -53,8 +53,7 @@ struct Worker {
             firstKey: page.keys.first ?? 0, lastKey: page.keys.last ?? 0, deviceCount: page.count,
             sentAt: fixture.now, tookMilliseconds: 5, data: [1, 2, 3])
         var settlement = Settlement(
-            slice: slice.id, owner: owner, term: slice.term, cursorBefore: slice.cursor, cursorAfter: page.through,
-            counts: counts, logRow: page.count == 0 ? nil : row,
+            of: slice, by: owner, to: page.through, counts: counts, logRow: page.count == 0 ? nil : row,
             next: page.isLast ? .done : .keep(leaseUntil: fixture.now + .seconds(30)))
         settlement.isOfOnlySlice = slice.isOnly
         return settlement

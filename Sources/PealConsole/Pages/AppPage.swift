@@ -21,7 +21,7 @@ enum AppPage {
                 try !store.devices(app: app.key, DeviceFilter(), after: 0, limit: 1).isEmpty
             )
         }
-        let items = try await visit.services.routes.list(app: app.key, now: visit.now)
+        let items = try await visit.services.verbs.routes.list(app: app.key, now: visit.now)
         let messages = try await MessagePages.summaries(visit, MessageFilter(), before: nil, limit: 6)
         let isNew = records.isEmpty || messages.isEmpty
         page.body = """

@@ -10,7 +10,7 @@ enum AuditPage {
         let texts = visit.texts
         let filter = AuditFilter(app: try visit.app.id, actor: visit.query["actor"], action: visit.query["action"])
         let before = visit.query["after"].flatMap { Int64($0) }
-        let rows = try await AuditVerbs(store: visit.services.store).rows(
+        let rows = try await visit.services.verbs.audit.rows(
             filter, before: before, limit: itemsPerPage + 1)
         let shown = Array(rows.prefix(itemsPerPage))
         var page = Page(visit, texts[.audit], .audit)

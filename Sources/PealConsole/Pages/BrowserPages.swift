@@ -48,7 +48,7 @@ enum BrowserPages {
         registration.locale = visit.texts.language.rawValue
         registration.timeZone = visit.form["time_zone"]
         registration.detail.alias = visit.texts[.thisBrowser]
-        let reply = try await visit.services.devices.register(registration, app: try visit.app.key, visit.verb) {
+        let reply = try await visit.services.verbs.devices.register(registration, app: try visit.app.key, visit.verb) {
             result in
             Reply(status: 200, ["id": .string(result.device.id.description)])
         }

@@ -13,7 +13,7 @@ enum CampaignPages {
 
     @Sendable private static func list(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
-        let reports = try await visit.services.campaigns.reports(
+        let reports = try await visit.services.verbs.campaigns.reports(
             after: visit.query["after"], limit: itemsPerPage + 1, app: try visit.app.key)
         let shown = Array(reports.prefix(itemsPerPage))
         var page = Page(visit, texts[.campaigns], .campaigns)
@@ -65,7 +65,7 @@ enum CampaignPages {
             page.body = ExperimentSections(visit: visit, campaign: id, learning: nil, release: nil).html(.beingMade)
             return page
         }
-        let report = try await visit.services.campaigns.report(id, app: app.key)
+        let report = try await visit.services.verbs.campaigns.report(id, app: app.key)
         let model = try await visit.services.store.read { store in
             (
                 learning: try store.learning(app: app.key, campaign: id),

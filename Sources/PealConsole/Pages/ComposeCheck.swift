@@ -26,7 +26,7 @@ enum ComposeCheck {
         let app = try visit.app
         let records = try await visit.services.store.read { try $0.credentialRecords(app: app.key) }
         do throws(ContentRefusal) {
-            try visit.services.preview.check(draft, app: app, records)
+            try visit.services.verbs.preview.check(draft, app: app, records)
         } catch {
             guard let platform = error.field.platform?.rawValue else { throw error.error { $0.description } }
             throw PealError(error.code, "\(error.field): \(error.message)", field: platform)
@@ -38,7 +38,9 @@ enum ComposeCheck {
     static func previews(_ visit: PageCall, _ draft: MessageDraft) async throws -> HTML {
         let app = try visit.app
         let records = try await visit.services.store.read { try $0.credentialRecords(app: app.key) }
-        let requests = visit.services.preview.requests(draft, app: app, records).filter { $0.counts || $0.isPossible }
+        let requests = visit.services.verbs.preview.requests(draft, app: app, records).filter {
+            $0.counts || $0.isPossible
+        }
         let hasOwn = requests.contains { $0.counts }
         let main = requests.first { ($0.counts || !hasOwn) && $0.isPossible }?.platform
         var (shown, hidden, seen): (HTML, HTML, Set<Platform>) = (.empty, .empty, [])
@@ -47,7 +49,7 @@ enum ComposeCheck {
             let chosen = chosen(
                 requests.filter { $0.platform == request.platform }, first: draft.content.defaultLocale, all: isMain)
             let cards = HTML.each(chosen) { request in
-                let fields = visit.services.preview.fields(of: request, draft, app: app, records)
+                let fields = visit.services.verbs.preview.fields(of: request, draft, app: app, records)
                 return card(visit, draft, request, fields)
             }
             if request.counts || !hasOwn { shown = shown + cards } else { hidden = hidden + cards }

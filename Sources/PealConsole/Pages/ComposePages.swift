@@ -201,7 +201,7 @@ enum ComposePages {
         let request = IdempotentRequest(
             scope: visit.services.hasher.hash("console send\n\(visit.holder?.actor.id ?? "")\n\(draft.app)"),
             key: once, digest: visit.services.hasher.hash(form.identity))
-        let reply = try await visit.services.messages.send(draft, visit.verb.with(request)) { accepted in
+        let reply = try await visit.services.verbs.messages.send(draft, visit.verb.with(request)) { accepted in
             Reply(status: 202, ["id": .string(accepted.id.description)])
         }
         await SavedMessagePages.end(visit)
@@ -238,7 +238,7 @@ extension ComposePages {
         draft.expiresAt = visit.now + .seconds(3600)
         draft.options.life = .seconds(3600)
         try await ComposeCheck.refuse(visit, draft)
-        let reply = try await visit.services.messages.send(draft, visit.verb) { accepted in
+        let reply = try await visit.services.verbs.messages.send(draft, visit.verb) { accepted in
             Reply(status: 202, ["id": .string(accepted.id.description)])
         }
         let id = (try? JSONParser.parse(reply.body))?["id"]?.stringValue ?? draft.id.description

@@ -156,7 +156,7 @@ enum CredentialPages {
         return field.html
     }
 
-    private static func target(_ visit: PageCall) throws(PealError) -> CredentialVerbs.Target {
+    private static func target(_ visit: PageCall) throws(PealError) -> CredentialSlot {
         guard let provider = ProviderName(rawValue: visit.parameter("provider")) else { throw .notFound("provider") }
         // The form names the environment in a field, links name it in the path.
         guard let environment = Environment(alias: visit.form["environment"] ?? visit.parameter("environment")) else {
@@ -171,7 +171,7 @@ enum CredentialPages {
         let target = try target(visit)
         do {
             let credential = try credential(visit, target.provider.network.credentials)
-            _ = try await visit.services.credentials.put(credential, at: target, visit.verb)
+            _ = try await visit.services.verbs.credentials.put(credential, at: target, visit.verb)
             return ConsoleAnswer(redirect: visit.link("credentials") + "?done=saved#\(target.provider.rawValue)")
         } catch let error as PealError where error.code.httpStatus < 500 {
             let outcome = Outcome(provider: target.provider, environment: target.environment, error: error)
@@ -197,7 +197,7 @@ enum CredentialPages {
 
     @Sendable private static func verify(_ visit: PageCall) async throws -> ConsoleAnswer {
         let target = try target(visit)
-        let answer = try await visit.services.credentials.verify(at: target, visit.verb) { verification in
+        let answer = try await visit.services.verbs.credentials.verify(at: target, visit.verb) { verification in
             Reply(
                 status: verification.status,
                 [
@@ -215,7 +215,7 @@ enum CredentialPages {
     }
 
     @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
-        try await visit.services.credentials.delete(at: try target(visit), visit.verb)
+        try await visit.services.verbs.credentials.delete(at: try target(visit), visit.verb)
         return ConsoleAnswer(redirect: visit.link("credentials") + "?done=deleted")
     }
 }
@@ -259,5 +259,36 @@ extension CredentialForm.Member {
         case .text, .secret: break
         }
         guard text.utf8.count <= Limits.archiveCharactersMax else { throw .invalid(name, "\(name) is too long") }
+    }
+}
+
+/// A credential that a vendor issues as a JSON file: people drop the file, instead of typing its members.
+struct CredentialFile {
+    /// The field of the form.
+    static let name = "file"
+
+    private let members: JSON.Members
+
+    /// - Throws: `missing_field`; `invalid_field`, in the visitor's language, for something else than such a file.
+    init(_ text: String, _ texts: Texts) throws(PealError) {
+        guard !text.trimmed.isEmpty else { throw .missing(Self.name) }
+        guard text.utf8.count <= Limits.archiveCharactersMax,
+            let members = (try? JSONParser.parse(text))?.objectValue
+        else { throw .invalid(Self.name, texts[.notServiceAccount]) }
+        // Firebase offers both files for download.
+        guard members["project_info"] == nil else { throw .invalid(Self.name, texts[.googleServices]) }
+        guard members["private_key"]?.stringValue != nil else { throw .invalid(Self.name, texts[.notServiceAccount]) }
+        self.members = members
+    }
+
+    /// Empty for a member that is absent or not a string.
+    subscript(_ name: String) -> String { members[name]?.stringValue ?? "" }
+
+    static func field(_ visit: PageCall, _ scope: String, _ error: PealError?) -> HTML {
+        Field(
+            name: name, label: visit.texts[.serviceAccountFile], kind: .area(rows: 5), hint: visit.texts[.dropFile],
+            error: error.map(visit.texts.message), isRequired: true, scope: scope,
+            more: " spellcheck=\"false\" autocomplete=\"off\" class=\"code\" data-drop"
+        ).html
     }
 }

@@ -192,7 +192,7 @@ enum DevicePages {
 
     /// What happened to one device, message by message, newest first.
     private static func timeline(_ visit: PageCall, of id: DeviceID) async throws -> HTML {
-        let page = try await visit.services.trail.timeline(
+        let page = try await visit.services.verbs.trail.timeline(
             of: id, app: try visit.app.key, from: position(visit.query["after"]), limit: timelineEntriesMax,
             now: visit.now)
         var groups: [(message: MessageID, title: String, events: [DeliveryTrail.Event])] = []
@@ -222,7 +222,7 @@ enum DevicePages {
 
     /// The latest messages on their way to a user's devices, newest first.
     private static func timeline(_ visit: PageCall, ofUser user: String) async throws -> HTML {
-        let trail = visit.services.trail
+        let trail = visit.services.verbs.trail
         let messages = try await MessagePages.summaries(
             visit, MessageFilter(), before: visit.query["after"].flatMap { MessageID($0) }, limit: timelineMessagesMax)
         let app = try visit.app.key
@@ -263,7 +263,7 @@ enum DevicePages {
 
     @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
         let id: DeviceID = try visit.id("id", of: "device")
-        try await visit.services.devices.delete(id, app: try visit.app.key, visit.verb)
+        try await visit.services.verbs.devices.delete(id, app: try visit.app.key, visit.verb)
         return ConsoleAnswer(redirect: visit.link("devices") + "?done=deleted")
     }
 
@@ -290,7 +290,7 @@ enum DevicePages {
     }
 
     @Sendable private static func erase(_ visit: PageCall) async throws -> ConsoleAnswer {
-        _ = try await visit.services.devices.deleteUser(visit.parameter("id"), app: try visit.app.key, visit.verb)
+        _ = try await visit.services.verbs.devices.deleteUser(visit.parameter("id"), app: try visit.app.key, visit.verb)
         return ConsoleAnswer(redirect: visit.link("devices") + "?done=erased")
     }
 }
@@ -330,6 +330,39 @@ extension Texts {
         case .healed: self[.eventHealed]
         case .quarantined: self[.eventQuarantined]
         case .leftOut: self[.eventLeftOut]
+        }
+    }
+}
+
+/// Starred devices of an app: those that test messages go to.
+enum Stars {
+    static let routes: [ConsoleRoute] = [
+        .app(.post, "devices/:id/star", .send) { visit in
+            let id: DeviceID = try visit.id("id", of: "device")
+            try await toggle(visit, id)
+            return ConsoleAnswer(redirect: visit.link("devices", id.description))
+        }
+    ]
+
+    static func devices(_ visit: PageCall) async throws -> [Device] {
+        let app = try visit.app.key
+        return try await visit.services.store.read { try $0.starredDevices(app: app) }
+    }
+
+    /// Stars the device, or removes the star.
+    /// - Throws: `not_found`; `conflict` beyond `Limits.starredDevicesMax`.
+    private static func toggle(_ visit: PageCall, _ id: DeviceID) async throws {
+        let (app, now) = (try visit.app.key, visit.now)
+        try await visit.services.store.write(.control) { store in
+            guard let device = try store.device(app: app, id: id) else { throw PealError.notFound("device") }
+            let starred = try store.starredDevices(app: app)
+            if starred.contains(where: { $0.key == device.key }) {
+                return try store.unstar(app: app, device: device.key)
+            }
+            guard starred.count < Limits.starredDevicesMax else {
+                throw PealError(.conflict, "at most \(Limits.starredDevicesMax) devices can be starred")
+            }
+            try store.star(app: app, device: device.key, now: now)
         }
     }
 }

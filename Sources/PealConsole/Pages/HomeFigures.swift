@@ -32,7 +32,7 @@ struct HomeFigures: Sendable {
                     try AppProblems.outcomes(of: app, from: from, limit: messagesMax, in: store)
                 )
             }
-            let routes = try await visit.services.routes.list(app: app.key, now: now)
+            let routes = try await visit.services.verbs.routes.list(app: app.key, now: now)
             attention += try await AppProblems.attention(visit, app, [], routes, name: app.name)
             all += counted
             outcomes.add(total)

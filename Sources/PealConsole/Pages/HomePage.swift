@@ -99,7 +99,7 @@ enum HomePage {
             let app = App(
                 id: visit.services.randomness.identifier(), key: 0, name: name, bundleID: bundleID,
                 createdAt: visit.now)
-            _ = try await visit.services.apps.create(app, visit.verb) { app in
+            _ = try await visit.services.verbs.apps.create(app, visit.verb) { app in
                 Reply(status: 201, ["id": .string(app.id.description)])
             }
             return ConsoleAnswer(redirect: "/console/apps/\(app.id)/credentials?done=app-made")
@@ -128,7 +128,7 @@ enum Attention {
     /// - Parameter isQuiet: Says nothing if nothing needs attention.
     static func list(_ visit: PageCall, _ items: [HTML], isQuiet: Bool = false) -> HTML {
         var items = items
-        if visit.services.operations.isPaused { items.insert("<li>\(visit.texts[.serverPaused])</li>", at: 0) }
+        if visit.services.verbs.isPaused { items.insert("<li>\(visit.texts[.serverPaused])</li>", at: 0) }
         guard !items.isEmpty else {
             return HTML.when(
                 !isQuiet, "<p class=\"hint\"><i class=\"dot good\"></i>\(visit.texts[.nothingNeedsAttention])</p>")

@@ -96,8 +96,8 @@ enum ImportPages {
             }
         }
         var all: [JSON] = []
-        for batch in visit.services.devices.batches(drafts) {
-            let reply = try await visit.services.devices.register(
+        for batch in visit.services.verbs.devices.batches(drafts) {
+            let reply = try await visit.services.verbs.devices.register(
                 Array(batch), app: try visit.app.key, visit.verb
             ) { results in
                 let items = results.map { result -> JSON in

@@ -101,7 +101,7 @@ enum KeyPages {
                 }
                 draft.expiresAt = visit.now + .seconds(days * 86_400)
             }
-            let reply = try await visit.services.keys.create(draft, app: try visit.app.key, visit.verb) { made in
+            let reply = try await visit.services.verbs.keys.create(draft, app: try visit.app.key, visit.verb) { made in
                 Reply(status: 201, ["secret": .string(made.secret)])
             }
             let secret = (try? JSONParser.parse(reply.body))?["secret"]?.stringValue
@@ -112,7 +112,7 @@ enum KeyPages {
     }
 
     @Sendable private static func revoke(_ visit: PageCall) async throws -> ConsoleAnswer {
-        try await visit.services.keys.revoke(try visit.id("id", of: "key"), app: try visit.app.key, visit.verb)
+        try await visit.services.verbs.keys.revoke(try visit.id("id", of: "key"), app: try visit.app.key, visit.verb)
         return ConsoleAnswer(redirect: visit.link("keys") + "?done=revoked")
     }
 }

@@ -38,7 +38,7 @@ enum MessageExplanation {
     private static func trail(
         _ visit: PageCall, _ id: MessageID, _ search: String
     ) async throws -> [DeliveryTrail.Event]? {
-        let trail = visit.services.trail
+        let trail = visit.services.verbs.trail
         let app = try visit.app.key
         var subjects: [DeliveryTrail.Subject] = []
         if let device = DeviceID(search) { subjects.append(.device(device)) }

@@ -225,7 +225,7 @@ enum MessagePages {
             guard visit.may(.read) else { throw error }
             return try await page(visit, error: error).answer(400)
         }
-        _ = try await visit.services.messages.change(
+        _ = try await visit.services.verbs.messages.change(
             id, app: app, visit.verb, onlyRate: MessageVerbs.RateChange(perSecond: rate)
         ) { draft throws(PealError) in
             draft.options.ratePerSecond = rate
@@ -243,7 +243,7 @@ enum MessagePages {
         _ visit: PageCall, _ notice: String, _ verb: (MessageVerbs) -> Step
     ) async throws -> ConsoleAnswer {
         let (app, id): (AppKey, MessageID) = (try visit.app.key, try visit.id("id", of: "message"))
-        _ = try await verb(visit.services.messages)(id, app, visit.verb) { _ in Reply(status: 200, body: []) }
+        _ = try await verb(visit.services.verbs.messages)(id, app, visit.verb) { _ in Reply(status: 200, body: []) }
         return ConsoleAnswer(redirect: visit.link("messages", id.description) + "?done=\(notice)")
     }
 

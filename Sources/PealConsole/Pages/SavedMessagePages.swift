@@ -81,7 +81,7 @@ enum SavedMessagePages {
     }
 
     private static func verbs(_ visit: PageCall) -> SavedMessageVerbs {
-        SavedMessageVerbs(store: visit.services.store)
+        visit.services.verbs.savedMessages
     }
 }
 

@@ -108,7 +108,7 @@ enum SegmentPages {
             let name = try ConsoleText.checked(visit.form["name"], named: "name", max: Limits.nameCharactersMax)
             let exists = try await visit.services.store.read { try $0.segment(app: app, name: name) != nil }
             try ConsoleText.refuse(name, field: "name", exists: exists, opened: visit.form["edit"])
-            _ = try await SegmentVerbs(store: visit.services.store).put(name, condition, app: app, visit.verb)
+            _ = try await visit.services.verbs.segments.put(name, condition, app: app, visit.verb)
             return ConsoleAnswer(redirect: visit.link(visit.may(.read) ? "segments" : "") + "?done=saved")
         } catch let error as PealError where visit.may(.read) && (error.field != nil || error.code == .conflict) {
             return try await page(visit, error: error).answer(error.code.httpStatus)
@@ -117,7 +117,7 @@ enum SegmentPages {
 
     @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
         let name = visit.form.raw("name")
-        try await SegmentVerbs(store: visit.services.store).delete(name, app: try visit.app.key, visit.verb)
+        try await visit.services.verbs.segments.delete(name, app: try visit.app.key, visit.verb)
         return ConsoleAnswer(redirect: visit.link(visit.may(.read) ? "segments" : "") + "?done=deleted")
     }
 }

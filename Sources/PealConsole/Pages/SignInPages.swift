@@ -18,8 +18,7 @@ enum SignInPages {
 
     /// A link signs in by a form, so that programs that only fetch links do not consume it.
     private static func signIn(_ visit: PageCall, link: String) async throws -> ConsoleAnswer {
-        let services = visit.services
-        let links = SignInLinkVerbs(store: services.store, hasher: services.hasher, randomness: services.randomness)
+        let links = visit.services.verbs.signInLinks
         if !visit.client.listener.servesAdmins, let linked = try await links.look(at: link), linked.isOfAdmin {
             return page(visit, next: visit.form["next"], 403, error: visit.texts[.adminsElsewhere])
         }

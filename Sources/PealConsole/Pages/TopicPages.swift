@@ -124,7 +124,7 @@ enum TopicPages {
 
     @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
         let name = visit.form.raw("topic")
-        try await visit.services.topics.delete(name, app: try visit.app.key, visit.verb)
+        try await visit.services.verbs.topics.delete(name, app: try visit.app.key, visit.verb)
         return ConsoleAnswer(redirect: visit.link("topics") + "?done=deleted")
     }
 }

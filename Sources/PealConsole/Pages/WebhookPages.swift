@@ -99,7 +99,7 @@ enum WebhookPages {
             let draft = WebhookVerbs.Draft(
                 app: app, name: name, url: visit.form["url"] ?? "", kind: .init(rawValue: kind),
                 authentication: try authentication(visit))
-            _ = try await visit.services.webhooks.put(draft, visit.verb)
+            _ = try await visit.services.verbs.webhooks.put(draft, visit.verb)
             return ConsoleAnswer(redirect: visit.link("webhooks") + "?done=saved")
         } catch let error as PealError where error.code.httpStatus < 500 {
             return try await list(visit, visit.form, error: error).answer(error.code.httpStatus)
@@ -188,13 +188,13 @@ enum WebhookPages {
     }
 
     @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
-        try await visit.services.webhooks.delete(visit.parameter("name"), app: try visit.app.key, visit.verb)
+        try await visit.services.verbs.webhooks.delete(visit.parameter("name"), app: try visit.app.key, visit.verb)
         return ConsoleAnswer(redirect: visit.link("webhooks") + "?done=deleted")
     }
 
     @Sendable private static func test(_ visit: PageCall) async throws -> ConsoleAnswer {
         let name = visit.parameter("name")
-        _ = try await visit.services.webhooks.test(
+        _ = try await visit.services.verbs.webhooks.test(
             name, id: visit.services.randomness.timeOrderedIdentifier(at: visit.now), app: try visit.app.key,
             visit.verb
         ) { _ in Reply(status: 202, body: []) }
@@ -203,7 +203,7 @@ enum WebhookPages {
 
     @Sendable private static func retry(_ visit: PageCall) async throws -> ConsoleAnswer {
         let name = visit.parameter("name")
-        _ = try await visit.services.webhooks.retry(
+        _ = try await visit.services.verbs.webhooks.retry(
             try visit.id("id", of: "delivery"), of: name, app: try visit.app.key, visit.verb
         ) { _ in Reply(status: 200, body: []) }
         return ConsoleAnswer(redirect: visit.link("webhooks", name) + "?done=retried")

@@ -81,9 +81,7 @@ package struct AppVerbs: Sendable {
             guard try store.deleteApp(app.key, now: call.now) else { throw PealError.notFound("app") }
             try store.audit(call.entry("app.delete", "app \(app.id)", app: app.id))
         }
-        for target in CredentialVerbs.Target.all(app: app.key) {
-            engine.credentialsChanged(app: app.key, provider: target.provider, environment: target.environment)
-        }
+        for slot in CredentialSlot.all(app: app.key) { engine.credentialsChanged(at: slot) }
     }
 }
 

@@ -1,3 +1,38 @@
+/// Where an app has a credential: the network and the environment. Networks with one environment use production.
+package struct CredentialSlot: Sendable, Hashable, CustomStringConvertible {
+    package let app: AppKey
+    package let provider: ProviderName
+    package let environment: Environment
+
+    package init(app: AppKey, provider: ProviderName, environment: Environment) {
+        self.app = app
+        self.provider = provider
+        self.environment = environment
+    }
+
+    /// The credential that the route uses; nil if its platform no longer has a push network.
+    package init?(of route: ActiveRoute) {
+        guard let provider = route.route.provider else { return nil }
+        self.init(app: route.app, provider: provider, environment: route.route.environment)
+    }
+
+    /// Every network and environment that an app can have a credential for.
+    static func all(app: AppKey) -> [CredentialSlot] {
+        Networks.all.flatMap { network in
+            network.environments.map { CredentialSlot(app: app, provider: network.name, environment: $0) }
+        }
+    }
+
+    /// The routes that use the credential.
+    package var routes: [ActiveRoute] {
+        Route.allCases.filter { $0.provider == provider && $0.environment == environment }
+            .map { ActiveRoute(app: app, route: $0) }
+    }
+
+    /// As the audit log names it: `apns sandbox`.
+    package var description: String { "\(provider.rawValue) \(environment.rawValue)" }
+}
+
 /// The public properties of a stored credential, without its secrets.
 package struct CredentialRecord: Sendable, Hashable {
     package var provider: ProviderName

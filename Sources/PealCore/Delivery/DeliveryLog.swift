@@ -144,17 +144,24 @@ extension DeliveryLog {
         return log.encoded(0..<log.count)
     }
 
-    /// The rows that hold `range`, each within `bytesMax` (a row of one device may be longer).
-    package func rows(bytesMax: Int = Limits.logRowBytesMax) -> [(range: Range<Int>, data: [UInt8])] {
-        rows(of: 0..<count, bytesMax: bytesMax)
+    /// The rows of the log with the devices in each, each within `Limits.logRowBytesMax` (a row of one device may be
+    /// longer).
+    package func rows(
+        sentAt: Timestamp, tookMilliseconds: Int64 = 0
+    ) -> [(range: Range<Int>, row: Settlement.LogRow)] {
+        parts(of: 0..<count).map { range, data in
+            let row = Settlement.LogRow(
+                firstKey: keys[range.lowerBound], lastKey: keys[range.upperBound - 1], deviceCount: range.count,
+                sentAt: sentAt, tookMilliseconds: tookMilliseconds, data: data)
+            return (range, row)
+        }
     }
 
-    private func rows(of range: Range<Int>, bytesMax: Int) -> [(range: Range<Int>, data: [UInt8])] {
+    private func parts(of range: Range<Int>) -> [(range: Range<Int>, data: [UInt8])] {
         let data = encoded(range)
-        guard data.count > bytesMax, range.count > 1 else { return range.isEmpty ? [] : [(range, data)] }
+        guard data.count > Limits.logRowBytesMax, range.count > 1 else { return range.isEmpty ? [] : [(range, data)] }
         let middle = range.lowerBound + range.count / 2
-        return rows(of: range.lowerBound..<middle, bytesMax: bytesMax)
-            + rows(of: middle..<range.upperBound, bytesMax: bytesMax)
+        return parts(of: range.lowerBound..<middle) + parts(of: middle..<range.upperBound)
     }
 
     /// Packs the devices of `range` into one row, with only the dictionary entries that they use.

@@ -14,10 +14,10 @@ package struct Settlement: Sendable, Hashable {
     /// The entries of `logRow` for a slice of alerts, with which the store updates the moments; empty for other slices.
     package var alerts: [DeliveryLogEntry] = []
     /// Keys that were not settled. Each list becomes its own slice.
-    package var deferrals: [Deferral]
-    package var retirements: [Retirement]
+    package var deferrals: [Deferral] = []
+    package var retirements: [Retirement] = []
     /// Devices that were reached in their provider's other environment.
-    package var moves: [Move]
+    package var moves: [Move] = []
     package var next: Next
     /// When the first request of the page began; nil if none did.
     package var triedAt: Timestamp?
@@ -29,24 +29,23 @@ package struct Settlement: Sendable, Hashable {
     /// Whether the message ends with this page, whatever else happens.
     package var endsMessage: Bool { isOfOnlySlice && next == .done && deferrals.isEmpty && !slice.isMoment }
 
+    /// - Parameters:
+    ///   - slice: As it was before the page.
+    ///   - owner: Who has its lease.
+    ///   - cursor: The last key that is settled now; by default none more.
+    ///   - counts: By default unchanged.
     package init(
-        slice: Slice.ID, owner: String, term: Int64, cursorBefore: DeviceKey, cursorAfter: DeviceKey,
-        counts: OutcomeCounts, doubt: Int = 0, logRow: LogRow?, deferrals: [Deferral] = [],
-        retirements: [Retirement] = [],
-        moves: [Move] = [],
-        next: Next
+        of slice: Slice, by owner: String, to cursor: DeviceKey? = nil, counts: OutcomeCounts? = nil,
+        logRow: LogRow? = nil, next: Next
     ) {
-        self.slice = slice
+        self.slice = slice.id
         self.owner = owner
-        self.term = term
-        self.cursorBefore = cursorBefore
-        self.cursorAfter = cursorAfter
-        self.counts = counts
-        self.doubt = doubt
+        term = slice.term
+        cursorBefore = slice.cursor
+        cursorAfter = cursor ?? slice.cursor
+        self.counts = counts ?? slice.counts
+        doubt = slice.doubt
         self.logRow = logRow
-        self.deferrals = deferrals
-        self.retirements = retirements
-        self.moves = moves
         self.next = next
     }
 

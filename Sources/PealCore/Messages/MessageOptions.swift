@@ -55,20 +55,29 @@ package struct PlatformOptions: Sendable, Hashable {
     package var environment: Environment?
 
     package init() {}
-
-    package init(
-        priority: MessageOptions.Priority?, life: MessageOptions.Life?, collapseKey: String?, isBackground: Bool?,
-        environment: Environment?
-    ) {
-        self.priority = priority
-        self.life = life
-        self.collapseKey = collapseKey
-        self.isBackground = isBackground
-        self.environment = environment
-    }
 }
 
 extension MessageOptions {
+    /// Those that a platform's object can have too.
+    package var shared: PlatformOptions {
+        get {
+            var shared = PlatformOptions()
+            shared.priority = priority
+            shared.life = life
+            shared.collapseKey = collapseKey
+            shared.isBackground = isBackground
+            shared.environment = environment
+            return shared
+        }
+        set {
+            priority = newValue.priority
+            life = newValue.life
+            collapseKey = newValue.collapseKey
+            isBackground = newValue.isBackground ?? false
+            environment = newValue.environment
+        }
+    }
+
     /// The effective options on one platform.
     package func resolved(for platform: Platform, in content: Content) -> MessageOptions {
         guard let own = content.platforms[platform]?.options else { return self }

@@ -52,6 +52,11 @@ package struct ActiveRoute: Sendable, Hashable {
     }
 }
 
+extension Slice.ID {
+    /// The way that its devices are reached.
+    package var activeRoute: ActiveRoute { ActiveRoute(app: app, route: route) }
+}
+
 package struct Plan: Sendable {
     package let state: Message.State
     package let leasedSlices: [Slice]
@@ -95,8 +100,8 @@ package protocol DeliveryEngine: Sendable {
     func wake()
     /// The message was paused, cancelled or resumed: start no further request for it.
     func interrupt(_ message: MessageID)
-    /// The app's credentials changed: discard what the engine has cached of them.
-    func credentialsChanged(app: AppKey, provider: ProviderName, environment: Environment)
+    /// An app's credential changed: discard what the engine has cached of it.
+    func credentialsChanged(at slot: CredentialSlot)
 }
 
 /// An engine's readiness to take the slices of a message that is about to be accepted.

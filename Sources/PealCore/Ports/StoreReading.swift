@@ -18,9 +18,7 @@ package protocol StoreReading {
     /// The app's own keys, and those of other apps that were granted to it.
     func keys(app: AppKey) throws -> [APIKey]
 
-    func credential(
-        app: AppKey, provider: ProviderName, environment: Environment
-    ) throws -> (credential: Credential, record: CredentialRecord)?
+    func credential(at slot: CredentialSlot) throws -> (credential: Credential, record: CredentialRecord)?
     func credentialRecords(app: AppKey) throws -> [CredentialRecord]
     /// Credentials of all apps that expire, the earliest first.
     func endingCredentials(limit: Int) throws -> [(app: AppID, record: CredentialRecord)]

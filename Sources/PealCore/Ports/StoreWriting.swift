@@ -19,13 +19,10 @@ package protocol StoreWriting: StoreReading {
 
     /// Stores the credential sealed and replaces an earlier one. The store computes the fingerprint.
     func putCredential(
-        _ examination: CredentialExamination, app: AppKey, provider: ProviderName, environment: Environment,
-        now: Timestamp
+        _ examination: CredentialExamination, at slot: CredentialSlot, now: Timestamp
     ) throws -> CredentialRecord
-    func setHealth(
-        _ health: CredentialRecord.Health, app: AppKey, provider: ProviderName, environment: Environment
-    ) throws
-    func deleteCredential(app: AppKey, provider: ProviderName, environment: Environment) throws -> Bool
+    func setHealth(_ health: CredentialRecord.Health, at slot: CredentialSlot) throws
+    func deleteCredential(at slot: CredentialSlot) throws -> Bool
 
     /// Registers a device or replaces its registration. A known device keeps its key, and with it its position in
     /// running audiences; topics are applied as a difference. A registration that changes nothing within a minute

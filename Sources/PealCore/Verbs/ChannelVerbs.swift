@@ -61,7 +61,8 @@ package struct ChannelVerbs: Sendable {
     private func access(_ scope: Scope) async throws -> ChannelAccess {
         guard let network = Networks.broadcasting else { throw PealError.unsupported("channels") }
         let known = try await store.read { store in
-            try store.credential(app: scope.app, provider: network.name, environment: scope.environment)
+            try store.credential(
+                at: CredentialSlot(app: scope.app, provider: network.name, environment: scope.environment))
         }
         guard let known else {
             throw PealError(.conflict, "the app has no \(network.title) credential for \(scope.environment.rawValue)")

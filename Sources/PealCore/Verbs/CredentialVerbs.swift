@@ -17,121 +17,93 @@ package struct CredentialVerbs: Sendable {
         self.examinations = examinations
     }
 
-    /// The network and environment of a credential. Networks with one environment use production.
-    package struct Target: Sendable, Hashable {
-        package let app: AppKey
-        package let provider: ProviderName
-        package let environment: Environment
-
-        package init(app: AppKey, provider: ProviderName, environment: Environment) {
-            self.app = app
-            self.provider = provider
-            self.environment = environment
-        }
-
-        /// Every network and environment that an app can have a credential for.
-        static func all(app: AppKey) -> [Target] {
-            Networks.all.flatMap { network in
-                network.environments.map { Target(app: app, provider: network.name, environment: $0) }
-            }
-        }
-
-        var description: String { "\(provider.rawValue) \(environment.rawValue)" }
-    }
-
     /// Checks the credential and stores it encrypted. It replaces an earlier one, except on a network that keeps
     /// several keys, where it is added to them.
     /// - Throws: `invalid_field`; `not_supported` if this server has no such provider; `conflict` if the network keeps
     ///   no further key.
     package func put(
-        _ credential: Credential, at target: Target, _ call: VerbCall
+        _ credential: Credential, at slot: CredentialSlot, _ call: VerbCall
     ) async throws -> CredentialRecord {
-        let network = try network(target.provider)
-        let examined = try await examinations.examine(credential, by: network, app: target.app, now: call.now)
+        let network = try network(slot.provider)
+        let examined = try await examinations.examine(credential, by: network, app: slot.app, now: call.now)
         let (record, earlier) = try await store.write(.control) { store in
-            let earlier = try store.credential(at: target)
+            let earlier = try store.credential(at: slot)
             var examined = examined
             if let joined = examined.credential.joined(to: earlier?.credential) {
                 examined = try network.examine(joined, now: call.now)
             }
             try examined.credential.value.checkSize()
-            let record = try store.putCredential(
-                examined, app: target.app, provider: target.provider, environment: target.environment, now: call.now)
+            let record = try store.putCredential(examined, at: slot, now: call.now)
             try store.audit(
-                call, app: target.app, "credential.put", "\(target.description) \(record.fingerprint)")
+                call, app: slot.app, "credential.put", "\(slot) \(record.fingerprint)")
             return (record, earlier?.record)
         }
-        settle(target, earlier, unless: record.fingerprint)
+        settle(slot, earlier, unless: record.fingerprint)
         return record
     }
 
     /// - Throws: `not_found`.
-    package func delete(at target: Target, _ call: VerbCall) async throws {
+    package func delete(at slot: CredentialSlot, _ call: VerbCall) async throws {
         let earlier = try await store.write(.control) { store in
-            let earlier = try store.credential(at: target)?.record
+            let earlier = try store.credential(at: slot)?.record
             guard
-                try store.deleteCredential(
-                    app: target.app, provider: target.provider, environment: target.environment)
+                try store.deleteCredential(at: slot)
             else { throw PealError.notFound("credential") }
-            try store.audit(call, app: target.app, "credential.delete", target.description)
+            try store.audit(call, app: slot.app, "credential.delete", slot.description)
             return earlier
         }
-        settle(target, earlier, unless: nil)
+        settle(slot, earlier, unless: nil)
     }
 
     /// Removes one key of a credential that has several. Addresses that were created with it can no longer be reached.
     /// - Parameter fingerprint: the fingerprint of the key.
     /// - Throws: `not_found`.
-    package func deleteKey(_ fingerprint: String, at target: Target, _ call: VerbCall) async throws {
-        let network = try network(target.provider)
+    package func deleteKey(_ fingerprint: String, at slot: CredentialSlot, _ call: VerbCall) async throws {
+        let network = try network(slot.provider)
         let earlier = try await store.write(.control) { store in
-            guard let known = try store.credential(at: target) else { throw PealError.notFound("credential") }
+            guard let known = try store.credential(at: slot) else { throw PealError.notFound("credential") }
             switch known.credential.removingKey(fingerprint) {
             case .notFound: throw PealError.notFound("credential")
             case .empty:
-                _ = try store.deleteCredential(
-                    app: target.app, provider: target.provider, environment: target.environment)
+                _ = try store.deleteCredential(at: slot)
             case .remaining(let rest):
                 let examined = try network.examine(rest, now: call.now)
-                _ = try store.putCredential(
-                    examined, app: target.app, provider: target.provider, environment: target.environment, now: call.now
-                )
+                _ = try store.putCredential(examined, at: slot, now: call.now)
             }
-            try store.audit(call, app: target.app, "credential.delete", "\(target.description) \(fingerprint)")
+            try store.audit(call, app: slot.app, "credential.delete", "\(slot) \(fingerprint)")
             return known.record
         }
-        settle(target, earlier, unless: nil)
+        settle(slot, earlier, unless: nil)
     }
 
     /// Sends a harmless request to the provider. An acceptance reopens a stopped route; lists show a refusal from then
     /// on. A repeated request does not ask the provider again.
     /// - Throws: `not_found` without a credential.
     package func verify(
-        at target: Target, _ call: VerbCall, reply: @escaping @Sendable (CredentialVerification) throws -> Reply
+        at slot: CredentialSlot, _ call: VerbCall, reply: @escaping @Sendable (CredentialVerification) throws -> Reply
     ) async throws -> Reply {
-        let network = try network(target.provider)
+        let network = try network(slot.provider)
         if let request = call.request, let kept = try await store.answer(keptFor: request, now: call.now) {
             return kept
         }
-        guard let known = try await store.read({ try $0.credential(at: target) }) else {
+        guard let known = try await store.read({ try $0.credential(at: slot) }) else {
             throw PealError.notFound("credential")
         }
         let fingerprint = known.record.fingerprint
         let verification = await network.verify(
-            known.credential, fingerprint: fingerprint, environment: target.environment)
+            known.credential, fingerprint: fingerprint, environment: slot.environment)
         let answer = try await store.commit(.control, call, reply: reply) { store in
             try store.audit(
-                call, app: target.app, "credential.verify", "\(target.description) \(verification.result.rawValue)")
+                call, app: slot.app, "credential.verify", "\(slot) \(verification.result.rawValue)")
             if let health = verification.health(at: call.now),
-                try store.credential(at: target)?.record.fingerprint == fingerprint
+                try store.credential(at: slot)?.record.fingerprint == fingerprint
             {
-                try store.setHealth(
-                    health, app: target.app, provider: target.provider, environment: target.environment)
+                try store.setHealth(health, at: slot)
             }
             return verification
         }.reply
         if verification.result == .accepted {
-            engine.credentialsChanged(app: target.app, provider: target.provider, environment: target.environment)
+            engine.credentialsChanged(at: slot)
         }
         return answer
     }
@@ -142,17 +114,11 @@ package struct CredentialVerbs: Sendable {
     }
 
     /// Notifies the engine, which closes connections under the earlier credential.
-    private func settle(_ target: Target, _ earlier: CredentialRecord?, unless fingerprint: String?) {
-        engine.credentialsChanged(app: target.app, provider: target.provider, environment: target.environment)
+    private func settle(_ slot: CredentialSlot, _ earlier: CredentialRecord?, unless fingerprint: String?) {
+        engine.credentialsChanged(at: slot)
         if let earlier, earlier.fingerprint != fingerprint {
-            providers[target.provider]?.drain(fingerprint: earlier.fingerprint)
+            providers[slot.provider]?.drain(fingerprint: earlier.fingerprint)
         }
-    }
-}
-
-extension StoreReading {
-    func credential(at target: CredentialVerbs.Target) throws -> (credential: Credential, record: CredentialRecord)? {
-        try credential(app: target.app, provider: target.provider, environment: target.environment)
     }
 }
 

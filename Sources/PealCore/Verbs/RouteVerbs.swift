@@ -25,24 +25,21 @@ package struct RouteVerbs: Sendable {
         let (records, gates, loads) = try await store.read(.heavy) { store in
             (try store.credentialRecords(app: app), try store.gates(app: app), try store.routeLoads(app: app))
         }
-        var items: [RouteKey: Item] = [:]
-        for record in records { items.touch(record.provider, record.environment) { _ in } }
+        var items: [CredentialSlot: Item] = [:]
+        for record in records {
+            items.touch(CredentialSlot(app: app, provider: record.provider, environment: record.environment)) { _ in }
+        }
         for (route, load) in loads {
-            guard let provider = route.provider else { continue }
-            items.touch(provider, route.environment) { $0.load.add(load) }
+            guard let slot = CredentialSlot(of: ActiveRoute(app: app, route: route)) else { continue }
+            items.touch(slot) { $0.load.add(load) }
         }
         for gate in gates where gate.state != .open {
-            guard let provider = gate.route.route.provider else { continue }
-            items.touch(provider, gate.route.route.environment) { $0.take(gate, now: now) }
+            guard let slot = CredentialSlot(of: gate.route) else { continue }
+            items.touch(slot) { $0.take(gate, now: now) }
         }
         return items.values.sorted {
             ($0.provider.rawValue, $0.environment.rawValue) < ($1.provider.rawValue, $1.environment.rawValue)
         }
-    }
-
-    fileprivate struct RouteKey: Hashable {
-        let provider: ProviderName
-        let environment: Environment
     }
 }
 
@@ -63,13 +60,10 @@ extension RouteLoad {
     }
 }
 
-extension [RouteVerbs.RouteKey: RouteVerbs.Item] {
-    fileprivate mutating func touch(
-        _ provider: ProviderName, _ environment: Environment, _ change: (inout RouteVerbs.Item) -> Void
-    ) {
-        let key = RouteVerbs.RouteKey(provider: provider, environment: environment)
-        var item = self[key] ?? RouteVerbs.Item(provider: provider, environment: environment)
+extension [CredentialSlot: RouteVerbs.Item] {
+    fileprivate mutating func touch(_ slot: CredentialSlot, _ change: (inout RouteVerbs.Item) -> Void) {
+        var item = self[slot] ?? RouteVerbs.Item(provider: slot.provider, environment: slot.environment)
         change(&item)
-        self[key] = item
+        self[slot] = item
     }
 }

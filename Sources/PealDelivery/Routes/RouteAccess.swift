@@ -19,12 +19,6 @@ struct RouteAccess: Sendable {
 /// Recently read credentials, because unsealing one costs more than a direct message. Entries live for seconds, because
 /// another process may replace a credential, and are dropped at once when this process replaces it.
 final class AccessCache: Sendable {
-    struct Key: Sendable, Hashable {
-        let app: AppKey
-        let provider: ProviderName
-        let environment: Environment
-    }
-
     private struct Entry {
         /// nil = the app has none.
         var access: RouteAccess?
@@ -33,9 +27,9 @@ final class AccessCache: Sendable {
     }
 
     private struct State {
-        var entries: [Key: Entry] = [:]
+        var entries: [CredentialSlot: Entry] = [:]
         /// The number of the last change of each credential that was changed.
-        var changes: [Key: Int] = [:]
+        var changes: [CredentialSlot: Int] = [:]
         var changeCount = 0
         /// The number for credentials that are not in `changes`.
         var changesBefore = 0
@@ -46,12 +40,12 @@ final class AccessCache: Sendable {
     private let state = Mutex(State())
 
     /// Differs before and after a change of the credential. What was read or sent under another version is outdated.
-    func version(of key: Key) -> Int { state.withLock { $0.changes[key] ?? $0.changesBefore } }
+    func version(of slot: CredentialSlot) -> Int { state.withLock { $0.changes[slot] ?? $0.changesBefore } }
 
     /// The kept entry; nil when the credential must be read.
-    func find(_ key: Key, now: Duration) -> Found? {
+    func find(_ slot: CredentialSlot, now: Duration) -> Found? {
         state.withLock { state in
-            guard let entry = state.entries[key], now - entry.readAt < Self.life else { return nil }
+            guard let entry = state.entries[slot], now - entry.readAt < Self.life else { return nil }
             return Found(access: entry.access)
         }
     }
@@ -62,25 +56,25 @@ final class AccessCache: Sendable {
     }
 
     /// Keeps what was read under the given version, unless the credential has changed since.
-    func keep(_ access: RouteAccess?, for key: Key, version: Int, now: Duration) {
+    func keep(_ access: RouteAccess?, for slot: CredentialSlot, version: Int, now: Duration) {
         state.withLock { state in
-            guard state.changes[key] ?? state.changesBefore == version else { return }
+            guard state.changes[slot] ?? state.changesBefore == version else { return }
             if state.entries.count >= Self.countMax { state.entries.removeAll() }
             let isHealthy = if case .ok = access?.health { true } else { false }
-            state.entries[key] = Entry(access: access, readAt: now, isHealthy: isHealthy)
+            state.entries[slot] = Entry(access: access, readAt: now, isHealthy: isHealthy)
         }
     }
 
     /// Notes that the credential worked. Returns whether that is new and must be stored.
-    func markHealthy(_ key: Key) -> Bool {
+    func markHealthy(_ slot: CredentialSlot) -> Bool {
         state.withLock { state in
-            guard let entry = state.entries[key], !entry.isHealthy else { return false }
-            state.entries[key]?.isHealthy = true
+            guard let entry = state.entries[slot], !entry.isHealthy else { return false }
+            state.entries[slot]?.isHealthy = true
             return true
         }
     }
 
-    func markStopped(_ key: Key) { state.withLock { $0.entries[key]?.isHealthy = false } }
+    func markStopped(_ slot: CredentialSlot) { state.withLock { $0.entries[slot]?.isHealthy = false } }
 
     /// Drops every credential: any of them may have changed.
     func forgetAll() {
@@ -92,15 +86,26 @@ final class AccessCache: Sendable {
     }
 
     /// Drops a credential that changed. Returns the fingerprint that was kept, so that its connections can be closed.
-    func forget(_ key: Key) -> String? {
+    func forget(_ slot: CredentialSlot) -> String? {
         state.withLock { state in
             state.changeCount += 1
             if state.changes.count >= Self.countMax {
                 state.changes = [:]
                 state.changesBefore = state.changeCount
             }
-            state.changes[key] = state.changeCount
-            return state.entries.removeValue(forKey: key)?.access?.fingerprint
+            state.changes[slot] = state.changeCount
+            return state.entries.removeValue(forKey: slot)?.access?.fingerprint
         }
+    }
+}
+
+extension DeliveryContext {
+    /// The credential, read from the store if it was not read recently; nil when the app has none.
+    func readAccess(at slot: CredentialSlot) async throws -> RouteAccess? {
+        let (uptime, version) = (time.uptime, access.version(of: slot))
+        if let known = access.find(slot, now: uptime) { return known.access }
+        let found = try await store.read { try $0.credential(at: slot) }.map { RouteAccess($0.credential, $0.record) }
+        access.keep(found, for: slot, version: version, now: uptime)
+        return found
     }
 }

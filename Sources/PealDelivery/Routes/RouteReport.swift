@@ -24,7 +24,7 @@ extension DeliveryContext {
         _ pages: [SentPage], under terms: SendTerms, isProbe: Bool, isRepeated: Bool = false, isOwnStop: Bool
     ) async -> RouteReport {
         let route = terms.route
-        guard access.version(of: terms.key) == terms.accessVersion else {
+        guard access.version(of: terms.slot) == terms.accessVersion else {
             return RouteReport(trustsSuspicious: false, readyAt: await readyAt(on: route))
         }
         let message = pages.lazy.compactMap(\.order).first?.slice.message
@@ -46,7 +46,7 @@ extension DeliveryContext {
         if effect.hasTripped { metrics.change { $0.breakerTrips += 1 } }
         // Any answer to a probe shows that the credential is accepted.
         let isAccepted = tally.accepted > 0 || effect.judgement.hasReopened && problem == nil
-        await note(effect, on: route, terms.key, isAccepted: isAccepted)
+        await note(effect, on: route, terms.slot, isAccepted: isAccepted)
         if effect.judgement.hasReopened { ready.set() }
         if effect.judgement.isNewDoubt {
             logger.warning(
@@ -64,9 +64,8 @@ extension DeliveryContext {
     /// Reports devices that were tried in the provider's other environment. Unknown addresses do not count for that
     /// route, because they were only assumed to belong to it.
     func reportHealing(_ page: SentPage, app: AppKey, over other: Route) async {
-        guard let provider = other.provider else { return }
         let route = ActiveRoute(app: app, route: other)
-        let key = AccessCache.Key(app: app, provider: provider, environment: other.environment)
+        guard let slot = CredentialSlot(of: route) else { return }
         let (uptime, message) = (time.uptime, page.order?.slice.message)
         var effect = RouteEffect()
         switch page.problem?.kind {
@@ -79,12 +78,12 @@ extension DeliveryContext {
             if effect.hasTripped { metrics.change { $0.breakerTrips += 1 } }
         case .unsent, .reconnect, .refreshCredential, nil: break
         }
-        await note(effect, on: route, key, isAccepted: page.problem == nil && page.tally.accepted > 0)
+        await note(effect, on: route, slot, isAccepted: page.problem == nil && page.tally.accepted > 0)
     }
 
     /// Writes a route's new state and the resulting health of its credential.
     private func note(
-        _ effect: RouteEffect, on route: ActiveRoute, _ key: AccessCache.Key, isAccepted: Bool
+        _ effect: RouteEffect, on route: ActiveRoute, _ slot: CredentialSlot, isAccepted: Bool
     ) async {
         var health: CredentialRecord.Health?
         if let reason = effect.stopReason {
@@ -94,12 +93,12 @@ extension DeliveryContext {
                 metadata: [
                     "app": "\(app)", "route": "\(route.route)", "reason": "\(reason)",
                 ])
-            access.markStopped(key)
+            access.markStopped(slot)
             health = .stopped(at: time.now, reason: reason)
-        } else if isAccepted, access.markHealthy(key) {
+        } else if isAccepted, access.markHealthy(slot) {
             health = .ok(at: time.now)
         }
-        await saveGates(of: route, health.map { ($0, key) })
+        await saveGates(of: route, health.map { ($0, slot) })
     }
 }
 
@@ -158,7 +157,7 @@ extension DeliveryContext {
 
     /// Writes gates that the store does not know.
     /// - Parameter route: nil for all.
-    func saveGates(of route: ActiveRoute?, _ health: (CredentialRecord.Health, AccessCache.Key)?) async {
+    func saveGates(of route: ActiveRoute?, _ health: (CredentialRecord.Health, CredentialSlot)?) async {
         let (now, uptime) = (time.now, time.uptime)
         let unsaved = routes.takeUnsaved(route)
         guard !unsaved.isEmpty || health != nil else { return }
@@ -168,9 +167,7 @@ extension DeliveryContext {
         do {
             let refused = try await store.write(.control) { writer in
                 let refused = try gates.filter { try writer.setGate($0) == nil }
-                if let (health, key) = health {
-                    try writer.setHealth(health, app: key.app, provider: key.provider, environment: key.environment)
-                }
+                if let (health, slot) = health { try writer.setHealth(health, at: slot) }
                 return refused
             }
             // They were closed under a credential that has been replaced since.
@@ -182,9 +179,7 @@ extension DeliveryContext {
     }
 
     private func fingerprint(of route: ActiveRoute) -> String? {
-        guard let provider = route.route.provider else { return nil }
-        let key = AccessCache.Key(app: route.app, provider: provider, environment: route.route.environment)
-        return access.find(key, now: time.uptime)?.access?.fingerprint
+        CredentialSlot(of: route).flatMap { access.find($0, now: time.uptime)?.access?.fingerprint }
     }
 }
 

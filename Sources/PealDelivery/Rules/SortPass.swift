@@ -53,24 +53,19 @@ struct SortPass: Sendable {
                 UInt16(reasons.firstIndex { $0 == holds[index]?.reason } ?? 0)
             }, locales: [nil], localeOf: Array(repeating: 0, count: waiting.count))
         var settlements: [Settlement] = []
-        var (cursor, start) = (slice.cursor, 0)
-        let rows = log.rows()
-        for (number, (range, data)) in rows.enumerated() {
+        var (slice, start) = (self.slice, 0)
+        let rows = log.rows(sentAt: now)
+        for (number, (range, row)) in rows.enumerated() {
             let isLast = number == rows.count - 1
             let end = isLast ? keys.count : waiting[range.upperBound - 1] + 1
             let through = isLast ? max(slice.keyTo, slice.cursor) : keys[end - 1]
-            var counts = slice.counts
-            counts.pending = keys.count - end
-            let row = Settlement.LogRow(
-                firstKey: log.keys[range.lowerBound], lastKey: log.keys[range.upperBound - 1],
-                deviceCount: range.count, sentAt: now, tookMilliseconds: 0, data: data)
-            settlements.append(
-                Settlement(
-                    slice: slice.id, owner: context.owner, term: slice.term, cursorBefore: cursor,
-                    cursorAfter: through, counts: counts, doubt: slice.doubt, logRow: row,
-                    deferrals: deferrals(start..<end, keys, holds, now: now), retirements: [],
-                    next: isLast ? .done : .keep(leaseUntil: context.leaseEnd)))
-            (cursor, start) = (through, end)
+            slice.counts.pending = keys.count - end
+            var settlement = Settlement(
+                of: slice, by: context.owner, to: through, logRow: row,
+                next: isLast ? .done : .keep(leaseUntil: context.leaseEnd))
+            settlement.deferrals = deferrals(start..<end, keys, holds, now: now)
+            settlements.append(settlement)
+            (slice.cursor, start) = (through, end)
         }
         return settlements
     }

@@ -249,37 +249,25 @@ extension Conclusion {
         of slice: Slice, owner: String, pending: Int, sentAt: Timestamp, next: Settlement.Next,
         keep: Settlement.Next, part: () -> Int64
     ) -> [Settlement] {
-        var counts = slice.counts
-        var cursor = slice.cursor
+        var slice = slice
         var settlements: [Settlement] = []
-        let rows = log.rows()
-        for (range, data) in rows {
+        let took = max(0, (concludedAt - sentAt).milliseconds)
+        for (range, row) in log.rows(sentAt: sentAt, tookMilliseconds: took) {
             let added = log.counts(range)
-            counts.add(added)
-            counts.pending = pending + log.count - range.upperBound
-            let row = Settlement.LogRow(
-                firstKey: log.keys[range.lowerBound], lastKey: log.keys[range.upperBound - 1],
-                deviceCount: range.count, sentAt: sentAt, tookMilliseconds: max(0, (concludedAt - sentAt).milliseconds),
-                data: data)
-            let after = range.upperBound == log.count ? cursorAfter ?? cursor : row.lastKey
-            var settlement = Settlement(
-                slice: slice.id, owner: owner, term: slice.term, cursorBefore: cursor, cursorAfter: after,
-                counts: counts, logRow: row, next: keep)
+            slice.counts.add(added)
+            slice.counts.pending = pending + log.count - range.upperBound
+            let after = range.upperBound == log.count ? cursorAfter ?? slice.cursor : row.lastKey
+            var settlement = Settlement(of: slice, by: owner, to: after, logRow: row, next: keep)
             if slice.id.isMoment { settlement.alerts = range.map(log.entry) } else { settlement.added = added }
             settlements.append(settlement)
-            cursor = after
+            slice.cursor = after
         }
         if settlements.isEmpty {
-            counts.pending = pending
-            settlements = [
-                Settlement(
-                    slice: slice.id, owner: owner, term: slice.term, cursorBefore: cursor,
-                    cursorAfter: cursorAfter ?? cursor, counts: counts, logRow: nil, next: next)
-            ]
+            slice.counts.pending = pending
+            settlements = [Settlement(of: slice, by: owner, to: cursorAfter, next: next)]
         }
         let last = settlements.count - 1
         settlements[last].counts.resent += resentCount
-        for index in settlements.indices { settlements[index].doubt = slice.doubt }
         settlements[last].doubt = max(0, slice.doubt - log.count)
         settlements[last].next = next
         settlements[last].isOfOnlySlice = slice.isOnly

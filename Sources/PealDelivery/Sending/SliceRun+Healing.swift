@@ -48,17 +48,8 @@ extension SliceRun {
 extension DeliveryContext {
     /// The credential for a provider's other environment; nil when there is none, or it is known not to work.
     func healingAccess(app: AppKey, _ route: Route) async throws -> RouteAccess? {
-        guard let provider = route.provider,
-            !routes.change(ActiveRoute(app: app, route: route), { $0.isStopped })
-        else { return nil }
-        let key = AccessCache.Key(app: app, provider: provider, environment: route.environment)
-        let (uptime, version) = (time.uptime, access.version(of: key))
-        if let known = access.find(key, now: uptime) { return known.access }
-        let stored = try await store.read {
-            try $0.credential(app: app, provider: provider, environment: route.environment)
-        }
-        let found = stored.map { RouteAccess($0.credential, $0.record) }
-        access.keep(found, for: key, version: version, now: uptime)
-        return found
+        let route = ActiveRoute(app: app, route: route)
+        guard let slot = CredentialSlot(of: route), !routes.change(route, { $0.isStopped }) else { return nil }
+        return try await readAccess(at: slot)
     }
 }

@@ -107,7 +107,7 @@ extension SliceRun {
     }
 
     /// Whether the credential changed since the slice was opened.
-    private var isOutdated: Bool { context.access.version(of: terms.key) != terms.accessVersion }
+    private var isOutdated: Bool { context.access.version(of: terms.slot) != terms.accessVersion }
 
     /// - Returns: nil for the page if none could be sent, with the reason.
     private mutating func send(

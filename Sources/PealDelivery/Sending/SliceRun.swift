@@ -216,9 +216,7 @@ struct SliceRun: Sendable {
     ) -> Settlement {
         var counts = slice.counts
         counts.pending = left
-        return Settlement(
-            slice: slice.id, owner: owner, term: slice.term, cursorBefore: slice.cursor, cursorAfter: slice.cursor,
-            counts: counts, doubt: slice.doubt, logRow: nil, next: next)
+        return Settlement(of: slice, by: owner, counts: counts, next: next)
     }
 
     private var readyAt: Timestamp? {

@@ -67,10 +67,7 @@ struct SliceWorker: Sendable {
     /// Ends a lease under which nothing was done.
     func release(_ slice: Slice, readyAt: Timestamp?) async {
         _ = await context.settler.settle([
-            Settlement(
-                slice: slice.id, owner: context.owner, term: slice.term, cursorBefore: slice.cursor,
-                cursorAfter: slice.cursor, counts: slice.counts, doubt: slice.doubt, logRow: nil,
-                next: .release(readyAt: readyAt))
+            Settlement(of: slice, by: context.owner, next: .release(readyAt: readyAt))
         ])
     }
 }
@@ -94,7 +91,7 @@ struct SliceOpening: Sendable {
 /// What the pages of a slice are sent under, and by which their answers are judged.
 struct SendTerms: Sendable {
     let route: ActiveRoute
-    let key: AccessCache.Key
+    let slot: CredentialSlot
     /// `AccessCache.version` of the credential.
     let accessVersion: Int
     let life: PlatformLife
@@ -108,32 +105,31 @@ extension DeliveryContext {
     /// Reads what the slice needs, in one read, unless it is already known.
     /// - Returns: nil when its message is gone.
     func open(_ slice: Slice) async throws -> SliceOpening? {
-        let key = accessKey(slice)
+        let slot = credentialSlot(slice)
         let uptime = time.uptime
         let interruptions = messages.interruptions
-        let version = key.map { access.version(of: $0) } ?? 0
+        let version = slot.map { access.version(of: $0) } ?? 0
         let known = messages.work(slice.id.message, notBefore: uptime - stateLife)
-        let knownAccess = key.flatMap { access.find($0, now: uptime) }
-        if let known, isStillPlainList(slice, known), key == nil || knownAccess != nil {
+        let knownAccess = slot.flatMap { access.find($0, now: uptime) }
+        if let known, isStillPlainList(slice, known), slot == nil || knownAccess != nil {
             return SliceOpening(
                 work: known, candidates: KeySet(listOf: slice),
-                course: course(slice, known, knownAccess?.access, key: key, version: version))
+                course: course(slice, known, knownAccess?.access, slot: slot, version: version))
         }
         let found = try await store.read { [now = time.now] reader in
             let job = try known?.job ?? reader.job(app: slice.id.app, id: slice.id.message)
             var access = knownAccess?.access
-            if let key, knownAccess == nil {
-                let stored = try reader.credential(app: key.app, provider: key.provider, environment: key.environment)
-                access = stored.map { RouteAccess($0.credential, $0.record) }
+            if let slot, knownAccess == nil {
+                access = try reader.credential(at: slot).map { RouteAccess($0.credential, $0.record) }
             }
             return (job: job, access: access, candidates: try reader.candidates(of: slice, now: now))
         }
         guard let job = found.job else { return nil }
-        if let key, knownAccess == nil { access.keep(found.access, for: key, version: version, now: uptime) }
+        if let slot, knownAccess == nil { access.keep(found.access, for: slot, version: version, now: uptime) }
         let work = known ?? messages.keep(job, readAt: uptime, readAfter: interruptions)
         return SliceOpening(
             work: work, candidates: found.candidates,
-            course: course(slice, work, found.access, key: key, version: version))
+            course: course(slice, work, found.access, slot: slot, version: version))
     }
 
     /// Whether the slice's keys are its audience as they were when its message was accepted, because that was just now
@@ -144,13 +140,13 @@ extension DeliveryContext {
     }
 
     /// nil if the platform no longer has a push network, or this server does not support it.
-    private func accessKey(_ slice: Slice) -> AccessCache.Key? {
-        guard let provider = slice.id.route.provider, providers[provider] != nil else { return nil }
-        return AccessCache.Key(app: slice.id.app, provider: provider, environment: slice.id.route.environment)
+    private func credentialSlot(_ slice: Slice) -> CredentialSlot? {
+        guard let slot = CredentialSlot(of: slice.id.activeRoute), providers[slot.provider] != nil else { return nil }
+        return slot
     }
 
     private func course(
-        _ slice: Slice, _ work: MessageWork, _ access: RouteAccess?, key: AccessCache.Key?, version: Int
+        _ slice: Slice, _ work: MessageWork, _ access: RouteAccess?, slot: CredentialSlot?, version: Int
     ) -> SliceOpening.Course {
         switch work.job.message.state {
         case .cancelled: return .settleRest(.suppressed, reason: Reason.cancelled)
@@ -159,7 +155,7 @@ extension DeliveryContext {
         case .paused, .scheduled: return .release(readyAt: nil)
         case .planning, .sending, .sent: break
         }
-        guard let key, let provider = providers[key.provider] else {
+        guard let slot, let provider = providers[slot.provider] else {
             return .settleRest(.suppressed, reason: Reason.noProvider)
         }
         if work.job.content.absentPlatforms.contains(slice.id.route.platform) {
@@ -169,7 +165,7 @@ extension DeliveryContext {
         if life.isOver(at: time.now) { return .settleRest(.expired, reason: Reason.expired) }
         guard let access else { return .settleRest(.suppressed, reason: Reason.noCredential) }
         let terms = SendTerms(
-            route: ActiveRoute(app: slice.id.app, route: slice.id.route), key: key, accessVersion: version, life: life,
+            route: slice.id.activeRoute, slot: slot, accessVersion: version, life: life,
             lostAnswer: work.options(on: slice.id.route).lostAnswer)
         return .send(access, terms, provider)
     }
@@ -215,15 +211,10 @@ struct SliceRest: Sendable {
         let zeros = Array(repeating: UInt16(0), count: keys.count)
         let log = DeliveryLog(keys: keys, endings: [ending], endingOf: zeros, locales: [nil], localeOf: zeros)
         let through = isLast ? max(slice.keyTo, slice.cursor) : keys.last ?? slice.cursor
-        let now = context.time.now
         var settlements: [Settlement] = []
-        for (range, data) in log.rows() {
+        for (range, row) in log.rows(sentAt: context.time.now) {
             var settlement = step(
-                to: range.upperBound == keys.count ? through : keys[range.upperBound - 1],
-                adding: log.counts(range),
-                Settlement.LogRow(
-                    firstKey: keys[range.lowerBound], lastKey: keys[range.upperBound - 1],
-                    deviceCount: range.count, sentAt: now, tookMilliseconds: 0, data: data))
+                to: range.upperBound == keys.count ? through : row.lastKey, adding: log.counts(range), row)
             if slice.id.isMoment { settlement.alerts = range.map(log.entry) }
             settlements.append(settlement)
         }
@@ -238,14 +229,12 @@ struct SliceRest: Sendable {
     private mutating func step(
         to key: DeviceKey, adding counts: OutcomeCounts, _ row: Settlement.LogRow?
     ) -> Settlement {
-        let cursor = slice.cursor
-        slice.cursor = key
         left = max(0, left - counts.settled)
         slice.counts.add(counts)
         slice.counts.pending = left
         var settlement = Settlement(
-            slice: slice.id, owner: context.owner, term: slice.term, cursorBefore: cursor, cursorAfter: key,
-            counts: slice.counts, doubt: slice.doubt, logRow: row, next: .keep(leaseUntil: context.leaseEnd))
+            of: slice, by: context.owner, to: key, logRow: row, next: .keep(leaseUntil: context.leaseEnd))
+        slice.cursor = key
         if !isTest, !slice.id.isMoment { settlement.added = counts }
         return settlement
     }

@@ -60,12 +60,12 @@ final class DirectQueue: Sendable {
         /// would take them soon, and each search for work would pass them.
         func admits(_ slice: Slice.ID) -> Bool {
             guard slices.count < Limits.directSlicesWaitingMax else { return false }
-            return stalledCount < Limits.directSlicesStalledMax || !isStalled(DirectQueue.route(slice))
+            return stalledCount < Limits.directSlicesStalledMax || !isStalled(slice.activeRoute)
         }
 
         /// Whether another worker may begin, which counts as stalled from the start if its route is.
         mutating func begin(_ slice: Slice.ID) -> Bool {
-            let route = DirectQueue.route(slice)
+            let route = slice.activeRoute
             if isStalled(route) { return addStalled(slice, route) }
             guard active.count < Limits.directSlicesActiveMax else { return false }
             active.insert(slice)
@@ -80,7 +80,7 @@ final class DirectQueue: Sendable {
 
         /// Returns whether it was stalled.
         mutating func removeStalled(_ slice: Slice.ID) -> Bool {
-            let route = DirectQueue.route(slice)
+            let route = slice.activeRoute
             guard stalled[route]?.remove(slice) != nil else { return false }
             stalledCount -= 1
             if stalled[route]?.isEmpty == true { stalled[route] = nil }
@@ -132,7 +132,7 @@ final class DirectQueue: Sendable {
     /// The slice's page has had no answer for a while: another worker may begin instead.
     func stall(_ slice: Slice.ID) {
         let hasMore = state.withLock { state in
-            guard state.active.contains(slice), state.addStalled(slice, Self.route(slice)) else { return false }
+            guard state.active.contains(slice), state.addStalled(slice, slice.activeRoute) else { return false }
             state.active.remove(slice)
             return !state.slices.isEmpty
         }
@@ -154,5 +154,4 @@ final class DirectQueue: Sendable {
         if hasMore { arrival.set() }
     }
 
-    private static func route(_ slice: Slice.ID) -> ActiveRoute { ActiveRoute(app: slice.app, route: slice.route) }
 }

@@ -165,23 +165,21 @@ final class DispatchLoad: Sendable {
     func stall(_ slice: Slice.ID) {
         state.withLock { state in
             guard state.byMessage[slice.message] != nil else { return }
-            _ = state.stalled[Self.route(slice), default: []].insert(slice)
+            _ = state.stalled[slice.activeRoute, default: []].insert(slice)
         }
     }
 
     /// An answer has arrived again.
     func resume(_ slice: Slice.ID) {
-        let route = Self.route(slice)
+        let route = slice.activeRoute
         state.withLock { state in
             state.stalled[route]?.remove(slice)
             if state.stalled[route]?.isEmpty == true { state.stalled[route] = nil }
         }
     }
 
-    private static func route(_ slice: Slice.ID) -> ActiveRoute { ActiveRoute(app: slice.app, route: slice.route) }
-
     private func change(_ slice: Slice.ID, by step: Int) {
-        let route = Self.route(slice)
+        let route = slice.activeRoute
         state.withLock { state in
             state.total += step
             let onRoute = (state.byRoute[route] ?? 0) + step

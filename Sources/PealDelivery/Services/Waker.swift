@@ -68,10 +68,11 @@ struct Waker: Sendable {
     /// If the route is closed or the app has no credential, the wake-up is lost.
     private func send(_ orders: [WakeOrder], on route: ActiveRoute, before deadline: Duration) async {
         let isClosed = context.routes.change(route) { $0.closedUntil != nil }
-        guard !isClosed, let name = route.route.provider, let provider = context.providers[name] else { return }
-        let key = AccessCache.Key(app: route.app, provider: name, environment: route.route.environment)
+        guard !isClosed, let slot = CredentialSlot(of: route), let provider = context.providers[slot.provider] else {
+            return
+        }
         do {
-            guard let access = try await access(key) else { return }
+            guard let access = try await context.readAccess(at: slot) else { return }
             await send(orders, on: route, access, provider, before: deadline)
         } catch {
             context.logger.error("a credential could not be read", metadata: ["error": "\(error)"])
@@ -128,18 +129,6 @@ struct Waker: Sendable {
             if let notification = try? provider.render(render) { return notification }
         }
         return nil
-    }
-
-    private func access(_ key: AccessCache.Key) async throws -> RouteAccess? {
-        let uptime = context.time.uptime
-        if let known = context.access.find(key, now: uptime) { return known.access }
-        let version = context.access.version(of: key)
-        let stored = try await context.store.read {
-            try $0.credential(app: key.app, provider: key.provider, environment: key.environment)
-        }
-        let access = stored.map { RouteAccess($0.credential, $0.record) }
-        context.access.keep(access, for: key, version: version, now: uptime)
-        return access
     }
 }
 

@@ -140,8 +140,7 @@ struct LifecycleServer {
             firstKey: page.keys.first ?? 0, lastKey: page.keys.last ?? 0, deviceCount: page.count, sentAt: now,
             tookMilliseconds: 1, data: DeliveryLog.encode(entries))
         var settlement = Settlement(
-            slice: slice.id, owner: "lab", term: slice.term, cursorBefore: slice.cursor, cursorAfter: page.through,
-            counts: counts, logRow: page.count == 0 ? nil : row,
+            of: slice, by: "lab", to: page.through, counts: counts, logRow: page.count == 0 ? nil : row,
             next: page.isLast ? .done : .release(readyAt: nil))
         settlement.alerts = entries
         return settlement

@@ -23,7 +23,7 @@ final class APNsPools: Sendable {
     }
 
     /// A pool, and the topics that may be sent over it.
-    struct Entry: Sendable {
+    struct Entry: PoolEntry {
         let pool: ConnectionPool
         /// A certificate's topics, empty if it names none; nil if any topic of the credential's team is allowed.
         let certificateTopics: [String]?
@@ -42,22 +42,10 @@ final class APNsPools: Sendable {
         let fingerprint: String
     }
 
-    /// Weak, so that the pool and its private key are released with the last connection.
-    private struct Drained {
-        weak var pool: ConnectionPool?
-    }
-
-    private struct State {
-        var entries: [Key: Entry] = [:]
-        /// Pools of removed credentials.
-        var drained: [Drained] = []
-        var isClosed = false
-    }
-
     let tokens: ProviderTokenTable
     private let settings: Settings
     private let tls: NIOSSLContext
-    private let state = Mutex(State())
+    private let table = Mutex(PoolTable<Key, Entry>())
 
     /// - Throws: if the CA file cannot be read.
     init(_ settings: Settings) throws {
@@ -67,54 +55,29 @@ final class APNsPools: Sendable {
         tls = try Connector.context(caFile: settings.caFile)
     }
 
-    var isClosed: Bool { state.withLock(\.isClosed) }
+    var isClosed: Bool { table.withLock(\.isClosed) }
 
     /// The pool of a route and credential; nil if the credential's key cannot be read or everything is closed.
     func entry(_ route: Route, _ credential: Credential, fingerprint: String) -> Entry? {
         if let entry = known(route, fingerprint: fingerprint) { return entry }
         // Outside the lock, because reading a certificate takes milliseconds.
         guard !isClosed, let made = try? make(route, credential) else { return nil }
-        return state.withLock { state in
-            let key = Key(route: route, fingerprint: fingerprint)
-            // Another thread may have been faster; this pool has opened no connection.
-            if let entry = state.entries[key] { return entry }
-            guard !state.isClosed else { return nil }
-            state.entries[key] = made
-            return made
-        }
+        // A pool that is not kept has opened no connection.
+        return table.withLock { $0.keep(made, for: Key(route: route, fingerprint: fingerprint)) }
     }
 
     /// The pool of a route and credential if it was used before.
     func known(_ route: Route, fingerprint: String) -> Entry? {
-        state.withLock { $0.entries[Key(route: route, fingerprint: fingerprint)] }
+        table.withLock { $0.entries[Key(route: route, fingerprint: fingerprint)] }
     }
 
     /// Lets the connections of that credential finish and close.
     func drain(fingerprint: String) {
-        let pools = state.withLock { state in
-            let keys = state.entries.keys.filter { $0.fingerprint == fingerprint }
-            let pools = keys.compactMap { state.entries.removeValue(forKey: $0)?.pool }
-            state.drained.removeAll { $0.pool == nil }
-            state.drained += pools.map { Drained(pool: $0) }
-            return pools
-        }
-        for pool in pools { pool.drain() }
+        for entry in table.withLock({ $0.remove { $0.fingerprint == fingerprint } }) { entry.pool.drain() }
     }
 
     /// Closes every connection and returns when all are gone.
-    func close() async {
-        let pools = state.withLock { state in
-            state.isClosed = true
-            defer {
-                state.entries = [:]
-                state.drained = []
-            }
-            return state.entries.values.map(\.pool) + state.drained.compactMap(\.pool)
-        }
-        await withTaskGroup { group in
-            for pool in pools { group.addTask { await pool.close() } }
-        }
-    }
+    func close() async { await table.withLock { $0.close() }.close() }
 
     private func make(_ route: Route, _ credential: Credential) throws -> Entry {
         let exchange: APNsExchange

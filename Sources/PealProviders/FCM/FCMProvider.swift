@@ -9,7 +9,7 @@ import Synchronization
 /// connections kept per credential and paced per Firebase project.
 package final class FCMProvider: Provider {
     /// The connections, access token and pace of one credential.
-    struct Account: Sendable {
+    struct Account: PoolEntry {
         let pool: ConnectionPool
         let tokens: AccessTokens
         let pace: Pace
@@ -17,14 +17,11 @@ package final class FCMProvider: Provider {
 
     private struct State {
         /// By credential fingerprint.
-        var accounts: [String: Account] = [:]
-        /// Pools of removed credentials, until they are gone.
-        var drained: [ConnectionPool] = []
+        var accounts = PoolTable<String, Account>()
         /// By project, because Google counts the requests of all its service accounts together.
         var paces: [String: Pace] = [:]
         /// How many servers share each pace.
         var servers = 1
-        var isClosed = false
     }
 
     let base: FCMConfiguration.Base
@@ -75,7 +72,7 @@ package final class FCMProvider: Provider {
             return flight.answerRest(.unsent("NoVariant"))
         }
         guard let account = account(order.credential, fingerprint: order.fingerprint) else {
-            let isClosed = state.withLock(\.isClosed)
+            let isClosed = state.withLock(\.accounts.isClosed)
             return flight.answerRest(.unsent(isClosed ? "Draining" : "NoCredential"))
         }
         if let rest = account.pace.hold(at: time.uptime) {
@@ -90,14 +87,10 @@ package final class FCMProvider: Provider {
     }
 
     package func drain(fingerprint: String) {
-        let account = state.withLock { state in
-            state.drained.removeAll(where: \.isGone)
-            let account = state.accounts.removeValue(forKey: fingerprint)
-            if let account { state.drained.append(account.pool) }
-            return account
+        for account in state.withLock({ $0.accounts.remove { $0 == fingerprint } }) {
+            account.tokens.close()
+            account.pool.drain()
         }
-        account?.tokens.close()
-        account?.pool.drain()
     }
 
     package func share(among servers: Int) {
@@ -108,18 +101,9 @@ package final class FCMProvider: Provider {
     }
 
     package func close() async {
-        let (accounts, pools) = state.withLock { state in
-            state.isClosed = true
-            defer {
-                state.accounts = [:]
-                state.drained = []
-            }
-            return (Array(state.accounts.values), state.accounts.values.map(\.pool) + state.drained)
-        }
+        let (accounts, pools) = state.withLock { (Array($0.accounts.entries.values), $0.accounts.close()) }
         for account in accounts { account.tokens.close() }
-        await withTaskGroup { group in
-            for pool in pools { group.addTask { await pool.close() } }
-        }
+        await pools.close()
         await client.close()
     }
 
@@ -127,13 +111,12 @@ package final class FCMProvider: Provider {
     func account(_ credential: Credential, fingerprint: String) -> Account? {
         guard let serviceAccount = credential.fcm else { return nil }
         return state.withLock { state in
-            if let account = state.accounts[fingerprint] { return account }
-            guard !state.isClosed, tokenHosts.contains(serviceAccount.tokenURI),
+            if let account = state.accounts.entries[fingerprint] { return account }
+            guard !state.accounts.isClosed, tokenHosts.contains(serviceAccount.tokenURI),
                 let source = try? FCMTokenSource(serviceAccount, client: client, time: time)
             else { return nil }
             let account = make(source, pace: pace(serviceAccount.projectID, &state), serviceAccount.projectID)
-            state.accounts[fingerprint] = account
-            return account
+            return state.accounts.keep(account, for: fingerprint)
         }
     }
 
@@ -153,7 +136,7 @@ package final class FCMProvider: Provider {
         if let pace = state.paces[projectID] { return pace }
         // A project that no credential names any more needs no pace.
         if state.paces.count >= Limits.outboundOriginsMax {
-            let used = state.accounts.values.map { ObjectIdentifier($0.pace) }
+            let used = state.accounts.entries.values.map { ObjectIdentifier($0.pace) }
             state.paces = state.paces.filter { used.contains(ObjectIdentifier($0.value)) }
         }
         let pace = Pace(rates)

@@ -222,14 +222,11 @@ final class RequestPool: Sendable {
 /// The request pools of one provider, one per credential. Hands each order to its pool, so that apps share neither
 /// queues nor connections.
 final class RequestPools: Sendable {
-    private struct State {
-        var pools: [String: RequestPool] = [:]
-        /// Pools of removed credentials, until they are gone.
-        var drained: [RequestPool] = []
-        var isClosed = false
+    private struct Entry: PoolEntry {
+        let pool: RequestPool
     }
 
-    private let state = Mutex(State())
+    private let table = Mutex(PoolTable<String, Entry>())
 
     /// Hands an order to its pool; its answers go to its flight.
     /// - Parameter make: creates the pool of the order's credential; nil if the credential is unusable.
@@ -237,11 +234,11 @@ final class RequestPools: Sendable {
         guard order.variants.allSatisfy({ Int($0) < order.notifications.count }) else {
             return order.flight.answerRest(.unsent("NoVariant"))
         }
-        let (pool, isClosed) = state.withLock { state in
-            if !state.isClosed, state.pools[order.fingerprint] == nil {
-                state.pools[order.fingerprint] = make(order)
-            }
-            return (state.pools[order.fingerprint], state.isClosed)
+        let (pool, isClosed) = table.withLock { table in
+            if let known = table.entries[order.fingerprint] { return (known.pool as RequestPool?, false) }
+            let made =
+                table.isClosed ? nil : make(order).flatMap { table.keep(Entry(pool: $0), for: order.fingerprint) }
+            return (made?.pool, table.isClosed)
         }
         guard let pool else { return order.flight.answerRest(.unsent(isClosed ? "Draining" : "NoCredential")) }
         pool.submit(order)
@@ -249,29 +246,11 @@ final class RequestPools: Sendable {
 
     /// Lets the pool of a credential finish and close.
     func drain(fingerprint: String) {
-        let pool = state.withLock { state in
-            state.drained.removeAll(where: \.isGone)
-            guard let pool = state.pools.removeValue(forKey: fingerprint) else { return nil as RequestPool? }
-            state.drained.append(pool)
-            return pool
-        }
-        pool?.drain()
+        for entry in table.withLock({ $0.remove { $0 == fingerprint } }) { entry.pool.drain() }
     }
 
     /// Closes every pool and returns when they are gone.
-    func close() async {
-        let pools = state.withLock { state in
-            state.isClosed = true
-            defer {
-                state.pools = [:]
-                state.drained = []
-            }
-            return Array(state.pools.values) + state.drained
-        }
-        await withTaskGroup { group in
-            for pool in pools { group.addTask { await pool.close() } }
-        }
-    }
+    func close() async { await table.withLock { $0.close() }.close() }
 }
 
 /// A provider that sends each notification as a separate request to the host in the device's address. Its pools, one

@@ -77,9 +77,6 @@ final class ConnectionPool: Sendable {
         ticking.withLock { $0.take() }?.cancel()
     }
 
-    /// Whether no attached connection is left.
-    var isGone: Bool { state.withLock { $0.handles.isEmpty } }
-
     // From connections
 
     /// Registers a connected connection. Returns false if it must close again.

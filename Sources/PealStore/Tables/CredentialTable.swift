@@ -44,13 +44,13 @@ enum CredentialTable {
         }
     }
 
-    static func matching(_ app: AppKey, _ provider: ProviderName, _ environment: Environment) -> SQL {
-        "app = \(app) AND provider = \(provider) AND environment = \(environment)"
+    static func matching(_ slot: CredentialSlot) -> SQL {
+        "app = \(slot.app) AND provider = \(slot.provider) AND environment = \(slot.environment)"
     }
 
     /// What a sealed credential is bound to.
-    static func sealLabel(_ app: AppKey, _ provider: ProviderName, _ environment: Environment) -> String {
-        sealLabel(["\(app)", provider.rawValue, environment.rawValue])
+    static func sealLabel(_ slot: CredentialSlot) -> String {
+        sealLabel(["\(slot.app)", slot.provider.rawValue, slot.environment.rawValue])
     }
 
     /// - Parameter key: the row's primary key as text.
@@ -58,19 +58,17 @@ enum CredentialTable {
 }
 
 extension StoreSession {
-    func credential(
-        app: AppKey, provider: ProviderName, environment: Environment
-    ) throws -> (credential: Credential, record: CredentialRecord)? {
+    func credential(at slot: CredentialSlot) throws -> (credential: Credential, record: CredentialRecord)? {
         try connection.first(
             """
             SELECT \(CredentialTable.columns), sealed FROM credential
-            WHERE \(CredentialTable.matching(app, provider, environment))
+            WHERE \(CredentialTable.matching(slot))
             """
         ) { row in
             let record = try CredentialTable.record(&row)
             let bytes = try context.masterKey.unseal(
-                row.next(), label: CredentialTable.sealLabel(app, provider, environment))
-            return (try Credential(stored: bytes, of: provider), record)
+                row.next(), label: CredentialTable.sealLabel(slot))
+            return (try Credential(stored: bytes, of: slot.provider), record)
         }
     }
 
@@ -102,23 +100,22 @@ extension StoreSession {
     }
 
     func putCredential(
-        _ examination: CredentialExamination, app: AppKey, provider: ProviderName, environment: Environment,
-        now: Timestamp
+        _ examination: CredentialExamination, at slot: CredentialSlot, now: Timestamp
     ) throws -> CredentialRecord {
         memo.changesSetup = true
         let bytes = examination.credential.stored
         // Includes app, provider and environment: connections are kept by fingerprint, and two apps with the same key
         // must not share them.
-        let label = CredentialTable.sealLabel(app, provider, environment)
+        let label = CredentialTable.sealLabel(slot)
         let record = CredentialRecord(
-            provider: provider, environment: environment, kind: examination.credential.kind,
+            provider: slot.provider, environment: slot.environment, kind: examination.credential.kind,
             fingerprint: Hex.encode(SHA256.hash(data: Array(label.utf8) + bytes)), facts: examination.facts,
             createdAt: now, expiresAt: examination.expiresAt)
         let health = CredentialTable.written(.unknown)
         try connection.post(
             """
             INSERT INTO credential \(row: [
-                "app": app, "provider": provider, "environment": environment,
+                "app": slot.app, "provider": slot.provider, "environment": slot.environment,
                 "sealed": try context.masterKey.seal(bytes, label: label), "kind": record.kind,
                 "fingerprint": record.fingerprint, "facts": JSON.object(record.facts).bytes, "created_at": now,
                 "expires_at": record.expiresAt, "health": health.code, "health_at": health.at,
@@ -129,26 +126,24 @@ extension StoreSession {
                 expires_at = excluded.expires_at, health = excluded.health, health_at = excluded.health_at,
                 health_reason = excluded.health_reason
             """)
-        try openGates(app: app, provider, environment)
+        try openGates(at: slot)
         return record
     }
 
-    func setHealth(
-        _ health: CredentialRecord.Health, app: AppKey, provider: ProviderName, environment: Environment
-    ) throws {
+    func setHealth(_ health: CredentialRecord.Health, at slot: CredentialSlot) throws {
         memo.changesSetup = true
         let health = CredentialTable.written(health)
         try connection.post(
             """
             UPDATE credential SET health = \(health.code), health_at = \(health.at), health_reason = \(health.reason)
-            WHERE \(CredentialTable.matching(app, provider, environment))
+            WHERE \(CredentialTable.matching(slot))
             """)
     }
 
-    func deleteCredential(app: AppKey, provider: ProviderName, environment: Environment) throws -> Bool {
+    func deleteCredential(at slot: CredentialSlot) throws -> Bool {
         memo.changesSetup = true
-        try openGates(app: app, provider, environment)
+        try openGates(at: slot)
         return try connection.execute(
-            "DELETE FROM credential WHERE \(CredentialTable.matching(app, provider, environment))") == 1
+            "DELETE FROM credential WHERE \(CredentialTable.matching(slot))") == 1
     }
 }

@@ -83,7 +83,7 @@ enum ContentCoding {
 /// How a message is to be sent, as compact JSON.
 enum OptionsCoding {
     static func encode(_ options: MessageOptions) -> [UInt8] {
-        var json = json(common(options))
+        var json = json(options.shared)
         if case .object(var members) = json {
             members["lost_answer"] = .string(options.lostAnswer.rawValue)
             if options.unreachable != .deadline { members["unreachable"] = .string(options.unreachable.rawValue) }
@@ -97,29 +97,14 @@ enum OptionsCoding {
 
     static func decode(_ bytes: [UInt8]) throws -> MessageOptions {
         guard let json = try? JSONParser.parse(bytes) else { throw PealError.damaged("a message's options") }
-        let common = platformOptions(json)
         var options = MessageOptions()
-        options.priority = common.priority
-        options.life = common.life
-        options.collapseKey = common.collapseKey
-        options.isBackground = common.isBackground ?? false
-        options.environment = common.environment
+        options.shared = platformOptions(json)
         options.lostAnswer = json["lost_answer"]?.stringValue.flatMap(MessageOptions.LostAnswer.init) ?? .resend
         options.unreachable = json["unreachable"]?.stringValue.flatMap(MessageOptions.Unreachable.init) ?? .deadline
         options.isTransactional = json["transactional"]?.boolValue ?? false
         options.ratePerSecond = json["rate"]?.integerValue
         options.recipientsTime = json["recipients_time"]?.integerValue.map { Timestamp(milliseconds: $0) }
         return options
-    }
-
-    private static func common(_ options: MessageOptions) -> PlatformOptions {
-        var common = PlatformOptions()
-        common.priority = options.priority
-        common.life = options.life
-        common.collapseKey = options.collapseKey
-        common.isBackground = options.isBackground
-        common.environment = options.environment
-        return common
     }
 
     static func json(_ options: PlatformOptions) -> JSON {

@@ -96,12 +96,9 @@ extension StoreSession {
     }
 
     func setGate(_ gate: RouteGate) throws -> Int64? {
-        if gate.state != .open, let provider = gate.route.route.provider, let fingerprint = gate.fingerprint {
+        if gate.state != .open, let slot = CredentialSlot(of: gate.route), let fingerprint = gate.fingerprint {
             let current: String? = try connection.value(
-                """
-                SELECT fingerprint FROM credential
-                WHERE \(CredentialTable.matching(gate.route.app, provider, gate.route.route.environment))
-                """)
+                "SELECT fingerprint FROM credential WHERE \(CredentialTable.matching(slot))")
             guard current == fingerprint else { return nil }
         }
         let change = try nextChange()
@@ -124,10 +121,8 @@ extension StoreSession {
     }
 
     /// Opens the routes of a credential that was put or deleted.
-    func openGates(app: AppKey, _ provider: ProviderName, _ environment: Environment) throws {
-        for route in Route.allCases where route.provider == provider && route.environment == environment {
-            try openGate(ActiveRoute(app: app, route: route))
-        }
+    func openGates(at slot: CredentialSlot) throws {
+        for route in slot.routes { try openGate(route) }
     }
 
     func endProbes() throws {

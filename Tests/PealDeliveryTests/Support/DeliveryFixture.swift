@@ -47,8 +47,8 @@ struct DeliveryFixture: Sendable {
         let credential = provider == .fcm ? account : signing
         return try await store.write(.control) { [app, now] in
             try $0.putCredential(
-                CredentialExamination(credential: credential, facts: .init()), app: app, provider: provider,
-                environment: environment, now: now)
+                CredentialExamination(credential: credential, facts: .init()),
+                at: CredentialSlot(app: app, provider: provider, environment: environment), now: now)
         }
     }
 

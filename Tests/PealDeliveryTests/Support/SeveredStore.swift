@@ -1,9 +1,10 @@
 import PealCore
+import PealTesting
 import Synchronization
 
 /// A store from which a process can be cut off, as if it had died: nothing that it writes afterwards arrives.
-final class SeveredStore: Store {
-    private let store: any Store
+final class SeveredStore: WrappingStore {
+    let store: any Store
     private let isCut = Mutex(false)
     private let lostAnswers = Mutex(0)
 
@@ -25,8 +26,6 @@ final class SeveredStore: Store {
         try check()
         try await store.chainAudit()
     }
-
-    var setupVersion: Int { store.setupVersion }
 
     func read<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R

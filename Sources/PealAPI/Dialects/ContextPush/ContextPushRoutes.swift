@@ -54,8 +54,8 @@ struct ContextPushRoutes: Sendable {
             id: services.newMessageID(at: call.now), app: app, digest: digest, now: call.now, services.options)
         let facts = try await services.sendingFacts(app, for: call.caller)
         draft.content.namesMessage = facts.namesMessages
-        try services.preview.check(draft, app: app, facts.credentials, spelling: ContextPushSpelling.path)
-        let result = try await services.moments.schedule(draft, call.verb)
+        try services.verbs.preview.check(draft, app: app, facts.credentials, spelling: ContextPushSpelling.path)
+        let result = try await services.verbs.moments.schedule(draft, call.verb)
         var answer = Self.answer(result.moment)
         answer.warn(warnings)
         return answer
@@ -77,7 +77,7 @@ struct ContextPushRoutes: Sendable {
         let app = try await app(
             try ContextPushShapes.bundle.value(of: body, policy, now: call.now), call)
         let request = try ContextPushShapes.cancel.value(of: body, policy, now: call.now)
-        let moment = try await services.moments.cancel(
+        let moment = try await services.verbs.moments.cancel(
             request.target.name(request.key), app: app.key, call.verb
         ).moment
         guard moment.state == .cancelled else { return ContextPushEnvelope.tooLate(moment.state) }

@@ -26,7 +26,7 @@ struct DeviceRegistrations: Sendable {
         let proof = UserProof(
             user: registration.userID, text: given.userProof,
             isNeeded: app.settings[DeviceSettings.verifyUserID], secret: key.sharedSecret)
-        let result = try await services.installations.register(
+        let result = try await services.verbs.installations.register(
             draft, app: app.key, key: key.key.id, call.verb
         ) { present throws(PealError) in
             try proof.check(present: present, now: call.now)
@@ -68,7 +68,7 @@ struct DeviceRegistrations: Sendable {
 
     func delete(_ call: Call) async throws -> Answer {
         let caller = try call.device()
-        try await services.devices.delete(caller.id, app: caller.installation.app, call.verb)
+        try await services.verbs.devices.delete(caller.id, app: caller.installation.app, call.verb)
         return Answer(.noContent)
     }
 
@@ -82,7 +82,7 @@ struct DeviceRegistrations: Sendable {
 
     private func change(_ call: Call, add: [String] = [], remove: [String] = []) async throws -> Answer {
         let caller = try call.device()
-        _ = try await services.devices.changeTopics(
+        _ = try await services.verbs.devices.changeTopics(
             of: caller.id, app: caller.installation.app, add: add, remove: remove, call.verb)
         return Answer(.noContent)
     }

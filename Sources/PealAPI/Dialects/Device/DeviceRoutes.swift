@@ -37,7 +37,7 @@ struct DeviceRoutes: Sendable {
         let (events, unreadable) = Self.sort(given.events, body["events"]?.arrayValue ?? [], of: nil)
         var sync = given.sync
         sync.events = events
-        let result = try await services.installations.sync(
+        let result = try await services.verbs.installations.sync(
             sync, of: caller.installation.device, app: caller.installation.app, now: call.now)
         return Answer(.ok, Self.json(result, refused: unreadable + result.refused, now: call.now))
     }
@@ -46,7 +46,7 @@ struct DeviceRoutes: Sendable {
         let caller = try call.device()
         let given = try call.body(DeviceShapes.claim.shape, .strict)
         try caller.check(given.device)
-        let grant = try await services.installations.claim(
+        let grant = try await services.verbs.installations.claim(
             try call.id("id", of: "message"), for: caller.installation.device, app: caller.installation.app,
             id: given.id, rev: given.rev, score: given.score, now: call.now)
         let now = JSON.string(call.now.withMilliseconds)
@@ -75,7 +75,7 @@ struct DeviceRoutes: Sendable {
         let elements = try call.array()
         let given = try DeviceShapes.events.value(of: .array(elements), .strict, now: call.now)
         let (events, unreadable) = Self.sort(given, elements, of: message)
-        let refused = try await services.installations.record(
+        let refused = try await services.verbs.installations.record(
             events, of: message, from: caller.installation.device, app: caller.installation.app, now: call.now)
         return Answer(
             .accepted,
@@ -216,7 +216,7 @@ struct DeviceModels: Sendable {
 
     func newest(_ call: Call) async throws -> Answer {
         let caller = try call.device()
-        let release = try await services.models.newest(
+        let release = try await services.verbs.models.newest(
             of: call.query["campaign"] ?? "", app: caller.installation.app, now: call.now)
         let bytes = release.json.bytes
         let tag = "\"\(Hex.encode(Array(SHA256.hash(data: bytes).prefix(16))))\""

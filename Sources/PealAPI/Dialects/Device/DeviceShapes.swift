@@ -133,11 +133,11 @@ extension DeviceShapes {
     static let events = Shape<[Result<DeviceEvent, PealError>]>.list(anyEvent, min: 1, max: Limits.deviceEventsMax)
 
     /// An error has the event's id before the message.
-    private static let anyEvent = event.shape.checked { draft, reading throws(PealError) in
-        try draft.event(reading)
-    }.deferred()
+    private static let anyEvent = event.shape.checked { event, _ in event.withOwnMembers }.deferred()
 
-    static let event = ObjectShape("DeviceEvent", DeviceEventDraft()) {
+    static let event = ObjectShape(
+        "DeviceEvent", DeviceEvent(id: .init(high: 0, low: 0), kind: .received, at: Timestamp(milliseconds: 0))
+    ) {
         Entry(required: "event_id", .id()) { $0.id = $1 }
         Entry(required: "type", .words("DeviceEventType", kinds)) { $0.kind = $1 }
         Entry(required: "at", .time) { $0.at = $1 }
@@ -163,17 +163,9 @@ extension DeviceShapes {
     }
 }
 
-/// An event as received.
-struct DeviceEventDraft: Sendable {
-    var id = Identifier<DeviceEvent>(high: 0, low: 0)
-    var kind = DeviceEvent.Kind.received
-    var at = Timestamp(milliseconds: 0)
-    var message: MessageID?
-    var detail = DeviceEvent.Detail()
-    var shared = DeviceEvent.Shared()
-
-    /// The event, without members that do not belong to its type.
-    func event(_ reading: borrowing Reading) throws(PealError) -> DeviceEvent {
+extension DeviceEvent {
+    /// The event without the members that belong to other types of events.
+    fileprivate var withOwnMembers: DeviceEvent {
         var event = DeviceEvent(id: id, kind: kind, message: message, at: at)
         switch kind {
         case .opened, .dismissed: event.detail.button = detail.button

@@ -51,9 +51,9 @@ struct DevtodevPush: Sendable {
             given, id: services.newMessageID(at: verb.now), app: app, now: verb.now)
         let records = try await services.credentialRecords(app)
         try request.check(records)
-        try services.preview.check(
+        try services.verbs.preview.check(
             request.draft, app: app, records, spelling: DevtodevSpelling(windowsName: request.windowsName).path)
-        let reply = try await services.messages.send(request.draft, verb) { accepted in
+        let reply = try await services.verbs.messages.send(request.draft, verb) { accepted in
             DevtodevPack.accepted(accepted.id, skipped: request.skipped)
         }
         var answer = try await finish(reply, app: app, verb.request)

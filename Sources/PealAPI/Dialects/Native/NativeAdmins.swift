@@ -24,7 +24,7 @@ struct NativeAdmins: Sendable {
 
     private func create(_ call: Call) async throws -> Answer {
         let name = try call.body(Self.draft.shape, .native)
-        let reply = try await services.admins.create(name: name, call.verb) { made in
+        let reply = try await services.verbs.admins.create(name: name, call.verb) { made in
             var shown = Self.json(made.admin).objectValue ?? .init()
             shown["token"] = .string(made.adminToken)
             let repetition: JSON = ["id": .string(made.admin.id.description), "secret_shown": true]
@@ -51,12 +51,12 @@ struct NativeAdmins: Sendable {
     }
 
     private func revoke(_ call: Call) async throws -> Answer {
-        try await services.admins.revoke(try call.id("id", of: "admin"), call.verb)
+        try await services.verbs.admins.revoke(try call.id("id", of: "admin"), call.verb)
         return Answer(.noContent)
     }
 
     private func rotate(_ call: Call) async throws -> Answer {
-        let reply = try await services.admins.rotate(call.verb) { adminToken in
+        let reply = try await services.verbs.admins.rotate(call.verb) { adminToken in
             let shown: JSON = ["id": .string(Admin.first), "token": .string(adminToken)]
             let repetition: JSON = ["id": .string(Admin.first), "secret_shown": true]
             return Reply(status: 200, body: shown.bytes, repetition: .init(status: 200, body: repetition.bytes))

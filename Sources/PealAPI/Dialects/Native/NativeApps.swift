@@ -23,7 +23,7 @@ struct NativeApps: Sendable {
         var app = given.app
         app.id = given.id ?? services.randomness.timeOrderedIdentifier(at: call.now)
         app.createdAt = call.now
-        return Answer(try await services.apps.create(app, call.verb) { Reply(status: 201, Self.json($0)) })
+        return Answer(try await services.verbs.apps.create(app, call.verb) { Reply(status: 201, Self.json($0)) })
     }
 
     private func list(_ call: Call) async throws -> Answer {
@@ -40,7 +40,7 @@ struct NativeApps: Sendable {
 
     private func change(_ call: Call) async throws -> Answer {
         let json = try call.object()
-        let app = try await services.apps.change(try call.app().key, call.verb) { app throws(PealError) in
+        let app = try await services.verbs.apps.change(try call.app().key, call.verb) { app throws(PealError) in
             try NativeAppShapes.facts.apply(json, to: &app, .native, now: call.now)
         }
         return Answer(.ok, Self.json(app))
@@ -49,7 +49,7 @@ struct NativeApps: Sendable {
     private func delete(_ call: Call) async throws -> Answer {
         guard let id = AppID(call.parameter("app")), let app = try await services.store.read({ try $0.app(id) })
         else { throw PealError.notFound("app") }
-        try await services.apps.delete(app, call.verb)
+        try await services.verbs.apps.delete(app, call.verb)
         return Answer(.noContent)
     }
 

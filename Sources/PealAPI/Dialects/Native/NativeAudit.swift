@@ -27,7 +27,7 @@ struct NativeAudit: Sendable {
         let filter = try Self.filter(call, app: app?.id)
         try await AccessRecorder(services).write()
         if Self.wantsLines(call.headers[.accept]) { return lines(filter) }
-        let rows = try await services.audit.rows(filter, before: list.number, limit: list.fetchCount)
+        let rows = try await services.verbs.audit.rows(filter, before: list.number, limit: list.fetchCount)
         return list.answer(rows, cursor: { NativeList.bytes($0.number) }, json: \.json)
     }
 
@@ -55,7 +55,7 @@ struct NativeAudit: Sendable {
     private func lines(_ filter: AuditFilter) -> Answer {
         var answer = Answer(.ok)
         answer.headers[.contentType] = Self.linesType
-        answer.stream = ResponseBody { [audit = services.audit] writer in
+        answer.stream = ResponseBody { [audit = services.verbs.audit] writer in
             var last: Int64 = 0
             while true {
                 let rows = try await audit.rows(filter, after: last, limit: Self.exportedAtOnce)
@@ -86,12 +86,12 @@ struct NativeAudit: Sendable {
     }
 
     private func verdict() async throws -> JSON {
-        switch try await services.audit.verify() {
+        switch try await services.verbs.audit.verify() {
         case .sound(let rows), .goOn(_, _, let rows): return ["ok": true, "rows": .integer(rows)]
         case .broken(let number, let reason):
             services.logger.error(
                 "the audit log was changed", metadata: ["row": "\(number)", "reason": "\(reason)"])
-            let row = try await services.audit.rows(AuditFilter(), after: number - 1, limit: 1).first
+            let row = try await services.verbs.audit.rows(AuditFilter(), after: number - 1, limit: 1).first
             return .compact([
                 ("ok", false), ("row", .integer(number)),
                 ("id", row.flatMap { $0.number == number ? .string($0.id.description) : nil }),

@@ -22,14 +22,14 @@ struct NativeCampaigns: Sendable {
     /// Lists campaigns by name.
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .name)
-        let reports = try await services.campaigns.reports(
+        let reports = try await services.verbs.campaigns.reports(
             after: list.name, limit: list.fetchCount, app: try call.app().key)
         return list.answer(reports, cursor: { Array($0.id.utf8) }, json: Self.json)
     }
 
     private func get(_ call: Call) async throws -> Answer {
         let (app, name) = (try call.app(), call.parameter("campaign"))
-        let report = try await services.campaigns.report(name, app: app.key)
+        let report = try await services.verbs.campaigns.report(name, app: app.key)
         let experiment = try await services.experiments.report(name, of: app)
         let model = try await services.store.read { store in
             NativeModel(
@@ -54,7 +54,7 @@ struct NativeCampaigns: Sendable {
     private func rollBackModel(_ call: Call) async throws -> Answer {
         let wanted = call.body.isEmpty ? nil : try call.body(NativeModel.rollback.shape, .native)
         return Answer(
-            try await services.models.rollBack(
+            try await services.verbs.models.rollBack(
                 call.parameter("campaign"), to: wanted, app: try call.app().key, call.verb
             ) { release, learning in
                 Reply(status: 200, NativeModel(learning, release)?.json ?? .object(.init()))

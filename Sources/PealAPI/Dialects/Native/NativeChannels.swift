@@ -21,7 +21,7 @@ struct NativeChannels: Sendable {
     private func create(_ call: Call) async throws -> Answer {
         let scope = try scope(call)
         let policy = try call.body(NativeChannelShapes.draft.shape, .native)
-        let reply = try await services.channels.create(policy, at: scope, call.verb) { channel in
+        let reply = try await services.verbs.channels.create(policy, at: scope, call.verb) { channel in
             Reply(status: 201, Self.json(channel, scope, policy))
         }
         return Answer(reply)
@@ -31,7 +31,7 @@ struct NativeChannels: Sendable {
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .name)
         let scope = try scope(call)
-        let channels = try await services.channels.list(at: scope)
+        let channels = try await services.verbs.channels.list(at: scope)
         let rest = list.name.map { last in Array(channels.drop { $0 <= last }) } ?? channels
         return list.answer(
             Array(rest.prefix(list.fetchCount)), cursor: { Array($0.utf8) }, json: { Self.json($0, scope, nil) })
@@ -40,14 +40,14 @@ struct NativeChannels: Sendable {
     private func get(_ call: Call) async throws -> Answer {
         let scope = try scope(call)
         let channel = try channel(call, scope)
-        let policy = try await Self.finding { try await services.channels.read(channel, at: scope) }
+        let policy = try await Self.finding { try await services.verbs.channels.read(channel, at: scope) }
         return Answer(.ok, Self.json(channel, scope, policy))
     }
 
     private func delete(_ call: Call) async throws -> Answer {
         let scope = try scope(call)
         let channel = try channel(call, scope)
-        try await Self.finding { try await services.channels.delete(channel, at: scope, call.verb) }
+        try await Self.finding { try await services.verbs.channels.delete(channel, at: scope, call.verb) }
         return Answer(.noContent)
     }
 

@@ -46,7 +46,7 @@ struct NativeCredentials: Sendable {
         let credential = try form.shape.value(of: try call.object(), .native, now: call.now)
         let record: CredentialRecord
         do {
-            record = try await services.credentials.put(credential, at: target, call.verb)
+            record = try await services.verbs.credentials.put(credential, at: target, call.verb)
         } catch let error as PealError {
             throw form.prefixed(error)
         }
@@ -54,18 +54,19 @@ struct NativeCredentials: Sendable {
     }
 
     private func delete(_ call: Call, _ provider: ProviderName) async throws -> Answer {
-        try await services.credentials.delete(at: try target(call, provider), call.verb)
+        try await services.verbs.credentials.delete(at: try target(call, provider), call.verb)
         return Answer(.noContent)
     }
 
     private func deleteKey(_ call: Call, _ provider: ProviderName) async throws -> Answer {
         let target = try target(call, provider)
-        try await services.credentials.deleteKey(call.parameter("fingerprint"), at: target, call.verb)
+        try await services.verbs.credentials.deleteKey(call.parameter("fingerprint"), at: target, call.verb)
         return Answer(.noContent)
     }
 
     private func verify(_ call: Call, _ provider: ProviderName) async throws -> Answer {
-        let reply = try await services.credentials.verify(at: try target(call, provider), call.verb) { verification in
+        let reply = try await services.verbs.credentials.verify(at: try target(call, provider), call.verb) {
+            verification in
             Reply(status: 200, Self.json(verification))
         }
         return Answer(reply)
@@ -88,7 +89,7 @@ struct NativeCredentials: Sendable {
     }
 
     /// - Throws: `not_found` for an unknown environment.
-    private func target(_ call: Call, _ provider: ProviderName) throws(PealError) -> CredentialVerbs.Target {
+    private func target(_ call: Call, _ provider: ProviderName) throws(PealError) -> CredentialSlot {
         let app = try call.app().key
         guard provider.hasEnvironments else { return .init(app: app, provider: provider, environment: .production) }
         guard let environment = Environment(alias: call.parameter("environment")) else {

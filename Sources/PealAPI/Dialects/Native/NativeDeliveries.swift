@@ -18,7 +18,7 @@ struct NativeDeliveries: Sendable {
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .number)
         let subject = try subject(call.query)
-        let events = try await services.trail.events(
+        let events = try await services.verbs.trail.events(
             of: try call.id("id", of: "message"), app: try call.app().key, subject, now: call.now)
         let fetched = Array(Array(events.enumerated()).dropFirst(Int(list.number ?? 0)).prefix(list.fetchCount))
         return list.answer(fetched, cursor: { NativeList.bytes($0.offset + 1) }, json: { Self.json($0.element) })
@@ -27,7 +27,7 @@ struct NativeDeliveries: Sendable {
     /// A device's events over messages.
     private func timeline(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .position)
-        let page = try await services.trail.timeline(
+        let page = try await services.verbs.trail.timeline(
             of: try call.id("id", of: "device"), app: try call.app().key,
             from: list.position.map { .init(message: $0.id, index: $0.number) }, limit: list.limit, now: call.now)
         let next = page.next.map { NativeList.bytes($0.message, $0.index) }

@@ -35,7 +35,7 @@ struct NativeDevices: Sendable {
 
     private func register(_ call: Call, _ given: NativeDeviceDraft, id: DeviceID) async throws -> Answer {
         let registration = try given.registration(id: id, services.addressRules)
-        let reply = try await services.devices.register(
+        let reply = try await services.verbs.devices.register(
             registration, app: try call.app().key, isAudited: true, call.verb
         ) { result in
             Reply(status: result.isNew ? 201 : 200, result.device.nativeJSON(at: call.now))
@@ -55,7 +55,8 @@ struct NativeDevices: Sendable {
                 }
             }
         }
-        let reply = try await services.devices.register(registrations, app: try call.app().key, call.verb) { results in
+        let reply = try await services.verbs.devices.register(registrations, app: try call.app().key, call.verb) {
+            results in
             let items = results.enumerated().map { Self.json($1, index: $0, requestID: call.requestID) }
             return Reply(status: 200, ["results": .array(items)])
         }
@@ -120,7 +121,7 @@ struct NativeDevices: Sendable {
     private func change(_ call: Call) async throws -> Answer {
         let id: DeviceID = try call.id("id", of: "device")
         let json = try call.object()
-        let result = try await services.devices.change(id, app: try call.app().key, isAudited: true, call.verb) {
+        let result = try await services.verbs.devices.change(id, app: try call.app().key, isAudited: true, call.verb) {
             [rules = services.addressRules] device throws(PealError) in
             guard let device else { throw .notFound("device") }
             var given = NativeDeviceDraft(changing: device)
@@ -131,27 +132,27 @@ struct NativeDevices: Sendable {
     }
 
     private func delete(_ call: Call) async throws -> Answer {
-        try await services.devices.delete(try call.id("id", of: "device"), app: try call.app().key, call.verb)
+        try await services.verbs.devices.delete(try call.id("id", of: "device"), app: try call.app().key, call.verb)
         return Answer(.noContent)
     }
 
     private func subscribe(_ call: Call) async throws -> Answer {
         let topic = try NativeTopics.name(call)
-        let device = try await services.devices.changeTopics(
+        let device = try await services.verbs.devices.changeTopics(
             of: try call.id("id", of: "device"), app: try call.app().key, add: [topic], remove: [], call.verb)
         return Answer(.ok, device.nativeJSON(at: call.now))
     }
 
     private func unsubscribe(_ call: Call) async throws -> Answer {
         let topic = try NativeTopics.name(call)
-        _ = try await services.devices.changeTopics(
+        _ = try await services.verbs.devices.changeTopics(
             of: try call.id("id", of: "device"), app: try call.app().key, add: [], remove: [topic], call.verb)
         return Answer(.noContent)
     }
 
     private func eraseUser(_ call: Call) async throws -> Answer {
         let user = try Shape.text(bytes: Limits.userIDBytesMax).value(of: call.parameter("user"), named: "user_id")
-        let count = try await services.devices.deleteUser(user, app: try call.app().key, call.verb)
+        let count = try await services.verbs.devices.deleteUser(user, app: try call.app().key, call.verb)
         return Answer(.ok, ["user_id": .string(user), "devices": .integer(count)])
     }
 }

@@ -30,7 +30,7 @@ struct NativeKeys: Sendable {
             throw PealError.invalid(
                 weak, "\(weak) is too easy to guess; let the server generate it, or ask an admin to create the key")
         }
-        let reply = try await services.keys.create(draft, app: try call.app().key, call.verb) { made in
+        let reply = try await services.verbs.keys.create(draft, app: try call.app().key, call.verb) { made in
             let key = made.stored.key
             let shown = Self.facts(key) + Self.values(made)
             let repetition: JSON = ["id": .string(key.id.description), "secret_shown": true]
@@ -61,7 +61,7 @@ struct NativeKeys: Sendable {
     }
 
     private func revoke(_ call: Call) async throws -> Answer {
-        try await services.keys.revoke(try call.id("id", of: "key"), app: try call.app().key, call.verb)
+        try await services.verbs.keys.revoke(try call.id("id", of: "key"), app: try call.app().key, call.verb)
         return Answer(.noContent)
     }
 

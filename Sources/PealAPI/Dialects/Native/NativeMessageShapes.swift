@@ -35,11 +35,7 @@ extension NativeMessageShapes {
 
         var options: MessageOptions {
             var options = MessageOptions()
-            options.priority = shared.priority
-            options.life = shared.life
-            options.collapseKey = shared.collapseKey
-            options.isBackground = shared.isBackground ?? false
-            options.environment = shared.environment
+            options.shared = shared
             options.lostAnswer = lostAnswer
             options.unreachable = unreachable ?? .deadline
             options.isTransactional = isTransactional

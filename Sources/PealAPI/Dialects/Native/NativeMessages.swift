@@ -49,8 +49,8 @@ struct NativeMessages: Sendable {
         let app = try call.app()
         let facts = try await services.sendingFacts(app, for: call.caller)
         let draft = try draft(call, facts, id: services.newMessageID(at: call.now))
-        try await Self.check(draft, app, facts, services.preview)
-        let reply = try await services.messages.send(draft, call.verb) { accepted in
+        try await Self.check(draft, app, facts, services.verbs.preview)
+        let reply = try await services.verbs.messages.send(draft, call.verb) { accepted in
             Reply(
                 status: 202,
                 .compact([
@@ -86,7 +86,7 @@ struct NativeMessages: Sendable {
         let facts = try await services.sendingFacts(app, for: call.caller)
         // This message is not stored, so its id may be another message's.
         let draft = try draft(call, facts, id: services.randomness.timeOrderedIdentifier(at: call.now))
-        let requests = services.preview.requests(draft, app: app, facts.credentials)
+        let requests = services.verbs.preview.requests(draft, app: app, facts.credentials)
         // Counting reads the whole audience, so it must not hold the writer.
         let counts = try await services.store.read(.heavy) { store in
             let environment = draft.audienceEnvironment
@@ -101,7 +101,7 @@ struct NativeMessages: Sendable {
             var fields: [MessagePreview.FieldSize] = []
             if !request.isPossible, measured < Limits.measuredRequestsMax {
                 measured += 1
-                fields = services.preview.fields(of: request, draft, app: app, facts.credentials)
+                fields = services.verbs.preview.fields(of: request, draft, app: app, facts.credentials)
             }
             return request.nativeJSON(fields, requestID: call.requestID)
         }
@@ -186,10 +186,10 @@ struct NativeMessages: Sendable {
         let app = try call.app()
         let facts = try await services.sendingFacts(app, for: call.caller)
         let reader = reader(app, facts.credentials)
-        let report = try await services.messages.change(
+        let report = try await services.verbs.messages.change(
             try call.id("id", of: "message"), app: app.key, call.verb,
             onlyRate: try NativeMessageShapes.rateAlone(json, now: call.now)
-        ) { [preview = services.preview] draft throws(PealError) in
+        ) { [preview = services.verbs.preview] draft throws(PealError) in
             var given = NativeMessageDraft()
             try NativeMessageShapes.parts.apply(json, to: &given, .native, now: call.now)
             let former = NativeRequest.audience(of: draft, now: call.now)
@@ -275,15 +275,15 @@ struct NativeMessageStates: Sendable {
         return [
             Endpoint(.post, "\(path)/cancel", .app(.send)) { call in
                 let (id, key) = try Self.target(call)
-                return Answer(try await services.messages.cancel(id, app: key, call.verb, reply: Self.reply))
+                return Answer(try await services.verbs.messages.cancel(id, app: key, call.verb, reply: Self.reply))
             },
             Endpoint(.post, "\(path)/pause", .app(.send)) { call in
                 let (id, key) = try Self.target(call)
-                return Answer(try await services.messages.pause(id, app: key, call.verb, reply: Self.reply))
+                return Answer(try await services.verbs.messages.pause(id, app: key, call.verb, reply: Self.reply))
             },
             Endpoint(.post, "\(path)/resume", .app(.send)) { call in
                 let (id, key) = try Self.target(call)
-                return Answer(try await services.messages.resume(id, app: key, call.verb, reply: Self.reply))
+                return Answer(try await services.verbs.messages.resume(id, app: key, call.verb, reply: Self.reply))
             },
         ]
     }

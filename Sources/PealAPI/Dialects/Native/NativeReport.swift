@@ -1,4 +1,5 @@
 internal import PealCore
+internal import PealShapes
 
 /// Composes webhooks of kind `events`: each ended message as the native API shows it, one event per request.
 struct NativeReport: ReportComposer {
@@ -71,4 +72,109 @@ extension OutcomeCounts {
             "expired": .integer(expired), "suppressed": .integer(suppressed), "pending": .integer(pending),
         ]
     }
+}
+
+/// The schemas of messages and their reports in answers.
+enum NativeReportSchema {
+    static let state = Schema.component("NativeMessageState", .words(Message.State.allCases.map(\.name)))
+
+    private static let platforms = Schema.component("NativePlatformCounts", .map(.count))
+
+    static let reach = Schema.component(
+        "NativeReach", .object([.required("devices", .count), .required("platforms", platforms)]))
+
+    static let accepted = Schema.component(
+        "NativeAcceptedMessage",
+        .object([
+            .required("id", .uuid), .required("state", state), .required("audience_estimate", .count),
+            .optional("empty", .flag), .required("request", request),
+        ]))
+
+    static let message = Schema.component(
+        "NativeMessage",
+        .object([
+            .required("id", .uuid), .required("state", state),
+            .required("dialect", NativeDocument.dialect),
+            .optional("campaign_id", .text), .optional("test", .flag), .optional("failure", .text),
+            .optional("title", Schema.text.orNull.described("Or the beginning of the text; one line.")),
+            .optional("audience_summary", Schema.text.described("Who gets it; one line.")),
+            .required("created_at", .time),
+            .optional("start_at", .time), .required("expires_at", .time), .required("audience", reach),
+            .optional("empty", Schema.flag.described("Set if it was sent and its audience had no device.")),
+            .required("counts", counts), .required("resent", .count),
+            .required("by_platform", .component("NativeCountsByPlatform", .map(counts))),
+            .required(
+                "receipts",
+                .component(
+                    "NativeReceipts",
+                    .object(
+                        ["received", "shown", "opened", "dismissed", "content_opened"].map { .required($0, .count) }))),
+            .required("reasons", reasons),
+            .required(
+                "timings",
+                .component(
+                    "NativeTimings",
+                    .object([
+                        .required("first_sent_at", Schema.time.orNull), .required("sent_at", Schema.time.orNull),
+                    ]))),
+            .optional("request", request),
+        ]))
+
+    private static let request = Schema.component(
+        "NativeMessageRequest",
+        Schema.object([
+            .optional("audience", .anything), .optional("content", .anything), .optional("options", .anything),
+            .optional("schedule", .anything), .optional("method", .anything), .optional("campaign_id", .anything),
+            .optional("test", .anything),
+        ]).described("As it was given; for a message of another dialect, its translation."))
+
+    private static let reasons = Schema.component("NativeReasons", .map(.count))
+
+    private static let counts = Schema.component(
+        "NativeCounts",
+        .object(
+            ["accepted", "rejected", "retired", "expired", "suppressed", "pending"].map { .required($0, .count) }))
+
+    private static let previewRequest = Schema.component(
+        "NativePreviewRequest",
+        .object([
+            .required("platform", NativeDocument.shownPlatform),
+            .optional("environment", NativeDocument.shownEnvironment), .required("locale", Schema.text.orNull),
+            .optional("arm", .words(Arm.allCases.map(\.name))), .optional("method", .word("POST")),
+            .optional("path", .text),
+            .optional("headers", .component("NativePreviewHeaders", .map(.text))), .optional("body", .anything),
+            .optional("body_bytes", .count), .optional("size", payloadSize), .optional("warning", .text),
+            .optional("error", NativeDocument.error),
+        ]))
+
+    private static let payloadSize = Schema.component(
+        "NativePayloadSize",
+        .object([
+            .required("bytes", .count), .required("max", .count),
+            .optional(
+                "fields",
+                .list(
+                    .component("NativeFieldSize", .object([.required("field", .text), .required("bytes", .count)])))),
+        ]))
+
+    static let preview = Schema.component(
+        "NativePreview",
+        .object([
+            .required("valid", .flag), .required("audience", reach), .required("requests", .list(previewRequest)),
+        ]))
+
+    private static let campaignMembers: [Property] =
+        [.required("id", .text)]
+        + ["messages", "audience", "accepted", "failed", "pending", "received", "opened", "content_opened"].map {
+            .required($0, .count)
+        } + [.required("reasons", reasons)]
+
+    static let campaign = Schema.component("NativeCampaign", .object(campaignMembers))
+
+    static let campaignDetail = Schema.component(
+        "NativeCampaignDetail",
+        .object(
+            campaignMembers + [
+                .optional("experiment", NativeExperiment.schema), .optional("model", NativeModel.schema),
+            ]))
 }

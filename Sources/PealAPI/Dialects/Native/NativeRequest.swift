@@ -110,10 +110,8 @@ enum NativeRequest {
     }
 
     private static func json(_ options: MessageOptions) -> JSON.Members {
-        var members = json(
-            PlatformOptions(
-                priority: options.priority, life: options.life, collapseKey: options.collapseKey,
-                isBackground: options.isBackground ? true : nil, environment: options.environment))
+        var members = json(options.shared)
+        if !options.isBackground { members["background"] = nil }
         members["rate_per_second"] = options.ratePerSecond.map(JSON.integer)
         if options.lostAnswer != .resend { members["lost_answer"] = .string(options.lostAnswer.rawValue) }
         return members

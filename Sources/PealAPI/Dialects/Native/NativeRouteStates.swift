@@ -11,7 +11,7 @@ struct NativeRouteStates: Sendable {
     func endpoints(_ app: String) -> [Endpoint] { [Endpoint(.get, "\(app)/routes", .app(.read), list)] }
 
     private func list(_ call: Call) async throws -> Answer {
-        let items = try await services.routes.list(app: try call.app().key, now: call.now)
+        let items = try await services.verbs.routes.list(app: try call.app().key, now: call.now)
         return Answer(.ok, ["items": .array(items.map(Self.json))])
     }
 

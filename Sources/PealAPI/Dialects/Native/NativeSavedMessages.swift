@@ -16,7 +16,7 @@ struct NativeSavedMessages: Sendable {
                 Endpoint(.get, "\(path)/:name", .app(.read)) { try await get($0, kind) },
                 Endpoint(.put, "\(path)/:name", .app(.send)) { try await put($0, kind) },
                 Endpoint(.delete, "\(path)/:name", .app(.send)) { call in
-                    try await services.savedMessages.delete(
+                    try await services.verbs.savedMessages.delete(
                         kind, try Self.name(call), app: try call.app().key, call.verb)
                     return Answer(.noContent)
                 },
@@ -78,7 +78,7 @@ struct NativeSavedMessages: Sendable {
     private func put(_ call: Call, _ kind: SavedMessage.Kind) async throws -> Answer {
         let saved = try call.body(Self.draft.shape, .native)
         try checkAddresses(saved.given)
-        let result = try await services.savedMessages.put(
+        let result = try await services.verbs.savedMessages.put(
             SavedMessage(
                 kind: kind, name: try Self.name(call), request: saved.json, createdAt: call.now, changedAt: call.now),
             app: try call.app().key, call.verb)

@@ -44,13 +44,13 @@ struct NativeSegments: Sendable {
 
     private func put(_ call: Call) async throws -> Answer {
         let condition = try call.body(Self.draft.shape, .native)
-        let result = try await services.segments.put(
+        let result = try await services.verbs.segments.put(
             try Self.name(call), condition, app: try call.app().key, call.verb)
         return Answer(result.isNew ? .created : .ok, Self.json(result.segment))
     }
 
     private func delete(_ call: Call) async throws -> Answer {
-        try await services.segments.delete(try Self.name(call), app: try call.app().key, call.verb)
+        try await services.verbs.segments.delete(try Self.name(call), app: try call.app().key, call.verb)
         return Answer(.noContent)
     }
 

@@ -24,9 +24,7 @@ struct NativeSignInLinks: Sendable {
         case .key(let stored): holder = stored.key.publicHalf
         case .anonymous, .device: throw PealError(.unauthorized, "a valid key is required")
         }
-        let links = SignInLinkVerbs(
-            store: services.store, hasher: services.hasher, randomness: services.randomness)
-        let reply = try await links.create(for: holder, secretHash: hash, call.verb) { made in
+        let reply = try await services.verbs.signInLinks.create(for: holder, secretHash: hash, call.verb) { made in
             let shown: JSON = [
                 "path": .string("/console/sign-in?link=\(made.linkToken)"),
                 "expires_at": .string(made.expiresAt.description),

@@ -69,7 +69,7 @@ struct NativeTopics: Sendable {
     /// Without a body, the topic never expires.
     private func put(_ call: Call) async throws -> Answer {
         let expiry = call.body.isEmpty ? nil : try call.body(Self.expiry.shape, .native)
-        let topic = try await services.topics.put(
+        let topic = try await services.verbs.topics.put(
             try Self.name(call), expiresAt: expiry, app: try call.app().key, call.verb)
         return Answer(.ok, Self.json(topic))
     }
@@ -79,7 +79,7 @@ struct NativeTopics: Sendable {
     }
 
     private func delete(_ call: Call) async throws -> Answer {
-        try await services.topics.delete(try Self.name(call), app: try call.app().key, call.verb)
+        try await services.verbs.topics.delete(try Self.name(call), app: try call.app().key, call.verb)
         return Answer(.noContent)
     }
 

@@ -47,18 +47,18 @@ struct NativeWebhooks: Sendable {
         let draft = WebhookVerbs.Draft(
             app: try call.app().key, name: try Self.name(call), url: given.url, kind: given.kind,
             authentication: given.authentication)
-        let put = try await services.webhooks.put(draft, call.verb)
+        let put = try await services.verbs.webhooks.put(draft, call.verb)
         return Answer(put.isNew ? .created : .ok, Self.json(put.webhook))
     }
 
     private func delete(_ call: Call) async throws -> Answer {
-        try await services.webhooks.delete(try Self.name(call), app: try call.app().key, call.verb)
+        try await services.verbs.webhooks.delete(try Self.name(call), app: try call.app().key, call.verb)
         return Answer(.noContent)
     }
 
     private func test(_ call: Call) async throws -> Answer {
         Answer(
-            try await services.webhooks.test(
+            try await services.verbs.webhooks.test(
                 try Self.name(call), id: services.randomness.timeOrderedIdentifier(at: call.now),
                 app: try call.app().key, call.verb
             ) { Reply(status: 202, ["type": .string($0.type)]) })
@@ -76,7 +76,7 @@ struct NativeWebhooks: Sendable {
     private func retry(_ call: Call) async throws -> Answer {
         let id: WebhookDeliveryID = try call.id("id", of: "delivery")
         return Answer(
-            try await services.webhooks.retry(id, of: try Self.name(call), app: try call.app().key, call.verb) {
+            try await services.verbs.webhooks.retry(id, of: try Self.name(call), app: try call.app().key, call.verb) {
                 Reply(status: 200, Self.json($0))
             })
     }

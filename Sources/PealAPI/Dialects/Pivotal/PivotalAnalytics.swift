@@ -20,7 +20,7 @@ struct PivotalAnalytics: Sendable {
         let events = try call.object()["events"]?.arrayValue ?? []
         let facts = events.prefix(Limits.analyticsEventsMax).compactMap(Self.fact)
         let family = PivotalPlatform.family(platform)
-        try await services.receipts.record(facts, app: app.key, now: call.now) { device in
+        try await services.verbs.receipts.record(facts, app: app.key, now: call.now) { device in
             family.contains(device.platform)
         }
         return Answer(.ok, .object(.init()))
@@ -97,7 +97,7 @@ struct PivotalHeartbeat: Sendable {
 
     private func beat(_ app: App, at now: Timestamp) async {
         do {
-            _ = try await services.messages.send(
+            _ = try await services.verbs.messages.send(
                 try draft(app, at: now), VerbCall(actor: Actor("heartbeat"), now: now), mayBeTaken: true
             ) { _ in Reply(status: 200, body: []) }
         } catch let error as PealError where error.code == .conflict {

@@ -163,7 +163,7 @@ struct PivotalLocations: Sendable {
 
     var endpoints: [Endpoint] { locations.endpoints + groups.endpoints }
 
-    private var verbs: LocationVerbs { LocationVerbs(store: services.store) }
+    private var verbs: LocationVerbs { services.verbs.locations }
 
     private var locations: PivotalCollection<GeofenceLocation> {
         PivotalCollection(

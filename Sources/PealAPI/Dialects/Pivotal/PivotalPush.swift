@@ -16,8 +16,8 @@ struct PivotalPush: Sendable {
         let (draft, timing, warnings) = try reader.draft(
             try call.object(), id: services.newMessageID(at: call.now), app: app, createdAt: call.now, now: call.now)
         let records = try await services.sendingFacts(app, for: call.caller).credentials
-        try services.preview.check(draft, app: app, records, spelling: PivotalSpelling.path)
-        let reply = try await services.messages.send(draft, call.verb) { accepted in
+        try services.verbs.preview.check(draft, app: app, records, spelling: PivotalSpelling.path)
+        let reply = try await services.verbs.messages.send(draft, call.verb) { accepted in
             let name: (String, JSON) =
                 draft.startAt == nil
                 ? ("receipt_id", .string(accepted.id.description)) : ("schedule_id", .string(accepted.id.scheduleID))
@@ -186,7 +186,8 @@ struct PivotalSchedules: Sendable {
         let app = try call.app().key
         let name = call.parameter("id")
         let draft = try await services.store.read { store in try Self.find(name, app: app, in: store) }
-        _ = try await services.messages.cancel(draft.id, app: app, call.verb) { _ in Reply(status: 204, body: []) }
+        _ = try await services.verbs.messages.cancel(draft.id, app: app, call.verb) { _ in Reply(status: 204, body: [])
+        }
         return Answer(.noContent)
     }
 
@@ -205,8 +206,8 @@ struct PivotalSchedules: Sendable {
         }
         let (_, timing, warnings) = try change(found)
         let records = try await services.sendingFacts(app, for: call.caller).credentials
-        _ = try await services.messages.change(found.id, app: app.key, call.verb) {
-            [preview = services.preview] draft throws(PealError) in
+        _ = try await services.verbs.messages.change(found.id, app: app.key, call.verb) {
+            [preview = services.verbs.preview] draft throws(PealError) in
             let changed = try change(draft).draft
             try preview.check(changed, app: app, records, spelling: PivotalSpelling.path)
             draft = changed

@@ -57,7 +57,7 @@ struct PivotalRegistration: Sendable {
         let userID = try await userID(body.userID, realm.app, now: call.now)
         let registration = try realm.reader(services.addressRules).registration(
             body, id: services.newDeviceID(at: call.now), over: nil, userID: userID, isWhole: true, now: call.now)
-        let reply = try await services.devices.register(registration, app: realm.app.key, call.verb) { result in
+        let reply = try await services.verbs.devices.register(registration, app: realm.app.key, call.verb) { result in
             Reply(status: 200, realm.json(result.device, now: call.now))
         }
         return Answer(reply)
@@ -69,7 +69,8 @@ struct PivotalRegistration: Sendable {
         let id: DeviceID = try call.id("id", of: "device")
         let userID = try await userID(body.userID, realm.app, now: call.now)
         let reader = realm.reader(services.addressRules)
-        let result = try await services.devices.change(id, app: realm.app.key, call.verb) { known throws(PealError) in
+        let result = try await services.verbs.devices.change(id, app: realm.app.key, call.verb) {
+            known throws(PealError) in
             if known == nil, !realm.app.settings[PivotalSettings.upsertOnPut] { throw .notFound("device") }
             if let known, !realm.holds(known) { throw .notFound("device") }
             return try reader.registration(
@@ -89,7 +90,7 @@ struct PivotalRegistration: Sendable {
 
     private func delete(_ call: Call) async throws -> Answer {
         let realm = try Realm(call)
-        try await services.devices.delete(
+        try await services.verbs.devices.delete(
             try call.id("id", of: "device"), app: realm.app.key, where: { realm.holds($0) }, call.verb)
         return Answer(.noContent)
     }

@@ -34,14 +34,15 @@ struct PivotalTopics: Sendable {
 
     private func make(_ call: Call) async throws -> Answer {
         let draft = try call.body(PivotalTopicShapes.topic, .pivotal)
-        let made = try await services.topics.make([(draft.name, draft.expiresAt)], app: try call.app().key, call.verb)
+        let made = try await services.verbs.topics.make(
+            [(draft.name, draft.expiresAt)], app: try call.app().key, call.verb)
         return Answer(.created, made.first.map { Self.json($0.topic) } ?? .null)
     }
 
     private func makeBatch(_ call: Call) async throws -> Answer {
         let batch = try call.body(PivotalTopicShapes.batch.shape, .pivotal)
         let drafts = batch.topics.map { ($0.name, $0.expiresAt) }
-        let made = try await services.topics.make(drafts, app: try call.app().key, call.verb)
+        let made = try await services.verbs.topics.make(drafts, app: try call.app().key, call.verb)
         let new = made.filter(\.isNew).map(\.topic)
         return Answer(
             .created,
@@ -54,14 +55,14 @@ struct PivotalTopics: Sendable {
     /// - Throws: `not_found` if no current topic has the number.
     private func delete(_ call: Call) async throws -> Answer {
         guard let number = Int64(call.parameter("id")),
-            try await services.topics.delete([number], app: try call.app().key, call.verb) == 1
+            try await services.verbs.topics.delete([number], app: try call.app().key, call.verb) == 1
         else { throw PealError.notFound("topic") }
         return Answer(.noContent)
     }
 
     private func deleteBatch(_ call: Call) async throws -> Answer {
         let numbers = try call.body(PivotalTopicShapes.numbers.shape, .pivotal)
-        let count = try await services.topics.delete(numbers, app: try call.app().key, call.verb)
+        let count = try await services.verbs.topics.delete(numbers, app: try call.app().key, call.verb)
         return Answer(.ok, ["numTopicsDeleted": .integer(count)])
     }
 
@@ -203,12 +204,12 @@ struct PivotalTags: Sendable {
 
     private func make(_ call: Call) async throws -> Answer {
         let tag = try Self.tag(call)
-        _ = try await services.topics.make([(tag, nil)], app: try call.app().key, call.verb)
+        _ = try await services.verbs.topics.make([(tag, nil)], app: try call.app().key, call.verb)
         return Answer(.ok, ["text": .string(tag)])
     }
 
     private func delete(_ call: Call) async throws -> Answer {
-        try await services.topics.delete(try Self.tag(call), app: try call.app().key, call.verb)
+        try await services.verbs.topics.delete(try Self.tag(call), app: try call.app().key, call.verb)
         return Answer(.noContent)
     }
 
@@ -216,7 +217,7 @@ struct PivotalTags: Sendable {
     private func subscribe(_ call: Call) async throws -> Answer {
         let batch = try PivotalTagBatch(try call.array(), rules: services.addressRules)
         guard batch.faults.isEmpty else { return Answer(.badRequest, .array(batch.faults)) }
-        let faults = try await services.devices.subscribe(
+        let faults = try await services.verbs.devices.subscribe(
             batch.items.map(\.draft), app: try call.app().key, call.verb)
         let refusals = zip(batch.items, faults).compactMap { item, fault in fault.map { item.json($0.message) } }
         return refusals.isEmpty ? Answer(.ok, batch.json) : Answer(.badRequest, .array(refusals))

@@ -34,8 +34,8 @@ struct RichieTasks: Sendable {
         let (draft, warnings) = try task.draft(
             id: services.newMessageID(at: call.now), app: app, now: call.now, services.options)
         let records = try await services.sendingFacts(app, for: call.caller).credentials
-        try services.preview.check(draft, app: app, records, spelling: RichieSpelling.path)
-        let reply = try await services.messages.send(draft, call.verb) { [logger = services.logger] accepted in
+        try services.verbs.preview.check(draft, app: app, records, spelling: RichieSpelling.path)
+        let reply = try await services.verbs.messages.send(draft, call.verb) { [logger = services.logger] accepted in
             Self.log(
                 accepted.audienceEstimate == 0 ? warnings + ["it reaches no device"] : warnings, draft, app, logger)
             return Reply(status: 201, ["task_id": .string(accepted.id.description)])

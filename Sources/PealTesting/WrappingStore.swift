@@ -1,0 +1,25 @@
+package import PealCore
+
+/// A store around another one, such as one that counts or refuses writes. It states what it does differently and passes
+/// the rest on.
+package protocol WrappingStore: Store {
+    var store: any Store { get }
+}
+
+extension WrappingStore {
+    package var setupVersion: Int { store.setupVersion }
+
+    package func read<R: Sendable>(
+        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
+    ) async throws -> R {
+        try await store.read(lane, body)
+    }
+
+    package func write<R: Sendable>(
+        _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
+    ) async throws -> R {
+        try await store.write(lane, body)
+    }
+
+    package func chainAudit() async throws { try await store.chainAudit() }
+}
