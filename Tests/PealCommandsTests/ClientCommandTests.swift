@@ -502,7 +502,7 @@ import Testing
     @Test(
         "show no secret in a dry run",
         arguments: [
-            (["credential", "put", "wns", "--package-sid", "ms-app://S-1", "--client-secret-file", "secret"], "s3 cret"),
+            (["credential", "put", "wns", "--package-sid", "ms-app://S", "--client-secret-file", "secret"], "s3 cret"),
             (["credential", "put", "apns", "production", "--bundle-id", "b", "--p12-file", "secret"], "s3 cret"),
             (
                 ["credential", "put", "mpns", "--certificate-file", "secret"],
