@@ -108,10 +108,18 @@ struct APIClient: Sendable {
             .object(
                 JSON.Members(
                     members.pairs.map { name, value in
-                        (name, secretNames.contains(name) && value.stringValue != nil ? "…" : masked(value))
+                        (name, isSecret(name, value, beside: members) ? "…" : masked(value))
                     }))
         case .null, .bool, .number, .string: json
         }
+    }
+
+    /// Whether a member is a secret: by its name, by what is beside it, or as a PEM file that includes the key.
+    private static func isSecret(_ name: String, _ value: JSON, beside members: JSON.Members) -> Bool {
+        guard let text = value.stringValue else { return false }
+        let isHeader = name == "value" && members["type"] == "header"
+        let isArchive = name == "data" && members["kind"] == "p12"
+        return isHeader || isArchive || secretNames.contains(name) || text.contains("PRIVATE KEY-----")
     }
 
     /// Gets a path outside the API, such as `/readyz`. Returns the JSON answer whatever its status, or null.

@@ -30,7 +30,7 @@ enum ConnectionFailureText {
             "CERTIFICATE_VERIFY_FAILED",
             "its certificate is not trusted; give the certificate of its authority with --ca-file"
         ),
-        ("failedToValidateHostname", "its certificate is for another host"),
+        ("failedToValidateHostname", "its certificate is for another host; use a host name that it contains"),
         ("CERTIFICATE_REQUIRED", "it requires a client certificate; give one with --client-cert-file"),
         ("WRONG_VERSION_NUMBER", "it does not speak TLS; does it expect http?"),
         ("handshakeFailed", "the TLS handshake failed"),

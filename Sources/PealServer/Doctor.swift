@@ -146,21 +146,31 @@ extension StoreReading {
 extension Doctor {
     /// Checks the files that the configuration names.
     func checkFiles(_ diagnosis: inout Diagnosis) {
-        if let files = configuration.http.tls { diagnosis.add(certificates: files, now: time.now) }
-        guard let file = configuration.caFile else { return }
-        do {
-            let roots = try PEMFiles.certificates(file, .caFile)
-            diagnosis.add(.ok, "trust roots", "\(roots.count) in \(file)")
-        } catch {
-            diagnosis.add(.failed, "trust roots", "\(error)")
+        if let files = configuration.http.tls {
+            diagnosis.add("HTTPS certificate", of: files, now: time.now)
         }
+        if let files = configuration.adminListener?.tls {
+            diagnosis.add("HTTPS certificate for admins", of: files, now: time.now)
+        }
+        if let file = configuration.adminListener?.clientCA {
+            diagnosis.add("roots of admins' certificates", in: file, .adminListenClientCA)
+        }
+        if let file = configuration.caFile { diagnosis.add("trust roots", in: file, .caFile) }
     }
 }
 
 extension Diagnosis {
-    /// Checks the certificate and key for HTTPS.
-    fileprivate mutating func add(certificates files: ServerConfiguration.TLSFiles, now: Timestamp) {
-        let subject = "HTTPS certificate"
+    /// Checks a file with root certificates.
+    fileprivate mutating func add(_ subject: String, in file: String, _ key: ConfigurationKey) {
+        do {
+            add(.ok, subject, "\(try PEMFiles.certificates(file, key).count) in \(file)")
+        } catch {
+            add(.failed, subject, "\(error)")
+        }
+    }
+
+    /// Checks the certificate and key of a listener.
+    fileprivate mutating func add(_ subject: String, of files: ServerConfiguration.TLSFiles, now: Timestamp) {
         do {
             let chain = try files.load().chain
             let end = chain.first.map { Timestamp(seconds: Int64($0.notValidAfter)) }

@@ -116,7 +116,8 @@ struct Server {
             NamedService("reload", reloading),
         ]
         // Streams stop first, whatever else takes its time: open streams would keep requests from ending.
-        let later = listeners.services + background + [NamedService("streams", StreamClosing(services))]
+        let closing = StreamClosing(services: services, logger: logger)
+        let later = listeners.services + background + [NamedService("streams", closing)]
         let result = await Result { try await run(running.compactMap(\.self) + later) }
         for provider in providers.all.values { await provider.close() }
         try result.get()
@@ -307,11 +308,11 @@ package let servedWebhookKinds: [String] = reportComposers.all.map(\.form.kind.r
 /// Ends open streams as soon as the server stops.
 private struct StreamClosing: Service {
     let services: APIServices
-
-    init(_ services: APIServices) { self.services = services }
+    let logger: Logger
 
     func run() async throws {
-        try? await gracefulShutdown()
+        let isSignalled = (try? await gracefulShutdown()) != nil
+        if isSignalled { logger.notice("the server is stopping") }
         services.endStreams()
     }
 }

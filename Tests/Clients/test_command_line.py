@@ -1,11 +1,15 @@
 """`peal` as a shell uses it: every list against a real server, and outputs that cannot be written."""
 
+import http.server
 import json
 import os
 import signal
+import ssl
 import subprocess
+import threading
 
 import pytest
+from certificates import write_certificate
 from peal_server import PROGRAM, Peal
 
 LISTS = ["app", "credential", "key", "device", "topic", "segment", "message", "schedule", "campaign", "webhook", "admin"]
@@ -122,3 +126,24 @@ def test_files_may_be_pipes(running):
     os.close(key)
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "audience" in shown.stdout
+
+
+def test_a_certificate_for_another_host_is_named(tmp_path):
+    certificate = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    write_certificate(*certificate)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    # The certificate is for 127.0.0.1.
+    server = http.server.HTTPServer(("127.0.0.2", 0), http.server.BaseHTTPRequestHandler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    server.handle_error = lambda *_: None
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        ended = subprocess.run(
+            [PROGRAM, "status", "--server", f"https://127.0.0.2:{server.server_port}", "--ca-file", certificate[0]],
+            env={}, timeout=60, capture_output=True, text=True)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert ended.returncode == 3
+    assert "its certificate is for another host; use a host name that it contains" in ended.stderr

@@ -272,13 +272,19 @@ def test_a_message_of_onesignal_with_every_mapped_field(serve):
     body = {
         "include_aliases": {"external_id": ["ann"]}, "excluded_segments": ["quiet"], "contents": {"en": "x"},
         "ios_attachments": {"id": "https://example.com/a.png"}, "send_after": "2099-09-24 14:00:00 GMT",
-        "collapse_id": "c", "ios_sound": "bell.caf",
+        "collapse_id": "c", "ios_sound": "bell.caf", "throttle_rate_per_minute": 90,
     }  # fmt: skip
     assert jq(program, body) == [{
         "audience": {"users": ["ann"], "not_topics": ["quiet"]},
         "content": {"body": {"en": "x"}, "image_url": "https://example.com/a.png", "sound": "bell.caf"},
-        "options": {"collapse_key": "c"}, "schedule": {"at": "2099-09-24T14:00:00Z"},
+        "options": {"collapse_key": "c", "rate_per_second": 1}, "schedule": {"at": "2099-09-24T14:00:00Z"},
     }]  # fmt: skip
+    for written, at in {"2099-09-24 14:00:00 GMT-0730": "2099-09-24T14:00:00-07:30", "2099-09-24 14:00:00":
+                        "2099-09-24T14:00:00Z"}.items():
+        assert jq(program, {**body, "send_after": written})[0]["schedule"] == {"at": at}
+    # Without it, everybody would get the message at the same time.
+    with pytest.raises(subprocess.CalledProcessError):
+        jq(program, {**body, "delayed_option": "timezone", "delivery_time_of_day": "9:00AM"})
     tag = {"field": "tag", "key": "level", "relation": "=", "value": "10"}
     filters = [tag, {"field": "tag", "key": "vip", "relation": "exists"}, {"operator": "OR"}, {**tag, "relation": "!="}]
     (converted,) = jq(program, {"filters": filters, "contents": {"en": "x"}})

@@ -234,8 +234,11 @@ def test_sighup_reloads_and_never_ends_the_process(tmp_path):
         wait_until(lambda: "take effect after a restart" in server.log, 20)
         entry = json.loads(next(line for line in server.log.splitlines() if "take effect after a restart" in line))
         assert sorted(entry["keys"]) == ["PEAL_LIMITS_DEVICES_PER_APP", "PEAL_LOG_FORMAT"]
+        assert "the server is stopping" not in server.log
     finally:
         assert server.stop() == 0
+    # Without this line, a log does not show whether the server was stopped or has crashed.
+    assert server.log.count("the server is stopping") == 1
 
 
 def test_sighup_applies_hosts_trust_roots_and_the_log_level(simulate, tmp_path):

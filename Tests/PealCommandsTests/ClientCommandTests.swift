@@ -499,14 +499,25 @@ import Testing
         #expect(shown["method"] != nil && shown["url"]?.stringValue?.contains("/peal/v1/apps") == true)
     }
 
-    @Test("show no secret in a dry run")
-    func drySecret() async throws {
-        let (_, terminal, seen) = try await run(
-            [
-                "credential", "put", "wns", "--package-sid", "ms-app://S-1", "--client-secret-file", "secret",
-                "--dry-run",
-            ], files: ["secret": "s3 cret"])
-        #expect(seen.isEmpty && terminal.output.contains("client_secret") && !terminal.output.contains("s3 cret"))
+    @Test(
+        "show no secret in a dry run",
+        arguments: [
+            (["credential", "put", "wns", "--package-sid", "ms-app://S", "--client-secret-file", "secret"], "s3 cret"),
+            (["credential", "put", "apns", "production", "--bundle-id", "b", "--p12-file", "secret"], "s3 cret"),
+            (
+                ["credential", "put", "mpns", "--certificate-file", "secret"],
+                "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\ns3 cret"
+            ),
+            (["webhook", "put", "w", "--authentication", "header", "--secret-file", "secret"], "s3 cret"),
+            (["webhook", "put", "w", "--authentication", "basic", "--secret-file", "secret"], "s3 cret"),
+        ])
+    func drySecret(arguments: [String], secret: String) async throws {
+        let (code, terminal, seen) = try await run(arguments + ["--dry-run"], files: ["secret": secret])
+        let shown = try JSONParser.parse(terminal.output)
+        #expect(code == 0 && seen.isEmpty && shown["body"] != nil && terminal.output.contains("…"))
+        for form in ["s3 cret", Base64URL.encode(Array(secret.utf8))] {
+            #expect(!terminal.output.contains(form), "\(terminal.output)")
+        }
     }
 
     @Test("validate a message in a dry run")

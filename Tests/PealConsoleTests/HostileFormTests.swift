@@ -85,6 +85,26 @@ import Testing
         }
     }
 
+    @Test("as names are refused as the API refuses them: it counts code points, not what looks like one letter")
+    func names() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            let secret = try #require(try await fixture.get(fixture.page("segments"), cookie: cookie).formSecret)
+            let letter = "e" + String(repeating: "\u{301}", count: 300)
+            let long = String(repeating: "a", count: 256)
+            let forms: [(String, [String: String])] = [
+                ("/console/new-app", ["name": letter]), ("/console/new-app", ["name": "Cheese", "bundle_id": long]),
+                (fixture.page("segments"), ["step": "save", "name": letter, "where": #"{"topic":"news"}"#]),
+                (fixture.page("keys"), ["name": letter, "scopes": "read"]),
+                (fixture.page("compose"), ["step": "save_draft", "save_name": letter, "title": "T"]),
+            ]
+            for (path, form) in forms {
+                let reply = try await fixture.post(path, form.merging(["csrf": secret]) { $1 }, cookie: cookie)
+                #expect(reply.status == 400 && reply.text.contains("may have at most 255 characters"), "\(path)")
+            }
+        }
+    }
+
     @Test("need the right of the page that they lead to")
     func rights() async throws {
         try await ConsoleFixture.open { fixture in

@@ -112,6 +112,30 @@ import Testing
         }
     }
 
+    @Test("of a message that has not started say so instead of counting no devices")
+    func scheduled() async throws {
+        try await ConsoleFixture.open { fixture in
+            let id = MessageID("00000000-0000-4000-8000-0000000000e1")!
+            let (app, now) = (fixture.app.key, fixture.clock.now)
+            try await fixture.store.write(.control) { store in
+                var audience = Audience()
+                audience.topics = ["news"]
+                try store.insertMessage(
+                    MessageDraft(
+                        id: id, app: app, dialect: "native", audience: audience, content: Content(),
+                        startAt: now + .seconds(60), createdAt: now, expiresAt: now + .seconds(600)))
+            }
+            let cookie = try await fixture.signIn([.read, .send])
+            let page = try await fixture.get(fixture.page("messages/\(id)"), cookie: cookie)
+            #expect(page.text.ranges(of: "The audience is determined when the message starts.").count == 2)
+            #expect(!page.text.contains("Nobody was reached") && !page.text.contains("of 0 devices"))
+            let form = ["csrf": try #require(page.formSecret), "confirmed": "1"]
+            _ = try await fixture.post(fixture.page("messages/\(id)/cancel"), form, cookie: cookie)
+            let cancelled = try await fixture.get(fixture.page("messages/\(id)"), cookie: cookie)
+            #expect(cancelled.text.contains("Nobody was reached") && cancelled.text.contains("of 0 devices"))
+        }
+    }
+
     @Test("export devices as the import accepts them")
     func export() async throws {
         try await ConsoleFixture.open { fixture in

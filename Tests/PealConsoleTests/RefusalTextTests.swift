@@ -23,6 +23,33 @@ import Testing
         #expect(Texts(.english).translated(english) == english)
     }
 
+    @Test(
+        "about a credential that expires are German too",
+        arguments: [
+            (-1, "The credential has expired.", "Die Zugangsdaten sind abgelaufen."),
+            (3600, "expires in less than a day", "laufen in weniger als einem Tag ab"),
+            (86_400, "expires in 1 day.", "laufen in 1 Tag ab."), (900_000, "expires in 10 days.", "in 10 Tagen ab."),
+        ])
+    func expiry(secondsLeft: Int64, english: String, german: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            let (now, app) = (fixture.clock.now, fixture.app.key)
+            let credential = Credential.apnsToken(.init(keyID: "K", teamID: "T", privateKey: "-", bundleID: "b"))
+            let examination = CredentialExamination(
+                credential: credential, facts: .init(), expiresAt: now + .seconds(secondsLeft))
+            try await fixture.store.write(.control) {
+                _ = try $0.putCredential(
+                    examination, app: app, provider: .apns, environment: .production, now: now)
+            }
+            let cookie = try await fixture.signIn()
+            for path in ["/console/", fixture.page(""), fixture.page("credentials")] {
+                for (language, text) in ["en": english, "de": german] {
+                    let page = try await fixture.get(path, cookie: cookie, headers: ["Accept-Language": language])
+                    #expect(page.text.contains(text), "\(path) \(language)")
+                }
+            }
+        }
+    }
+
     @Test("have the values of the English text in the same number and order")
     func values() {
         for word in Word.refusalWords {

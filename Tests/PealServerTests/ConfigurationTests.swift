@@ -88,6 +88,16 @@ struct ConfigurationTests {
         #expect(failure?.description.contains(message) == true, "\(failure?.description ?? "none")")
     }
 
+    @Test("a null in the file leaves the key unset, and the word in quotation marks does not")
+    func nulls() async throws {
+        let file = try temporaryFile(
+            "http: {host: ~, port: null, port_file: Null}\nlog.level: \nproviders: {ca_file: 'null'}")
+        let configuration = try await ServerConfiguration.load(arguments: ["--config", file], environment: [:])
+        #expect(configuration.http.host == "127.0.0.1" && configuration.http.port == 8080)
+        #expect(configuration.http.portFile == nil && configuration.log.level == "info")
+        #expect(configuration.caFile == "null")
+    }
+
     @Test("the value of an option may contain commas, and is given once")
     func commas() async throws {
         let key = ["PEAL_MASTER_KEY": Data(count: 32).base64EncodedString()]
@@ -126,6 +136,26 @@ struct ConfigurationTests {
             #expect(text.contains(key.kind.name))
         }
         #expect(!text.contains("s3cret"))
+    }
+
+    @Test(
+        "the password of a database is not printed",
+        arguments: [
+            "peal:s3cret@a,b/peal", "peal:s3cr?s3cret@a/peal?sslmode=require", "peal:s3cr@s3cret@a/peal",
+            "a/peal?sslpassword=s3cret&password=s3cret&sslmode=require", "a/peal?pass%77ord=s3cret",
+            "a?password=s3cret",
+        ])
+    func databasePassword(rest: String) {
+        let masked = StoreLocation.postgres(url: "postgres://\(rest)").description
+        #expect(!masked.contains("s3c") && masked.hasPrefix("postgres://") && masked.contains("********"), "\(masked)")
+        #expect(masked.contains("sslmode=require") == rest.contains("sslmode=require"))
+    }
+
+    @Test("a database without a password is printed as it is")
+    func databaseWithoutPassword() {
+        for url in ["postgres://peal@db1.example,db2.example:5433/peal?host=/run&x", "postgresql:///peal?user=a:b@c"] {
+            #expect(StoreLocation.postgres(url: url).description == url)
+        }
     }
 
     @Test("the printed configuration can be read again")

@@ -129,12 +129,18 @@ struct DoctorTests {
     func surroundings() async throws {
         let settings = [
             "PEAL_PROVIDERS_CA_FILE": "/nowhere/ca.pem", "PEAL_HTTP_TLS_CERTIFICATE": "/nowhere/c.pem",
-            "PEAL_HTTP_TLS_KEY": "/nowhere/k.pem",
+            "PEAL_HTTP_TLS_KEY": "/nowhere/k.pem", "PEAL_ADMIN_LISTEN_PORT": "0",
+            "PEAL_ADMIN_LISTEN_TLS_CERTIFICATE": "/nowhere/a.pem", "PEAL_ADMIN_LISTEN_TLS_KEY": "/nowhere/a.key",
+            "PEAL_ADMIN_LISTEN_TLS_CLIENT_CA": "/nowhere/clients.pem",
         ]
         let diagnosis = await examine(
             try await configuration("/nowhere/peal.db", settings), at: ManualTime(now: Timestamp(milliseconds: 0)))
         let failed = diagnosis.checks.filter { $0.state == .failed }.map(\.subject)
-        #expect(failed == ["clock", "HTTPS certificate", "trust roots", "store"])
+        #expect(
+            failed == [
+                "clock", "HTTPS certificate", "HTTPS certificate for admins", "roots of admins' certificates",
+                "trust roots", "store",
+            ])
     }
 
     @Test("connects only to the hosts that credentials need")

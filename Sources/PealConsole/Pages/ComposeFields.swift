@@ -106,9 +106,10 @@ struct ComposeFields: Sendable {
             \(HTML.when(number > 1, choice("\(name)_join", texts[.rowJoin], [("and", texts[.and]), ("or", texts[.or])], row.isAlternative ? "or" : "and")))\
             <label class="tick"><input type="checkbox" name="\(name)_not" value="1"\(if: row.isNegated, " checked")> \(texts[.not])</label>\
             \(choice("\(name)_kind", texts[.rowKind], kinds, row.kind.rawValue))\
-            <input type="text" name="\(name)_value" value="\(row.value)" aria-label="\(texts[.value])" spellcheck="false" \
-            autocomplete="off"\(if: problem != nil, " aria-invalid=\"true\"")>\
-            \(HTML.with(problem) { "<p class=\"error\">\($0)</p>" })</div>
+            <input type="text" dir="auto" name="\(name)_value" value="\(row.value)" aria-label="\(texts[.value])" \
+            spellcheck="false" autocomplete="off"\
+            \(if: problem != nil, " aria-invalid=\"true\" aria-describedby=\"\(name)-error\"")>\
+            \(HTML.with(problem) { "<p class=\"error\" id=\"\(name)-error\">\($0)</p>" })</div>
             """
     }
 

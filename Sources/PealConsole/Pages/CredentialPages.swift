@@ -59,7 +59,7 @@ enum CredentialPages {
             <div class="credential"><div class="row"><h3>\(record.provider.hasEnvironments ? record.environment.rawValue : record.provider.network.title)</h3>\
             \(health(visit, record))</div>
             \(facts.html)
-            \(HTML.with(record.warning(at: visit.now)) { "<p class=\"notice warn\">\($0)</p>" })
+            \(HTML.with(texts.warning(record, at: visit.now)) { "<p class=\"notice warn\">\($0)</p>" })
             \(HTML.with(result) { verification(visit, $0) })
             <div class="row-actions">\(visit.button(texts[.verify], to: "\(path)/verify"))\
             \(visit.button(texts[.delete], to: "\(path)/delete", "quiet", confirm: texts[.deleteCredentialConfirm]))</div></div>

@@ -62,7 +62,7 @@ enum HomePage {
     ) -> [HTML] {
         let names = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.name) })
         return stopped.map { app, record in Attention.item(visit, record, app: names[app] ?? "\(app)", id: app) }
-            + ending.filter { $0.record.warning(at: visit.now) != nil }.map { app, record in
+            + ending.filter { $0.record.warningDays(at: visit.now) != nil }.map { app, record in
                 Attention.item(visit, record, app: names[app] ?? "\(app)", id: app)
             }
     }
@@ -92,7 +92,9 @@ enum HomePage {
     @Sendable private static func create(_ visit: PageCall) async throws -> ConsoleAnswer {
         do {
             let name = try ConsoleText.checked(visit.form["name"], named: "name", max: Limits.nameCharactersMax)
-            let bundleID = visit.form["bundle_id"]
+            let bundleID = try visit.form["bundle_id"].map { text throws(PealError) in
+                try ConsoleText.checked(text, named: "bundle_id", max: Limits.nameCharactersMax)
+            }
             if let bundleID, !bundleID.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "._:-".utf8.contains($0) }) {
                 throw PealError.invalid("bundle_id", "bundle_id may contain only letters, digits and . _ : -")
             }
@@ -122,7 +124,7 @@ enum Attention {
                 \(HTML.with(visit.texts.advice(reason)) { "\($0) " })\(visit.time(at))</li>
                 """
         }
-        return "<li><a href=\"\(link)\">\(label)</a>: \(record.warning(at: visit.now) ?? "")</li>"
+        return "<li><a href=\"\(link)\">\(label)</a>: \(visit.texts.warning(record, at: visit.now) ?? "")</li>"
     }
 
     /// - Parameter isQuiet: Says nothing if nothing needs attention.
@@ -149,10 +151,13 @@ enum ConsoleText {
         throw PealError(.conflict, "\(name) exists already; open it to change it, or choose another name", field: field)
     }
 
+    /// - Parameter max: characters (code points), as the API counts them.
     /// - Throws: `missing_field`; `invalid_field` for control characters or too many characters.
     static func checked(_ text: String?, named name: String, max: Int) throws(PealError) -> String {
         guard let text, !text.isEmpty else { throw .missing(name) }
-        guard text.count <= max else { throw .invalid(name, "\(name) may have at most \(max) characters") }
+        guard text.unicodeScalars.count <= max else {
+            throw .invalid(name, "\(name) may have at most \(max) characters")
+        }
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             throw .invalid(name, "\(name) must not contain control characters")
         }

@@ -15,12 +15,10 @@ enum MessageLive {
     static func fragment(_ visit: PageCall, _ report: MessageReport, samples: [String: [DeviceID]]) -> HTML {
         let texts = visit.texts
         let total = report.total
-        let settled = total.settled
         return """
-            <section class="card progress" data-settled="\(settled)" data-devices="\(total.devices)">
+            <section class="card progress" data-settled="\(total.settled)" data-devices="\(total.devices)">
             <div class="row"><p>\(visit.badge(report.message.state))</p>\
-            <p class="figure"><strong>\(texts.number(settled))</strong> \(texts(.ofDevices, texts.number(total.devices)))\
-            \(HTML.with(remaining(visit, report)) { "<span class=\"remaining\">\($0)</span>" })</p></div>
+            <p class="figure">\(isAudienceKnown(report) ? settled(visit, report) : "\(texts[.notStarted])")</p></div>
             \(visit.outcomes(total))
             \(figures(visit, total, report))
             </section>
@@ -41,6 +39,20 @@ enum MessageLive {
             <svg class="rate" viewBox="0 0 300 40" preserveAspectRatio="none" role="img" aria-label="\(texts[.rate])"></svg>
             <figcaption class="hint" data-text="\(texts[.ratePerSecond])"></figcaption>
             <details><summary>\(texts[.asTable])</summary>\(table.html)</details></figure></section>
+            """
+    }
+
+    /// Whether the message has started, or will never start.
+    private static func isAudienceKnown(_ report: MessageReport) -> Bool {
+        report.total.devices > 0 || report.message.cutoffAt != nil || report.message.state.isFinal
+    }
+
+    /// How many devices have their outcome, and how long the rest takes.
+    private static func settled(_ visit: PageCall, _ report: MessageReport) -> HTML {
+        let (texts, total) = (visit.texts, report.total)
+        return """
+            <strong>\(texts.number(total.settled))</strong> \(texts.count(total.devices, .ofDevice, .ofDevices))\
+            \(HTML.with(remaining(visit, report)) { "<span class=\"remaining\">\($0)</span>" })
             """
     }
 
@@ -94,7 +106,9 @@ enum MessageLive {
 
     private static func platforms(_ visit: PageCall, _ report: MessageReport) -> HTML {
         let texts = visit.texts
-        guard !report.platforms.isEmpty else { return "<p class=\"none\">\(texts[.nobody])</p>" }
+        guard !report.platforms.isEmpty else {
+            return "<p class=\"none\">\(texts[isAudienceKnown(report) ? .nobody : .notStarted])</p>"
+        }
         let total = report.total
         let shown = Outcomes.all.filter { $0.name == "accepted" || total[keyPath: $0.value] > 0 }
         var table = ListTable(

@@ -1,4 +1,6 @@
-/// What to do about a credential that a push network refuses.
+internal import PealCore
+
+/// What to do about a credential that a push network refuses, or that expires.
 extension Word {
     static let adviceCertificate = Word(
         "The certificate is not for this app or this environment, or it was revoked.",
@@ -27,6 +29,13 @@ extension Word {
         "Google no longer knows this key, or the clock of this server is wrong: generate a new private key.",
         "Google kennt diesen Schlüssel nicht mehr, oder die Uhr dieses Servers geht falsch: einen neuen privaten "
             + "Schlüssel generieren.")
+    static let credentialExpired = Word("The credential has expired.", "Die Zugangsdaten sind abgelaufen.")
+    static let credentialExpiresInDay = Word(
+        "The credential expires in {} day.", "Die Zugangsdaten laufen in {} Tag ab.")
+    static let credentialExpiresInDays = Word(
+        "The credential expires in {} days.", "Die Zugangsdaten laufen in {} Tagen ab.")
+    static let credentialExpiresToday = Word(
+        "The credential expires in less than a day.", "Die Zugangsdaten laufen in weniger als einem Tag ab.")
     static let adviceTopic = Word(
         "The bundle ID is not one that this key may send to: compare it with the app's identifier at "
             + "developer.apple.com.",
@@ -35,6 +44,16 @@ extension Word {
 }
 
 extension Texts {
+    /// A warning about the expiry of a credential; nil if it is far away, or there is none.
+    func warning(_ record: CredentialRecord, at now: Timestamp) -> String? {
+        guard record.warningDays(at: now) != nil, let left = record.daysLeft(at: now) else { return nil }
+        return switch left {
+        case ..<0: self[.credentialExpired]
+        case 0: self[.credentialExpiresToday]
+        default: count(Int(left), .credentialExpiresInDay, .credentialExpiresInDays)
+        }
+    }
+
     /// What to do about a push network's reason; nil for one that is not about the credential.
     func advice(_ reason: String) -> String? {
         switch reason {
@@ -55,10 +74,14 @@ extension Texts {
 extension Texts {
     private static let members: [String: Word] = [
         "bundle_id": Word("Bundle ID", "Bundle-ID"),
-        "certificate": Word("Certificate", "Zertifikat"), "client_id": Word("Client ID", "Client-ID"),
+        "certificate": Word("Certificate", "Zertifikat"),
+        "client_email": Word("Client email", "E-Mail-Adresse des Dienstkontos"),
+        "client_id": Word("Client ID", "Client-ID"),
         "client_secret": Word("Client secret", "Geheimer Clientschlüssel"), "key_id": Word("Key ID", "Schlüssel-ID"),
         "package_sid": Word("Package SID", "Paket-SID"), "passphrase": Word("Passphrase", "Passwort des Archivs"),
         "private_key": Word("Private key", "Privater Schlüssel"),
+        "private_key_id": Word("Private key ID", "ID des privaten Schlüssels"),
+        "project_id": Word("Project ID", "Projekt-ID"), "public_key": Word("Public key", "Öffentlicher Schlüssel"),
         "subject": Word("Subject", "Kontakt"), "team_id": Word("Team ID", "Team-ID"),
         "tenant_id": Word("Tenant ID", "Mandanten-ID"),
     ]

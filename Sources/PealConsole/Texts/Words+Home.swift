@@ -19,10 +19,10 @@ extension Word {
     static let confirmTitle = Word("Are you sure?", "Wirklich?")
     static let confirmYes = Word("Yes, continue", "Ja, fortfahren")
     static let failedByReasonHintDay = Word(
-        "Of each app's latest {} messages of the last 24 hours.",
+        "In each app's latest {} messages of the last 24 hours.",
         "Der letzten {} Nachrichten jeder App in den letzten 24 Stunden.")
     static let figuresOfFirst = Word(
-        "Figures are of the first {} apps; each app's overview has its own.",
+        "Figures are shown for the first {} apps; each app's overview has its own.",
         "Die Zahlen sind von den ersten {} Apps; die Übersicht jeder App hat ihre eigenen.")
     static let googleServices = Word(
         "This is google-services.json, which belongs in your app. Peal needs the key of a service account: in the "

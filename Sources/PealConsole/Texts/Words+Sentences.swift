@@ -162,10 +162,11 @@ extension Word {
     static let servers = Word("Servers on this database", "Server an dieser Datenbank")
     static let failedByReason = Word("Not accepted, by reason", "Nicht angenommen, nach Grund")
     static let failedByReasonHint = Word(
-        "Of the latest {} messages of the last 48 hours.", "Der letzten {} Nachrichten der letzten 48 Stunden.")
-    static let waitSince = Word("{} wait since", "{} warten seit")
+        "In the latest {} messages of the last 48 hours.", "Der letzten {} Nachrichten der letzten 48 Stunden.")
+    static let waitSince = Word("{} waiting since", "{} wartend seit")
     static let webhookIsDisabled = Word(
-        "This webhook is disabled and gets no events, since", "Dieser Webhook ist abgeschaltet, ohne Ereignisse, seit")
+        "This webhook is disabled. It has received no events since",
+        "Dieser Webhook ist abgeschaltet. Er erhält keine Ereignisse seit")
     static let noReasons = Word("No reasons to report.", "Keine Gründe zu melden.")
     static let noSegmentsText = Word(
         "A segment selects devices by their attributes.",
@@ -191,11 +192,15 @@ extension Word {
         "Zu diesen Empfängern gehört gerade kein Gerät.")
     static let nobodyYet = Word("No audience yet", "Noch keine Empfänger")
     static let nobody = Word("Nobody was reached.", "Niemand wurde erreicht.")
+    static let notStarted = Word(
+        "The audience is determined when the message starts.",
+        "Die Empfänger stehen fest, sobald die Nachricht beginnt.")
     static let notFoundText = Word(
         "There is no such page, or it was deleted.",
         "Diese Seite gibt es nicht, oder sie wurde gelöscht.")
     static let notFoundTitle = Word("Not found", "Nicht gefunden")
     static let nothingFound = Word("Nothing found.", "Nichts gefunden.")
+    static let ofDevice = Word("of {} device", "von {} Gerät")
     static let ofDevices = Word("of {} devices", "von {} Geräten")
     static let onlyAdmin = Word("Only admins may see this page.", "Diese Seite dürfen nur Admins sehen.")
     static let otherApp = Word("This key belongs to another app.", "Dieser Schlüssel gehört zu einer anderen App.")
@@ -229,8 +234,8 @@ extension Word {
     static let sendOnlyTitle = Word("Ready to send", "Bereit zum Senden")
     static let sendTest = Word("Send test to {}", "Test an {} senden")
     static let sessionsText = Word(
-        "End every session of the admin token, also in other browsers. Sessions of a key end when it is revoked.",
-        "Beendet alle Sitzungen des Admin-Tokens, auch in anderen Browsern. Sitzungen eines Schlüssels "
+        "End every session of your admin token, also in other browsers. Sessions of a key end when it is revoked.",
+        "Beendet alle Sitzungen des eigenen Admin-Tokens, auch in anderen Browsern. Sitzungen eines Schlüssels "
             + "enden, wenn er widerrufen wird.")
     static let sessionEnded = Word(
         "Your session has ended. Sign in again to continue.",

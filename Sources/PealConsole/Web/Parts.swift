@@ -195,8 +195,9 @@ struct Field: Sendable {
 
     private func input(_ shared: HTML) -> HTML {
         switch kind {
-        case .text: "<input type=\"text\" \(shared) value=\"\(value)\">"
-        case .area(let rows): "<textarea rows=\"\(rows)\" \(shared)>\n\(value)</textarea>"
+        // Texts may be written from right to left.
+        case .text: "<input type=\"text\" dir=\"auto\" \(shared) value=\"\(value)\">"
+        case .area(let rows): "<textarea dir=\"auto\" rows=\"\(rows)\" \(shared)>\n\(value)</textarea>"
         // A secret is not sent back to the browser.
         case .secret: "<input type=\"password\" \(shared)>"
         case .check: .empty

@@ -97,7 +97,7 @@ struct ConfigurationSource {
                 try collect(value, path: path + [key.string ?? ""], file: file, into: &values)
             }
         case .scalar(let scalar):
-            try set(scalar.string, name, file: file, into: &values)
+            try set(node.null == nil ? scalar.string : "", name, file: file, into: &values)
         case .sequence(let sequence):
             let elements = sequence.compactMap(\.string)
             guard !path.isEmpty else { throw ConfigurationFailure("(top level): expected keys and values in \(file)") }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import PealCore
 internal import PealPostgres
 
 /// Where the store is.
@@ -36,18 +37,26 @@ package enum StoreLocation: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Replaces the password of a URL, before the host or as a parameter.
+    /// Replaces the passwords of a URL, before the host and as parameters, where libpq finds them: it reads a question
+    /// mark before the host as a part of the password, and also knows `sslpassword`.
     static func masked(_ url: String) -> String {
         guard let scheme = url.range(of: "://") else { return url }
         var rest = String(url[scheme.upperBound...])
-        let authorityEnd = rest.firstIndex { "/?".contains($0) } ?? rest.endIndex
+        let authorityEnd = rest.firstIndex(of: "/") ?? rest.endIndex
         if let at = rest[..<authorityEnd].lastIndex(of: "@"), let colon = rest[..<at].firstIndex(of: ":") {
-            rest.replaceSubrange(rest.index(after: colon)..<at, with: "********")
+            rest.replaceSubrange(rest.index(after: colon)..<at, with: mask)
         }
-        if let name = rest.range(of: "password=") {
-            let end = rest[name.upperBound...].firstIndex(of: "&") ?? rest.endIndex
-            rest.replaceSubrange(name.upperBound..<end, with: "********")
-        }
-        return url[..<scheme.upperBound] + rest
+        let halves = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let parameters = halves.dropFirst().first.map { "?\(masked(parameters: $0))" } ?? ""
+        return url[..<scheme.upperBound] + halves[0] + parameters
+    }
+
+    private static let mask = "********"
+
+    private static func masked(parameters: Substring) -> String {
+        parameters.split(separator: "&", omittingEmptySubsequences: false).map { parameter -> String in
+            let name = parameter.prefix { $0 != "=" }
+            return PercentCoding.decodeLeniently(name).hasSuffix("password") ? "\(name)=\(mask)" : String(parameter)
+        }.joined(separator: "&")
     }
 }
