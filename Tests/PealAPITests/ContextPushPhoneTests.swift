@@ -1,3 +1,4 @@
+import HTTPTypes
 import PealCore
 import Testing
 
