@@ -96,7 +96,7 @@ struct ContextPushTests {
                 #"{"n":1,"ratio":1.0,"ctx_image_url":"https://example.com/i.jpg","ctx_idempotency_key":"\#(draft.id)"}"#
             )
             #expect(JSON.object(draft.content.data) == data)
-            #expect(draft.content.imageURL == nil && draft.content.subtitle == nil)
+            #expect(draft.content.imageURL == "https://example.com/i.jpg" && draft.content.subtitle == nil)
         }
     }
 

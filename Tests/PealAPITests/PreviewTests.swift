@@ -46,6 +46,20 @@ struct PreviewTests {
         }
     }
 
+    @Test("is the platform that a ContextPush request names, whatever the app has")
+    func contextPush() async throws {
+        try await Self.open { fixture in
+            let token = try await fixture.key("contextpush")["token"]?.stringValue ?? ""
+            let body: JSON = [
+                "bundle_id": "com.example.cheese", "platform": "ios", "user_id": "ann", "campaign_id": "daily",
+                "deliver_within_hours": 3, "content": ["body": Self.long],
+            ]
+            let reply = try await fixture.call(
+                .post, "/v1/campaigns/schedule_message_for_user", body: body.text, authorization: "Token \(token)")
+            #expect(reply.status == 400 && reply.field == "content.body", "\(reply.text)")
+        }
+    }
+
     @Test("is iOS once the app has a credential for it, and while it has none at all")
     func credential() async throws {
         let body: JSON = ["audience": ["all": true], "content": ["body": Self.long]]

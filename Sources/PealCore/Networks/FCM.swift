@@ -120,9 +120,8 @@ package struct FCMContent: NetworkContent {
     /// Removes the data members that FCM reserves, for dialects that send app data to several networks.
     /// - Returns: a warning with their number, if there were any.
     package static func removeReserved(from data: inout JSON.Members, _ path: String) -> [String] {
-        let names = data.names.filter(isReserved)
-        for name in names { data[name] = nil }
-        return names.isEmpty ? [] : ["\(path): removed \(names.count) members whose names FCM reserves"]
+        let count = data.removeAll(where: isReserved)
+        return count == 0 ? [] : ["\(path): removed \(count) members whose names FCM reserves"]
     }
 
     /// The members that FCM defines.

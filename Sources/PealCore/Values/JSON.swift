@@ -54,6 +54,17 @@ extension JSON {
             return false
         }
 
+        /// Removes all members with such a name at once: each removal alone rebuilds the index of a large object.
+        /// - Returns: how many.
+        package mutating func removeAll(where isRemoved: (String) -> Bool) -> Int {
+            let kept = pairs.filter { !isRemoved($0.0) }
+            let count = names.count - kept.count
+            guard count > 0 else { return 0 }
+            (names, values) = (kept.map(\.0), kept.map(\.1))
+            if index != nil { rebuildIndex() }
+            return count
+        }
+
         private func position(of name: String) -> Int? {
             index.map { $0[ExactText(name)] } ?? names.firstIndex { ExactText($0) == ExactText(name) }
         }

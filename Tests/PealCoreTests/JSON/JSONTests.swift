@@ -50,6 +50,18 @@ import Testing
         members["absent"] = nil
         members["last"] = true
         #expect(members.names.last == "last" && members["n\(count - 1)"] != nil)
+        let none = members.removeAll { $0 == "absent" }
+        let most = members.removeAll { $0.hasPrefix("n") && $0 != "n2" }
+        #expect(none == 0 && most == count - 2)
+        #expect(members.names == ["n2", "last"] && members["n2"] == 2 && members["last"] == true)
+        #expect(members["n1"] == nil)
+    }
+
+    @Test("removes many names that FCM reserves in linear time", .timeLimit(.minutes(1)))
+    func reserved() {
+        var data = JSON.Members((0..<10_000).map { ("google.\($0)", 1) } + [("lesson", 7)])
+        let warnings = FCMContent.removeReserved(from: &data, "data")
+        #expect(warnings.count == 1 && data.names == ["lesson"])
     }
 
     @Test(

@@ -25,6 +25,8 @@ struct ContextPushContent: Sendable {
         (content.title, content.subtitle, content.body) = (title, subtitle, body)
         content.defaultLocale = try defaultLocale()
         (content.sound, content.threadID, content.badge) = (sound, threadID, badge)
+        // For phones that show the message themselves, and for Android; the extension reads `ctx_image_url`.
+        content.imageURL = imageURL
         if let userInfo {
             if platform == .ios, userInfo.value["aps"] != nil {
                 let path = "\(userInfo.path).aps"
@@ -40,8 +42,6 @@ struct ContextPushContent: Sendable {
         if platform == .ios {
             // Starts the extension, which loads the image and reports that the alert was shown.
             content.platforms[.ios] = .init(APNsContent(payload: JSON.Members([("aps", ["mutable-content": 1])])))
-        } else {
-            content.imageURL = imageURL
         }
         return (content, warnings)
     }

@@ -13,6 +13,7 @@ struct ContextPushDialect: Dialect {
         Setting.experimentShare, Setting.experimentPerUser, Setting.appliesDecisions, Setting.windowGrace,
         Setting.alertsAllDevices,
     ]
+    let authorsNamePlatforms = true
 
     func endpoints(_ services: APIServices) -> [Endpoint] { ContextPushRoutes(services).all }
 

@@ -115,7 +115,7 @@ enum ContextPushDocument {
                 "delivery_method",
                 .component("ContextPushReportedMethod", .words(Arm.allCases.map(\.name) + ["cancelled"]))),
             .required("planned_delivery_method", arm), .required("timestamp", .time),
-            .required("content", Schema.object.described("The target of the request, with all its members.")),
+            .required("content", Schema.object.described("The `content` of the request, with all its members.")),
         ]))
 
     private static let transition = Schema.component(

@@ -11,6 +11,7 @@ struct RichieDialect: Dialect {
     let reports: [any ReportComposer] = [RichieReport()]
     let settings = RichieSettings.all
     let namesApps = true
+    let authorsNamePlatforms = true
 
     func endpoints(_ services: APIServices) -> [Endpoint] { RichieRoutes(services).all }
 
