@@ -94,6 +94,8 @@ struct QueryPlanTests {
             ("prune.topics", "topic_expiry"), ("prune.answers", "idempotency_at"),
             ("prune.reports", "receipt_device (app=? AND seq=?)"), ("prune.moments", "moment_over"),
             ("prune.arms", "experiment_arm_user"), ("prune.pending", "webhook_delivery_due"),
+            ("prune.next", "remainder_due (kind=? AND due_at<?)"),
+            ("prune.erasure", "remainder_name (app=? AND kind=? AND name=?)"),
         ])
     func index(_ name: String, _ index: String) async throws {
         let steps = try await Self.steps(of: name)
@@ -234,7 +236,7 @@ private enum HotStatements {
         "geofence.topicsJoined": SubscriptionTable.joined(app: 1, device: 1),
         "receipt.ofDevice": ReceiptTable.of(1, message: message, app: 1),
 
-        "prune.next": RemainderTable.next(now), "prune.isDue": RemainderTable.isDue(now),
+        "prune.next": RemainderTable.next(.user, now), "prune.erasure": RemainderTable.deleteErasure(of: "", app: 1),
         "prune.messages": Pruning.messages(now, now, limit: 1), "prune.devices": Pruning.devices(now, limit: 1),
         "prune.topics": Pruning.topics(now, limit: 1), "prune.audit": Pruning.audit(limit: 1),
         "prune.answers": TablePiece.answer.keys(where: Pruning.answers(now), limit: 1),
