@@ -30,7 +30,7 @@ final class RateBoard: Sendable {
 
     private struct State {
         var working: [Key: Int] = [:]
-        /// When the last waiter may ask again.
+        /// When the next waiter may ask.
         var turns: [Key: Duration] = [:]
     }
 
@@ -66,8 +66,8 @@ final class RateBoard: Sendable {
         let isNear: Bool
     }
 
-    /// The next turn under the limit that is used up. Turns follow each other as fast as the rate allows: small messages
-    /// take little of it, and each of them has a turn of its own.
+    /// The next turn under the limit that is used up. Turns follow each other as fast as the rate allows: a small
+    /// message takes little of it.
     /// - Parameters:
     ///   - wait: After that, the rate has room.
     ///   - takes: See `RateGrant.takes`.
@@ -75,8 +75,8 @@ final class RateBoard: Sendable {
         state.withLock { state in
             if state.turns.count >= Self.turnsMax { state.turns = state.turns.filter { $0.value > now } }
             let step = min(takes, Self.turnMax)
-            let turn = max(now + wait, (state.turns[key] ?? .zero) + step)
-            state.turns[key] = turn
+            let turn = max(now + wait, state.turns[key] ?? .zero)
+            state.turns[key] = turn + step
             let delay = turn - now
             return Turn(delay: delay, isNear: delay <= Self.waitMax && delay - wait <= step * Self.waitersMax)
         }

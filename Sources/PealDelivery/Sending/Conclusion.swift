@@ -86,7 +86,8 @@ struct Conclusion: Sendable {
         log = DeliveryLog(keys: keys, endings: endings, endingOf: endingOf, locales: locales, localeOf: localeOf)
     }
 
-    /// The numbers in `all` of a page's locales. Pages that were rendered at different times may number them differently.
+    /// The numbers in `all` of a page's locales. Pages that were rendered at different times may number them
+    /// differently.
     private static func numbers(of locales: [String?], in all: inout [String?]) -> [UInt16] {
         guard !all.isEmpty else {
             all = locales

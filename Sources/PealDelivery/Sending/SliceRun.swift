@@ -178,8 +178,8 @@ struct SliceRun: Sendable {
         return .settled
     }
 
-    /// Awaits the pages that are in flight although their slice was quarantined, and adds their answers to it: otherwise
-    /// a resumed slice would send to their devices again.
+    /// Awaits the pages that are in flight although their slice was quarantined, and adds their answers to it:
+    /// otherwise a resumed slice would send to their devices again.
     private mutating func quarantineRest() async {
         finishGroup()
         guard !pages.isEmpty else { return }

@@ -90,8 +90,8 @@ struct Dispatcher: Sendable {
         return []
     }
 
-    /// Leases in one write. If that fails although the store works, each route has a write of its own, so that a damaged
-    /// row stops no other route.
+    /// Leases in one write. If that fails although the store works, each route has a write of its own, so that a
+    /// damaged row stops no other route.
     private func lease(_ shares: [Share], _ round: inout Round) async throws -> [Slice] {
         guard !shares.isEmpty else { return [] }
         do {
