@@ -10,7 +10,7 @@ struct Dispatcher: Sendable {
     private static let expressInterval: Duration = .milliseconds(500)
     private static let walksPerRound = 128
     /// How long nothing is leased on a route whose slices could not be leased.
-    private static let damagedPause: Duration = .seconds(10)
+    private static let damagedPause: Duration = .seconds(5)
 
     private struct Share {
         let route: ActiveRoute
@@ -24,6 +24,8 @@ struct Dispatcher: Sendable {
         var expressAt: Duration?
         /// Until when routes are left out because their slices could not be leased.
         var damaged: [ActiveRoute: Duration] = [:]
+        /// When leasing failed first because the store was not available.
+        var outageAt: Duration?
     }
 
     let context: DeliveryContext
@@ -70,7 +72,8 @@ struct Dispatcher: Sendable {
             let shares = shares(of: routes)
             round.resumeAfter = (shares.last?.route ?? found.first) ?? round.resumeAfter
             let leased = try await lease(shares, &round)
-            return leased.isEmpty ? try await express(routes, &round) : leased
+            guard leased.isEmpty else { return leased }
+            return try await express(routes.filter { round.damaged[$0] == nil }, &round)
         } catch {
             context.logger.error("slices could not be leased", metadata: ["error": "\(error)"])
             return []
@@ -95,8 +98,16 @@ struct Dispatcher: Sendable {
     private func lease(_ shares: [Share], _ round: inout Round) async throws -> [Slice] {
         guard !shares.isEmpty else { return [] }
         do {
-            return try await leaseTogether(shares)
-        } catch where !PealError.isOutage(error) {
+            let leased = try await leaseTogether(shares)
+            round.outageAt = nil
+            return leased
+        } catch {
+            // Other writes succeed meanwhile: then a part of the database cannot be read.
+            let isPartial = round.outageAt.map(context.health.hasWritten) ?? false
+            guard isPartial || !PealError.isOutage(error) else {
+                round.outageAt = round.outageAt ?? context.time.uptime
+                throw error
+            }
             return await leaseApart(shares, &round)
         }
     }
