@@ -23,8 +23,8 @@ struct SliceWorker: Sendable {
                 metadata: [
                     "message": "\(slice.id.message)", "key_range": "\(slice.id.rangeStart)", "error": "\(error)",
                 ])
-            // One of a message that has ended would be leased again at once, so it waits until its lease expires.
-            guard await !hasEnded(slice.id) else { return }
+            // If its message has ended, it would be leased again at once, so it waits until its lease expires.
+            if !PealError.isOutage(error), await hasEnded(slice.id) { return }
             await release(slice, readyAt: context.time.now + .seconds(5))
         }
     }
