@@ -39,6 +39,32 @@ struct IsolationTests {
         }
     }
 
+    @Test("does not make a message that waited for it arrive after its expiry")
+    func expiryWhileWaiting() async throws {
+        let fixture = try await DeliveryFixture()
+        let silent = ScriptedProvider(.fcm)
+        silent.answers { _ in .silence }
+        try await fixture.putCredential(.production, .fcm)
+        try await fixture.register(1...4_000, route: .fcm)
+        try await fixture.register(4_001...4_100)
+        let service = fixture.service(providers: [.apns: fixture.provider, .fcm: silent], pagesInFlightMax: 2)
+        try await fixture.running(service) {
+            try await fixture.accept(fixture.draft(Self.audience(.android)), engine: service)
+            // One page holds every slot, and lends them after a second.
+            try await fixture.eventually { silent.pages.count == 1 }
+            let draft = fixture.draft(Self.audience(.ios), lifeSeconds: 1)
+            let id = try await fixture.accept(draft, engine: service)
+            try await fixture.eventually { try await fixture.census().slicesReady == 0 }
+            try await fixture.drive(by: .milliseconds(250), isWorkUnderWay: true) {
+                try await fixture.state(id)?.isFinal ?? false
+            }
+            #expect(fixture.provider.sentCount(id) == 0)
+            #expect(try await fixture.state(id) == .expired)
+            silent.answers { _ in .accepted }
+            silent.answerOpen()
+        }
+    }
+
     private static func slices(_ numbers: Range<Int>, app: AppKey = 1) -> [Slice] {
         numbers.map { number in
             let id = Slice.ID(

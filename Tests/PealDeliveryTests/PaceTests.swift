@@ -54,7 +54,7 @@ struct PaceTests {
         while true {
             let page = SentPage.ofOneDevice(ProviderAnswer(result, reason: "Word"), at: now)
             let conclusion = Conclusion(
-                [page], locales: [nil],
+                [page],
                 terms: .init(
                     attempt: attempt, life: life, now: now, readyAt: now, suspicion: nil, stragglersLeasedUntil: now,
                     holdsAddresses: false, doubt: doubt),

@@ -34,6 +34,30 @@ struct RenderingAgeTests {
         #expect(variants(route, 0) !== second)
     }
 
+    private static func page(_ key: DeviceKey, _ locales: [String?], variant: UInt16) -> SentPage {
+        var page = DevicePage(through: key, isLast: true, readAt: start, capacity: 1)
+        [UInt8](repeating: 7, count: 32).withUnsafeBytes { page.append(key: key, address: $0, revision: 1, locale: 0) }
+        let nothing = Notification(route: .fcm, path: .init([]), headers: [], body: .init([]))
+        let variants = locales.map { Variants.Variant(locale: $0, notification: nothing, failure: nil) }
+        return SentPage(page, .init(variants: variants, failures: [], ofDevice: [variant]), [], now: start)
+    }
+
+    @Test("the log names the right locales of pages that were rendered at different times")
+    func locales() {
+        let pages = [
+            Self.page(1, ["de"], variant: 0), Self.page(2, ["en", "de"], variant: 1),
+            Self.page(3, ["en", "de"], variant: 0),
+        ]
+        let life = MessageLife(start: Self.start, end: Self.start + .seconds(3600)).under(.init())
+        let log = Conclusion(
+            pages,
+            terms: .init(
+                attempt: 0, life: life, now: Self.start, readyAt: Self.start, suspicion: nil,
+                stragglersLeasedUntil: Self.start, holdsAddresses: false), chance: 0
+        ).log
+        #expect((0..<3).map { log.entry($0).locale } == ["de", "de", "en"])
+    }
+
     @Test("APNs is given an instant, which stays right")
     func absolute() {
         #expect(variants(.apnsProduction, 3000) === variants(.apnsProduction, 0))

@@ -106,7 +106,7 @@ struct VerdictEffectTests {
     private func check(_ row: Row, _ page: SentPage, at now: Timestamp) {
         let readyAt = now + .seconds(77)
         let conclusion = Conclusion(
-            [page], locales: [nil],
+            [page],
             terms: .init(
                 attempt: 0, life: life(from: now), now: now, readyAt: readyAt, suspicion: nil,
                 stragglersLeasedUntil: now, holdsAddresses: false),

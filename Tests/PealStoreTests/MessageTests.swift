@@ -157,6 +157,37 @@ struct MessageTests {
         #expect(try await pauseAndResume(after: .seconds(60)) == .planning)
     }
 
+    @Test("a message that only waits for a time of its rules is not late", arguments: StoreUnderTest.allCases)
+    func oldestPending(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.registerMany(1...4)
+        func oldest() async throws -> Timestamp? {
+            try await fixture.store.read { try $0.census() }.oldestPendingAt
+        }
+        func hold(_ slice: Slice, attempt: Int) async throws {
+            let worker = Worker(fixture: fixture)
+            var settlement = worker.settlement(slice, try await worker.page(of: slice), outcome: .moved)
+            settlement.deferrals = [
+                .init(part: 1, keys: [1, 2, 3, 4], attempt: attempt, readyAt: fixture.now + .seconds(600))
+            ]
+            settlement.isOfOnlySlice = false
+            #expect(try await worker.settle([settlement]).map(\.isApplied) == [true])
+        }
+        #expect(try await oldest() == nil)
+        _ = try await fixture.send(.all)
+        let first = fixture.now
+        #expect(try await oldest() == first, "ready")
+        let held = try await fixture.lease(.apnsProduction, owner: "me")
+        #expect(try await oldest() == first, "leased")
+        for slice in held { try await hold(slice, attempt: 0) }
+        #expect(try await oldest() == nil, "held by rules")
+        fixture.time.advance(by: .seconds(60))
+        _ = try await fixture.send(.all)
+        let second = fixture.now
+        for slice in try await fixture.lease(.apnsProduction, owner: "me") { try await hold(slice, attempt: 1) }
+        #expect(try await oldest() == second, "retried later")
+    }
+
     @Test("a message that was paused before its start counts as scheduled", arguments: StoreUnderTest.allCases)
     func pausedCensus(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

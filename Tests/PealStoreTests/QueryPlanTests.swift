@@ -60,6 +60,7 @@ struct QueryPlanTests {
             ("list.dialect", "message_dialect (app=? AND dialect=? AND message<?)"),
             ("list.campaign", "message_campaign"), ("list.all", "PRIMARY KEY (app=? AND message<?)"),
             ("route.changed", "route_gate_change"), ("route.parkedCount", "slice_ready (app=? AND route=?)"),
+            ("census.oldest", "message USING PRIMARY KEY (app=? AND message=?)"),
             ("slices.endedInQuarantine", "slice_quarantined"), ("route.closed", "route_gate_closed"),
             ("route.nextMessage", "PRIMARY KEY (app=? AND message>?)"), ("route.slices", "PRIMARY KEY (app=?)"),
             ("route.leaseOne", "PRIMARY KEY (app=? AND message=? AND route=?"), ("dueMessages", "message_due"),
@@ -94,6 +95,8 @@ struct QueryPlanTests {
             ("prune.topics", "topic_expiry"), ("prune.answers", "idempotency_at"),
             ("prune.reports", "receipt_device (app=? AND seq=?)"), ("prune.moments", "moment_over"),
             ("prune.arms", "experiment_arm_user"), ("prune.pending", "webhook_delivery_due"),
+            ("prune.next", "remainder_due (kind=? AND due_at<?)"),
+            ("prune.erasure", "remainder_name (app=? AND kind=? AND name=?)"),
         ])
     func index(_ name: String, _ index: String) async throws {
         let steps = try await Self.steps(of: name)
@@ -159,6 +162,7 @@ private enum HotStatements {
         "list.dialect": MessageTable.list(.init(dialect: "native"), app: 1, before: message, limit: 1),
         "list.campaign": MessageTable.list(.init(campaignID: ""), app: 1, before: message, limit: 1),
         "census.slices": SliceTable.census(.ready), "census.messages": MessageTable.census(scheduled: false),
+        "census.oldest": MessageTable.oldestPending(),
         "route.gate": RouteGateTable.find(active), "route.changed": RouteGateTable.changed(after: 1, limit: 1),
         "route.closed": RouteGateTable.closed(limit: 1),
         "route.beginProbe": RouteGateTable.beginProbe(active, until: now, now: now),
@@ -234,7 +238,7 @@ private enum HotStatements {
         "geofence.topicsJoined": SubscriptionTable.joined(app: 1, device: 1),
         "receipt.ofDevice": ReceiptTable.of(1, message: message, app: 1),
 
-        "prune.next": RemainderTable.next(now), "prune.isDue": RemainderTable.isDue(now),
+        "prune.next": RemainderTable.next(.user, now), "prune.erasure": RemainderTable.deleteErasure(of: "", app: 1),
         "prune.messages": Pruning.messages(now, now, limit: 1), "prune.devices": Pruning.devices(now, limit: 1),
         "prune.topics": Pruning.topics(now, limit: 1), "prune.audit": Pruning.audit(limit: 1),
         "prune.answers": TablePiece.answer.keys(where: Pruning.answers(now), limit: 1),

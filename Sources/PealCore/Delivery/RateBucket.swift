@@ -4,10 +4,13 @@ package struct RateGrant: Sendable, Hashable {
     package let count: Int
     /// When more may be sent; now if `count` is not 0.
     package let readyAt: Timestamp
+    /// If it must wait: for how long its grant will occupy the rate, so that others who wait ask after that.
+    package let takes: Duration
 
-    package init(count: Int, readyAt: Timestamp) {
+    package init(count: Int, readyAt: Timestamp, takes: Duration = .zero) {
         self.count = count
         self.readyAt = readyAt
+        self.takes = takes
     }
 }
 
@@ -35,7 +38,8 @@ package struct RateBucket: Sendable, Hashable {
         // Clocks count milliseconds, so half a microsecond is negligible.
         guard room + 0.5 >= least * interval else {
             return RateGrant(
-                count: 0, readyAt: now + .milliseconds(Int64(((least * interval - room) / 1000).rounded(.up))))
+                count: 0, readyAt: now + .milliseconds(Int64(((least * interval - room) / 1000).rounded(.up))),
+                takes: .microseconds(Int64((least * interval).rounded(.up))))
         }
         return RateGrant(count: min(wanted, Int(((room + 0.5) / interval).rounded(.down))), readyAt: now)
     }

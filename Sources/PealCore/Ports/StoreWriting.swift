@@ -138,6 +138,9 @@ package protocol StoreWriting: StoreReading {
     func quarantine(
         _ settlement: Settlement, reason: String, keepsAnswers: Bool, now: Timestamp
     ) throws -> Settlement.Result
+    /// Stores what is known about further devices of a slice that was quarantined under the same lease, without the row
+    /// of the log. Changes nothing if the slice has been resumed or has ended.
+    func addToQuarantine(_ settlement: Settlement, now: Timestamp) throws -> Settlement.Result
     /// Records that the server `name` is running. Returns how many servers, this one included, were seen at `start` or
     /// later.
     func recordServer(_ name: String, now: Timestamp, seenSince start: Timestamp) throws -> Int

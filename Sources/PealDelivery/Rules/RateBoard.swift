@@ -8,8 +8,12 @@ final class RateBoard: Sendable {
     private static let slicesPerMessageMax = 2
     /// More, so that one slow message leaves room for the app's others.
     private static let slicesPerAppMax = 4
-    private static let turn: Duration = .milliseconds(100)
+    /// The longest time between two turns.
+    private static let turnMax: Duration = .milliseconds(100)
     private static let turnsMax = 1024
+    /// How many workers wait under one limit, and how long.
+    private static let waitersMax = 10
+    private static let waitMax: Duration = .seconds(1)
 
     /// The owner of the rate limit that is used up.
     enum Key: Hashable {
@@ -26,7 +30,7 @@ final class RateBoard: Sendable {
 
     private struct State {
         var working: [Key: Int] = [:]
-        /// When the last waiter may ask again.
+        /// When the next waiter may ask.
         var turns: [Key: Duration] = [:]
     }
 
@@ -55,13 +59,26 @@ final class RateBoard: Sendable {
         }
     }
 
-    /// How long to wait before asking again, if the rate has room after `wait`.
-    func delay(_ key: Key, _ wait: Duration, now: Duration) -> Duration {
+    /// When one that must wait may ask again.
+    struct Turn: Sendable, Hashable {
+        let delay: Duration
+        /// Whether a worker waits for it. Otherwise the slice is released until then.
+        let isNear: Bool
+    }
+
+    /// The next turn under the limit that is used up. Turns follow each other as fast as the rate allows: a small
+    /// message takes little of it.
+    /// - Parameters:
+    ///   - wait: After that, the rate has room.
+    ///   - takes: See `RateGrant.takes`.
+    func turn(_ key: Key, after wait: Duration, takes: Duration, now: Duration) -> Turn {
         state.withLock { state in
             if state.turns.count >= Self.turnsMax { state.turns = state.turns.filter { $0.value > now } }
-            let turn = max(now + wait, (state.turns[key] ?? .zero) + Self.turn)
-            state.turns[key] = turn
-            return turn - now
+            let step = min(takes, Self.turnMax)
+            let turn = max(now + wait, state.turns[key] ?? .zero)
+            state.turns[key] = turn + step
+            let delay = turn - now
+            return Turn(delay: delay, isNear: delay <= Self.waitMax && delay - wait <= step * Self.waitersMax)
         }
     }
 }

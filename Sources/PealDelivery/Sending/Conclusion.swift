@@ -63,13 +63,14 @@ struct Conclusion: Sendable {
     private var delays: [BackOff.Wait: Duration] = [:]
     private let chance: UInt64
 
-    init(_ pages: [SentPage], locales: [String?], terms: Terms, chance: UInt64) {
+    init(_ pages: [SentPage], terms: Terms, chance: UInt64) {
         self.terms = terms
         self.chance = chance
         endings = [DeliveryLog.Ending(.accepted, attempt: terms.attempt + 1)]
         log = DeliveryLog([])
         var keys: [DeviceKey] = []
-        var variantOf: [UInt16] = []
+        var localeOf: [UInt16] = []
+        var locales: [String?] = []
         let kept = Self.kept(pages)
         for (number, page) in pages.enumerated() {
             let count = number < kept.pages ? page.keys.count : number == kept.pages ? kept.count : 0
@@ -77,13 +78,26 @@ struct Conclusion: Sendable {
             guard count > 0 || page.keys.isEmpty && isWhole else { continue }
             take(page, count)
             keys = keys.isEmpty && count == page.keys.count ? page.keys : keys + page.keys.prefix(count)
-            variantOf =
-                variantOf.isEmpty && count == page.keys.count
-                ? page.variantOf : variantOf + page.variantOf.prefix(count)
+            let numbers = Self.numbers(of: page.locales, in: &locales)
+            localeOf += page.variantOf.prefix(count).map { numbers[Int($0)] }
             cursorAfter = count == page.keys.count ? page.through : page.keys[count - 1]
         }
         for index in deferrals.indices { deferrals[index].keys.sort() }
-        log = DeliveryLog(keys: keys, endings: endings, endingOf: endingOf, locales: locales, localeOf: variantOf)
+        log = DeliveryLog(keys: keys, endings: endings, endingOf: endingOf, locales: locales, localeOf: localeOf)
+    }
+
+    /// The numbers in `all` of a page's locales. Pages that were rendered at different times may number them
+    /// differently.
+    private static func numbers(of locales: [String?], in all: inout [String?]) -> [UInt16] {
+        guard !all.isEmpty else {
+            all = locales
+            return locales.indices.map { UInt16($0) }
+        }
+        return locales.map { locale in
+            if let index = all.firstIndex(of: locale) { return UInt16(index) }
+            all.append(locale)
+            return UInt16(all.count - 1)
+        }
     }
 
     /// How much is concluded: whole pages, and devices of the page after them.

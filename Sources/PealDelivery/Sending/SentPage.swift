@@ -6,6 +6,8 @@ struct SentPage: Sendable {
     let revisions: [Int64]
     /// Number of the variant that each device gets.
     let variantOf: [UInt16]
+    /// The locale of each variant.
+    let locales: [String?]
     /// The index in the order of each device of `keys`, -1 for those to which nothing is sent; nil = the same.
     let orderIndices: [Int32]?
     /// What was decided without asking the provider, by index in `keys`, ascending.
@@ -42,6 +44,7 @@ struct SentPage: Sendable {
         keys = page.keys
         revisions = page.revisions
         variantOf = choice.ofDevice
+        locales = choice.variants.map(\.locale)
         (through, isLast, readAt, sentAt) = (page.through, page.isLast, page.readAt, now)
         guard !choice.failures.isEmpty || !rulings.isEmpty else {
             (orderIndices, self.rulings) = (nil, [])
@@ -62,6 +65,7 @@ struct SentPage: Sendable {
         keys = indices.map { whole.keys[$0] }
         revisions = indices.map { whole.revisions[$0] }
         variantOf = indices.map { whole.variantOf[$0] }
+        locales = whole.locales
         orderIndices = indices.map { whole.orderIndices?[$0] ?? Int32($0) }
         rulings = []
         (through, isLast) = (keys.last ?? whole.through, true)

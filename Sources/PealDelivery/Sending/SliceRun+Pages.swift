@@ -37,6 +37,11 @@ extension SliceRun {
             ? await budget.take(weight) { isStalled() }
             : budget.takeIfFree(weight, isStalled: isStalled())
         guard let slot else { return .crowded }
+        // The message may have ended while it waited for the slot.
+        if let reason = reasonToHalt() {
+            slot.release()
+            return .halted(reason)
+        }
         return await enter(after: key, limit: limit, slot)
     }
 
@@ -71,9 +76,6 @@ extension SliceRun {
         case crowded
     }
 
-    /// How long a worker waits for its rate; a slice that must wait longer is released.
-    private static let rateWaitMax: Duration = .seconds(1)
-
     /// How many devices the rates of message and app allow now.
     private func allowed(_ usual: Int, isFirst: Bool) async -> Allowance {
         let (app, message, wanted) = (slice.id.app, slice.id.message, max(1, min(usual, unsettled)))
@@ -90,9 +92,10 @@ extension SliceRun {
                 // Answers of other pages are settled meanwhile.
                 guard isFirst else { return .crowded }
                 let key = rates.ofApp == nil ? RateBoard.Key.message(message) : .app(app)
-                let delay = context.rates.delay(key, grant.readyAt - now, now: context.time.uptime)
-                guard delay <= Self.rateWaitMax else { return .halted(.closed(until: context.time.now + delay)) }
-                try await context.time.sleep(for: delay)
+                let turn = context.rates.turn(
+                    key, after: grant.readyAt - now, takes: grant.takes, now: context.time.uptime)
+                guard turn.isNear else { return .halted(.closed(until: context.time.now + turn.delay)) }
+                try await context.time.sleep(for: turn.delay)
             } catch {
                 return .halted(.unreadable)
             }
@@ -128,8 +131,10 @@ extension SliceRun {
                 }
             }
             let rulings = try await gate.rule(on: page, of: work.job, in: slice.id, isSorting: false, at: now)
+            // For each page: a rendering that contains the remaining lifetime is soon outdated.
+            let variants = work.variants(
+                route: slice.id.route, access: access, provider: provider, now: context.time.now)
             let choice = try await variants.choose(for: page, store: context.store)
-            locales = choice.variants.map(\.locale)
             // Check again: a page under the replaced credential would reopen connections that have just been drained.
             guard !isOutdated else { return (nil, .outdated) }
             let sent = hand(page, choice, rulings, as: slice.id, access, deadline: deadline, isProbe: isProbe)

@@ -13,14 +13,12 @@ struct SliceRun: Sendable {
     let access: RouteAccess
     let terms: SendTerms
     let provider: any Provider
-    let variants: Variants
     let control: SendControl
     var life: SliceLife
     /// The pages of `SliceLife.flights`.
     var pages: [SentPage] = []
     /// Devices without a row in the log, as far as the audience was read.
     var unsettled: Int
-    var locales: [String?] = []
     /// Whether it has only one device, which never waits for others.
     let isSingle: Bool
     /// Whether it awaits the stragglers of a page that was settled without them.
@@ -43,8 +41,6 @@ struct SliceRun: Sendable {
         self.access = access
         self.terms = terms
         self.provider = provider
-        variants = opening.work.variants(
-            route: slice.id.route, access: access, provider: provider, now: context.time.now)
         self.control = control
         unsettled = opening.candidates.count
         isSingle = unsettled <= 1
@@ -117,7 +113,7 @@ struct SliceRun: Sendable {
         let now = context.time.now
         let readyAt = isOwnStop ? now : report.readyAt ?? now + .seconds(1)
         let conclusion = Conclusion(
-            group, locales: locales,
+            group,
             terms: Conclusion.Terms(
                 attempt: slice.attempt, life: terms.life, lostAnswer: terms.lostAnswer, now: now, readyAt: readyAt,
                 suspicion: suspicion(report, readyAt: readyAt, now: now, chance: chance),
@@ -170,6 +166,7 @@ struct SliceRun: Sendable {
         }
         if results.contains(where: \.isQuarantined) {
             control.stop()
+            await quarantineRest()
             return .refused
         }
         if results.last?.messageState != nil { context.messages.drop(slice.id.message) }
@@ -179,6 +176,25 @@ struct SliceRun: Sendable {
             context.ready.set()
         }
         return .settled
+    }
+
+    /// Awaits the pages that are in flight although their slice was quarantined, and adds their answers to it:
+    /// otherwise a resumed slice would send to their devices again.
+    private mutating func quarantineRest() async {
+        finishGroup()
+        guard !pages.isEmpty else { return }
+        for index in pages.indices { group.append(await answers(to: index, mayLeaveStragglers: false)) }
+        isOwnStop = true
+        _ = await conclude()
+        guard let conclusion else { return }
+        let left = max(0, unsettled - conclusion.log.count)
+        let rest = settlements(of: conclusion, left: left, .keep)
+        await context.settler.addToQuarantine(rest)
+        if let last = rest.last {
+            let earlier = slice.counts
+            slice.counts = last.counts
+            context.count(conclusion, since: earlier, rest)
+        }
     }
 
     /// Releases what the settled pages held.

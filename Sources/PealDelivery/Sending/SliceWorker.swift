@@ -23,8 +23,16 @@ struct SliceWorker: Sendable {
                 metadata: [
                     "message": "\(slice.id.message)", "key_range": "\(slice.id.rangeStart)", "error": "\(error)",
                 ])
+            // If its message has ended, it would be leased again at once, so it waits until its lease expires.
+            if !PealError.isOutage(error), await hasEnded(slice.id) { return }
             await release(slice, readyAt: context.time.now + .seconds(5))
         }
+    }
+
+    /// Whether the message has ended or expired, or cannot be read either.
+    private func hasEnded(_ slice: Slice.ID) async -> Bool {
+        let message = try? await context.store.read { try $0.message(app: slice.app, id: slice.message) }
+        return message.map { $0.state.isFinal || $0.expiresAt <= context.time.now } ?? true
     }
 
     private func follow(_ opening: SliceOpening, _ slice: Slice, _ control: SendControl) async throws {

@@ -9,6 +9,8 @@ struct Dispatcher: Sendable {
     private static let slicesPerRouteMax = Limits.slicesActiveMax * 3 / 4
     private static let expressInterval: Duration = .milliseconds(500)
     private static let walksPerRound = 128
+    /// How long nothing is leased on a route whose slices could not be leased.
+    private static let damagedPause: Duration = .seconds(5)
 
     private struct Share {
         let route: ActiveRoute
@@ -20,6 +22,10 @@ struct Dispatcher: Sendable {
         /// Where the next search through the routes continues.
         var resumeAfter: ActiveRoute?
         var expressAt: Duration?
+        /// Until when routes are left out because their slices could not be leased.
+        var damaged: [ActiveRoute: Duration] = [:]
+        /// When leasing failed first because the store was not available.
+        var outageAt: Duration?
     }
 
     let context: DeliveryContext
@@ -58,12 +64,16 @@ struct Dispatcher: Sendable {
 
     private func lease(_ round: inout Round) async -> [Slice] {
         do {
-            let routes = try await readyRoutes(&round)
-            guard !routes.isEmpty else { return [] }
+            let found = try await readyRoutes(&round)
+            guard !found.isEmpty else { return [] }
+            let now = context.time.uptime
+            round.damaged = round.damaged.filter { $0.value > now }
+            let routes = found.filter { round.damaged[$0] == nil }
             let shares = shares(of: routes)
-            round.resumeAfter = (shares.last?.route ?? routes.first) ?? round.resumeAfter
-            let leased = try await lease(shares)
-            return leased.isEmpty ? try await express(routes, &round) : leased
+            round.resumeAfter = (shares.last?.route ?? found.first) ?? round.resumeAfter
+            let leased = try await lease(shares, &round)
+            guard leased.isEmpty else { return leased }
+            return try await express(routes.filter { round.damaged[$0] == nil }, &round)
         } catch {
             context.logger.error("slices could not be leased", metadata: ["error": "\(error)"])
             return []
@@ -83,8 +93,42 @@ struct Dispatcher: Sendable {
         return []
     }
 
-    private func lease(_ shares: [Share]) async throws -> [Slice] {
+    /// Leases in one write. If that fails although the store works, each route has a write of its own, so that a
+    /// damaged row stops no other route.
+    private func lease(_ shares: [Share], _ round: inout Round) async throws -> [Slice] {
         guard !shares.isEmpty else { return [] }
+        do {
+            let leased = try await leaseTogether(shares)
+            round.outageAt = nil
+            return leased
+        } catch {
+            // Other writes succeed meanwhile: then a part of the database cannot be read.
+            let isPartial = round.outageAt.map(context.health.hasWritten) ?? false
+            guard isPartial || !PealError.isOutage(error) else {
+                round.outageAt = round.outageAt ?? context.time.uptime
+                throw error
+            }
+            return await leaseApart(shares, &round)
+        }
+    }
+
+    private func leaseApart(_ shares: [Share], _ round: inout Round) async -> [Slice] {
+        var leased: [Slice] = []
+        for share in shares {
+            do {
+                leased += try await leaseTogether([share])
+            } catch {
+                round.damaged[share.route] = context.time.uptime + Self.damagedPause
+                let app = await context.store.shownID(of: share.route.app)
+                context.logger.error(
+                    "the slices of a route could not be leased",
+                    metadata: ["app": "\(app)", "route": "\(share.route.route)", "error": "\(error)"])
+            }
+        }
+        return leased
+    }
+
+    private func leaseTogether(_ shares: [Share]) async throws -> [Slice] {
         let (owner, until, now) = (context.owner, context.leaseEnd, context.time.now)
         return try await context.store.write(.settle) { writer in
             try shares.flatMap { try writer.lease($0.route, limit: $0.count, owner: owner, until: until, now: now) }
@@ -100,7 +144,8 @@ struct Dispatcher: Sendable {
             round.expressAt.map({ now - $0 >= Self.expressInterval }) ?? true
         else { return [] }
         round.expressAt = now
-        let slices = try await lease(routes.prefix(Limits.slicesExpressMax).map { Share(route: $0, count: 1) })
+        let slices = try await lease(
+            routes.prefix(Limits.slicesExpressMax).map { Share(route: $0, count: 1) }, &round)
         let hasRoomForBulk = load.total < Limits.slicesActiveMax + Limits.slicesExpressMax / 2
         let wanted = slices.filter { $0.lane == .direct || hasRoomForBulk && !load.isBusy(with: $0.id.message) }
         for slice in slices where !wanted.contains(slice) {

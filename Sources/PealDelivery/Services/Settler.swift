@@ -172,17 +172,7 @@ final class Settler: Sendable {
 
     /// Quarantines the slice. If not even its answers can be stored, only its state is.
     private func quarantine(_ order: Order, _ error: any Error) async {
-        guard var settlement = order.settlements.last, let first = order.settlements.first else { return }
-        settlement.cursorBefore = first.cursorBefore
-        settlement.triedAt = first.triedAt
-        settlement.deferrals = order.settlements.flatMap(\.deferrals)
-        settlement.retirements = order.settlements.flatMap(\.retirements)
-        settlement.moves = order.settlements.flatMap(\.moves)
-        settlement.added = order.settlements.compactMap(\.added).reduce(nil) { (sum: OutcomeCounts?, added) in
-            var sum = sum ?? OutcomeCounts()
-            sum.add(added)
-            return sum
-        }
+        guard let settlement = Self.joined(order.settlements) else { return }
         logger.error(
             "a slice was quarantined: the results of its devices cannot be stored",
             metadata: [
@@ -207,6 +197,38 @@ final class Settler: Sendable {
     }
 
     private static let reasonCharactersMax = 200
+
+    /// Stores what is known about further devices of a slice that was just quarantined (in order). Waits while the
+    /// store fails.
+    func addToQuarantine(_ settlements: [Settlement]) async {
+        guard let settlement = Self.joined(settlements) else { return }
+        while true {
+            do {
+                _ = try await tried { [now = time.now] in try $0.addToQuarantine(settlement, now: now) }
+                return
+            } catch {
+                note(error, 1)
+                guard PealError.isOutage(error), !stop.isDrained(at: time.uptime) else { return }
+                try? await time.sleep(for: Self.retryInterval)
+            }
+        }
+    }
+
+    /// The settlements of one slice as a single one, without most rows of the log.
+    private static func joined(_ settlements: [Settlement]) -> Settlement? {
+        guard var settlement = settlements.last, let first = settlements.first else { return nil }
+        settlement.cursorBefore = first.cursorBefore
+        settlement.triedAt = first.triedAt
+        settlement.deferrals = settlements.flatMap(\.deferrals)
+        settlement.retirements = settlements.flatMap(\.retirements)
+        settlement.moves = settlements.flatMap(\.moves)
+        settlement.added = settlements.compactMap(\.added).reduce(nil) { (sum: OutcomeCounts?, added) in
+            var sum = sum ?? OutcomeCounts()
+            sum.add(added)
+            return sum
+        }
+        return settlement
+    }
 
     /// Runs a write and records whether the store accepts writes.
     private func tried<R: Sendable>(

@@ -69,5 +69,6 @@ extension Migration {
         Migration(version: 23, statements: SchemaContentOpens.statements),
         Migration(version: 24, statements: SchemaRuns.statements),
         Migration(version: 25, statements: SchemaPriors.statements),
+        Migration(version: 26, statements: SchemaRemainders.statements),
     ]
 }

@@ -296,3 +296,11 @@ enum SchemaPriors {
             "ALTER TABLE experiment_sum ADD COLUMN \($0) BIGINT NOT NULL DEFAULT 0"
         }
 }
+
+/// Changes that requests began, found by when they are due and by what they concern.
+enum SchemaRemainders {
+    static let statements = [
+        "CREATE INDEX remainder_due ON remainder (kind, due_at, number)",
+        "CREATE INDEX remainder_name ON remainder (app, kind, name)",
+    ]
+}

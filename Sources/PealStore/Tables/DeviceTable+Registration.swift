@@ -302,8 +302,7 @@ extension StoreSession {
         let isComplete = moments.isComplete && devices < Self.erasedAtOnce
         let dueAt = isComplete ? now + .seconds(Limits.erasedUserWatchSeconds) : now
         // An erasure that is already under way is replaced: it spares what the user has begun since.
-        try connection.execute(
-            "DELETE FROM remainder WHERE kind = \(Remainder.Kind.user) AND app = \(app) AND name = \(userID)")
+        try connection.execute(RemainderTable.deleteErasure(of: userID, app: app))
         try leave(.user, app: app, name: userID, now: now, dueAt: dueAt)
         return (devices, isComplete)
     }

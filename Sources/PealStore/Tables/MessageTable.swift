@@ -74,20 +74,32 @@ enum MessageTable {
             """
     }
 
-    /// How many of the messages that are being sent are examined to find the oldest one.
-    private static let oldestLookedAt = 1000
+    /// How many slices of each state are examined to find the oldest message that is being sent.
+    private static let slicesExamined = 1000
 
-    /// When the oldest message that is being sent started. One that only waits for a time of its rules (`isHeld`) is
-    /// not late.
+    /// When the oldest message that is being sent started. One that only waits for a time of its rules is not late: its
+    /// slices (`SliceTable.isHeld`) are not examined, because there may be any number of them.
     static func oldestPending() -> SQL {
-        """
-        SELECT MIN(started) FROM (
-            SELECT COALESCE(start_at, created_at) AS started FROM message
-            WHERE state < \(code: Message.State.sent) AND state = \(code: Message.State.sending)
-                AND EXISTS (SELECT 1 FROM slice WHERE slice.app = message.app AND slice.message = message.message
-                    AND slice.state <> \(code: Slice.State.done) AND NOT \(SliceTable.isHeld))
-            LIMIT \(oldestLookedAt)) AS looked
-        """
+        let states: [Slice.State] = [.ready, .leased, .quarantined, .ending]
+        let working = states.map { state -> SQL in
+            """
+            SELECT app, message FROM
+                (SELECT app, message FROM slice WHERE state = \(code: state) LIMIT \(slicesExamined)) AS sample
+            """
+        }
+        let retries: SQL = """
+            SELECT app, message FROM
+                (SELECT app, message, attempt FROM slice WHERE state = \(code: Slice.State.waiting)
+                ORDER BY ready_at LIMIT \(slicesExamined)) AS sample
+            WHERE attempt > 0
+            """
+        let slices = working.reduce(retries) { (all: SQL, more: SQL) -> SQL in "\(more) UNION ALL \(all)" }
+        // The join in this order: SQLite would read all messages first.
+        return """
+            SELECT MIN(COALESCE(message.start_at, message.created_at)) FROM (\(slices)) AS pick CROSS JOIN message
+            WHERE message.app = pick.app AND message.message = pick.message
+                AND message.state = \(code: Message.State.sending)
+            """
     }
 
     /// Newest first. Each filter has an index in that order.

@@ -33,14 +33,15 @@ extension StoreSession {
         let grants = buckets.map { $0.bucket.room(for: wanted, at: now) }
         let count = grants.map(\.count).min() ?? wanted
         guard count > 0 else {
-            return RateGrant(count: 0, readyAt: grants.map(\.readyAt).max() ?? now)
+            return RateGrant(
+                count: 0, readyAt: grants.map(\.readyAt).max() ?? now, takes: grants.map(\.takes).max() ?? .zero)
         }
         for (key, bucket) in buckets {
             var bucket = bucket
             let before = bucket.busyUntil
             bucket.take(count, at: now)
             guard try connection.execute(RateTable.put(app, key, from: before, to: bucket.busyUntil)) == 1 else {
-                return RateGrant(count: 0, readyAt: now + .milliseconds(10))
+                return RateGrant(count: 0, readyAt: now + .milliseconds(10), takes: .milliseconds(10))
             }
         }
         return RateGrant(count: count, readyAt: now)

@@ -42,15 +42,17 @@ struct Remainder: Sendable, Hashable {
 }
 
 enum RemainderTable {
-    static func next(_ now: Timestamp) -> SQL {
+    /// The first one of a kind. Those that wait for a last look, such as every user erased in the last hour, are not
+    /// read.
+    static func next(_ kind: Remainder.Kind, _ now: Timestamp) -> SQL {
         """
-        SELECT kind, number, app, object, name, began_at FROM remainder WHERE due_at <= \(now)
-        ORDER BY kind, number LIMIT 1
+        SELECT kind, number, app, object, name, began_at FROM remainder WHERE kind = \(kind) AND due_at <= \(now)
+        ORDER BY due_at, number LIMIT 1
         """
     }
 
-    static func isDue(_ now: Timestamp) -> SQL {
-        "SELECT number FROM remainder WHERE due_at <= \(now) ORDER BY kind, number LIMIT 1"
+    static func deleteErasure(of userID: String, app: AppKey) -> SQL {
+        "DELETE FROM remainder WHERE app = \(app) AND kind = \(Remainder.Kind.user) AND name = \(userID)"
     }
 
     static func matching(_ remainder: Remainder) -> SQL {
@@ -59,8 +61,16 @@ enum RemainderTable {
 }
 
 extension StoreSession {
-    func hasRemainders(now: Timestamp) throws -> Bool {
-        try connection.value(RemainderTable.isDue(now), Int64.self) != nil
+    func hasRemainders(now: Timestamp) throws -> Bool { try nextRemainder(now: now) != nil }
+
+    private func nextRemainder(now: Timestamp) throws -> Remainder? {
+        var next: Remainder?
+        try connection.query(Remainder.Kind.allCases.map { RemainderTable.next($0, now) }) { _, row in
+            guard next == nil else { return }
+            var row = RowReader(row)
+            next = try Remainder(&row)
+        }
+        return next
     }
 
     /// Leaves the rest of a change to the Pruner.
@@ -81,7 +91,7 @@ extension StoreSession {
     /// Completes changes that requests began, at most about `limit` rows. Returns how many rows it changed.
     func completeRemainders(now: Timestamp, limit: Int) throws -> Int {
         var room = limit
-        while room > 0, let remainder = try connection.first(RemainderTable.next(now), Remainder.init) {
+        while room > 0, let remainder = try nextRemainder(now: now) {
             let piece = try complete(remainder, limit: room, now: now)
             room -= piece.rows
             guard piece.isComplete else { break }

@@ -101,13 +101,26 @@ extension SliceTable {
             UPDATE slice SET state = \(keepsAnswers ? ended : quarantined), fault = \(reason), owner = \(String?.none),
                 lease_until = 0
             """
-        let deferred = settlement.deferrals.reduce(0) { $0 + $1.keys.count }
         let condition: SQL = "WHERE \(isCurrent(settlement))"
         guard keepsAnswers else { return "\(mark), doubt = \(settlement.logRow?.deviceCount ?? 0) \(condition)" }
+        return "\(mark), \(answers(of: settlement)) \(condition)"
+    }
+
+    /// Adds a page to a slice that this worker's earlier page quarantined.
+    static func addToQuarantine(_ settlement: Settlement) -> SQL {
+        """
+        UPDATE slice SET \(answers(of: settlement))
+        WHERE \(matching(settlement.slice)) AND state = \(code: Slice.State.quarantined)
+            AND term = \(settlement.term) AND cursor = \(settlement.cursorBefore)
+        """
+    }
+
+    /// What a slice without rows in the log stores of a page.
+    private static func answers(of settlement: Settlement) -> SQL {
+        let deferred = settlement.deferrals.reduce(0) { $0 + $1.keys.count }
         return """
-            \(mark), cursor = \(settlement.cursorAfter), counts = \(CountsCoding.encode(settlement.counts)),
-                doubt = \(settlement.doubt), estimate = estimate - \(deferred)
-            \(condition)
+            cursor = \(settlement.cursorAfter), counts = \(CountsCoding.encode(settlement.counts)),
+            doubt = \(settlement.doubt), estimate = estimate - \(deferred)
             """
     }
 
@@ -229,7 +242,24 @@ extension StoreSession {
         guard try connection.execute(statement) == 1 else { return result }
         result.isApplied = true
         result.isQuarantined = true
-        guard keepsAnswers else { return result }
+        return keepsAnswers ? try storeAnswers(of: settlement, result, now: now) : result
+    }
+
+    func addToQuarantine(_ settlement: Settlement, now: Timestamp) throws -> Settlement.Result {
+        var result = Settlement.Result(isApplied: false)
+        guard !settlement.slice.isMoment, try connection.execute(SliceTable.addToQuarantine(settlement)) == 1 else {
+            return result
+        }
+        result.isApplied = true
+        result.isQuarantined = true
+        return try storeAnswers(of: settlement, result, now: now)
+    }
+
+    /// Everything but the row in the log.
+    private func storeAnswers(
+        of settlement: Settlement, _ result: Settlement.Result, now: Timestamp
+    ) throws -> Settlement.Result {
+        var result = result
         let parts = try insertParts(settlement, now: now)
         result.leasedSlices = parts.leased
         let change = MessageChanges.Change(slicesOpen: parts.count, firstSentAt: settlement.triedAt)

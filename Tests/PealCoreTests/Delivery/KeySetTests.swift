@@ -19,7 +19,7 @@ import Testing
     @Test(
         "agrees with a plain set",
         arguments: [
-            1...1, 0...63, 0...64, 1...65_536, 65_537...131_072, 100...163, 7...4103,
+            1...1, 0...63, 0...64, 1...65_536, 65_537...131_072, 100...163, 7...4103, 9...4_000_000,
         ] as [ClosedRange<DeviceKey>])
     func agrees(range: ClosedRange<DeviceKey>) {
         var generator = SeededGenerator(seed: UInt64(range.upperBound))
@@ -47,6 +47,18 @@ import Testing
             for key in leftModel { #expect(left.contains(key)) }
             for key in rightModel { #expect(left.contains(key) == leftModel.contains(key)) }
         }
+    }
+
+    @Test("a few keys that are far apart take little memory")
+    func sparse() {
+        let range: ClosedRange<DeviceKey> = 1...4_194_304
+        var set = KeySet(range: range, [1, 4_194_304])
+        #expect(set.wordCount == 128)
+        #expect(set.keys(after: 0, limit: 9) == [1, 4_194_304])
+        set.formUnion(KeySet(range: range, [2_000_000]))
+        #expect(set.count(after: 1) == 2 && set.wordCount == 192)
+        set.formIntersection(KeySet(range: range, [1, 2]))
+        #expect(set.keys(after: 0, limit: 9) == [1] && set.wordCount == 64)
     }
 
     @Test("gives keys in pages that join without gap or repetition", arguments: [1, 7, 64, 1000])
@@ -95,5 +107,18 @@ import Testing
         set.replaceKeys(after: key, with: KeySet(range: 30...199, later))
         let expected = before.filter { $0 <= key }.union(later.filter { $0 > key })
         #expect(Set(set.keys(after: 0, limit: .max)) == expected)
+    }
+
+    @Test(
+        "counts and replaces the keys of a wide range after any key",
+        arguments: [9, 4095, 4105, 4106, 8202, 12_000, 19_999, 20_000] as [DeviceKey])
+    func wideTail(key: DeviceKey) {
+        let before = Set<DeviceKey>(stride(from: 10, through: 20_000, by: 37))
+        let later = Set<DeviceKey>(stride(from: 5000, through: 15_000, by: 11))
+        var set = KeySet(range: 10...20_000, before)
+        #expect(set.count(after: key) == before.count { $0 > key })
+        set.replaceKeys(after: key, with: KeySet(range: 5000...15_000, later))
+        let expected = before.filter { $0 <= key }.union(later.filter { $0 > key })
+        #expect(set.keys(after: 0, limit: .max) == expected.sorted())
     }
 }
