@@ -197,7 +197,7 @@ package struct Ledger: Sendable, Hashable, Codable {
         var event = DeviceEvent(eventID: eventID, message: id, type: .shown, at: WireTime(milliseconds: now))
         if sharesContext {
             event.snapshot = entry.claim?.snapshot
-            event.trace = entry.trace.isEmpty ? nil : Base64.encode(entry.trace)
+            event.trace = entry.wholeTrace
         }
         self[id]?.enter(.shown, at: now)
         report(event)
@@ -223,9 +223,7 @@ package struct Ledger: Sendable, Hashable, Codable {
             if self[id] == nil { self[id] = LedgerEntry(id: id, owner: owner, stage: .gone, since: now) }
             var shown = DeviceEvent(eventID: eventIDs.1, message: id, type: .shown, at: time)
             // Of a soft message, what the phone did not do counts too: it waited until the end.
-            if sharesContext, let entry = self[id], entry.message?.explore == "soft", !entry.trace.isEmpty {
-                shown.trace = Base64.encode(entry.trace)
-            }
+            if sharesContext, let entry = self[id], entry.isSoft { shown.trace = entry.wholeTrace }
             self[id]?.enter(.shown, at: now)
             report(DeviceEvent(eventID: eventIDs.0, message: id, type: .received, at: time))
             report(shown)
@@ -257,7 +255,12 @@ package struct Ledger: Sendable, Hashable, Codable {
 
     /// What was computed at a wake, for those who share it.
     private mutating func add(_ trace: [UInt8], to id: String) {
-        if sharesContext, (self[id]?.trace.count ?? 0) + trace.count <= Self.traceBytesMax { self[id]?.trace += trace }
+        guard sharesContext, let entry = self[id] else { return }
+        if entry.trace.count + trace.count <= Self.traceBytesMax {
+            self[id]?.trace += trace
+        } else {
+            self[id]?.isTraceCut = true
+        }
     }
 
     /// Records a wake-up, and those that were missed according to its number.
@@ -309,6 +312,7 @@ package struct Ledger: Sendable, Hashable, Codable {
         for index in outbox.indices { (outbox[index].snapshot, outbox[index].trace) = (nil, nil) }
         for key in entries.keys {
             entries[key]?.trace = []
+            entries[key]?.isTraceCut = nil
             entries[key]?.claim?.snapshot = nil
         }
     }

@@ -215,6 +215,10 @@ actor MomentEngine {
     // MARK: Choosing
 
     private func considerMoment() async throws -> String? {
+        // The person may have changed the settings since the last sync. A message that is claimed here and cannot be
+        // shown at once would be lost for the person's other devices.
+        let permission = await parts.presenter.permission()
+        guard permission.allowsAlerts, !permission.isSummarized else { return nil }
         let signals = await parts.sensors.read()
         // Sensors that were interrupted say nothing about the moment.
         guard !Task.isCancelled else { return nil }

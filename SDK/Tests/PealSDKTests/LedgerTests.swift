@@ -208,6 +208,33 @@ import Testing
         }
     }
 
+    @Test(
+        "reports no trace of a soft message that has lost its end: the last wake would seem to be the one that was taken",
+        arguments: [("soft", false), ("greedy", true)])
+    func longTrace(mode: String, isReported: Bool) throws {
+        for isAlert in [true, false] {
+            var ledger = Ledger()
+            ledger.sharesContext = true
+            var open = message("m")
+            open.explore = mode
+            ledger.hold(open, now: Self.now)
+            let line = [UInt8](repeating: 1, count: 21)
+            for _ in 0..<Ledger.traceBytesMax / 21 { ledger.look("m", trace: line, now: Self.now) }
+            let room = try JSONDecoder().decode(Ledger.self, from: JSONEncoder().encode(ledger))
+            #expect(room["m"]?.wholeTrace != nil, "all of it")
+            ledger.look("m", trace: line, now: Self.now)
+            if isAlert {
+                _ = ledger.alert("m", mayWait: true, eventIDs: ("r", "s"), now: Self.now)
+            } else {
+                _ = ledger.ask("m", claimID: "c", score: nil, snapshot: "AQID", trace: line, now: Self.now)
+                _ = ledger.grant("m", claimID: "c", run: "r", now: Self.now)
+                ledger.displayed("m", eventID: "s", now: Self.now)
+            }
+            let shown = try #require(ledger.outbox.last)
+            #expect(shown.type == .shown && (shown.trace != nil) == (isReported && !isAlert))
+        }
+    }
+
     @Test("deletes what was gathered when the person stops sharing")
     func consent() throws {
         var ledger = Ledger()
