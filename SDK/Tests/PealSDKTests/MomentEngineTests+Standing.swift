@@ -201,6 +201,32 @@ extension MomentEngineTests {
         #expect(steps.now == ["hold", "claim", "events", "release"])
     }
 
+    @Test("keeps the app running while the server hears what the app said, also if that fails")
+    func timeToSend() async throws {
+        let steps = Locked<[String]>([])
+        let exchange = exchange { request in
+            steps.with { $0.append(request.url.lastPathComponent) }
+            return nil
+        }
+        let peal = peal(
+            exchange, policy: FixedPolicy(isGood: false),
+            hold: { _ in
+                steps.with { $0.append("hold") }
+                return { steps.with { $0.append("release") } }
+            })
+        func isHeld(_ body: () async throws -> Void) async rethrows -> Bool {
+            steps.with { $0 = [] }
+            try await body()
+            return steps.now.count > 2 && steps.now.first == "hold" && steps.now.last == "release"
+        }
+        #expect(await isHeld { await peal.setDeviceToken(Data([1])) })
+        #expect(try await isHeld { try await peal.signIn(user: "ann", proof: "p") })
+        #expect(await isHeld { await peal.didBecomeActive() })
+        #expect(await isHeld { await peal.subscribe(to: "news") })
+        #expect(await isHeld { await peal.forgetDevice() })
+        #expect(steps.now == ["hold", "registration", "release"])
+    }
+
     @Test("ends a wake when the system takes the time back, and continues it at the next", .timeLimit(.minutes(10)))
     func expiredTime() async {
         let expiry = Locked<@Sendable () -> Void>({})
@@ -213,6 +239,7 @@ extension MomentEngineTests {
                 return { isReleased.with { $0 = true } }
             })
         await peal.setDeviceToken(Data([1]))
+        isReleased.with { $0 = false }
         let (arrivals, arrival) = AsyncStream<Void>.makeStream()
         exchange.delay.with {
             $0 = { _ in
