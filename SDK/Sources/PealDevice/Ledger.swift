@@ -39,6 +39,7 @@ package struct Ledger: Sendable, Hashable, Codable {
     package static let eventsMax = 1000
     package static let entriesMax = 1000
     package static let wakesMax = 64
+    private static let lateWakesMax = 8
     package static let traceBytesMax = 1280
     /// Longer than a message can be recovered: 7 days of window and one more.
     package static let memory: Int64 = 9 * 86_400_000
@@ -265,6 +266,9 @@ package struct Ledger: Sendable, Hashable, Codable {
 
     /// Records a wake-up, and those that were missed according to its number.
     package mutating func note(wake sequence: Int, prior: Double, now: Int64) {
+        // No push is hours late: the server counts from an earlier number again, such as after it was restored from a
+        // backup. Ignored, its wake-ups would all count as lost.
+        if let last = lastWake, sequence < last - Self.lateWakesMax { (lastWake, wakes) = (nil, []) }
         guard sequence > lastWake ?? .min else { return }
         var rate = wakeRate ?? WakeRate(prior: prior, now: now)
         if let lastWake {

@@ -186,6 +186,15 @@ import Testing
         #expect(abs(try #require(ledger.wakeRate).chance - 0.5) < 1e-9)
     }
 
+    @Test("reports wake-ups although the server counts them from an earlier number again")
+    func restoredServer() throws {
+        var ledger = Ledger()
+        for sequence in [84, 85, 3, 5, 4] { ledger.note(wake: sequence, prior: 0.5, now: Self.now) }
+        #expect(ledger.wakes == [3, 5] && ledger.lastWake == 5)
+        // Four arrived, one was missed, and the prior counts as four.
+        #expect(abs(try #require(ledger.wakeRate).chance - 6.0 / 9) < 1e-9)
+    }
+
     @Test("reports the wakes of a soft message, also if the server sent it in the end; of others only the shown ones")
     func traces() throws {
         for (mode, sharing, expected) in [("soft", true, "AQID"), ("greedy", true, nil), ("soft", false, nil)] {
