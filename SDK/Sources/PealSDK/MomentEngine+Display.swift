@@ -88,8 +88,8 @@ extension MomentEngine {
         return true
     }
 
-    /// Adds the notification, without its image if the system refuses it: for a file that is no image, such as the login
-    /// page of a network, it refuses the whole notification (UserNotifications, `UNNotificationAttachment`).
+    /// Adds the notification, without its image if the system refuses it: for a file that is no image, such as the
+    /// login page of a network, it refuses the whole notification (UserNotifications, `UNNotificationAttachment`).
     private func add(_ message: OpenMessage, isSilent: Bool) async throws {
         var notification = LocalNotification(
             id: message.id, content: message.content, image: parts.images.file(for: message.id), isSilent: isSilent)

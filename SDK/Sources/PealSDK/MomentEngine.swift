@@ -110,14 +110,15 @@ actor MomentEngine {
     func wake(
         _ push: WakePush? = nil, isForeground: Bool = false, syncs: Bool = false
     ) async throws -> WakeReport {
-        guard await turn() else { return WakeReport(failure: .lost) }
-        defer { turns.end() }
         if let push {
+            // It arrived, even if another wake takes all of its time.
             try parts.state.update { ledger in
                 let now = ledger.clock.now(parts.clock.reading).milliseconds
                 ledger.note(wake: push.sequence, prior: Self.wakeRatePrior, now: now)
             }
         }
+        guard await turn() else { return WakeReport(failure: .lost) }
+        defer { turns.end() }
         imageTime = Int64(parts.imageSeconds * 1000)
         var report = WakeReport()
         if let failure = try await register() {

@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test(
-        "reports no trace of a soft message that has lost its end: the last wake would seem to be the one that was taken",
+        "reports no trace of a soft message without its end, whose last wake would seem to be the one that was taken",
         arguments: [("soft", false), ("greedy", true)])
     func longTrace(mode: String, isReported: Bool) throws {
         for isAlert in [true, false] {

@@ -191,9 +191,10 @@ extension StoreSession {
             let count = try connection.execute(
                 DeviceEventTable.insert(event, app: app, device: device, now: now))
             isNew.append(count > 0)
-            if count > 0, event.shared != DeviceEvent.Shared(), try !hasSample(event.message, app: app, device: device) {
-                try connection.post(DeviceEventTable.insertSample(event, app: app, device: device))
-            }
+            guard count > 0, event.shared != DeviceEvent.Shared(),
+                try !hasSample(event.message, app: app, device: device)
+            else { continue }
+            try connection.post(DeviceEventTable.insertSample(event, app: app, device: device))
         }
         return isNew
     }
