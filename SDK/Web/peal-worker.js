@@ -150,6 +150,10 @@
     const answer = await response.json().catch(() => undefined);
     if (!response.ok) {
       if (isBusy(response.status)) await beginPause(response.headers.get("retry-after"));
+      // Only Peal's own refusals are final. Others are from something in between, such as a network that wants a login;
+      // but what it says of the size of a request is true.
+      const isFinal = answer?.error || [401, 413].includes(response.status);
+      if (!isFinal && !isBusy(response.status)) throw new Failure(0);
       throw new Failure(response.status, answer?.error?.message, answer?.error?.field);
     }
     // A page of a network that wants a login is no answer of the server.

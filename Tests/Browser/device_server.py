@@ -87,6 +87,7 @@ class DeviceAPI:
         self.is_down = False
         # The paths that a login page of the network answers, and those that get a status with `Retry-After`.
         self.login_pages, self.busy = set(), {}
+        self.login_status = 200
         # Events about this content are refused, and so is a proof of this user.
         self.refused, self.expired_user = None, "mallory"
         self.server = Server(self.handle)
@@ -142,7 +143,7 @@ class DeviceAPI:
             if self.is_down:
                 return 503, cors, b"{}"
             if path in self.login_pages:
-                return 200, {**cors, "content-type": "text/html"}, PAGE
+                return self.login_status, {**cors, "content-type": "text/html"}, PAGE
             if path in self.busy:
                 return 429, {**cors, "retry-after": self.busy[path]}, b"{}"
             gate = self.held.get(path)

@@ -33,6 +33,17 @@ struct DeviceRegistrationTests {
         }
     }
 
+    @Test("null instead of topics keeps them, with a token and without one", arguments: [true, false])
+    func noTopics(hasToken: Bool) async throws {
+        try await DeviceFixture.open { server in
+            let first = try await server.register(1, [("topics", ["news"])])
+            let token = hasToken ? first["device_token"] : .null
+            let again = try await server.register(1, [("topics", .null), ("locale", .null), ("device_token", token)])
+            let newer = try #require(again["device_token"]?.stringValue, "\(again.text)")
+            #expect(try await server.call(.get, "registration", as: newer)["topics"] == ["news"])
+        }
+    }
+
     @Test("a device that takes the address of another ends its token")
     func takesOver() async throws {
         try await DeviceFixture.open { server in

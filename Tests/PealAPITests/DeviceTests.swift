@@ -48,6 +48,11 @@ struct DeviceTests {
             #expect(replaced.status == 200)
             #expect(replaced["locale"]?.isNull == true)
             #expect(replaced["topics"] == ["c"])
+            let nulls = Self.device([("environment", "sandbox"), ("topics", .null)])
+            #expect(try await fixture.admin(.put, path, nulls)["topics"] == ["c"], "null is the same as absent")
+            let batch = Self.device([("id", .string(Self.id)), ("environment", "sandbox"), ("topics", .null)])
+            #expect(try await fixture.admin(.post, "…/devices:batch", ["devices": [batch]]).status == 200)
+            #expect(try await fixture.admin(.get, path)["topics"] == ["c"], "a batch keeps them too")
 
             #expect(try await fixture.admin(.put, "\(path)/topics/d%2Fe")["topics"] == ["c", "d/e"])
             #expect(try await fixture.admin(.delete, "\(path)/topics/c").status == 204)

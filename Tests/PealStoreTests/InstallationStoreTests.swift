@@ -195,6 +195,28 @@ struct InstallationStoreTests {
         #expect(try await Self.rows(fixture) == [0, 0, 0])
     }
 
+    @Test(
+        "a device counts once in the training for each message, however often it reports it",
+        arguments: StoreUnderTest.allCases)
+    func oneSample(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let installation = try await Self.install(fixture, 1)
+        let events = (1...4).map { number in
+            var event = DeviceEvent(
+                id: .init(high: 1, low: UInt64(number)), kind: .shown,
+                message: .init(high: 7, low: UInt64(number / 4)), at: fixture.now)
+            event.shared.snapshot = [UInt8(number)]
+            return event
+        }
+        for batch in [events.prefix(2), events.suffix(2)] {
+            let isNew = try await fixture.store.write(.intake) { [app = fixture.app, now = fixture.now] in
+                try $0.record(Array(batch), app: app, device: installation.device, now: now)
+            }
+            #expect(isNew == [true, true])
+        }
+        #expect(try await Self.rows(fixture) == [1, 4, 2], "of two messages")
+    }
+
     @Test("ids of events are forgotten after 31 days, shared contexts after 30", arguments: StoreUnderTest.allCases)
     func retention(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

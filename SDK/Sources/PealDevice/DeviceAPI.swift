@@ -37,6 +37,12 @@ package enum APIFailure: Error, Sendable, Hashable {
         guard case .refused(_, _, _, let field) = self else { return false }
         return field == "user_proof" || field == "user_id"
     }
+
+    /// Whether the server refused the topics of a registration.
+    package var concernsTopics: Bool {
+        guard case .refused(_, _, _, let field?) = self else { return false }
+        return field.hasPrefix("topics")
+    }
 }
 
 /// The device API over HTTP.

@@ -33,6 +33,11 @@ extension Ledger {
     /// Whether messages that the server sent for the device and its user may be shown now.
     var mayShow: Bool { !isBetweenUsers && !isLeaving }
 
+    /// Sends the topics one at a time, to find the one that is refused.
+    package mutating func repeatTopics() {
+        for topic in topics ?? [] where topicChanges[topic] == nil { topicChanges[topic] = true }
+    }
+
     /// The device's token has ended.
     package mutating func dropIdentity() { identity = nil }
 

@@ -39,6 +39,7 @@ package struct Ledger: Sendable, Hashable, Codable {
     package static let eventsMax = 1000
     package static let entriesMax = 1000
     package static let wakesMax = 64
+    private static let lateWakesMax = 8
     package static let traceBytesMax = 1280
     /// Longer than a message can be recovered: 7 days of window and one more.
     package static let memory: Int64 = 9 * 86_400_000
@@ -197,7 +198,7 @@ package struct Ledger: Sendable, Hashable, Codable {
         var event = DeviceEvent(eventID: eventID, message: id, type: .shown, at: WireTime(milliseconds: now))
         if sharesContext {
             event.snapshot = entry.claim?.snapshot
-            event.trace = entry.trace.isEmpty ? nil : Base64.encode(entry.trace)
+            event.trace = entry.wholeTrace
         }
         self[id]?.enter(.shown, at: now)
         report(event)
@@ -223,9 +224,7 @@ package struct Ledger: Sendable, Hashable, Codable {
             if self[id] == nil { self[id] = LedgerEntry(id: id, owner: owner, stage: .gone, since: now) }
             var shown = DeviceEvent(eventID: eventIDs.1, message: id, type: .shown, at: time)
             // Of a soft message, what the phone did not do counts too: it waited until the end.
-            if sharesContext, let entry = self[id], entry.message?.explore == "soft", !entry.trace.isEmpty {
-                shown.trace = Base64.encode(entry.trace)
-            }
+            if sharesContext, let entry = self[id], entry.isSoft { shown.trace = entry.wholeTrace }
             self[id]?.enter(.shown, at: now)
             report(DeviceEvent(eventID: eventIDs.0, message: id, type: .received, at: time))
             report(shown)
@@ -257,11 +256,19 @@ package struct Ledger: Sendable, Hashable, Codable {
 
     /// What was computed at a wake, for those who share it.
     private mutating func add(_ trace: [UInt8], to id: String) {
-        if sharesContext, (self[id]?.trace.count ?? 0) + trace.count <= Self.traceBytesMax { self[id]?.trace += trace }
+        guard sharesContext, let entry = self[id] else { return }
+        if entry.trace.count + trace.count <= Self.traceBytesMax {
+            self[id]?.trace += trace
+        } else {
+            self[id]?.isTraceCut = true
+        }
     }
 
     /// Records a wake-up, and those that were missed according to its number.
     package mutating func note(wake sequence: Int, prior: Double, now: Int64) {
+        // No push is hours late: the server counts from an earlier number again, such as after it was restored from a
+        // backup. Ignored, its wake-ups would all count as lost.
+        if let last = lastWake, sequence < last - Self.lateWakesMax { (lastWake, wakes) = (nil, []) }
         guard sequence > lastWake ?? .min else { return }
         var rate = wakeRate ?? WakeRate(prior: prior, now: now)
         if let lastWake {
@@ -309,6 +316,7 @@ package struct Ledger: Sendable, Hashable, Codable {
         for index in outbox.indices { (outbox[index].snapshot, outbox[index].trace) = (nil, nil) }
         for key in entries.keys {
             entries[key]?.trace = []
+            entries[key]?.isTraceCut = nil
             entries[key]?.claim?.snapshot = nil
         }
     }

@@ -27,6 +27,8 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
     package var looks: [Int64] = []
     /// What was computed then, `TraceLine.byteCount` bytes each; empty without context sharing.
     package var trace: [UInt8] = []
+    /// Whether the trace has no room for later wakes.
+    var isTraceCut: Bool?
     package var claim: Claim?
     package var intent: Intent?
     /// Since when it has this stage, in milliseconds by the server's clock.
@@ -49,6 +51,12 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
         (self.id, self.owner, self.stage, self.message, self.since) = (id, owner, stage, message, since)
     }
 
+    var isSoft: Bool { message?.explore == "soft" }
+
+    /// What is reported of the trace, base64. A soft message is shown at its last wake: a trace that was cut off would
+    /// say so of another one.
+    var wholeTrace: String? { trace.isEmpty || isSoft && isTraceCut == true ? nil : Base64.encode(trace) }
+
     /// Only that the message was displayed, or may have been: neither its content nor its user. nil if it was not.
     var display: Self? {
         guard stage.wasShown || stage == .intent else { return nil }
@@ -68,7 +76,7 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
             message = nil
             claim = nil
             looks = []
-            trace = []
+            (trace, isTraceCut) = ([], nil)
         }
     }
 }

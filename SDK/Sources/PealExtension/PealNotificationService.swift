@@ -20,6 +20,11 @@
         /// The app group.
         open var group: String { "" }
 
+        /// One for all notifications of the process: a session that is not invalidated stays in memory, of which an
+        /// extension has little. The person waits for the notification meanwhile; the app sends later what could not be
+        /// sent.
+        private static let exchange = URLSessionExchange(timeoutSeconds: 4)
+
         private var receipt: Task<Void, Never>?
 
         override open func didReceive(
@@ -38,8 +43,7 @@
             else { return super.didReceive(request, withContentHandler: handler) }
             let receiver = AlertReceiver(
                 state: state, presenter: DeliveredNotifications(),
-                // The person waits for the notification meanwhile; the app sends later what could not be sent.
-                api: HTTPDeviceAPI(server: server, key: "", exchange: URLSessionExchange(timeoutSeconds: 4)),
+                api: HTTPDeviceAPI(server: server, key: "", exchange: Self.exchange),
                 clock: SystemClock(),
                 makeID: { UUID().uuidString.lowercased() },
                 pause: { try? await Task.sleep(nanoseconds: UInt64($0) * 1_000_000) })

@@ -12,7 +12,8 @@ extension HourTemplate {
     /// - Parameter audience: 24 counters of app opens for each user.
     /// - Returns: nil if no user has opened the app.
     public init?(learningFrom audience: [[Int]]) {
-        let people = audience.filter { $0.count == 24 }.map { $0.map { Double(max($0, 0)) } }
+        // Scaled as on phones, because a test device with thousands of opens is not the audience.
+        let people = audience.filter { $0.count == 24 }.map { HourProfile.scaled($0.map { Double(max($0, 0)) }) }
         var hours = [Double](repeating: 1, count: 24)
         for counts in people { for hour in 0..<24 { hours[hour] += counts[hour] } }
         guard hours.reduce(0, +) > 24 else { return nil }

@@ -11,6 +11,12 @@ public struct HourProfile: Sendable, Hashable {
     /// Above this number, opens are scaled down: they would imply more certainty than habits have.
     static let opensMax = 200.0
 
+    /// Counters of opens, scaled down to `opensMax`.
+    package static func scaled(_ counts: [Double]) -> [Double] {
+        let total = counts.reduce(0, +)
+        return total > opensMax ? counts.map { $0 * opensMax / total } : counts
+    }
+
     /// A neutral profile.
     public static let neutral = Self(preference: [Double](repeating: 0, count: Harmonics.weightCount), shift: 0)
 
@@ -79,8 +85,7 @@ package struct ShiftFit: Sendable {
 extension HourTemplate {
     /// The posterior over `shifts` for a user with these counts.
     package func shiftFits(_ counts: [Double]) -> [ShiftFit] {
-        let total = counts.reduce(0, +)
-        let scaled = total > HourProfile.opensMax ? counts.map { $0 * HourProfile.opensMax / total } : counts
+        let scaled = HourProfile.scaled(counts)
         var fits = Self.shifts.map { shift in
             let exposure = (0..<24).map { hours[(($0 - shift) % 24 + 24) % 24] }
             return ShiftFit(chance: 0, fit: HarmonicFit(counts: scaled, exposure: exposure, spreads: spreads))

@@ -65,7 +65,6 @@ extension MomentEngine {
         _ message: OpenMessage, claimID: String, before deadline: Int64, isSilent: Bool
     ) async throws -> Bool {
         let permission = await parts.presenter.permission()
-        let image = parts.images.file(for: message.id)
         guard parts.clock.uptime < deadline else { return false }
         let isOurs = try parts.state.update { ledger in
             ledger.grant(message.id, claimID: claimID, run: parts.run, now: Self.now(ledger, parts))
@@ -79,8 +78,7 @@ extension MomentEngine {
             return false
         }
         do {
-            try await parts.presenter.add(
-                LocalNotification(id: message.id, content: message.content, image: image, isSilent: isSilent))
+            try await add(message, isSilent: isSilent)
         } catch {
             try parts.state.update { $0.displayFailed(message.id, run: parts.run, now: Self.now($0, parts)) }
             return false
@@ -88,6 +86,21 @@ extension MomentEngine {
         try confirm(message.id)
         parts.images.remove(message.id)
         return true
+    }
+
+    /// Adds the notification, without its image if the system refuses it: for a file that is no image, such as the
+    /// login page of a network, it refuses the whole notification (UserNotifications, `UNNotificationAttachment`).
+    private func add(_ message: OpenMessage, isSilent: Bool) async throws {
+        var notification = LocalNotification(
+            id: message.id, content: message.content, image: parts.images.file(for: message.id), isSilent: isSilent)
+        do {
+            try await parts.presenter.add(notification)
+        } catch {
+            guard notification.image != nil else { throw error }
+            parts.images.remove(message.id)
+            notification.image = nil
+            try await parts.presenter.add(notification)
+        }
     }
 
     private func confirm(_ id: String) throws {

@@ -35,9 +35,9 @@ extension MomentEngine {
         request.topics = ledger.identity == nil ? ledger.topics : nil
         request.capabilities = capabilities(ledger, permission)
         let sent = parts.clock.reading
-        let answer: RegistrationAnswer
+        let reply: (answer: RegistrationAnswer, refusesTopics: Bool)
         do {
-            answer = try await parts.api.register(request)
+            reply = try await register(request)
         } catch {
             if isNews || !error.isTemporary { try note(error) }
             switch error {
@@ -49,9 +49,27 @@ extension MomentEngine {
             return error
         }
         // The permission and the extension are not part of what was registered: syncs report when they change.
-        try parts.state.update { $0.register(answer, as: wanted, sentAt: sent) }
+        try parts.state.update { ledger in
+            ledger.register(reply.answer, as: wanted, sentAt: sent)
+            if reply.refusesTopics { ledger.repeatTopics() }
+        }
         noteRegistration()
         return nil
+    }
+
+    /// Registers the device without its topics if the server refuses one of them, because no device should be missing
+    /// for the name of a topic.
+    private func register(
+        _ request: Registration
+    ) async throws(APIFailure) -> (answer: RegistrationAnswer, refusesTopics: Bool) {
+        do {
+            return (try await parts.api.register(request), false)
+        } catch {
+            guard error.concernsTopics, request.topics != nil else { throw error }
+            var rest = request
+            rest.topics = nil
+            return (try await parts.api.register(rest), true)
+        }
     }
 
     /// What the device can do, with what the person allows at present.
@@ -66,15 +84,20 @@ extension MomentEngine {
         let ledger = try parts.state.read()
         guard let identity = ledger.identity else { return nil }
         for (topic, isSubscribed) in ledger.topicChanges.sorted(by: { $0.key < $1.key }) {
+            var isRefused = false
             do {
                 try await parts.api.setTopic(topic, isSubscribed: isSubscribed, as: identity.deviceToken)
             } catch {
                 try note(error)
                 guard case .refused = error else { return error }
+                isRefused = true
             }
             try parts.state.update { ledger in
                 // The app may have changed its mind meanwhile.
-                if ledger.topicChanges[topic] == isSubscribed { ledger.topicChanges[topic] = nil }
+                guard ledger.topicChanges[topic] == isSubscribed else { return }
+                ledger.topicChanges[topic] = nil
+                // A later registration would be refused with it.
+                if isRefused { ledger.topics?.removeAll { $0 == topic } }
             }
         }
         return nil

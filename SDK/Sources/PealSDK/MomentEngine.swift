@@ -110,14 +110,15 @@ actor MomentEngine {
     func wake(
         _ push: WakePush? = nil, isForeground: Bool = false, syncs: Bool = false
     ) async throws -> WakeReport {
-        guard await turn() else { return WakeReport(failure: .lost) }
-        defer { turns.end() }
         if let push {
+            // It arrived, even if another wake takes all of its time.
             try parts.state.update { ledger in
                 let now = ledger.clock.now(parts.clock.reading).milliseconds
                 ledger.note(wake: push.sequence, prior: Self.wakeRatePrior, now: now)
             }
         }
+        guard await turn() else { return WakeReport(failure: .lost) }
+        defer { turns.end() }
         imageTime = Int64(parts.imageSeconds * 1000)
         var report = WakeReport()
         if let failure = try await register() {
@@ -215,6 +216,10 @@ actor MomentEngine {
     // MARK: Choosing
 
     private func considerMoment() async throws -> String? {
+        // The person may have changed the settings since the last sync. A message that is claimed here and cannot be
+        // shown at once would be lost for the person's other devices.
+        let permission = await parts.presenter.permission()
+        guard permission.allowsAlerts, !permission.isSummarized else { return nil }
         let signals = await parts.sensors.read()
         // Sensors that were interrupted say nothing about the moment.
         guard !Task.isCancelled else { return nil }

@@ -54,7 +54,7 @@ public actor Peal {
         }
         await engine.confirmRegistration()
         // The app registers at every start, so it is probably being opened.
-        _ = try? await engine.wake(isForeground: true, syncs: true)
+        await send(syncs: true)
     }
 
     /// The description that the app configured, with the present locale and time zone of the system.
@@ -80,19 +80,22 @@ public actor Peal {
     public func signOut() async throws { try await setUser(nil, nil) }
 
     private func setUser(_ user: String?, _ proof: String?) async throws {
+        let release = await parts.hold {}
         let failure: APIFailure?
         do {
             failure = try await engine.signIn(user, proof, on: configuration.platform)
         } catch {
+            await release()
             throw PealError.notStored
         }
+        await release()
         if let refusal = failure.flatMap(PealError.init) { throw refusal }
     }
 
     /// States ids of the device in other systems, such as the IDFV. Ask for the person's consent where it is needed.
     public func setIdentifiers(_ identifiers: DeviceIdentifiers) async {
         change { ledger in ledger.state(on: configuration.platform) { $0.identifiers = identifiers } }
-        _ = try? await engine.wake(isForeground: true)
+        await send()
     }
 
     /// Subscribes to a topic.
@@ -106,7 +109,7 @@ public actor Peal {
             ledger.topicChanges[topic] = isSubscribed
             ledger.topics = (ledger.topics ?? []).filter { $0 != topic } + (isSubscribed ? [topic] : [])
         }
-        _ = try? await engine.wake(isForeground: true)
+        await send()
     }
 
     /// Deletes the device on the server, and everything that this phone stores about it. Without a connection, the
@@ -115,7 +118,7 @@ public actor Peal {
     /// `setDeviceToken` registers once the former one is deleted.
     public func forgetDevice() async {
         change { $0.forget() }
-        _ = try? await engine.wake()
+        await send()
     }
 
     /// Whether displays may be reported with their context, which trains the model. Off unless the person agreed.
@@ -136,6 +139,15 @@ public actor Peal {
             return .failed
         }
         return report.failure != nil ? .failed : report.shown != nil || report.hasSynced ? .newData : .noData
+    }
+
+    /// Tells the server what the app said while the person uses it, and goes on if the person leaves the app meanwhile:
+    /// the system soon suspends it then, and ends an app that is suspended while it has a file of the app group locked
+    /// (Apple, "Understanding the exception types in a crash report", 0xDEAD10CC).
+    private func send(syncs: Bool = false) async {
+        let release = await parts.hold {}
+        _ = try? await engine.wake(isForeground: true, syncs: syncs)
+        await release()
     }
 
     /// Runs a wake in the background. The system ends an app that takes longer than 30 s (Apple, "Pushing background
@@ -205,7 +217,7 @@ public actor Peal {
             // The person may have travelled.
             if ledger.wanted != nil { ledger.state(on: self.configuration.platform, self.description.write) }
         }
-        _ = try? await engine.wake(isForeground: true, syncs: true)
+        await send(syncs: true)
     }
 
     /// The app may run for a moment: it went to the background, or the system granted a background refresh.

@@ -128,6 +128,16 @@ struct ExperimentTests {
         #expect((comparison.chanceOfGain > 0.99) == (lift > 0.5))
     }
 
+    @Test("decide nothing with a handful of users, who may all do the same", arguments: [2, 9, 10])
+    func fewUsers(count: Int) throws {
+        let users = [(ExperimentAssignment.Arm.contextAware, 1), (.traditional, 0)].flatMap { arm, opens in
+            [ExperimentUser](repeating: ExperimentUser(arm: arm, messages: 1, opens: opens), count: count)
+        }
+        let comparison = try #require(ArmComparison(users))
+        #expect(comparison.variance == 0 && comparison.difference == 1)
+        #expect(ExperimentDecision(comparison, isRatioSound: true) == (count < 10 ? .undecided : .promote))
+    }
+
     @Test("keep a holdout after a promotion")
     func holdout() {
         #expect(ExperimentDecision.promote.shareAfterwards == 0.95)

@@ -181,6 +181,9 @@ struct TrainingTests {
         #expect((2...4).contains(late - early))
         #expect(abs(template.hours.reduce(0, +) - 1) < 1e-9)
         #expect(HourTemplate(learningFrom: []) == nil)
+        let busy = [0, 0, 0, 1_000_000] + [Int](repeating: 0, count: 20)
+        let unmoved = try #require(HourTemplate(learningFrom: audience + [busy]))
+        #expect(zip(unmoved.hours, template.hours).allSatisfy { abs($0 - $1) < 0.1 }, "\(unmoved.hours)")
     }
 
     @Test("a score table has bins of equal counts, drawn towards the overall shares")

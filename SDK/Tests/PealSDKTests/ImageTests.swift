@@ -68,6 +68,18 @@ extension MomentEngineTests {
         #expect(presenter.state.now.displayed[uuid(20)]?.image == nil)
     }
 
+    @Test("an image that the system refuses does not keep its message from being shown")
+    func refusedImage() async {
+        presenter.state.with { $0.refusesImages = true }
+        let images = SlowImages()
+        let peal = peal(gallery(1), images: images)
+        await peal.setDeviceToken(Data([1]))
+        #expect(images.stored.now == [uuid(20)])
+        #expect(await peal.didGetBackgroundTime() == .newData)
+        #expect(presenter.state.now.alerts == [uuid(20): 1] && ledger.now[uuid(20)]?.stage == .shown)
+        #expect(images.stored.now.isEmpty)
+    }
+
     @Test("an image that could not be fetched is fetched at the next wake, and not again after that")
     func retriedImage() async {
         let images = SlowImages()

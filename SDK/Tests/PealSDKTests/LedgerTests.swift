@@ -186,6 +186,15 @@ import Testing
         #expect(abs(try #require(ledger.wakeRate).chance - 0.5) < 1e-9)
     }
 
+    @Test("reports wake-ups although the server counts them from an earlier number again")
+    func restoredServer() throws {
+        var ledger = Ledger()
+        for sequence in [84, 85, 3, 5, 4] { ledger.note(wake: sequence, prior: 0.5, now: Self.now) }
+        #expect(ledger.wakes == [3, 5] && ledger.lastWake == 5)
+        // Four arrived, one was missed, and the prior counts as four.
+        #expect(abs(try #require(ledger.wakeRate).chance - 6.0 / 9) < 1e-9)
+    }
+
     @Test("reports the wakes of a soft message, also if the server sent it in the end; of others only the shown ones")
     func traces() throws {
         for (mode, sharing, expected) in [("soft", true, "AQID"), ("greedy", true, nil), ("soft", false, nil)] {
@@ -205,6 +214,33 @@ import Testing
             _ = ledger.grant("m", claimID: "c", run: "r", now: Self.now)
             ledger.displayed("m", eventID: "s", now: Self.now)
             #expect(ledger.outbox.last?.trace == (sharing ? "AQIDBAUG" : nil), "the wake that was taken is the last")
+        }
+    }
+
+    @Test(
+        "reports no trace of a soft message without its end, whose last wake would seem to be the one that was taken",
+        arguments: [("soft", false), ("greedy", true)])
+    func longTrace(mode: String, isReported: Bool) throws {
+        for isAlert in [true, false] {
+            var ledger = Ledger()
+            ledger.sharesContext = true
+            var open = message("m")
+            open.explore = mode
+            ledger.hold(open, now: Self.now)
+            let line = [UInt8](repeating: 1, count: 21)
+            for _ in 0..<Ledger.traceBytesMax / 21 { ledger.look("m", trace: line, now: Self.now) }
+            let room = try JSONDecoder().decode(Ledger.self, from: JSONEncoder().encode(ledger))
+            #expect(room["m"]?.wholeTrace != nil, "all of it")
+            ledger.look("m", trace: line, now: Self.now)
+            if isAlert {
+                _ = ledger.alert("m", mayWait: true, eventIDs: ("r", "s"), now: Self.now)
+            } else {
+                _ = ledger.ask("m", claimID: "c", score: nil, snapshot: "AQID", trace: line, now: Self.now)
+                _ = ledger.grant("m", claimID: "c", run: "r", now: Self.now)
+                ledger.displayed("m", eventID: "s", now: Self.now)
+            }
+            let shown = try #require(ledger.outbox.last)
+            #expect(shown.type == .shown && (shown.trace != nil) == (isReported && !isAlert))
         }
     }
 

@@ -176,6 +176,23 @@ extension MomentEngineTests {
     }
 
     @Test(
+        "claims nothing while it may show nothing at once, so that another device can, and goes on afterwards",
+        arguments: [
+            NotificationPermission(allowsAlerts: false), NotificationPermission(allowsAlerts: true, isSummarized: true),
+        ])
+    func changedPermission(permission: NotificationPermission) async {
+        let exchange = exchange()
+        let peal = peal(exchange)
+        await peal.setDeviceToken(Data([1]))
+        presenter.state.with { $0.permission = permission }
+        #expect(await peal.didReceive(push(1)) == .noData)
+        #expect(!exchange.calls.contains("POST claim") && ledger.now[uuid(7)]?.stage == .held)
+        presenter.state.with { $0.permission = NotificationPermission(allowsAlerts: true) }
+        #expect(await peal.didReceive(push(2)) == .newData)
+        #expect(presenter.state.now.alerts == [uuid(7): 1])
+    }
+
+    @Test(
         "who signs in while the system is asked for the permission is in the first registration",
         .timeLimit(.minutes(10)))
     func signInDuringPermission() async throws {
@@ -209,7 +226,10 @@ extension MomentEngineTests {
         await quiet.setDeviceToken(Data([1]))
         #expect(ledger.now.entries(in: .held).count == 1)
         let gate = wait == .claim ? hold("POST claim", in: exchange) : Gate()
-        if wait == .permission { presenter.delay.with { $0 = { await gate.hold() } } }
+        if wait == .permission {
+            // The permission that is read for the display, after the claim.
+            presenter.delay.with { $0 = { if exchange.calls.contains("POST claim") { await gate.hold() } } }
+        }
         let sensors = SimulatedSensors(delay: { if wait == .sensors { await gate.hold() } })
         let peal = peal(exchange, sensors: sensors)
         async let waking = peal.didReceive(push(1))

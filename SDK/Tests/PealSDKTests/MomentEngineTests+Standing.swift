@@ -140,6 +140,31 @@ extension MomentEngineTests {
         }
     }
 
+    @Test("a topic that the server refuses costs neither the device nor the other topics", arguments: [true, false])
+    func refusedTopic(isFirst: Bool) async throws {
+        let exchange = exchange { request in
+            let body = String(decoding: request.body ?? Data(), as: UTF8.self)
+            let refusal = Self.ok(#"{"error":{"code":"invalid_field","field":"topics[1]"}}"#, 400)
+            switch request.url.lastPathComponent {
+            case "register": return body.contains("bad") ? refusal : nil
+            case "bad": return refusal
+            default: return nil
+            }
+        }
+        let peal = peal(exchange, policy: FixedPolicy(isGood: false))
+        if !isFirst { await peal.setDeviceToken(Data([1])) }
+        for topic in ["a", "bad", "c"] { await peal.subscribe(to: topic) }
+        await peal.setDeviceToken(Data([1]))
+        #expect(await peal.device == "d1")
+        #expect(Set(["PUT a", "PUT bad", "PUT c"]).isSubset(of: exchange.calls))
+        #expect(ledger.now.topics == ["a", "c"] && ledger.now.topicChanges.isEmpty)
+        // The device is another one now, for example because the server deleted it.
+        ledger.with { $0.dropIdentity() }
+        await peal.didBecomeActive()
+        #expect(exchange.bodies("register").last?.contains(#"["a","c"]"#) == true)
+        #expect(await peal.device == "d1")
+    }
+
     @Test("a sync that is refused can be read by the app; a claim that is refused is nothing to repair")
     func refusedSync() async {
         let path = Locked("claim")
@@ -176,6 +201,32 @@ extension MomentEngineTests {
         #expect(steps.now == ["hold", "claim", "events", "release"])
     }
 
+    @Test("keeps the app running while the server hears what the app said, also if that fails")
+    func timeToSend() async throws {
+        let steps = Locked<[String]>([])
+        let exchange = exchange { request in
+            steps.with { $0.append(request.url.lastPathComponent) }
+            return nil
+        }
+        let peal = peal(
+            exchange, policy: FixedPolicy(isGood: false),
+            hold: { _ in
+                steps.with { $0.append("hold") }
+                return { steps.with { $0.append("release") } }
+            })
+        func isHeld(_ body: () async throws -> Void) async rethrows -> Bool {
+            steps.with { $0 = [] }
+            try await body()
+            return steps.now.count > 2 && steps.now.first == "hold" && steps.now.last == "release"
+        }
+        #expect(await isHeld { await peal.setDeviceToken(Data([1])) })
+        #expect(try await isHeld { try await peal.signIn(user: "ann", proof: "p") })
+        #expect(await isHeld { await peal.didBecomeActive() })
+        #expect(await isHeld { await peal.subscribe(to: "news") })
+        #expect(await isHeld { await peal.forgetDevice() })
+        #expect(steps.now == ["hold", "registration", "release"])
+    }
+
     @Test("ends a wake when the system takes the time back, and continues it at the next", .timeLimit(.minutes(10)))
     func expiredTime() async {
         let expiry = Locked<@Sendable () -> Void>({})
@@ -188,6 +239,7 @@ extension MomentEngineTests {
                 return { isReleased.with { $0 = true } }
             })
         await peal.setDeviceToken(Data([1]))
+        isReleased.with { $0 = false }
         let (arrivals, arrival) = AsyncStream<Void>.makeStream()
         exchange.delay.with {
             $0 = { _ in

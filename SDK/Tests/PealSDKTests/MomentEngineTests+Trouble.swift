@@ -120,6 +120,7 @@ extension MomentEngineTests {
         async let first = peal.didReceive(push(1, sync: true))
         async let second = peal.didReceive(push(2, sync: true))
         #expect(await [first, second] == [.failed, .failed])
+        #expect(ledger.now.wakes.contains(2), "one of them had no turn, but arrived")
         exchange.delay.with { $0 = { _ in } }
         let patient = self.peal(exchange, run: "r2")
         #expect(await patient.didReceive(push(3, sync: true)) == .newData)

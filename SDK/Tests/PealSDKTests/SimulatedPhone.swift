@@ -120,6 +120,8 @@ final class SimulatedPresenter: NotificationPresenter, @unchecked Sendable {
         var categories: [NotificationCategory] = []
         var permission = NotificationPermission(allowsAlerts: true)
         var failures = 0
+        /// Whether it takes no file for an image.
+        var refusesImages = false
     }
 
     struct Refused: Error {}
@@ -131,7 +133,7 @@ final class SimulatedPresenter: NotificationPresenter, @unchecked Sendable {
     func add(_ notification: LocalNotification) async throws {
         let isRefused = state.with { state in
             state.failures -= 1
-            return state.failures >= 0
+            return state.failures >= 0 || state.refusesImages && notification.image != nil
         }
         if isRefused { throw Refused() }
         present(notification)

@@ -191,11 +191,22 @@ extension StoreSession {
             let count = try connection.execute(
                 DeviceEventTable.insert(event, app: app, device: device, now: now))
             isNew.append(count > 0)
-            if count > 0, event.shared != DeviceEvent.Shared() {
-                try connection.post(DeviceEventTable.insertSample(event, app: app, device: device))
-            }
+            guard count > 0, event.shared != DeviceEvent.Shared(),
+                try !hasSample(event.message, app: app, device: device)
+            else { continue }
+            try connection.post(DeviceEventTable.insertSample(event, app: app, device: device))
         }
         return isNew
+    }
+
+    /// A device displays a message once. One that reports it again under other ids must not count more often in the
+    /// training than others.
+    private func hasSample(_ message: MessageID?, app: AppKey, device: DeviceKey) throws -> Bool {
+        guard let message else { return false }
+        let sample: SQL = """
+            SELECT 1 FROM context_sample WHERE app = \(app) AND seq = \(device) AND message = \(message) LIMIT 1
+            """
+        return try connection.value(sample, Int64.self) != nil
     }
 }
 

@@ -80,6 +80,8 @@ public enum ExperimentDecision: String, Sendable, Hashable, Codable {
 
     /// Differences below this share of the rate do not matter.
     public static let relevantLift = 0.02
+    /// With fewer users in an arm, the interval is too narrow: if all of them do the same, it has no width at all.
+    public static let usersMin = 10
     /// The share of users who stay in the traditional arm after a promotion, to keep measuring.
     public static let holdout = 0.05
 
@@ -93,6 +95,8 @@ public enum ExperimentDecision: String, Sendable, Hashable, Codable {
         }
         if !isRatioSound {
             self = .untrustworthy
+        } else if min(comparison.contextAware.users, comparison.traditional.users) < Self.usersMin {
+            self = .undecided
         } else if interval.lowerBound > 0 {
             self = .promote
         } else if interval.upperBound < 0 {

@@ -19,6 +19,11 @@ struct DeviceDialect: Dialect {
     func document(at now: Timestamp, _ options: APIOptions) -> DialectDocument? { DeviceDocument.document }
 }
 
+extension Policy {
+    /// null is no value: a device that writes it instead of `topics` keeps its topics.
+    static let device = Policy(leavesNull: true)
+}
+
 extension DialectName {
     static let device: DialectName = "device"
 }

@@ -16,10 +16,10 @@ enum DeviceDocument {
     }
 
     private static let base = DeviceRoutes.base
-    private static let strict = Describing(policy: .strict, now: Timestamp(milliseconds: 0))
+    private static let describing = Describing(policy: .device, now: Timestamp(milliseconds: 0))
 
     /// An event and what it refers to. No request refers to it, because an invalid event is refused individually.
-    private static let eventSchemas = DeviceShapes.event.schema(strict).components.sorted { $0.key < $1.key }.map {
+    private static let eventSchemas = DeviceShapes.event.schema(describing).components.sorted { $0.key < $1.key }.map {
         (name: $0.key, schema: $0.value)
     }
 
@@ -39,7 +39,7 @@ enum DeviceDocument {
         APIOperation(
             id: "deviceRegister", method: .post, path: "\(base)/register", summary: "Register this device",
             text: "With the present `device_token`, the request is about the token's device.",
-            body: APIBody(schema: DeviceShapes.registration.schema(strict), examples: [("ios", example)]),
+            body: APIBody(schema: DeviceShapes.registration.schema(describing), examples: [("ios", example)]),
             answers: [
                 APIAnswer(201, "A new device.", registered), APIAnswer(200, "A known device.", registered),
             ], refusals: [.conflict]),
@@ -70,12 +70,12 @@ enum DeviceDocument {
         APIOperation(
             id: "deviceSync", method: .post, path: "\(base)/sync", summary: "Exchange everything that is new",
             text: "Elements of `events` are `DeviceEvent`; an invalid one is refused alone.",
-            body: APIBody(schema: DeviceShapes.sync.schema(strict), examples: [("empty", syncExample)]),
+            body: APIBody(schema: DeviceShapes.sync.schema(describing), examples: [("empty", syncExample)]),
             answers: [APIAnswer(200, "Open messages, rules and refused events.", synced)]),
         APIOperation(
             id: "deviceClaim", method: .post, path: "\(base)/messages/:id/claim",
             summary: "Ask for the right to show a message now",
-            body: APIBody(schema: DeviceShapes.claim.schema(strict), examples: [("first", claimExample)]),
+            body: APIBody(schema: DeviceShapes.claim.schema(describing), examples: [("first", claimExample)]),
             answers: [
                 APIAnswer(
                     200, "Granted.",
@@ -117,7 +117,7 @@ enum DeviceDocument {
             id: id, method: .post, path: path, summary: summary,
             text: "Elements are `DeviceEvent`; an invalid one is refused alone.",
             body: APIBody(
-                schema: DeviceShapes.events.describe(strict), examples: [("opened", [eventExample])]),
+                schema: DeviceShapes.events.describe(describing), examples: [("opened", [eventExample])]),
             answers: [
                 APIAnswer(
                     202, "Stored, except what is refused.",

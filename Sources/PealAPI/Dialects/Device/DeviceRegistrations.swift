@@ -13,7 +13,7 @@ struct DeviceRegistrations: Sendable {
         guard case .key(let key) = call.caller.identity else {
             throw PealError(.forbidden, "registering needs the app's device key")
         }
-        let given = try call.body(DeviceShapes.registration.shape, .strict)
+        let given = try call.body(DeviceShapes.registration.shape, .device)
         if let known = try await installation(given.deviceToken, app: app.key, now: call.now) {
             try services.quotas.spend(known)
         } else {

@@ -32,7 +32,7 @@ struct DeviceRoutes: Sendable {
     private func sync(_ call: Call) async throws -> Answer {
         let caller = try call.device()
         let body = try call.object()
-        let given = try DeviceShapes.sync.value(of: body, .strict, now: call.now)
+        let given = try DeviceShapes.sync.value(of: body, .device, now: call.now)
         try caller.check(given.device)
         let (events, unreadable) = Self.sort(given.events, body["events"]?.arrayValue ?? [], of: nil)
         var sync = given.sync
@@ -44,7 +44,7 @@ struct DeviceRoutes: Sendable {
 
     private func claim(_ call: Call) async throws -> Answer {
         let caller = try call.device()
-        let given = try call.body(DeviceShapes.claim.shape, .strict)
+        let given = try call.body(DeviceShapes.claim.shape, .device)
         try caller.check(given.device)
         let grant = try await services.verbs.installations.claim(
             try call.id("id", of: "message"), for: caller.installation.device, app: caller.installation.app,
@@ -73,7 +73,7 @@ struct DeviceRoutes: Sendable {
     private func record(_ call: Call, of message: MessageID?) async throws -> Answer {
         let caller = try call.device()
         let elements = try call.array()
-        let given = try DeviceShapes.events.value(of: .array(elements), .strict, now: call.now)
+        let given = try DeviceShapes.events.value(of: .array(elements), .device, now: call.now)
         let (events, unreadable) = Self.sort(given, elements, of: message)
         let refused = try await services.verbs.installations.record(
             events, of: message, from: caller.installation.device, app: caller.installation.app, now: call.now)

@@ -25,11 +25,11 @@ struct NativeDevices: Sendable {
 
     private func put(_ call: Call) async throws -> Answer {
         guard let id = DeviceID(call.parameter("id")) else { throw PealError.invalid("id", "id must be a UUID") }
-        return try await register(call, try call.body(NativeDeviceShapes.draft.shape, .native), id: id)
+        return try await register(call, try call.body(NativeDeviceShapes.draft.shape, .nativeDraft), id: id)
     }
 
     private func create(_ call: Call) async throws -> Answer {
-        let given = try call.body(NativeDeviceShapes.draftWithID.shape, .native)
+        let given = try call.body(NativeDeviceShapes.draftWithID.shape, .nativeDraft)
         return try await register(call, given, id: given.id ?? services.newDeviceID(at: call.now))
     }
 
@@ -44,7 +44,7 @@ struct NativeDevices: Sendable {
     }
 
     private func batch(_ call: Call) async throws -> Answer {
-        let registrations = try call.body(Self.batch.shape, .native).enumerated().map { index, item in
+        let registrations = try call.body(Self.batch.shape, .nativeDraft).enumerated().map { index, item in
             Result { () throws(PealError) -> DeviceRegistration in
                 let given = try item.get()
                 do throws(PealError) {

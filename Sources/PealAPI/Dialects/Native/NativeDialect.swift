@@ -27,6 +27,8 @@ extension DialectName {
 extension Policy {
     /// Types are strict, and undeclared members are refused.
     static let native = Policy(refusesUnknown: true)
+    /// The same for a new object: null is no value there, and clears nothing.
+    static let nativeDraft = Policy(leavesNull: true, refusesUnknown: true)
 }
 
 extension KeyKind {
