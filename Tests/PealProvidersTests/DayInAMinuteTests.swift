@@ -14,7 +14,7 @@ struct DayInAMinuteTests {
     private func pool(connections: Int = 1, streamIDMax: UInt32 = HTTP2Frame.streamIDMax) throws -> ConnectionPool {
         let tokens = try ProviderTokenTable(time: time, randomness: SeededRandomness()).tokens(for: testCredential)
         return ConnectionPool(
-            connector: peer, exchange: APNsExchange(tokens: tokens),
+            connector: peer, exchange: APNsExchange(tokens: tokens, time: time),
             settings: .init(
                 connectionsMax: connections, streamIDMax: streamIDMax, tick: .seconds(5), sweep: .seconds(60)),
             time: time,
