@@ -165,7 +165,15 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         tickTask?.cancel()
         state.giveUpAll(endings: &endings)
         settleEndings()
-        pool.end(id, hasAnswered: hasAnswered, failure: distrusts ? "NoTLS" : "NoConnection")
+        pool.end(id, hasAnswered: hasAnswered || wasUnneeded, failure: distrusts ? "NoTLS" : "NoConnection")
+    }
+
+    /// Whether it could have taken requests for some time and never got any. Its end, by whichever side, says nothing
+    /// about the next connection.
+    private var wasUnneeded: Bool {
+        let age = pool.time.uptime - pool.time.lag - pulse.startedAt
+        return state.isSettled && state.nextStreamID == 1 && state.peer.streamsMax > 0
+            && age >= .seconds(Limits.connectTimeoutSeconds)
     }
 
     func metadata(_ reason: String) -> Logger.Metadata {
