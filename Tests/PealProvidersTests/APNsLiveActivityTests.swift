@@ -36,6 +36,22 @@ struct APNsLiveActivityTests {
         #expect(named.headers.first?.value == "com.example.app.push-type.liveactivity")
     }
 
+    @Test("keep the time at which sending started when the message is repeated", arguments: [0, 600])
+    func repetition(seconds: Int64) throws {
+        let start = Timestamp(seconds: 1_800_000_000)
+        var content = Content()
+        content.setIOS(#"{"payload":{"aps":{"event":"update"}}}"#)
+        let job = DeliveryJob(
+            message: Message(
+                id: MessageID(high: 1, low: 2), app: 1, state: .sending, dialect: "native", campaignID: nil,
+                createdAt: start - .seconds(86_400), startAt: start, expiresAt: start + .seconds(3600)),
+            content: content, options: MessageOptions())
+        let notification = try APNsRendering.notification(
+            RenderOrder(
+                job, route: .apnsProduction, providerAppID: "com.example.app", now: start + .seconds(seconds)))
+        #expect(body(notification) == #"{"aps":{"event":"update","timestamp":1800000000}}"#)
+    }
+
     @Test("take title, body and sound of the message into their alert, and no other common field")
     func alert() throws {
         let start = #"{"payload":{"aps":{"event":"start","attributes-type":"A","attributes":{},"timestamp":1}}}"#

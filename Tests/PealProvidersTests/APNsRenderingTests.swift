@@ -96,6 +96,18 @@ struct APNsRenderingTests {
             $0.content.data = JSON.Members([("k", 1)])
         },
         .init(
+            "background by the author's push type, with texts for other platforms",
+            body: #"{"aps":{"content-available":1},"k":1}"#,
+            headers: ["com.example.app", "background", "5", "1800002000"]
+        ) {
+            $0.content.title = .plain("T")
+            $0.content.body = .plain("B")
+            $0.content.badge = 3
+            $0.content.sound = "default"
+            $0.content.data = JSON.Members([("k", 1)])
+            $0.content.setIOS(#"{"push_type":"background"}"#)
+        },
+        .init(
             "background by the author's payload", body: #"{"aps":{"content-available":1}}"#,
             headers: ["com.example.app", "background", "5", "1800002000"]
         ) { $0.content.setIOS(#"{"payload":{"aps":{"content-available":1}}}"#) },
@@ -191,9 +203,10 @@ struct APNsRenderingTests {
     }
 
     @Test(
-        "a collapse key has at most 64 bytes and no line ends",
+        "a collapse key has at most 64 bytes, no line ends, and no space at either end",
         arguments: [
-            String(repeating: "k", count: 65), String(repeating: "ä", count: 33), "", "a\r\nb: c",
+            String(repeating: "k", count: 65), String(repeating: "ä", count: 33), "", "a\r\nb: c", " a", "a ", " ",
+            " \u{301}a",
         ])
     func collapseKey(key: String) {
         var options = MessageOptions()

@@ -105,7 +105,8 @@ struct APNsVerdictsTests {
 
     private func exchange(_ time: ManualTime) throws -> APNsExchange {
         APNsExchange(
-            tokens: try ProviderTokenTable(time: time, randomness: SeededRandomness()).tokens(for: testCredential))
+            tokens: try ProviderTokenTable(time: time, randomness: SeededRandomness()).tokens(for: testCredential),
+            time: time)
     }
 
     @Test("read reason and timestamp out of the body")
@@ -127,6 +128,17 @@ struct APNsVerdictsTests {
             to: .init(status: 503, body: Array(#"{"reason":"Service Unavailable"}"#.utf8), retryAfterSeconds: 90))
         #expect(
             busy == ProviderAnswer(.verdict(.retry(after: .seconds(90))), reason: "ServiceUnavailable", status: 503))
+    }
+
+    @Test("obey a Retry-After that is a date, unless it is over")
+    func retryAfterDate() throws {
+        let time = ManualTime()
+        let exchange = try exchange(time)
+        func verdict(_ seconds: Int64) -> ProviderAnswer.Result {
+            exchange.answer(to: .init(status: 503, retryAt: time.now + .seconds(seconds))).result
+        }
+        #expect(verdict(3600) == .verdict(.retry(after: .seconds(3600))))
+        #expect(verdict(-1) == .verdict(.retry(after: nil)))
     }
 
     @Test(
@@ -165,7 +177,7 @@ struct APNsVerdictsTests {
         time.advance(.seconds(60))
         #expect(exchange.answer(to: response).result == .verdict(.stopApp))
         // A certificate has no provider token that could expire.
-        #expect(APNsExchange(tokens: nil).answer(to: response).result == .verdict(.stopApp))
+        #expect(APNsExchange(tokens: nil, time: time).answer(to: response).result == .verdict(.stopApp))
     }
 
     @Test("too many provider tokens bring the earlier one back and never another")
@@ -185,10 +197,10 @@ struct APNsVerdictsTests {
     func exchanges() throws {
         let signing = try exchange(ManualTime())
         #expect(signing.provesFirst && signing.idName == "apns-id" && signing.remarkName == nil)
-        let certificate = APNsExchange(tokens: nil, environment: .sandbox)
+        let certificate = APNsExchange(tokens: nil, time: ManualTime(), environment: .sandbox)
         #expect(!certificate.provesFirst && certificate.authorization() == nil)
         #expect(certificate.remarkName == "apns-unique-id")
-        let broadcast = APNsExchange(tokens: nil, isBroadcast: true)
+        let broadcast = APNsExchange(tokens: nil, time: ManualTime(), isBroadcast: true)
         #expect(broadcast.idName == "apns-request-id" && broadcast.remarkName == "apns-unique-id")
         func needsAlert(_ status: Int, _ reason: String) -> Bool {
             signing.needsAlert(

@@ -102,6 +102,28 @@ struct ConnectionPoolTests {
         await pool.close()
     }
 
+    @Test("a peer that opens no window any more is left, and every device is sent to", .timeLimit(.minutes(10)))
+    func starved() async throws {
+        let time = ManualTime()
+        // The protocol's first window takes fifteen such bodies and a part of another.
+        let server = try ScriptedServer { connection, frame in
+            guard let frame else { return connection.write(ServerFrame.settings([(3, 100)])) }
+            if Self.isRequest(frame) { connection.write(ServerFrame.headers(frame.header.streamID)) }
+            if frame.header.kind == HTTP2Frame.Kind.ping, !frame.header.has(HTTP2Frame.Flag.acknowledgement) {
+                connection.write(ServerFrame.frame(HTTP2Frame.Kind.ping, flags: 1, frame.payload))
+            }
+        }
+        let pool = try pool(server, time, connections: 1)
+        let order = testOrder(
+            count: 20, notifications: [testNotification(bodyBytes: 4096)], deadline: .seconds(100_000))
+        pool.submit(order)
+        while order.flight.answers.tally["accepted"] != 15, !Task.isCancelled { await Task.yield() }
+        try await advance(time, seconds: Limits.requestTimeoutSeconds + 3)
+        await expectTally(order.flight.completed().tally, ["accepted": 20])
+        #expect(server.connectionCount == 2)
+        await pool.close()
+    }
+
     /// Lets the connections' ticks see every second.
     private func advance(_ time: ManualTime, seconds: Int64) async throws {
         for _ in 0..<seconds {

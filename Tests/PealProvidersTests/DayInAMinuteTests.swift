@@ -14,7 +14,7 @@ struct DayInAMinuteTests {
     private func pool(connections: Int = 1, streamIDMax: UInt32 = HTTP2Frame.streamIDMax) throws -> ConnectionPool {
         let tokens = try ProviderTokenTable(time: time, randomness: SeededRandomness()).tokens(for: testCredential)
         return ConnectionPool(
-            connector: peer, exchange: APNsExchange(tokens: tokens),
+            connector: peer, exchange: APNsExchange(tokens: tokens, time: time),
             settings: .init(
                 connectionsMax: connections, streamIDMax: streamIDMax, tick: .seconds(5), sweep: .seconds(60)),
             time: time,
@@ -107,6 +107,34 @@ struct DayInAMinuteTests {
         #expect(peer.openCount == 1)
         try pass(24 * 3600, step: 60)
         #expect(peer.openCount == 1)
+    }
+
+    @Test("a spare connection that was never needed is no failure when it closes", arguments: [true, false])
+    func unneeded(isClosedByPeer: Bool) throws {
+        peer.streamsMax = 10
+        peer.answersRequests = false
+        let pool = try pool(connections: 2)
+        let order = testOrder(count: 20, deadline: .seconds(1_000_000))
+        pool.submit(order)
+        try peer.serve()
+        time.advance(.seconds(5))
+        peer.loop.advanceTime(by: .seconds(5))
+        #expect(peer.connections.count == 2)
+        // The work ends before the other connection can take any.
+        order.control.stop()
+        try peer.serve()
+        try peer.answerHeldRequests()
+        #expect(peer.connections[1].authorizations.isEmpty)
+        if isClosedByPeer {
+            try pass(60)
+            try peer.goAway(1, reason: "IdleTimeout")
+        }
+        for _ in 0..<70 where peer.openCount == 2 { try pass(5, step: 5) }
+        #expect(peer.openCount == 1)
+        // A failure would make the pool wait before it connects again.
+        try peer.goAway(0, reason: "Shutdown")
+        try push(pool)
+        #expect(peer.connections.count == 3)
     }
 
     @Test("before the first answer one request is open, then as many as SETTINGS say")

@@ -268,6 +268,17 @@ struct HTTP2ConnectionStateTests {
         #expect(fixture.endings.accepted.map(\.index) == [2])
     }
 
+    @Test("an overdue request whose body never fit was not processed, and its connection is starved")
+    func starved() throws {
+        var fixture = try StateFixture(notification: testNotification(bodyBytes: 1000), settings: [(4, 600)])
+        for index in 0..<2 { fixture.begin(Int32(index)) }
+        try fixture.receive(ServerFrame.windowUpdate(1, 400))
+        #expect(!fixture.state.isStarved(before: 3) && fixture.state.isStarved(before: 5))
+        fixture.state.giveUp(before: 5, into: &fixture.out, endings: &fixture.endings)
+        #expect(fixture.othersKinds == [.lost("Timeout"), .unprocessed])
+        #expect(!fixture.state.isStarved(before: 5) && fixture.state.openCount == 0)
+    }
+
     @Test("unknown frames and settings are passed over")
     func unknown() throws {
         var fixture = try StateFixture()

@@ -78,18 +78,21 @@ package struct RenderOrder: Sendable {
     package let expiresAt: Timestamp
     /// When it is sent. A lifetime in seconds counts from here.
     package let now: Timestamp
+    /// When sending the message started, the same for every repetition; never after `now`.
+    package let startedAt: Timestamp
 
     /// The order for one route with one credential.
     package init(_ job: DeliveryJob, route: Route, providerAppID: String, locale: String? = nil, now: Timestamp) {
         let options = job.options(on: route.platform)
         self.init(
             message: job.message.id, content: job.content, options: options, locale: locale, route: route,
-            providerAppID: providerAppID, expiresAt: job.life.under(options).expiresAt, now: now)
+            providerAppID: providerAppID, expiresAt: job.life.under(options).expiresAt, now: now,
+            startedAt: max(job.message.startAt ?? job.message.createdAt, job.message.createdAt))
     }
 
     package init(
         message: MessageID, content: Content, options: MessageOptions, locale: String?, route: Route,
-        providerAppID: String, expiresAt: Timestamp, now: Timestamp
+        providerAppID: String, expiresAt: Timestamp, now: Timestamp, startedAt: Timestamp? = nil
     ) {
         self.message = message
         self.content = content
@@ -99,6 +102,7 @@ package struct RenderOrder: Sendable {
         self.providerAppID = providerAppID
         self.expiresAt = expiresAt
         self.now = now
+        self.startedAt = min(now, startedAt ?? now)
     }
 }
 

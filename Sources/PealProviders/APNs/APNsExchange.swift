@@ -4,6 +4,7 @@ import PealCore
 struct APNsExchange: Exchange {
     /// nil if the connection itself presents a certificate.
     let tokens: ProviderTokens?
+    let time: any TimeSource
     var environment = Environment.production
     /// Whether the addresses are broadcast channels.
     var isBroadcast = false
@@ -33,9 +34,7 @@ struct APNsExchange: Exchange {
             APNsVerdicts.verdict(
                 status: response.status, reason: reason, timestamp: timestamp, isBroadcast: isBroadcast))
         if reason == "TooManyProviderTokenUpdates" { tokens?.updatedTooOften() }
-        if verdict == .retry(after: nil), let seconds = response.retryAfterSeconds {
-            verdict = .retry(after: .seconds(min(seconds, 24 * 3600)))
-        }
+        if verdict == .retry(after: nil) { verdict = .retry(after: response.retryAfter(now: time.now)) }
         let word = reason.isEmpty ? "Status\(response.status)" : reason
         let isClock = verdict == .stopApp && blamesClock(reason, response.date)
         return ProviderAnswer(.verdict(verdict), reason: isClock ? "\(word) ClockSkew" : word, status: response.status)

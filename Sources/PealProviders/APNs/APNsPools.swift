@@ -86,10 +86,11 @@ final class APNsPools: Sendable {
         switch credential.apns {
         case .token(let signing):
             exchange = APNsExchange(
-                tokens: try tokens.tokens(for: signing), environment: route.environment,
+                tokens: try tokens.tokens(for: signing), time: settings.time, environment: route.environment,
                 isBroadcast: route.isBroadcast)
         case .certificate(let certificate):
-            exchange = APNsExchange(tokens: nil, environment: route.environment, isBroadcast: route.isBroadcast)
+            exchange = APNsExchange(
+                tokens: nil, time: settings.time, environment: route.environment, isBroadcast: route.isBroadcast)
             context = try Connector.context(caFile: settings.caFile, identity: certificate.identity)
             topics = try APNsCertificateReader(certificate.identity.certificates).topics
         case .archive, nil: throw PealError.unsupported("kind")

@@ -34,16 +34,23 @@ enum APNsRendering {
             .init("apns-expiration", expiration(order)),
         ]
         if let key = order.options.collapseKey {
-            let isPrintable = key.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
-            guard (1...Limits.apnsCollapseIDBytesMax).contains(key.utf8.count), isPrintable else {
+            guard isCollapseID(key) else {
                 throw .invalid(
                     .collapseKey(nil),
-                    "an APNs collapse key must be 1 to \(Limits.apnsCollapseIDBytesMax) bytes without control characters"
-                )
+                    "an APNs collapse key must be 1 to \(Limits.apnsCollapseIDBytesMax) bytes without control "
+                        + "characters, and must not begin or end with a space")
             }
             headers.append(.init("apns-collapse-id", key))
         }
         return headers
+    }
+
+    /// Whether the key can be the value of a field. HTTP/2 forbids blanks at either end (RFC 9113 §8.2.1): strict
+    /// servers reset the stream, so that the request would count as lost and be sent again and again.
+    private static func isCollapseID(_ key: String) -> Bool {
+        let isPrintable = key.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+        return (1...Limits.apnsCollapseIDBytesMax).contains(key.utf8.count) && isPrintable
+            && key.utf8.first != UInt8(ascii: " ") && key.utf8.last != UInt8(ascii: " ")
     }
 
     /// To a channel: the path holds the app without a push type's suffix, and a header holds the channel. Channels that
@@ -97,7 +104,10 @@ enum APNsPayload {
         let isLiveActivity = given == .liveactivity || given == nil && own["aps"]?["event"]?.stringValue != nil
         var payload = JSON.Members()
         let isExtended = order.content.imageURL != nil || isReported(order, own["aps"] ?? .null, given: given)
-        let aps = commonAPS(order, isLiveActivity: isLiveActivity, isExtended: isExtended)
+        let aps =
+            order.options.isBackground && !isLiveActivity || given == .background
+            ? JSON.Members([("content-available", 1)])
+            : commonAPS(order, isLiveActivity: isLiveActivity, isExtended: isExtended)
         if !aps.isEmpty { payload["aps"] = .object(aps) }
         for (name, value) in order.content.data.pairs {
             guard name != "aps" else {
@@ -138,17 +148,13 @@ enum APNsPayload {
         func text(_ text: LocalizedText?) -> JSON? {
             text?.text(for: order.locale, fallback: content.defaultLocale).map(JSON.string)
         }
-        var aps = JSON.Members()
-        if order.options.isBackground, !isLiveActivity {
-            aps["content-available"] = 1
-            return aps
-        }
         // The alert of a Live Activity contains its sound.
         var alert = JSON.Members(
             [("title", text(content.title)), ("subtitle", text(content.subtitle)), ("body", text(content.body))]
                 .compactMap { name, value in value.map { (name, $0) } })
         let sound = content.sound.map(JSON.string)
         if isLiveActivity, !alert.isEmpty { alert["sound"] = sound }
+        var aps = JSON.Members()
         if !alert.isEmpty { aps["alert"] = .object(alert) }
         guard !isLiveActivity else { return aps }
         aps["badge"] = content.badge.map(JSON.integer)
@@ -231,7 +237,8 @@ enum APNsPushType: String, CaseIterable, Sendable {
 enum APNsLiveActivity {
     static let field = APNsContent.field.member("payload").member("aps")
 
-    /// Adds the timestamp, by which the device drops outdated updates, and checks the members that a start needs.
+    /// Adds the timestamp, by which the device drops outdated updates, and checks the members that a start needs. The
+    /// timestamp stays the same when the message is repeated: otherwise a repetition would replace a newer update.
     /// - Throws: `invalid_field`, naming the member.
     static func complete(_ payload: JSON, _ order: RenderOrder) throws(ContentRefusal) -> JSON {
         guard var members = payload.objectValue else { return payload }
@@ -245,7 +252,7 @@ enum APNsLiveActivity {
                 throw .invalid(field.member(name), "a push that starts a Live Activity requires \(name)")
             }
         }
-        if aps["timestamp"].map(\.isNull) ?? true { aps["timestamp"] = .integer(order.now.seconds) }
+        if aps["timestamp"].map(\.isNull) ?? true { aps["timestamp"] = .integer(order.startedAt.seconds) }
         members["aps"] = .object(aps)
         return .object(members)
     }

@@ -63,7 +63,7 @@ package final class OutboundClient: OutboundSender {
         if let identity = options.identity { try tls.show(identity) }
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls, redirectConfiguration: .disallow,
-            // Requests and bodies have their own timeouts.
+            // Each request has its own timeout.
             timeout: .init(connect: TimeAmount(options.connectTimeout), read: nil))
         configuration.httpVersion = options.allowsHTTP2 ? .automatic : .http1Only
         configuration.dnsOverride = options.addresses
@@ -111,15 +111,26 @@ package final class OutboundClient: OutboundSender {
         if !request.body.isEmpty || request.method == .POST { outgoing.body = .bytes(request.body) }
         let generation = generation(for: request.url)
         defer { withExtendedLifetime(generation) {} }
+        let (begunAt, lag) = (time.uptime, time.lag)
         do {
             let response = try await answer(to: outgoing, from: generation.client, within: request.timeout)
+            let spent = time.uptime - begunAt - (time.lag - lag)
             let isEmpty = response.headers.first(name: "content-length") == "0"
-            let body = isEmpty ? [] : await body(of: response, bytesMax: request.replyBytesMax, within: request.timeout)
+            let body =
+                isEmpty
+                ? []
+                : await body(
+                    of: response, bytesMax: request.replyBytesMax,
+                    within: max(request.timeout - spent, Self.bodyTimeMin))
             return OutboundReply(status: Int(response.status.code), headers: response.headers, body: body)
         } catch {
             throw Self.failure(error)
         }
     }
+
+    /// How long a body is awaited after a late head. Its caller gives a request up soon after the timeout, and would
+    /// then send again what the head has already answered.
+    private static let bodyTimeMin = Duration.milliseconds(500)
 
     /// The head of the answer.
     /// - Throws: `HTTPClientError.deadlineExceeded` when it did not come in time.

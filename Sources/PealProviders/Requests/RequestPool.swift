@@ -210,7 +210,9 @@ final class RequestPool: Sendable {
             return queue.sweep(uptime: uptime)
         }
         switch answer.result {
-        case .verdict(.stopApp), .verdict(.holdApp), .unsent:
+        // The network counts the app's requests together, so every other order would get the same answer.
+        case .verdict(.holdApp): return queue.removeAll(.unsent("RouteStopped"))
+        case .verdict(.stopApp), .unsent:
             return queue.remove(errand.subject.order, .unsent("RouteStopped"))
         case .verdict(.accepted), .verdict(.rejectMessage), .verdict(.retireAddress), .verdict(.holdAddress),
             .verdict(.refreshCredential), .verdict(.reconnect), .verdict(.retry), .lost, .held:

@@ -26,7 +26,7 @@ struct ConnectionPulse {
     /// that no request waits until it is overdue and must be resent. nil while the peer keeps up.
     private(set) var openMax: Int?
     private var openBefore = 0
-    private let startedAt: Duration
+    let startedAt: Duration
     private var readAt: Duration
     private var usedAt: Duration
     private var roomAt: Duration

@@ -165,7 +165,15 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
         tickTask?.cancel()
         state.giveUpAll(endings: &endings)
         settleEndings()
-        pool.end(id, hasAnswered: hasAnswered, failure: distrusts ? "NoTLS" : "NoConnection")
+        pool.end(id, hasAnswered: hasAnswered || wasUnneeded, failure: distrusts ? "NoTLS" : "NoConnection")
+    }
+
+    /// Whether it could have taken requests for some time and never got any. Its end, by whichever side, says nothing
+    /// about the next connection.
+    private var wasUnneeded: Bool {
+        let age = pool.time.uptime - pool.time.lag - pulse.startedAt
+        return state.isSettled && state.nextStreamID == 1 && state.peer.streamsMax > 0
+            && age >= .seconds(Limits.connectTimeoutSeconds)
     }
 
     func metadata(_ reason: String) -> Logger.Metadata {
@@ -237,14 +245,22 @@ extension HTTP2ConnectionHandler {
             pool.logger.warning("connection stalled", metadata: metadata(""))
             return abort()
         }
-        if let id = orders.giveUpBefore, state.openCount > 0 {
-            state.giveUp(before: id, into: &out, endings: &endings)
-            settleEndings()
-        }
+        if let id = orders.giveUpBefore, state.openCount > 0 { giveUp(before: id) }
         if orders.sendsPing { state.ping(into: &out) }
         if orders.isShut || orders.isIdle && pool.isSpare(id) { finish() }
         pump()
         flush()
         closeIfDone()
+    }
+
+    /// Gives up overdue requests. If some could not even be written, another connection is needed: this one's window may
+    /// never open again.
+    private func giveUp(before id: UInt32) {
+        let isStarved = state.isStarved(before: id)
+        state.giveUp(before: id, into: &out, endings: &endings)
+        settleEndings()
+        guard isStarved else { return }
+        pool.logger.warning("the peer opens no flow-control window", metadata: metadata(""))
+        finish()
     }
 }

@@ -121,12 +121,17 @@ struct HTTP2ConnectionState {
         out.writeInteger(code.rawValue)
     }
 
-    /// Gives up every stream opened before `id`, because its answer is overdue.
+    /// Whether a request that began before `id` could not be written to its end, because the peer opens no window.
+    func isStarved(before id: UInt32) -> Bool { pendingBodies.contains { $0.streamID < id } }
+
+    /// Gives up every stream opened before `id`, because its answer is overdue. The peer cannot have processed a request
+    /// whose body is incomplete.
     mutating func giveUp(before id: UInt32, into out: inout ByteBuffer, endings: inout StreamEndings) {
         for slotIndex in streams.slotIndices(where: { $0 < id }) {
-            out.writeNumberFrame(
-                HTTP2Frame.Kind.reset, streamID: streams[slotIndex].id, HTTP2Code.cancel.rawValue)
-            cutOff(slotIndex, .lost("Timeout"), endings: &endings)
+            let streamID = streams[slotIndex].id
+            let isIncomplete = pendingBodies.contains { $0.streamID == streamID }
+            out.writeNumberFrame(HTTP2Frame.Kind.reset, streamID: streamID, HTTP2Code.cancel.rawValue)
+            cutOff(slotIndex, isIncomplete ? .unprocessed : .lost("Timeout"), endings: &endings)
         }
     }
 

@@ -64,11 +64,11 @@ struct WebPushExchange: RequestExchange {
         let retryAfter = reply.retryAfter(now: time.now)
         var verdict = WebPushVerdicts.verdict(status: reply.status, reason: reason, retryAfter: retryAfter)
         if verdict == .accepted { return RequestJudgement(.accepted) }
-        if verdict == .refreshCredential {
-            // An unlisted host must not stop the app for all other devices.
-            if request.address != nil { verdict = .rejectMessage }
-            forget(request, subject)
-        }
+        if verdict == .refreshCredential { forget(request, subject) }
+        // An unlisted host must not stop the app for all other devices, neither by a refusal of the credential nor by
+        // many suspicious addresses.
+        let blamesApp: [Verdict] = [.refreshCredential, .retireAddress(since: nil, isSuspicious: true)]
+        if request.address != nil, blamesApp.contains(verdict) { verdict = .rejectMessage }
         let answer = ProviderAnswer(
             .verdict(verdict), reason: reason.isEmpty ? "Status\(reply.status)" : reason, status: reply.status)
         if case .holdAddress(let after) = verdict { return RequestJudgement(answer, originHold: after) }

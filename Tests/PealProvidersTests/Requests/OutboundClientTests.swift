@@ -62,6 +62,22 @@ struct OutboundClientTests {
         #expect(reply.status == 410)
     }
 
+    @Test("a body that does not end after a late head takes no second time-out")
+    func lateDrip() async throws {
+        let time = ManualTime()
+        let peer = try HTTPPeer { _ in
+            time.advance(.seconds(60))
+            return .drip(201, "x")
+        }
+        let client = try testClient(time: time)
+        let clock = ContinuousClock()
+        let begun = clock.now
+        let reply = try await client.send(.init(url: peer.url, timeout: .seconds(60)))
+        #expect(reply.status == 201)
+        #expect(clock.now - begun < .seconds(30))
+        await client.close()
+    }
+
     @Test("silence and a broken connection are lost: the request may have arrived")
     func lost() async throws {
         let peer = try HTTPPeer { $0.target == "/silence" ? .silence : .hangUp }

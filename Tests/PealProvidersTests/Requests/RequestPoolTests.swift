@@ -151,6 +151,27 @@ struct RequestPoolTests {
         await pool.close()
     }
 
+    @Test("a pause of the whole app ends every order, another refusal only its own", arguments: [true, false])
+    func pause(isPause: Bool) async throws {
+        let peer = try HTTPPeer { $0.target == "/0" ? .hold : .reply(200) }
+        var exchange = TestExchange()
+        exchange.judges = { _, subject in
+            guard subject.address.last == UInt8(ascii: "0") else { return RequestJudgement(.accepted) }
+            let verdict: Verdict = isPause ? .holdApp(after: .seconds(60)) : .stopApp
+            return RequestJudgement(ProviderAnswer(.verdict(verdict), reason: "Refused"))
+        }
+        let pool = try pool(exchange, .init(inFlightMax: 1, perOriginMax: 1))
+        let refused = requestOrder([peer.url + "/0"])
+        let other = requestOrder((1...9).map { "\(peer.url)/\($0)" })
+        pool.submit(refused)
+        pool.submit(other)
+        await peer.holding(1)
+        peer.release()
+        await expectTally(refused.flight.completed().tally, ["verdict Refused": 1])
+        await expectTally(other.flight.completed().tally, isPause ? ["unsent RouteStopped": 9] : ["accepted": 9])
+        await pool.close()
+    }
+
     @Test("a device that may not be sent to gets its answer without a request")
     func refusals() async throws {
         let peer = try HTTPPeer { _ in .reply(200) }

@@ -282,10 +282,18 @@ struct WebPushExchangeTests {
         #expect(answer == ProviderAnswer(.verdict(.holdAddress(after: .zero)), reason: "NoAddress"))
     }
 
-    @Test("do not stop the app because a host that nobody listed says no")
-    func strangers() async throws {
+    @Test(
+        "do not stop the app because a host that nobody listed says no",
+        arguments: [
+            (403, "", "Status403"), (403, #"{"reason":"VapidPkHashMismatch"}"#, "VapidPkHashMismatch"),
+            (401, #"{"errno":109,"message":"VAPID public key mismatch"}"#, "KeyMismatch"),
+            (400, #"{"errno":101}"#, "Errno101"),
+        ])
+    func strangers(status: Int, body: String, reason: String) async throws {
         let exchange = try exchange(isOpen: true)
-        let judgement = try await judge(exchange, 403, endpoint: "https://up.example.org/x")
-        #expect(judgement.answer == ProviderAnswer(.verdict(.rejectMessage), reason: "Status403", status: 403))
+        let judgement = try await judge(exchange, status, body, endpoint: "https://up.example.org/x")
+        #expect(judgement.answer == ProviderAnswer(.verdict(.rejectMessage), reason: reason, status: status))
+        let gone = try await judge(exchange, 410, endpoint: "https://up.example.org/x")
+        #expect(gone.answer.result == .verdict(.retireAddress(since: nil, isSuspicious: false)))
     }
 }
