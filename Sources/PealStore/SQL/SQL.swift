@@ -152,6 +152,21 @@ package struct Statement<Input>: Sendable {
     package func sql(_ input: Input) -> SQL { SQL(text: text, values: values(input)) }
 }
 
+/// A column and how to derive what is written into it.
+typealias ColumnOf<Input> = (key: String, value: @Sendable (Input) -> any SQLStorable)
+
+extension Statement {
+    /// Inserts one row, with each column next to what is written into it.
+    init(insertInto table: String, _ columns: [ColumnOf<Input>]) {
+        let names = columns.map(\.key).joined(separator: ", ")
+        let parameters = (1...columns.count).map { "$\($0)" }.joined(separator: ", ")
+        let contents = columns.map(\.value)
+        self.init("INSERT INTO \(table) (\(names)) VALUES (\(parameters))") { input in
+            contents.map { $0(input).stored }
+        }
+    }
+}
+
 /// Reads the columns of one row in the order in which the statement names them, each once. The type of a column is
 /// inferred from its use.
 package struct RowReader {

@@ -190,12 +190,42 @@ struct MessageStart {
 
     init(_ state: Message.State) { self.state = state }
 
-    var columns: [ColumnValue] {
-        [
-            ("state", state), ("cutoff_at", cutoffAt), ("ended_at", endedAt), ("slices_open", slicesOpen),
-            ("counts", counts.map(CountsCoding.encode)),
-        ]
+    static let columns: [ColumnOf<MessageStart>] = [
+        ("state", { $0.state }), ("cutoff_at", { $0.cutoffAt }), ("ended_at", { $0.endedAt }),
+        ("slices_open", { $0.slicesOpen }), ("counts", { $0.counts.map(CountsCoding.encode) }),
+    ]
+
+    var columns: [ColumnValue] { Self.columns.map { ($0.key, $0.value(self)) } }
+}
+
+extension MessageTable {
+    private typealias Accepted = (draft: MessageDraft, start: MessageStart)
+
+    fileprivate static let insert = Statement<(draft: MessageDraft, start: MessageStart)>(
+        insertInto: "message", written + started)
+
+    private static let written: [ColumnOf<Accepted>] = [
+        ("app", { $0.draft.app }), ("message", { $0.draft.id }), ("dialect", { $0.draft.dialect }),
+        ("campaign_id", { $0.draft.isTest ? nil : $0.draft.campaignID }), ("created_at", { $0.draft.createdAt }),
+        ("start_at", { $0.draft.startAt }), ("expires_at", { $0.draft.expiresAt }),
+        ("window_until", { $0.draft.window?.until }), ("window_method", { $0.draft.window?.method }),
+        ("window_hold", { $0.draft.window?.holdSeconds }),
+    ]
+
+    private static let started: [ColumnOf<Accepted>] = MessageStart.columns.map { column in
+        (column.key, { column.value($0.start) })
     }
+
+    fileprivate static let insertContent = Statement<(draft: MessageDraft, overview: MessageOverview)>(
+        insertInto: "message_content",
+        [
+            ("app", { $0.draft.app }), ("message", { $0.draft.id }),
+            ("audience", { AudienceCoding.encode($0.draft.audience) }),
+            ("content", { ContentCoding.encode($0.draft.content) }),
+            ("options", { OptionsCoding.encode($0.draft.options) }), ("source", { $0.draft.source }),
+            ("title", { $0.overview.title }), ("audience_line", { $0.overview.audience }),
+            ("search", { $0.draft.content.searchText }), ("test", { $0.draft.isTest ? 1 : 0 }),
+        ])
 }
 
 /// Drafts: what an author asked to send.
@@ -209,25 +239,8 @@ extension StoreSession {
 
     func insertMessage(_ draft: MessageDraft, _ start: MessageStart) throws {
         guard try isLiving(draft.app) else { throw PealError.notFound("app") }
-        try connection.post(
-            """
-            INSERT INTO message \(row: [
-                "app": draft.app, "message": draft.id, "dialect": draft.dialect,
-                "campaign_id": draft.isTest ? nil : draft.campaignID, "created_at": draft.createdAt,
-                "start_at": draft.startAt, "expires_at": draft.expiresAt, "window_until": draft.window?.until,
-                "window_method": draft.window?.method, "window_hold": draft.window?.holdSeconds,
-            ], start.columns)
-            """)
-        let overview = MessageOverview(draft)
-        try connection.post(
-            """
-            INSERT INTO message_content \(row: [
-                "app": draft.app, "message": draft.id, "audience": AudienceCoding.encode(draft.audience),
-                "content": ContentCoding.encode(draft.content), "options": OptionsCoding.encode(draft.options),
-                "source": draft.source, "title": overview.title, "audience_line": overview.audience,
-                "search": draft.content.searchText, "test": draft.isTest ? 1 : 0,
-            ])
-            """)
+        try connection.post(MessageTable.insert.sql((draft, start)))
+        try connection.post(MessageTable.insertContent.sql((draft, MessageOverview(draft))))
         if let window = draft.window { try insertMoments(of: draft, window) }
     }
 

@@ -27,18 +27,20 @@ enum SliceTable {
     }
 
     /// Ready, or leased to `owner`.
-    static func insert(_ slice: Slice, rank: Int, owner: String?, leaseUntil: Timestamp) -> SQL {
-        """
-        INSERT INTO slice \(row: [
-            "app": slice.id.app, "message": slice.id.message, "route": slice.id.route, "window_no": slice.id.rangeStart,
-            "part": slice.id.part, "state": owner == nil ? Slice.State.ready : .leased, "lane": slice.lane,
-            "rank": rank, "ready_at": 0, "attempt": slice.attempt, "key_from": slice.keyFrom, "key_to": slice.keyTo,
-            "keys": slice.keys.map(KeyListCoding.encode), "cursor": slice.cursor, "pages": 0,
-            "estimate": slice.estimate, "counts": CountsCoding.encode(slice.counts), "owner": owner,
-            "term": slice.term, "lease_until": owner == nil ? Timestamp(milliseconds: 0) : leaseUntil,
+    static let insert = Statement<(slice: Slice, rank: Int, owner: String?, leaseUntil: Timestamp)>(
+        insertInto: "slice",
+        [
+            ("app", { $0.slice.id.app }), ("message", { $0.slice.id.message }), ("route", { $0.slice.id.route }),
+            ("window_no", { $0.slice.id.rangeStart }), ("part", { $0.slice.id.part }),
+            ("state", { $0.owner == nil ? Slice.State.ready : .leased }), ("lane", { $0.slice.lane }),
+            ("rank", { $0.rank }), ("ready_at", { _ in 0 }), ("attempt", { $0.slice.attempt }),
+            ("key_from", { $0.slice.keyFrom }), ("key_to", { $0.slice.keyTo }),
+            ("keys", { $0.slice.keys.map(KeyListCoding.encode) }), ("cursor", { $0.slice.cursor }),
+            ("pages", { _ in 0 }),
+            ("estimate", { $0.slice.estimate }), ("counts", { CountsCoding.encode($0.slice.counts) }),
+            ("owner", { $0.owner }), ("term", { $0.slice.term }),
+            ("lease_until", { $0.owner == nil ? Timestamp(milliseconds: 0) : $0.leaseUntil }),
         ])
-        """
-    }
 
     /// - Parameter state: `ready` or `ending`.
     static func lease(
@@ -189,7 +191,7 @@ enum SliceTable {
 extension StoreSession {
     func insertSlices(_ slices: [(slice: Slice, rank: Int)], owner: String?, leaseUntil: Timestamp) throws {
         try connection.post(
-            slices.map { SliceTable.insert($0.slice, rank: $0.rank, owner: owner, leaseUntil: leaseUntil) })
+            slices.map { SliceTable.insert.sql(($0.slice, $0.rank, owner, leaseUntil)) })
     }
 
     func readyRoutes(after start: ActiveRoute?, stepsMax: Int, now: Timestamp) throws -> ReadyRoutes {
