@@ -38,7 +38,7 @@ import Testing
                 credential: credential, facts: .init(), expiresAt: now + .seconds(secondsLeft))
             try await fixture.store.write(.control) {
                 _ = try $0.putCredential(
-                    examination, app: app, provider: .apns, environment: .production, now: now)
+                    examination, at: CredentialSlot(app: app, provider: .apns, environment: .production), now: now)
             }
             let cookie = try await fixture.signIn()
             for path in ["/console/", fixture.page(""), fixture.page("credentials")] {

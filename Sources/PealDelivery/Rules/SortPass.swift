@@ -48,7 +48,7 @@ struct SortPass: Sendable {
         let reasons = HoldReason.allCases
         let log = DeliveryLog(
             keys: waiting.map { keys[$0] },
-            endings: reasons.map { DeliveryLog.Ending(.moved, reason: $0.rawValue, attempt: slice.attempt) },
+            endings: reasons.map { DeliveryLog.Ending(.moved, reason: $0.rawValue, attempt: self.slice.attempt) },
             endingOf: waiting.map { index in
                 UInt16(reasons.firstIndex { $0 == holds[index]?.reason } ?? 0)
             }, locales: [nil], localeOf: Array(repeating: 0, count: waiting.count))
