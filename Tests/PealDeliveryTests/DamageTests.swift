@@ -70,4 +70,38 @@ struct DamageTests {
             #expect(try await fixture.counts(id).accepted == 4000)
         }
     }
+
+    @Test(
+        "devices whose answers a quarantined slice cannot get are counted once, as resent",
+        arguments: [Slice.State.leased, .quarantined])
+    func answersInDoubt(stuck: Slice.State) async throws {
+        let fixture = try await DeliveryFixture(.sqlite)
+        try await fixture.register(1...4000)
+        fixture.provider.hold()
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.refuseLog(of: id)
+            try await fixture.eventually { fixture.provider.heldCount == 2 }
+            try await fixture.refuseCursor(of: id, in: stuck)
+            fixture.provider.release()
+            try await fixture.drive(isWorkUnderWay: true) { try await fixture.census().slicesQuarantined == 1 }
+            try await fixture.eventually {
+                let doubt = try await fixture.test.engine.read { try $0.count("SELECT doubt FROM slice") }
+                return try await fixture.counts(id).accepted + doubt == 4000
+            }
+            try await fixture.repairLog()
+            try await fixture.repairCursor()
+            _ = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+                try $0.resumeQuarantined(app: app, id: id, now: now)
+            }
+            service.interrupt(id)
+            try await fixture.drive { try await fixture.state(id) == .sent }
+            let (counts, repeated) = (try await fixture.counts(id), fixture.provider.repeatCount(id))
+            #expect(counts.accepted == 4000 && counts.resent == repeated)
+            #expect(stuck == .leased ? repeated == 4000 : (1..<4000).contains(repeated))
+            #expect(service.metrics.snapshot.resent == repeated)
+            #expect(service.metrics.snapshot.notifications.values.reduce(0, +) == 4000)
+        }
+    }
 }

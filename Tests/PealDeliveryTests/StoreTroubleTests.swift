@@ -354,12 +354,13 @@ extension DeliveryFixture {
 
     func repairLog() async throws { try await run("DROP TRIGGER damage") }
 
-    /// Makes SQLite refuse to move the cursor of the message's slices.
-    func refuseCursor(of message: MessageID) async throws {
+    /// Makes SQLite refuse to move the cursor of the message's slices, or only of those in `state`.
+    func refuseCursor(of message: MessageID, in state: Slice.State? = nil) async throws {
         try await run(
             """
             CREATE TRIGGER stuck BEFORE UPDATE OF cursor ON slice
                 WHEN hex(NEW.message) = '\(message.hex)' AND NEW.cursor <> OLD.cursor
+                    \(state.map { "AND OLD.state = \($0.rawValue)" } ?? "")
             BEGIN SELECT RAISE(ABORT, 'damaged row'); END
             """)
     }

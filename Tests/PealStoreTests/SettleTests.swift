@@ -205,6 +205,28 @@ struct SettleTests {
         #expect(try await fixture.store.write(.control) { try $0.endQuarantined(limit: 10) } == 0)
     }
 
+    @Test("a slice that ends with its message gets the answers of a further page", arguments: StoreUnderTest.allCases)
+    func addedAtTheEnd(_ engine: StoreUnderTest) async throws {
+        let fixture = try await populated(engine, 10)
+        let worker = Worker(fixture: fixture, pageLimit: 5)
+        let (id, _) = try await fixture.send(.all)
+        var slice = try #require(try await fixture.lease().first)
+        let page = try await worker.page(of: slice)
+        let first = worker.settlement(slice, page)
+        (slice.cursor, slice.counts) = (page.through, first.counts)
+        let second = worker.settlement(slice, try await worker.page(of: slice))
+        let isAdded = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+            _ = try $0.moveMessage(app: app, id: id, from: [.sending], to: .cancelled, now: now)
+            _ = try $0.quarantine(first, reason: "damaged", keepsAnswers: true, now: now)
+            return try $0.addToQuarantine(second, keepsAnswers: true, now: now)
+        }
+        #expect(isAdded)
+        let ending = try #require(try await fixture.lease().first)
+        #expect(ending.id == slice.id)
+        #expect(try await worker.run(ending).isEmpty, "its answers were kept")
+        #expect(try await fixture.store.read { try $0.report(app: fixture.app, id: id) }?.total.accepted == 10)
+    }
+
     @Test("work goes on with a quarantined slice when its message is resumed", arguments: StoreUnderTest.allCases)
     func resumedQuarantine(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine, 10)

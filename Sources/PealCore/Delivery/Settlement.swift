@@ -146,6 +146,8 @@ package struct Settlement: Sendable, Hashable {
         package var messageState: Message.State?
         /// Whether the settlement could not be stored unchanged, so that its slice is quarantined.
         package var isQuarantined = false
+        /// false if only the state of a quarantined slice was stored, so that its devices are sent to again.
+        package var keepsAnswers = true
 
         package init(isApplied: Bool, leasedSlices: [Slice] = [], messageState: Message.State? = nil) {
             self.isApplied = isApplied

@@ -139,8 +139,11 @@ package protocol StoreWriting: StoreReading {
         _ settlement: Settlement, reason: String, keepsAnswers: Bool, now: Timestamp
     ) throws -> Settlement.Result
     /// Stores what is known about further devices of a slice that was quarantined under the same lease, without the row
-    /// of the log. Changes nothing if the slice has been resumed or has ended.
-    func addToQuarantine(_ settlement: Settlement, now: Timestamp) throws -> Settlement.Result
+    /// of the log. Changes nothing if the slice has been resumed or was leased again because its message has ended.
+    /// - Parameter keepsAnswers: Whether cursor, counts and deferrals are stored. If not, or if the slice's cursor is
+    ///   elsewhere, the devices are in doubt.
+    /// - Returns: whether the answers are stored.
+    func addToQuarantine(_ settlement: Settlement, keepsAnswers: Bool, now: Timestamp) throws -> Bool
     /// Records that the server `name` is running. Returns how many servers, this one included, were seen at `start` or
     /// later.
     func recordServer(_ name: String, now: Timestamp, seenSince start: Timestamp) throws -> Int

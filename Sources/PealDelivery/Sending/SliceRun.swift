@@ -157,8 +157,9 @@ struct SliceRun: Sendable {
         if settlements.contains(where: { !$0.deferrals.isEmpty }) { slice.isOnly = false }
         slice.pageCount += settlements.count { $0.logRow != nil }
         unsettled = left
-        if let conclusion { context.count(conclusion, since: earlier, settlements) }
-        if conclusion != nil {
+        if let conclusion {
+            // Otherwise the devices are sent to again and counted then.
+            if results.allSatisfy(\.keepsAnswers) { context.count(conclusion, since: earlier, settlements) }
             trace(group, judgedAt: judgedAt, isQuarantined: results.contains(where: \.isQuarantined))
         }
         if let list = results.last?.leasedSlices.first, let conclusion {
@@ -189,12 +190,8 @@ struct SliceRun: Sendable {
         guard let conclusion else { return }
         let left = max(0, unsettled - conclusion.log.count)
         let rest = settlements(of: conclusion, left: left, .keep)
-        await context.settler.addToQuarantine(rest)
-        if let last = rest.last {
-            let earlier = slice.counts
-            slice.counts = last.counts
-            context.count(conclusion, since: earlier, rest)
-        }
+        guard await context.settler.addToQuarantine(rest) else { return }
+        context.count(conclusion, since: slice.counts, rest)
     }
 
     /// Releases what the settled pages held.

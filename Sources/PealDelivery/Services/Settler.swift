@@ -198,26 +198,35 @@ final class Settler: Sendable {
 
     private static let reasonCharactersMax = 200
 
-    /// Stores what is known about further devices of a slice that was just quarantined (in order). Waits while the
-    /// store fails.
-    func addToQuarantine(_ settlements: [Settlement]) async {
-        guard let settlement = Self.joined(settlements) else { return }
+    /// Stores what is known about further devices of a slice that was just quarantined (in order). If that fails for
+    /// its own reason, the devices are in doubt. Waits while the store fails.
+    /// - Returns: whether the answers are stored.
+    func addToQuarantine(_ settlements: [Settlement]) async -> Bool {
+        guard let settlement = Self.joined(settlements) else { return false }
+        var keepsAnswers = true
         while true {
             do {
-                _ = try await tried { [now = time.now] in try $0.addToQuarantine(settlement, now: now) }
-                return
+                return try await tried { [now = time.now, keepsAnswers] in
+                    try $0.addToQuarantine(settlement, keepsAnswers: keepsAnswers, now: now)
+                }
             } catch {
                 note(error, 1)
-                guard PealError.isOutage(error), !stop.isDrained(at: time.uptime) else { return }
-                try? await time.sleep(for: Self.retryInterval)
+                if PealError.isOutage(error) {
+                    guard !stop.isDrained(at: time.uptime) else { return false }
+                    try? await time.sleep(for: Self.retryInterval)
+                } else {
+                    guard keepsAnswers else { return false }
+                    keepsAnswers = false
+                }
             }
         }
     }
 
-    /// The settlements of one slice as a single one, without most rows of the log.
+    /// The settlements of one slice as a single one. Of the rows of the log only the number of devices is right.
     private static func joined(_ settlements: [Settlement]) -> Settlement? {
         guard var settlement = settlements.last, let first = settlements.first else { return nil }
         settlement.cursorBefore = first.cursorBefore
+        settlement.logRow?.deviceCount = settlements.reduce(0) { $0 + ($1.logRow?.deviceCount ?? 0) }
         settlement.triedAt = first.triedAt
         settlement.deferrals = settlements.flatMap(\.deferrals)
         settlement.retirements = settlements.flatMap(\.retirements)

@@ -102,16 +102,30 @@ extension SliceTable {
                 lease_until = 0
             """
         let condition: SQL = "WHERE \(isCurrent(settlement))"
-        guard keepsAnswers else { return "\(mark), doubt = \(settlement.logRow?.deviceCount ?? 0) \(condition)" }
+        guard keepsAnswers else {
+            let devices = settlement.logRow?.deviceCount ?? 0
+            return "\(mark), doubt = CASE WHEN doubt > \(devices) THEN doubt ELSE \(devices) END \(condition)"
+        }
         return "\(mark), \(answers(of: settlement)) \(condition)"
     }
 
-    /// Adds a page to a slice that this worker's earlier page quarantined.
+    /// Adds a page to a slice that this worker's earlier page quarantined, whether or not its message has ended.
     static func addToQuarantine(_ settlement: Settlement) -> SQL {
         """
         UPDATE slice SET \(answers(of: settlement))
-        WHERE \(matching(settlement.slice)) AND state = \(code: Slice.State.quarantined)
+        WHERE \(matching(settlement.slice))
+            AND state IN (\(code: Slice.State.quarantined), \(code: Slice.State.ending))
             AND term = \(settlement.term) AND cursor = \(settlement.cursorBefore)
+        """
+    }
+
+    /// Marks the devices of a page as in doubt that cannot be added to the quarantined slice. Changes nothing if an
+    /// earlier write added them although its answer was lost.
+    static func doubtInQuarantine(_ settlement: Settlement) -> SQL {
+        """
+        UPDATE slice SET doubt = doubt + \(settlement.logRow?.deviceCount ?? 0)
+        WHERE \(matching(settlement.slice)) AND state = \(code: Slice.State.quarantined)
+            AND term = \(settlement.term) AND cursor < \(settlement.cursorAfter)
         """
     }
 
@@ -242,17 +256,19 @@ extension StoreSession {
         guard try connection.execute(statement) == 1 else { return result }
         result.isApplied = true
         result.isQuarantined = true
+        result.keepsAnswers = keepsAnswers
         return keepsAnswers ? try storeAnswers(of: settlement, result, now: now) : result
     }
 
-    func addToQuarantine(_ settlement: Settlement, now: Timestamp) throws -> Settlement.Result {
-        var result = Settlement.Result(isApplied: false)
-        guard !settlement.slice.isMoment, try connection.execute(SliceTable.addToQuarantine(settlement)) == 1 else {
-            return result
+    func addToQuarantine(_ settlement: Settlement, keepsAnswers: Bool, now: Timestamp) throws -> Bool {
+        guard keepsAnswers, !settlement.slice.isMoment,
+            try connection.execute(SliceTable.addToQuarantine(settlement)) == 1
+        else {
+            try connection.execute(SliceTable.doubtInQuarantine(settlement))
+            return false
         }
-        result.isApplied = true
-        result.isQuarantined = true
-        return try storeAnswers(of: settlement, result, now: now)
+        _ = try storeAnswers(of: settlement, Settlement.Result(isApplied: true), now: now)
+        return true
     }
 
     /// Everything but the row in the log.
