@@ -1,6 +1,7 @@
 import PealCore
 import PealStore
 import PealTesting
+import Synchronization
 import Testing
 
 @testable import PealDelivery
@@ -29,6 +30,36 @@ struct DamageTests {
             try await fixture.test.execute("DROP TRIGGER damage")
             try await fixture.drive(isWorkUnderWay: true) { try await fixture.state(damaged) == .sent }
             #expect(try await fixture.counts(damaged) == .accepted(10))
+        }
+    }
+
+    @Test("an outage after an earlier one counts as damage of no route")
+    func outage() async throws {
+        let fixture = try await DeliveryFixture(.sqlite)
+        try await fixture.register(1...10)
+        let store = RefusingStore(fixture.store)
+        let service = fixture.service(on: store)
+        try await fixture.running(service) {
+            try await fixture.eventually { service.isRunning }
+            store.refuse(true)
+            let id = try await fixture.accept(fixture.draft(.all))
+            service.wake()
+            try await fixture.eventually { store.leasesRefused > 0 }
+            try await fixture.move(id, from: [.sending], to: .paused)
+            store.refuse(false)
+            // Nothing is ready meanwhile, but the store is written to.
+            try await fixture.pass(seconds: 20)
+            store.refuse(true)
+            try await fixture.move(id, from: [.paused], to: .sending)
+            service.wake()
+            try await fixture.eventually { store.leasesRefused > 0 }
+            store.refuse(false)
+            service.wake()
+            let restoredAt = fixture.now
+            try await fixture.drive(by: .milliseconds(10), isWorkUnderWay: true) {
+                try await fixture.state(id) == .sent
+            }
+            #expect(fixture.now - restoredAt < .seconds(5), "a damaged route is left out for so long")
         }
     }
 
@@ -103,5 +134,34 @@ struct DamageTests {
             #expect(service.metrics.snapshot.resent == repeated)
             #expect(service.metrics.snapshot.notifications.values.reduce(0, +) == 4000)
         }
+    }
+}
+
+/// A store that can be read while it refuses writes.
+private final class RefusingStore: WrappingStore {
+    private struct State {
+        var isRefusing = false
+        var leasesRefused = 0
+    }
+
+    let store: any Store
+    private let state = Mutex(State())
+
+    init(_ store: any Store) { self.store = store }
+
+    /// How many writes of the kind that leases slices were refused since the last change.
+    var leasesRefused: Int { state.withLock { $0.leasesRefused } }
+
+    func refuse(_ refuses: Bool) { state.withLock { $0 = State(isRefusing: refuses) } }
+
+    func write<R: Sendable>(
+        _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
+    ) async throws -> R {
+        let isRefused = state.withLock { state in
+            if state.isRefusing, lane == .settle { state.leasesRefused += 1 }
+            return state.isRefusing
+        }
+        if isRefused { throw PealError(.unavailable, "the disk is full") }
+        return try await store.write(lane, body)
     }
 }

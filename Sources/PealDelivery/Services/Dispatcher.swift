@@ -65,7 +65,10 @@ struct Dispatcher: Sendable {
     private func lease(_ round: inout Round) async -> [Slice] {
         do {
             let found = try await readyRoutes(&round)
-            guard !found.isEmpty else { return [] }
+            guard !found.isEmpty else {
+                round.outageAt = nil
+                return []
+            }
             let now = context.time.uptime
             round.damaged = round.damaged.filter { $0.value > now }
             let routes = found.filter { round.damaged[$0] == nil }
@@ -96,14 +99,17 @@ struct Dispatcher: Sendable {
     /// Leases in one write. If that fails although the store works, each route has a write of its own, so that a
     /// damaged row stops no other route.
     private func lease(_ shares: [Share], _ round: inout Round) async throws -> [Slice] {
-        guard !shares.isEmpty else { return [] }
+        guard !shares.isEmpty else {
+            round.outageAt = nil
+            return []
+        }
         do {
             let leased = try await leaseTogether(shares)
             round.outageAt = nil
             return leased
         } catch {
             // Other writes succeed meanwhile: then a part of the database cannot be read.
-            let isPartial = round.outageAt.map(context.health.hasWritten) ?? false
+            let isPartial = context.health.isWriting && round.outageAt.map(context.health.hasWritten) ?? false
             guard isPartial || !PealError.isOutage(error) else {
                 round.outageAt = round.outageAt ?? context.time.uptime
                 throw error
@@ -118,6 +124,8 @@ struct Dispatcher: Sendable {
             do {
                 leased += try await leaseTogether([share])
             } catch {
+                // The store fails as a whole, so the routes are not at fault.
+                if PealError.isOutage(error), !context.health.isWriting { break }
                 round.damaged[share.route] = context.time.uptime + Self.damagedPause
                 let app = await context.store.shownID(of: share.route.app)
                 context.logger.error(
