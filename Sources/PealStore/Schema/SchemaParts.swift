@@ -297,10 +297,13 @@ enum SchemaPriors {
         }
 }
 
-/// Changes that requests began, found by when they are due and by what they concern.
+/// Changes that requests began, found by when they are due and by what they concern; what a device shared about a
+/// message; and slices that wait for a retry, without those that only wait for a time of their rules.
 enum SchemaRemainders {
     static let statements = [
         "CREATE INDEX remainder_due ON remainder (kind, due_at, number)",
         "CREATE INDEX remainder_name ON remainder (app, kind, name)",
+        "CREATE INDEX context_sample_message ON context_sample (app, seq, message) WHERE message IS NOT NULL",
+        "CREATE INDEX slice_retry ON slice (ready_at) WHERE state = 0 AND attempt > 0",
     ]
 }

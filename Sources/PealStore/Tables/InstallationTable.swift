@@ -155,6 +155,10 @@ enum DeviceEventTable {
         """
     }
 
+    static func sample(_ message: MessageID, app: AppKey, device: DeviceKey) -> SQL {
+        "SELECT 1 FROM context_sample WHERE app = \(app) AND seq = \(device) AND message = \(message) LIMIT 1"
+    }
+
     static func details(_ message: MessageID, app: AppKey, device: DeviceKey) -> SQL {
         """
         SELECT kind, detail FROM device_event WHERE app = \(app) AND seq = \(device) AND message = \(message)
@@ -203,10 +207,7 @@ extension StoreSession {
     /// training than others.
     private func hasSample(_ message: MessageID?, app: AppKey, device: DeviceKey) throws -> Bool {
         guard let message else { return false }
-        let sample: SQL = """
-            SELECT 1 FROM context_sample WHERE app = \(app) AND seq = \(device) AND message = \(message) LIMIT 1
-            """
-        return try connection.value(sample, Int64.self) != nil
+        return try connection.value(DeviceEventTable.sample(message, app: app, device: device), Int64.self) != nil
     }
 }
 

@@ -78,7 +78,7 @@ enum MessageTable {
     private static let slicesExamined = 1000
 
     /// When the oldest message that is being sent started. One that only waits for a time of its rules is not late: its
-    /// slices (`SliceTable.isHeld`) are not examined, because there may be any number of them.
+    /// waiting slices, of which there may be any number, were not tried before and are not examined.
     static func oldestPending() -> SQL {
         let states: [Slice.State] = [.ready, .leased, .quarantined, .ending]
         let working = states.map { state -> SQL in
@@ -89,9 +89,8 @@ enum MessageTable {
         }
         let retries: SQL = """
             SELECT app, message FROM
-                (SELECT app, message, attempt FROM slice WHERE state = \(code: Slice.State.waiting)
+                (SELECT app, message FROM slice WHERE state = \(code: Slice.State.waiting) AND attempt > 0
                 ORDER BY ready_at LIMIT \(slicesExamined)) AS sample
-            WHERE attempt > 0
             """
         let slices = working.reduce(retries) { (all: SQL, more: SQL) -> SQL in "\(more) UNION ALL \(all)" }
         // The join in this order: SQLite would read all messages first.
