@@ -72,6 +72,24 @@ struct SharedLimitTests {
         withExtendedLifetime(others) {}
     }
 
+    @Test("a grant that must wait names the rate that is used up", arguments: StoreUnderTest.allCases)
+    func refusedRate(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        var options = MessageOptions()
+        options.ratePerSecond = 1
+        let (slow, other) = (fixture.draft(.all, options: options), fixture.draft(.all))
+        for draft in [slow, other] { try await fixture.store.write(.intake) { try $0.insertMessage(draft) } }
+        func take(_ message: MessageID) async throws -> RateGrant {
+            try await fixture.store.write(.settle) { [app = fixture.app, now = fixture.now] in
+                try $0.takeRate(app: app, message: message, ofApp: 100, wanted: 64, now: now)
+            }
+        }
+        #expect(try await take(slow.id).count == 1)
+        let (own, shared) = (try await take(slow.id), try await take(other.id))
+        #expect(own.count == 0 && !own.isOfApp && own.readyAt == fixture.now + .seconds(1), "the app's is ready before")
+        #expect(shared.count == 0 && shared.isOfApp && shared.readyAt == fixture.now + .milliseconds(10))
+    }
+
     @Test("the rates of a message and of its app hold over all servers, whoever asks how often")
     func rates() async throws {
         let (fixture, stores, others) = try await Self.nodes()

@@ -6,11 +6,14 @@ package struct RateGrant: Sendable, Hashable {
     package let readyAt: Timestamp
     /// If it must wait: for how long its grant will occupy the rate, so that others who wait ask after that.
     package let takes: Duration
+    /// If it must wait: whether it waits for the app's rate, not for the message's.
+    package let isOfApp: Bool
 
-    package init(count: Int, readyAt: Timestamp, takes: Duration = .zero) {
+    package init(count: Int, readyAt: Timestamp, takes: Duration = .zero, isOfApp: Bool = false) {
         self.count = count
         self.readyAt = readyAt
         self.takes = takes
+        self.isOfApp = isOfApp
     }
 }
 

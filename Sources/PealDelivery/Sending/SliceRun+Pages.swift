@@ -91,7 +91,7 @@ extension SliceRun {
                 if grant.count > 0 { return .now(min(usual, grant.count)) }
                 // Answers of other pages are settled meanwhile.
                 guard isFirst else { return .crowded }
-                let key = rates.ofApp == nil ? RateBoard.Key.message(message) : .app(app)
+                let key = grant.isOfApp ? RateBoard.Key.app(app) : .message(message)
                 let turn = context.rates.turn(
                     key, after: grant.readyAt - now, takes: grant.takes, now: context.time.uptime)
                 guard turn.isNear else { return .halted(.closed(until: context.time.now + turn.delay)) }

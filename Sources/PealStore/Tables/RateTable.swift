@@ -30,18 +30,20 @@ extension StoreSession {
             let used: Int64? = try connection.value(RateTable.find(app, key))
             buckets.append((key, RateBucket(perSecond: rate, busyUntil: used ?? 0)))
         }
-        let grants = buckets.map { $0.bucket.room(for: wanted, at: now) }
-        let count = grants.map(\.count).min() ?? wanted
-        guard count > 0 else {
+        let grants = buckets.map { (key: $0.key, grant: $0.bucket.room(for: wanted, at: now)) }
+        let count = grants.map(\.grant.count).min() ?? wanted
+        if count == 0, let last = grants.max(by: { $0.grant.readyAt < $1.grant.readyAt }) {
             return RateGrant(
-                count: 0, readyAt: grants.map(\.readyAt).max() ?? now, takes: grants.map(\.takes).max() ?? .zero)
+                count: 0, readyAt: last.grant.readyAt, takes: last.grant.takes, isOfApp: last.key == RateTable.ofApp)
         }
         for (key, bucket) in buckets {
             var bucket = bucket
             let before = bucket.busyUntil
             bucket.take(count, at: now)
             guard try connection.execute(RateTable.put(app, key, from: before, to: bucket.busyUntil)) == 1 else {
-                return RateGrant(count: 0, readyAt: now + .milliseconds(10), takes: .milliseconds(10))
+                return RateGrant(
+                    count: 0, readyAt: now + .milliseconds(10), takes: .milliseconds(10),
+                    isOfApp: key == RateTable.ofApp)
             }
         }
         return RateGrant(count: count, readyAt: now)
