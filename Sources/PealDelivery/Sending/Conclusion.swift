@@ -78,25 +78,31 @@ struct Conclusion: Sendable {
             guard count > 0 || page.keys.isEmpty && isWhole else { continue }
             take(page, count)
             keys = keys.isEmpty && count == page.keys.count ? page.keys : keys + page.keys.prefix(count)
-            let numbers = Self.numbers(of: page.locales, in: &locales)
-            localeOf += page.variantOf.prefix(count).map { numbers[Int($0)] }
+            if let numbers = Self.numbers(of: page.locales, in: &locales) {
+                localeOf += page.variantOf.prefix(count).map { numbers[Int($0)] }
+            } else {
+                let isWholePage = localeOf.isEmpty && count == page.keys.count
+                localeOf = isWholePage ? page.variantOf : localeOf + page.variantOf.prefix(count)
+            }
             cursorAfter = count == page.keys.count ? page.through : page.keys[count - 1]
         }
         for index in deferrals.indices { deferrals[index].keys.sort() }
         log = DeliveryLog(keys: keys, endings: endings, endingOf: endingOf, locales: locales, localeOf: localeOf)
     }
 
-    /// The numbers in `all` of a page's locales. Pages that were rendered at different times may number them
-    /// differently.
-    private static func numbers(of locales: [String?], in all: inout [String?]) -> [UInt16] {
-        guard !all.isEmpty else {
-            all = locales
-            return locales.indices.map { UInt16($0) }
-        }
+    /// The numbers in `all` of a page's locales; nil if they stay as they are. Pages that were rendered at different
+    /// times may number them differently.
+    private static func numbers(of locales: [String?], in all: inout [String?]) -> [UInt16]? {
+        if all.isEmpty { all = locales }
+        guard all != locales else { return nil }
+        var known: [String?: UInt16] = [:]
+        for (number, locale) in all.enumerated() where known[locale] == nil { known[locale] = UInt16(number) }
         return locales.map { locale in
-            if let index = all.firstIndex(of: locale) { return UInt16(index) }
+            if let number = known[locale] { return number }
+            let number = UInt16(all.count)
             all.append(locale)
-            return UInt16(all.count - 1)
+            known[locale] = number
+            return number
         }
     }
 
