@@ -45,8 +45,8 @@ struct RequestSubject: Sendable {
     }
 }
 
-/// Why a device gets no request, as the answer to record for it. An answer about more than the device (`unsent`,
-/// `stopApp`, `holdApp`) also ends the rest of the order.
+/// Why a device gets no request, as the answer to record for it. An answer about more than the device also
+/// ends the rest of the order (`unsent`, `stopApp`) or every order of the pool (`holdApp`).
 struct RequestRefusal: Error, Sendable {
     let answer: ProviderAnswer
 

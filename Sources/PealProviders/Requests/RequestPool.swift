@@ -211,7 +211,7 @@ final class RequestPool: Sendable {
         }
         switch answer.result {
         // The network counts the app's requests together, so every other order would get the same answer.
-        case .verdict(.holdApp): return queue.removeAll(.unsent("RouteStopped"))
+        case .verdict(.holdApp): return queue.removeAll(.unsent("Throttled"))
         case .verdict(.stopApp), .unsent:
             return queue.remove(errand.subject.order, .unsent("RouteStopped"))
         case .verdict(.accepted), .verdict(.rejectMessage), .verdict(.retireAddress), .verdict(.holdAddress),
