@@ -23,7 +23,8 @@ struct SliceWorker: Sendable {
                 metadata: [
                     "message": "\(slice.id.message)", "key_range": "\(slice.id.rangeStart)", "error": "\(error)",
                 ])
-            // If its message has ended, it would be leased again at once, so it waits until its lease expires.
+            // If its message has ended, it would be leased again at once, so it waits until its lease expires. So does
+            // one whose message cannot be read either, because that may have ended.
             if !PealError.isOutage(error), await hasEnded(slice.id) { return }
             await release(slice, readyAt: context.time.now + .seconds(5))
         }
