@@ -63,9 +63,11 @@ enum RemainderTable {
 extension StoreSession {
     func hasRemainders(now: Timestamp) throws -> Bool { try nextRemainder(now: now) != nil }
 
-    private func nextRemainder(now: Timestamp) throws -> Remainder? {
+    private func nextRemainder(
+        _ kinds: [Remainder.Kind] = Remainder.Kind.allCases, now: Timestamp
+    ) throws -> Remainder? {
         var next: Remainder?
-        try connection.query(Remainder.Kind.allCases.map { RemainderTable.next($0, now) }) { _, row in
+        try connection.query(kinds.map { RemainderTable.next($0, now) }) { _, row in
             guard next == nil else { return }
             var row = RowReader(row)
             next = try Remainder(&row)
@@ -91,12 +93,14 @@ extension StoreSession {
     /// Completes changes that requests began, at most about `limit` rows. Returns how many rows it changed.
     func completeRemainders(now: Timestamp, limit: Int) throws -> Int {
         var room = limit
-        while room > 0, let remainder = try nextRemainder(now: now) {
+        var next = try nextRemainder(now: now)
+        while room > 0, let remainder = next {
             let piece = try complete(remainder, limit: room, now: now)
             room -= piece.rows
             guard piece.isComplete else { break }
             try close(remainder, now: now)
             room -= 1
+            next = try nextRemainder([remainder.kind], now: now) ?? nextRemainder(now: now)
         }
         return limit - room
     }
