@@ -1,6 +1,6 @@
 /// A set of device keys within one key range, with one bit for each key. Union, exclusion and narrowing are word
-/// operations. The memory depends only on the range (about 8 KiB for 65,536 keys), not on the audience. Parts of the
-/// range without keys take almost none, so a few keys that are far apart take little.
+/// operations. The memory is bounded by the range (about 8 KiB for 65,536 keys), however large the audience is. Pieces
+/// without keys take almost none.
 package struct KeySet: Sendable {
     /// The key of bit 0.
     package let base: DeviceKey

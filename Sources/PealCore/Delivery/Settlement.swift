@@ -32,7 +32,7 @@ package struct Settlement: Sendable, Hashable {
     /// - Parameters:
     ///   - slice: As it was before the page.
     ///   - owner: Who has its lease.
-    ///   - cursor: The last key that is settled now; by default none more.
+    ///   - cursor: The last key that is settled now; by default the slice's cursor.
     ///   - counts: By default unchanged.
     package init(
         of slice: Slice, by owner: String, to cursor: DeviceKey? = nil, counts: OutcomeCounts? = nil,

@@ -46,9 +46,7 @@ package struct CredentialVerbs: Sendable {
     package func delete(at slot: CredentialSlot, _ call: VerbCall) async throws {
         let earlier = try await store.write(.control) { store in
             let earlier = try store.credential(at: slot)?.record
-            guard
-                try store.deleteCredential(at: slot)
-            else { throw PealError.notFound("credential") }
+            guard try store.deleteCredential(at: slot) else { throw PealError.notFound("credential") }
             try store.audit(call, app: slot.app, "credential.delete", slot.description)
             return earlier
         }

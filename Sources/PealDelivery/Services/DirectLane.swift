@@ -153,5 +153,4 @@ final class DirectQueue: Sendable {
         }
         if hasMore { arrival.set() }
     }
-
 }

@@ -10,7 +10,7 @@ struct OutboundRequest: Sendable {
     var body: [UInt8] = []
     /// The `Authorization.version` of the request's authorization; 0 for none.
     var authorizationVersion = 0
-    /// For the whole reply; a body that is not complete by then is cut off.
+    /// For the whole reply. A body that is not complete by then is cut off, but not within 500 ms of its head.
     var timeout: Duration = .seconds(Limits.requestTimeoutSeconds)
     /// The only address of the URL's host that may be connected to, already checked; nil if the name is resolved as
     /// usual.

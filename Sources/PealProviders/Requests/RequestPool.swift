@@ -84,7 +84,7 @@ final class RequestPool: Sendable {
         await runner?.value
     }
 
-    /// Whether the pool is drained and closed.
+    /// Whether the pool is drained and closed, for tests.
     var isGone: Bool { state.withLock { $0.isClosed } }
 
     /// Changes the state and wakes the runner.

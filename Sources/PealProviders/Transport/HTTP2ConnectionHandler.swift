@@ -259,7 +259,7 @@ extension HTTP2ConnectionHandler {
         let isStarved = state.isStarved(before: id)
         state.giveUp(before: id, into: &out, endings: &endings)
         settleEndings()
-        guard isStarved else { return }
+        guard isStarved, !isFinishing else { return }
         pool.logger.warning("the peer opens no flow-control window", metadata: metadata(""))
         finish()
     }

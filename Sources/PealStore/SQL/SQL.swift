@@ -206,7 +206,8 @@ extension SQLConnection {
         try query(sql.text, sql.values, row)
     }
 
-    /// Runs `statement` for each of `inputs` and passes every row to `row`.
+    /// Runs `statement` for each of `inputs` and passes every row to `row`. Inlined so that the compiler specializes it
+    /// for the caller's type of input.
     @inline(__always)
     package func scan<Input>(
         _ statement: Statement<Input>, _ inputs: some Sequence<Input>, _ row: (any SQLRow) throws -> Void
