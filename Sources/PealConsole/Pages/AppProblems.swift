@@ -26,7 +26,8 @@ enum AppProblems {
             + closed.map { route in
                 """
                 <li><a href="\(base)#routes">\(label)\(texts.route(route))</a>: \(texts.way(route.state)). \
-                \(texts(.waitSince, texts.devices(route.load.pending))) \(visit.time(route.load.oldestAt))</li>
+                \(texts.count(route.load.pending, .deviceWaitsSince, .devicesWaitSince)) \
+                \(visit.time(route.load.oldestAt))</li>
                 """
             }
             + webhooks.map { webhook in
