@@ -16,7 +16,7 @@ enum AppProblems {
         let (base, label) = ("/console/apps/\(app.id)/", name.map { "\($0) · " } ?? "")
         let refused = records.filter { record in
             if case .stopped = record.health { return true }
-            return record.warningDays(at: visit.now) != nil
+            return record.expiryWarning(at: visit.now) != nil
         }
         let closed = routes.filter { $0.state != .open && $0.load.pending > 0 }
         let webhooks = try await visit.services.store.read {
