@@ -152,7 +152,7 @@
       if (isBusy(response.status)) await beginPause(response.headers.get("retry-after"));
       // Only Peal's own refusals are final. Others are from something in between, such as a network that wants a login;
       // but what it says of the size of a request is true.
-      const isFinal = answer?.error || [401, 413].includes(response.status);
+      const isFinal = answer?.error || response.status === 413;
       if (!isFinal && !isBusy(response.status)) throw new Failure(0);
       throw new Failure(response.status, answer?.error?.message, answer?.error?.field);
     }

@@ -6,7 +6,8 @@ package enum Limits {
     package static let jsonValuesMax = 200_000
     /// How much of a body is read before its caller is known, if the body itself names the caller.
     package static let unknownCallerBodyBytesMax = 64 * 1024
-    /// The same for a body that has not named anybody yet: the largest audience of a devtodev push may come first.
+    /// The same for a body whose secret, or whose app if several have keys with the secret, has not come yet: the
+    /// largest audience of a devtodev push may come first.
     package static let unnamedCallerBodyBytesMax = 1024 * 1024
     /// The largest body of a request that may be handled on the event loop of its connection. Most pushes fit.
     package static let briefBodyBytesMax = 4 * 1024

@@ -61,7 +61,7 @@ extension Diagnosis.Check {
         if case .stopped(let at, let reason) = record.health {
             self.init(.failed, subject, "stopped since \(at): \(reason)")
         } else if let warning = record.warning(at: now) {
-            self.init(record.warningDays(at: now) == 0 ? .failed : .warning, subject, warning + end)
+            self.init(record.expiryWarning(at: now) == .expired ? .failed : .warning, subject, warning + end)
         } else {
             let life = record.expiresAt.map { ", expires \($0)" } ?? ""
             self.init(.ok, subject, record.kind + life)

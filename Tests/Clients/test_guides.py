@@ -282,6 +282,11 @@ def test_a_message_of_onesignal_with_every_mapped_field(serve):
     for written, at in {"2099-09-24 14:00:00 GMT-0730": "2099-09-24T14:00:00-07:30", "2099-09-24 14:00:00":
                         "2099-09-24T14:00:00Z"}.items():
         assert jq(program, {**body, "send_after": written})[0]["schedule"] == {"at": at}
+    for given, options in {0: {"collapse_key": "c"}, "90": {"collapse_key": "c", "rate_per_second": 1}}.items():
+        assert jq(program, {**body, "throttle_rate_per_minute": given})[0]["options"] == options
+    # One notification per second would be more than the author asked for.
+    with pytest.raises(subprocess.CalledProcessError):
+        jq(program, {**body, "throttle_rate_per_minute": 10})
     # Without it, everybody would get the message at the same time.
     with pytest.raises(subprocess.CalledProcessError):
         jq(program, {**body, "delayed_option": "timezone", "delivery_time_of_day": "9:00AM"})

@@ -82,6 +82,38 @@ struct HostileClientTests {
         }
     }
 
+    @Test("a guess at the beginning of a body is counted, and refused before the rest is received")
+    func guessAtTheBeginning() async throws {
+        let clock = ManualTime()
+        let failures = AuthenticationFailures(
+            perMinute: 2, time: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try await Fixture.open(failures: failures) { fixture in
+            let secret = try #require(try await fixture.key("devtodev")["user_token"]?.stringValue)
+            let gatekeeper = Gatekeeper(fixture.services)
+            let visit = Visit(requestID: "r", address: ClientAddress(text: "192.0.2.1", network: "192.0.2.1"))
+            func admit(_ beginning: String, query: Substring = "") async throws -> Bool {
+                try await gatekeeper.admitUnread(
+                    Array(beginning.utf8), query: Query(query), .userToken, visit, secretMayFollow: true,
+                    now: fixture.clock.now)
+            }
+            // The one in the query may be replaced by the body.
+            for _ in 0..<3 { #expect(try await !admit("{", query: "user_token=guess")) }
+            #expect(failures.snapshot.failures == 0)
+            for number in 1...2 {
+                let refusal = await #expect(throws: PealError.self) { try await admit(#"{"user_token":"guess","#) }
+                #expect(refusal?.code == .unauthorized)
+                #expect(failures.snapshot.failures == number)
+            }
+            // From then on, nothing is looked up for this address.
+            for (beginning, query) in [(#"{"user_token":"\#(secret)","#, ""), ("{", "user_token=\(secret)")] {
+                let refusal = await #expect(throws: PealError.self) { try await admit(beginning, query: query[...]) }
+                #expect(refusal?.code == .rateLimited)
+            }
+            clock.advance(by: .seconds(60))
+            #expect(try await admit(#"{"user_token":"\#(secret)","#))
+        }
+    }
+
     @Test("an empty token in a large body counts as none, and the one in the query applies")
     func emptyToken() async throws {
         try await Fixture.open { fixture in

@@ -266,8 +266,9 @@ package struct Ledger: Sendable, Hashable, Codable {
 
     /// Records a wake-up, and those that were missed according to its number.
     package mutating func note(wake sequence: Int, prior: Double, now: Int64) {
-        // No push is hours late: the server counts from an earlier number again, such as after it was restored from a
-        // backup. Ignored, its wake-ups would all count as lost.
+        // Pushes arrive at most `lateWakesMax` numbers late. A much lower number means that the server counts from an
+        // earlier one again, for example after it was restored from a backup. If such wake-ups were ignored, the server
+        // would count them as lost.
         if let last = lastWake, sequence < last - Self.lateWakesMax { (lastWake, wakes) = (nil, []) }
         guard sequence > lastWake ?? .min else { return }
         var rate = wakeRate ?? WakeRate(prior: prior, now: now)

@@ -80,16 +80,16 @@ public actor Peal {
     public func signOut() async throws { try await setUser(nil, nil) }
 
     private func setUser(_ user: String?, _ proof: String?) async throws {
-        let release = await parts.hold {}
-        let failure: APIFailure?
-        do {
-            failure = try await engine.signIn(user, proof, on: configuration.platform)
-        } catch {
-            await release()
-            throw PealError.notStored
+        let engine = engine
+        let platform = configuration.platform
+        let result = await held { () async -> Result<APIFailure?, PealError> in
+            do {
+                return .success(try await engine.signIn(user, proof, on: platform))
+            } catch {
+                return .failure(.notStored)
+            }
         }
-        await release()
-        if let refusal = failure.flatMap(PealError.init) { throw refusal }
+        if let refusal = try result?.get().flatMap(PealError.init) { throw refusal }
     }
 
     /// States ids of the device in other systems, such as the IDFV. Ask for the person's consent where it is needed.
@@ -145,9 +145,8 @@ public actor Peal {
     /// the system soon suspends it then, and ends an app that is suspended while it has a file of the app group locked
     /// (Apple, "Understanding the exception types in a crash report", 0xDEAD10CC).
     private func send(syncs: Bool = false) async {
-        let release = await parts.hold {}
-        _ = try? await engine.wake(isForeground: true, syncs: syncs)
-        await release()
+        let engine = engine
+        await held { _ = try? await engine.wake(isForeground: true, syncs: syncs) }
     }
 
     /// Runs a wake in the background. The system ends an app that takes longer than 30 s (Apple, "Pushing background
@@ -155,25 +154,43 @@ public actor Peal {
     /// it.
     /// - Returns: nil if the ledger cannot be used, or if the time is over.
     private func inTime(_ wake: @escaping @Sendable () async throws -> WakeReport) async -> WakeReport? {
-        let seconds = parts.backgroundSeconds
+        let result = await held(seconds: parts.backgroundSeconds) { () async -> WakeReport? in
+            let report = try? await wake()
+            return Task.isCancelled ? nil : report
+        }
+        return result ?? nil
+    }
+
+    /// Keeps the app running during the work, and cancels the work when the system takes the time back.
+    /// - Parameter seconds: when the work is cancelled in any case; nil for never.
+    /// - Returns: what the work returns, also if it was cancelled.
+    @discardableResult
+    private func held<Value: Sendable>(
+        seconds: Double? = nil, _ work: @escaping @Sendable () async -> Value
+    ) async -> Value? {
         let (expiry, expire) = AsyncStream<Void>.makeStream()
         let release = await parts.hold { expire.finish() }
-        let report: WakeReport? = await withTaskGroup(of: WakeReport?.self) { group in
-            group.addTask { try? await wake() }
-            group.addTask {
-                try? await Task.sleep(nanoseconds: UInt64(seconds * 1_000_000_000))
-                return nil
-            }
+        let result: Value? = await withTaskGroup(of: Value?.self) { group in
+            group.addTask { await work() }
             group.addTask {
                 for await _ in expiry {}
                 return nil
             }
-            let first = await group.next()
-            group.cancelAll()
-            return first ?? nil
+            if let seconds {
+                group.addTask {
+                    try? await Task.sleep(nanoseconds: UInt64(seconds * 1_000_000_000))
+                    return nil
+                }
+            }
+            // Whatever ends first ends the others; the work always returns a value.
+            for await value in group {
+                group.cancelAll()
+                if let value { return value }
+            }
+            return nil
         }
         await release()
-        return report
+        return result
     }
 
     /// Handles the person's response to a notification. It returns as soon as the response is stored, because the app

@@ -127,7 +127,7 @@ struct TrainingTests {
         #expect(prior.means[1] > 0.6)
     }
 
-    @Test("a sensed weight in which few campaigns differ by chance keeps a spread like that of the others")
+    @Test("a sensed weight in which few campaigns differ at random keeps a spread like that of the others")
     func levelling() {
         let campaigns = [-0.3, 0, 0.3].map { difference in
             CampaignEstimate(weights: [0, 1 + difference, 0.5, 0.2], variances: [0.01, 0.001, 0.001, 0.001])

@@ -204,9 +204,10 @@ extension MomentEngineTests {
     @Test("keeps the app running while the server hears what the app said, also if that fails")
     func timeToSend() async throws {
         let steps = Locked<[String]>([])
+        let isDown = Locked(false)
         let exchange = exchange { request in
             steps.with { $0.append(request.url.lastPathComponent) }
-            return nil
+            return isDown.now ? Self.ok("", 503) : nil
         }
         let peal = peal(
             exchange, policy: FixedPolicy(isGood: false),
@@ -225,6 +226,41 @@ extension MomentEngineTests {
         #expect(await isHeld { await peal.subscribe(to: "news") })
         #expect(await isHeld { await peal.forgetDevice() })
         #expect(steps.now == ["hold", "registration", "release"])
+        isDown.with { $0 = true }
+        #expect(await isHeld { await peal.setDeviceToken(Data([2])) })
+    }
+
+    @Test("ends what it sends when the system takes the time back", .timeLimit(.minutes(10)), arguments: [true, false])
+    func expiredSending(isSignIn: Bool) async throws {
+        let expiry = Locked<@Sendable () -> Void>({})
+        let isReleased = Locked(false)
+        let answered = Locked(0)
+        let exchange = exchange { _ in
+            answered.with { $0 += 1 }
+            return nil
+        }
+        let peal = peal(
+            exchange, policy: FixedPolicy(isGood: false),
+            hold: { expire in
+                expiry.with { $0 = expire }
+                return { isReleased.with { $0 = true } }
+            })
+        await peal.setDeviceToken(Data([1]))
+        isReleased.with { $0 = false }
+        let before = answered.now
+        let (arrivals, arrival) = AsyncStream<Void>.makeStream()
+        exchange.delay.with {
+            $0 = { _ in
+                arrival.yield()
+                try? await Task.sleep(nanoseconds: 60_000_000_000)
+            }
+        }
+        async let said: Void = isSignIn ? peal.signIn(user: "ann", proof: "p") : peal.subscribe(to: "news")
+        for await _ in arrivals { break }
+        expiry.now()
+        // The server learns of it later.
+        try await said
+        #expect(isReleased.now && answered.now == before)
     }
 
     @Test("ends a wake when the system takes the time back, and continues it at the next", .timeLimit(.minutes(10)))

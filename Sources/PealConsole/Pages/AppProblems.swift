@@ -16,7 +16,7 @@ enum AppProblems {
         let (base, label) = ("/console/apps/\(app.id)/", name.map { "\($0) · " } ?? "")
         let refused = records.filter { record in
             if case .stopped = record.health { return true }
-            return record.warningDays(at: visit.now) != nil
+            return record.expiryWarning(at: visit.now) != nil
         }
         let closed = routes.filter { $0.state != .open && $0.load.pending > 0 }
         let webhooks = try await visit.services.store.read {
@@ -26,7 +26,8 @@ enum AppProblems {
             + closed.map { route in
                 """
                 <li><a href="\(base)#routes">\(label)\(texts.route(route))</a>: \(texts.way(route.state)). \
-                \(texts(.waitSince, texts.devices(route.load.pending))) \(visit.time(route.load.oldestAt))</li>
+                \(texts.count(route.load.pending, .deviceWaitsSince, .devicesWaitSince)) \
+                \(visit.time(route.load.oldestAt))</li>
                 """
             }
             + webhooks.map { webhook in

@@ -62,7 +62,7 @@ enum HomePage {
     ) -> [HTML] {
         let names = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.name) })
         return stopped.map { app, record in Attention.item(visit, record, app: names[app] ?? "\(app)", id: app) }
-            + ending.filter { $0.record.warningDays(at: visit.now) != nil }.map { app, record in
+            + ending.filter { $0.record.expiryWarning(at: visit.now) != nil }.map { app, record in
                 Attention.item(visit, record, app: names[app] ?? "\(app)", id: app)
             }
     }

@@ -46,11 +46,11 @@ extension Word {
 extension Texts {
     /// A warning about the expiry of a credential; nil if it is far away, or there is none.
     func warning(_ record: CredentialRecord, at now: Timestamp) -> String? {
-        guard record.warningDays(at: now) != nil, let left = record.daysLeft(at: now) else { return nil }
-        return switch left {
-        case ..<0: self[.credentialExpired]
-        case 0: self[.credentialExpiresToday]
-        default: count(Int(left), .credentialExpiresInDay, .credentialExpiresInDays)
+        switch record.expiryWarning(at: now) {
+        case nil: nil
+        case .expired: self[.credentialExpired]
+        case .today: self[.credentialExpiresToday]
+        case .days(let days): count(days, .credentialExpiresInDay, .credentialExpiresInDays)
         }
     }
 

@@ -163,10 +163,11 @@ extension Word {
     static let failedByReason = Word("Not accepted, by reason", "Nicht angenommen, nach Grund")
     static let failedByReasonHint = Word(
         "In the latest {} messages of the last 48 hours.", "Der letzten {} Nachrichten der letzten 48 Stunden.")
-    static let waitSince = Word("{} waiting since", "{} wartend seit")
+    static let deviceWaitsSince = Word("{} device waiting since", "{} Gerät wartet seit")
+    static let devicesWaitSince = Word("{} devices waiting since", "{} Geräte warten seit")
     static let webhookIsDisabled = Word(
         "This webhook is disabled. It has received no events since",
-        "Dieser Webhook ist abgeschaltet. Er erhält keine Ereignisse seit")
+        "Dieser Webhook ist abgeschaltet. Keine Ereignisse seit")
     static let noReasons = Word("No reasons to report.", "Keine Gründe zu melden.")
     static let noSegmentsText = Word(
         "A segment selects devices by their attributes.",

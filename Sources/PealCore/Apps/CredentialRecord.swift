@@ -69,31 +69,33 @@ package struct CredentialRecord: Sendable, Hashable {
     }
 }
 
-extension CredentialRecord {
-    /// Days until the expiry, rounded down: 0 on the last day, negative afterwards; nil if the credential does not
-    /// expire.
-    package func daysLeft(at now: Timestamp) -> Int64? {
-        guard let expiresAt else { return nil }
-        let days = (expiresAt - now).milliseconds.floorDivided(by: 86_400_000)
-        return expiresAt > now ? days : min(days, -1)
-    }
+/// How near the expiry of a credential is, if it is near enough to warn of.
+package enum ExpiryWarning: Sendable, Hashable {
+    case expired
+    /// It expires in less than a day.
+    case today
+    /// It expires in so many whole days, at least one.
+    case days(Int)
+}
 
-    /// The smallest of `Limits.expiryWarningDays` that covers the days left, 0 after the expiry: a smaller number is a
-    /// more urgent warning. nil if the expiry is far away or there is none.
-    package func warningDays(at now: Timestamp) -> Int64? {
-        guard let left = daysLeft(at: now) else { return nil }
-        if left < 0 { return 0 }
-        return Limits.expiryWarningDays.filter { left < $0 }.min()
+extension CredentialRecord {
+    /// The warning that is due; nil if the expiry is far away or there is none.
+    package func expiryWarning(at now: Timestamp) -> ExpiryWarning? {
+        guard let expiresAt else { return nil }
+        guard expiresAt > now else { return .expired }
+        let days = (expiresAt - now).milliseconds / 86_400_000
+        guard days < Limits.expiryWarningDays.max() ?? 0 else { return nil }
+        return days == 0 ? .today : .days(Int(days))
     }
 
     /// A readable warning about an expiry that is near or past; nil otherwise.
     package func warning(at now: Timestamp) -> String? {
-        guard warningDays(at: now) != nil, let left = daysLeft(at: now) else { return nil }
-        switch left {
-        case ..<0: return "expired"
-        case 0: return "expires in less than a day"
-        case 1: return "expires in 1 day"
-        default: return "expires in \(left) days"
+        switch expiryWarning(at: now) {
+        case nil: nil
+        case .expired: "expired"
+        case .today: "expires in less than a day"
+        case .days(1): "expires in 1 day"
+        case .days(let days): "expires in \(days) days"
         }
     }
 }

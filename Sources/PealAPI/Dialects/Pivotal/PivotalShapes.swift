@@ -162,7 +162,7 @@ extension PivotalPushShapes {
     /// The same for a list that `devices` overrides.
     private static func otherNames(_ max: Int) -> Shape<Result<[String]?, PealError>> {
         let names = names(max)
-        return names.deferred().described(by: names.describe)
+        return names.deferred().described(by: names.describe).described("Ignored if `devices` is given.")
     }
 
     /// The names, and whether the list has elements.
