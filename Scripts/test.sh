@@ -10,9 +10,6 @@ configuration=${PEAL_TEST_CONFIGURATION:-debug}
 # Tests import internal symbols, also from optimized modules.
 options=(--configuration "$configuration")
 if [ "$configuration" = release ]; then options+=(-Xswiftc -enable-testing); fi
-# Further options of `swift build`, separated by spaces.
-read -ra more <<<"${PEAL_TEST_BUILD_OPTIONS:-}"
-options+=("${more[@]}")
 # For the Python tests.
 export PEAL="$PWD/.build/$configuration/peal" PEAL_SIM="$PWD/.build/$configuration/peal-sim"
 
