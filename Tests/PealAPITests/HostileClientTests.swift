@@ -82,7 +82,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a guess at the beginning of a body is counted, and refused before the rest is received")
+    @Test("a guess at the beginning of a body is counted before the rest is received")
     func guessAtTheBeginning() async throws {
         let clock = ManualTime()
         let failures = AuthenticationFailures(
@@ -100,8 +100,8 @@ struct HostileClientTests {
             for _ in 0..<3 { #expect(try await !admit("{", query: "user_token=guess")) }
             #expect(failures.snapshot.failures == 0)
             for number in 1...2 {
-                let refusal = await #expect(throws: PealError.self) { try await admit(#"{"user_token":"guess","#) }
-                #expect(refusal?.code == .unauthorized)
+                // The key of another app, which may follow, may have it.
+                #expect(try await !admit(#"{"user_token":"guess","#))
                 #expect(failures.snapshot.failures == number)
             }
             // From then on, nothing is looked up for this address.

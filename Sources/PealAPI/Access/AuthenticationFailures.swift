@@ -63,13 +63,23 @@ package final class AuthenticationFailures: Sendable {
             guard let wait = [state.addresses.wait(address, now: now), ofKey].compactMap({ $0 }).max() else {
                 return nil
             }
-            let tag = Self.tag(attempt)
-            let known = state.successes[Self.slot(tag)]
-            if known.tag == tag, known.until > now { return nil }
+            if Self.knows(attempt, state, now: now) { return nil }
             state.snapshot.refused += 1
             return wait
         }
         if let wait { throw Self.refusal(wait) }
+    }
+
+    /// Whether the same attempt succeeded recently.
+    func knows(_ attempt: Attempt) -> Bool {
+        let now = time.uptime
+        return state.withLock { Self.knows(attempt, $0, now: now) }
+    }
+
+    private static func knows(_ attempt: Attempt, _ state: State, now: Duration) -> Bool {
+        let tag = tag(attempt)
+        let known = state.successes[slot(tag)]
+        return known.tag == tag && known.until > now
     }
 
     func succeeded(_ attempt: Attempt) {

@@ -86,10 +86,14 @@ struct Gatekeeper: Sendable {
         // The body's own secret takes precedence, and another app's key may have the same one: both may follow.
         if secretMayFollow, own == nil || members[appName] == nil {
             guard let secret else { return false }
-            try services.failures.check(.init(address: visit.address, keyName: nil, shown: secret))
-            let first = try await key(authentication.key, secret: secret, of: nil, now: now)
-            // If no key has the body's own secret, `admit` refuses and counts it now: the rest may never be sent.
-            if first.map({ !Self.allows(access, $0) }) ?? (own == nil) { return false }
+            let attempt = AuthenticationFailures.Attempt(address: visit.address, keyName: nil, shown: secret)
+            try services.failures.check(attempt)
+            guard let first = try await key(authentication.key, secret: secret, of: nil, now: now) else {
+                // The rest may never be sent, so a guess counts now.
+                if own != nil, !services.failures.knows(attempt) { try services.failures.failed(attempt) }
+                return false
+            }
+            guard Self.allows(access, first) else { return false }
         }
         let dialect = authentication.key.name
         let app = try await services.store.read { store in
