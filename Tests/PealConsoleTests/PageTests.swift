@@ -92,19 +92,23 @@ import Testing
         }
     }
 
+    /// Inserts a message that starts in a minute.
+    private static func scheduleMessage(_ fixture: ConsoleFixture) async throws -> MessageID {
+        let id = try #require(MessageID("00000000-0000-4000-8000-0000000000e1"))
+        let (app, now) = (fixture.app.key, fixture.clock.now)
+        var audience = Audience()
+        audience.topics = ["news"]
+        let draft = MessageDraft(
+            id: id, app: app, dialect: "native", audience: audience, content: Content(),
+            startAt: now + .seconds(60), createdAt: now, expiresAt: now + .seconds(600))
+        try await fixture.store.write(.control) { try $0.insertMessage(draft) }
+        return id
+    }
+
     @Test("that follow a message can be requested with HEAD any number of times")
     func heads() async throws {
         try await ConsoleFixture.open { fixture in
-            let id = MessageID("00000000-0000-4000-8000-0000000000e1")!
-            let (app, now) = (fixture.app.key, fixture.clock.now)
-            try await fixture.store.write(.control) { store in
-                var audience = Audience()
-                audience.topics = ["news"]
-                try store.insertMessage(
-                    MessageDraft(
-                        id: id, app: app, dialect: "native", audience: audience, content: Content(),
-                        startAt: now + .seconds(60), createdAt: now, expiresAt: now + .seconds(600)))
-            }
+            let id = try await Self.scheduleMessage(fixture)
             let cookie = try await fixture.signIn([.read])
             for _ in 0...LiveSeat.max {
                 #expect(try await fixture.head(fixture.page("messages/\(id)/events"), cookie: cookie).status == 200)
@@ -115,16 +119,7 @@ import Testing
     @Test("of a message that has not started say so instead of counting no devices")
     func scheduled() async throws {
         try await ConsoleFixture.open { fixture in
-            let id = MessageID("00000000-0000-4000-8000-0000000000e1")!
-            let (app, now) = (fixture.app.key, fixture.clock.now)
-            try await fixture.store.write(.control) { store in
-                var audience = Audience()
-                audience.topics = ["news"]
-                try store.insertMessage(
-                    MessageDraft(
-                        id: id, app: app, dialect: "native", audience: audience, content: Content(),
-                        startAt: now + .seconds(60), createdAt: now, expiresAt: now + .seconds(600)))
-            }
+            let id = try await Self.scheduleMessage(fixture)
             let cookie = try await fixture.signIn([.read, .send])
             let page = try await fixture.get(fixture.page("messages/\(id)"), cookie: cookie)
             #expect(page.text.ranges(of: "The audience is determined when the message starts.").count == 2)
