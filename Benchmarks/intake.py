@@ -11,10 +11,13 @@ of pushes include their delivery: a round ends when the last of them has reached
   contextpush  a context-aware message for one user with a delivery window of three hours
   register     PUT of one new device
   batch        new devices in batches of 1,000, in CPU time per device
+  durable      no part of Peal: the bare route, which also inserts the rows of a push into SQLite before it answers, with
+               the group commits of Peal's store. Nothing is checked, sent or settled
 """
 import argparse
 import json
 import pathlib
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -23,7 +26,7 @@ import urllib.request
 
 from fanout import ADMIN, ROOT, Setup, call, cpu_seconds, pinned, run, wait_for
 
-ROWS = ["push", "native", "contextpush", "register", "batch"]
+ROWS = ["push", "native", "contextpush", "register", "batch", "durable"]
 # Rows whose requests send a notification at once.
 SENT = ["push", "native"]
 TEXT = "x" * 60
@@ -43,17 +46,43 @@ class IntakeSetup(Setup):
         call("PUT", f"{self.app}/devices/{self.device}", self.network.device(1) | {"user_id": "ann"})
         self.pivotal = call("POST", f"{self.app}/keys", {"dialect": "pivotal"})
         self.contextpush = call("POST", f"{self.app}/keys", {"dialect": "contextpush"})
-        port_file = self.folder / "bare-port"
-        lab = pathlib.Path(self.options.binaries) / "peal-lab"
-        self.bare = subprocess.Popen(pinned(1, [str(lab), "bench", "route", "--port-file", str(port_file)]))
-        self.bare_port = int(wait_for(port_file, self.bare))
         self.numbers = 0
+        self.routes = []
+        self.bare, self.bare_port = self.route("bare")
+        if "durable" in self.options.rows:
+            self.durable, self.durable_port = self.durable_route()
 
     def stop(self):
-        if hasattr(self, "bare"):
-            self.bare.terminate()
-            self.bare.wait(30)
+        for route in getattr(self, "routes", []):
+            route.terminate()
+            route.wait(30)
         super().stop()
+
+    def route(self, name, *options):
+        """Starts a bare route. Returns its process and its port."""
+        port_file = self.folder / f"{name}-port"
+        lab = pathlib.Path(self.options.binaries) / "peal-lab"
+        process = subprocess.Popen(pinned(1, [str(lab), "bench", "route", "--port-file", str(port_file), *options]))
+        self.routes.append(process)
+        return process, int(wait_for(port_file, process))
+
+    def durable_route(self):
+        """A bare route that inserts the rows that a push leaves in the store."""
+        database = sqlite3.connect(f"file:{self.folder}/peal.db?mode=ro", uri=True)
+        self.load(self.port, self.peal, self.request("push"), 1, True)
+        # Statistics and marks of the pushes before are written with a delay.
+        time.sleep(2)
+        before = stored_rows(database)
+        self.load(self.port, self.peal, self.request("push"), 1, True)
+        time.sleep(2)
+        after = stored_rows(database)
+        schema = [sql for sql, in database.execute(
+            "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type DESC")]
+        rows = [inserted(database, table, row) for table in after for row in after[table] - before[table]]
+        database.close()
+        path = self.folder / "rows.json"
+        path.write_text(json.dumps({"schema": schema, "rows": rows}))
+        return self.route("durable", "--rows", str(path), "--database", str(self.folder / "durable.db"))
 
     @property
     def port(self):
@@ -128,6 +157,23 @@ class IntakeSetup(Setup):
         return (cpu_seconds(self.peal.pid) - before) / count * 1e6
 
 
+def stored_rows(database):
+    """All rows of the database, by table."""
+    tables = [name for name, in database.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
+    return {table: set(database.execute(f'SELECT * FROM "{table}"')) for table in tables}
+
+
+def inserted(database, table, row):
+    """A row for `peal-lab bench route --rows`. A column of the primary key that is an id, or else the last one, is
+    new for each request."""
+    columns = list(database.execute(f'PRAGMA table_info("{table}")'))
+    key = [column for column in columns if column[5]]
+    varied = next((column for column in key if column[2] == "BLOB"), key[-1])[0]
+    values = [{"hex": value.hex()} if isinstance(value, bytes) else value for value in row]
+    return {"table": table, "columns": [column[1] for column in columns], "values": values, "varied": varied}
+
+
 def base64(text):
     import base64 as codec
     return codec.b64encode(text.encode()).decode()
@@ -140,6 +186,8 @@ def measure(setup, options):
         for row in options.rows:
             if row == "batch":
                 rounds[row].append((0, setup.batch(max(1000, options.count // 1000 * 1000)), 0, 0))
+            elif row == "durable":
+                rounds[row].append(setup.load(setup.durable_port, setup.durable, setup.request("bare"), options.count))
             else:
                 rounds[row].append(
                     setup.load(setup.port, setup.peal, setup.request(row), options.count, row in SENT))

@@ -15,6 +15,8 @@ final class SQLiteConnection: SQLConnection {
 
     private let database: Database
     private var prepared: [String: Prepared] = [:]
+    /// The statement that ran last, which often runs again.
+    private var last: (sql: String, prepared: Prepared)?
     /// nil for a connection that only reads.
     let commitWork: CommitWork?
 
@@ -92,6 +94,15 @@ final class SQLiteConnection: SQLConnection {
     }
 
     private func prepared(_ sql: String) throws -> Prepared {
+        if let last, last.sql == sql, sqlite3_stmt_busy(last.prepared.statement.sqliteStatement) == 0 {
+            return last.prepared
+        }
+        let found = try find(sql)
+        last = (sql, found)
+        return found
+    }
+
+    private func find(_ sql: String) throws -> Prepared {
         if let known = prepared[sql] {
             guard sqlite3_stmt_busy(known.statement.sqliteStatement) != 0 else { return known }
             // A caller is still stepping the same statement, so this run needs another one.
@@ -107,7 +118,10 @@ final class SQLiteConnection: SQLConnection {
     var isInTransaction: Bool { sqlite3_get_autocommit(database.sqliteConnection) == 0 }
 
     /// Ends all prepared statements, so that the connection can be closed.
-    func finish() { prepared = [:] }
+    func finish() {
+        prepared = [:]
+        last = nil
+    }
 }
 
 /// The current row of a statement that is being stepped.

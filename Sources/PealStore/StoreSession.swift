@@ -62,18 +62,25 @@ struct StoreSession: StoreWriting {
         /// The kinds of words that get no new ones.
         var fullKinds: Set<WordTable.Kind> = []
         var topics: [ExactText: Int64] = [:]
-        /// Apps that exist, and the highest device key that each had assigned when it was read.
-        var apps: [AppKey: (id: AppID, lastDevice: DeviceKey)] = [:]
+        /// Apps that exist.
+        var apps: [AppKey: (id: AppID, devices: DeviceSeries)] = [:]
         /// The routes of an app that were not open.
         var closedRoutes: [AppKey: Set<Route>] = [:]
         /// Whether the last registered device was new, so that the next one probably is too.
         var expectsNewDevices = false
+        /// Whether an app had active devices on a route.
+        var inhabited: [AppRoute: Bool] = [:]
         /// Whether an app has an installation.
         var installs: [AppKey: Bool] = [:]
         /// Whether an app, a credential, a key or an admin was changed.
         var changesSetup = false
         /// Phases of campaigns.
         var phases: [PhaseKey: CampaignPhase] = [:]
+    }
+
+    struct AppRoute: Hashable {
+        let app: AppKey
+        let route: Route
     }
 
     struct PhaseKey: Hashable {

@@ -94,7 +94,12 @@ package struct ExactText: Hashable, Comparable, Sendable {
     package init(_ text: String) { self.text = text }
 
     package static func == (left: Self, right: Self) -> Bool {
-        left.text.utf8.count == right.text.utf8.count && left.text.utf8.elementsEqual(right.text.utf8)
+        guard left.text.utf8.count == right.text.utf8.count else { return false }
+        let isSame = left.text.utf8.withContiguousStorageIfAvailable { left in
+            right.text.utf8.withContiguousStorageIfAvailable { left.elementsEqual($0) }
+        }
+        // Only strings that another framework made are not contiguous.
+        return (isSame ?? nil) ?? left.text.utf8.elementsEqual(right.text.utf8)
     }
 
     package static func < (left: Self, right: Self) -> Bool {
@@ -110,5 +115,8 @@ package struct ExactText: Hashable, Comparable, Sendable {
 
 extension Sequence<String> {
     /// The texts that are distinct for the store, in the order of their bytes.
-    package var distinctTexts: [String] { Set(map(ExactText.init)).sorted().map(\.text) }
+    package var distinctTexts: [String] {
+        let texts = Set(map(ExactText.init))
+        return texts.count < 2 ? texts.map(\.text) : texts.sorted().map(\.text)
+    }
 }

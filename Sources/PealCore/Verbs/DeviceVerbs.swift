@@ -23,9 +23,10 @@ package struct DeviceVerbs: Sendable {
         defer { quota.free(reserved - used, of: app) }
         let (reply, made) = try await store.commit(.intake, call, reply: reply) { [self] store in
             try admit(registration, isFull: reserved == 0, app: app, in: store)
+            var registration = registration
             let check = try check(of: [registration.address], app: app, in: store)
-            let result = try store.register(
-                try checked(registration, check, app: app, in: store), app: app, now: call.now)
+            try complete(&registration, check, app: app, in: store)
+            let result = try store.register(registration, app: app, now: call.now)
             if isAudited { try store.audit(call, app: app, "device.put", "device \(result.device.id)") }
             return result
         }
@@ -51,12 +52,19 @@ package struct DeviceVerbs: Sendable {
         _ registration: DeviceRegistration, app: AppKey, isFull: Bool, in store: any StoreWriting, now: Timestamp
     ) throws -> DeviceRegistration.Result {
         try admit(registration, isFull: isFull, app: app, in: store)
-        let check = try check(of: [registration.address], app: app, in: store)
-        return try store.register(try checked(registration, check, app: app, in: store), app: app, now: now)
+        var registration = registration
+        try complete(&registration, try check(of: [registration.address], app: app, in: store), app: app, in: store)
+        return try store.register(registration, app: app, now: now)
     }
 
     /// The result for each device of a batch, in its order.
-    package typealias BatchResult = Result<DeviceRegistration.Result, PealError>
+    package typealias BatchResult = Result<Registered, PealError>
+
+    /// A registered device of a batch.
+    package struct Registered: Sendable {
+        package let id: DeviceID
+        package let isNew: Bool
+    }
 
     /// Registers the valid devices in one transaction and reports the others. The error of an address has a field path
     /// beginning with `address`, and that of a device after too many changed topics the field `topics`.
@@ -72,19 +80,19 @@ package struct DeviceVerbs: Sendable {
             let addresses = batch.compactMap { try? $0.get().address }
             let check = try check(of: addresses, app: app, in: store)
             let results = try batch.map { item -> BatchResult in
-                let registration: DeviceRegistration
+                var registration: DeviceRegistration
                 do {
-                    let given = try item.get()
-                    try admit(given, isFull: left <= 0, app: app, in: store)
+                    registration = try item.get()
+                    try admit(registration, isFull: left <= 0, app: app, in: store)
                     if topicsLeft <= 0 { throw quota.refusal(ofTopics: "topics") }
-                    registration = try checked(given, check, app: app, in: store)
+                    try complete(&registration, check, app: app, in: store)
                 } catch let error as PealError where error.code.httpStatus < 500 {
                     return .failure(error)
                 }
                 let result = try store.register(registration, app: app, now: call.now)
                 if result.isNew { left -= 1 }
                 topicsLeft -= result.topicChanges
-                return .success(result)
+                return .success(Registered(id: result.device.id, isNew: result.isNew))
             }
             let count = results.count { (try? $0.get()) != nil }
             try store.audit(call, app: app, "device.batch", "\(count) of \(results.count) devices")
@@ -124,7 +132,7 @@ package struct DeviceVerbs: Sendable {
             try admit(registration, isFull: reserved == 0, app: app, in: store)
             if registration.address != device?.address {
                 let check = try check(of: [registration.address], app: app, in: store)
-                registration = try checked(registration, check, app: app, in: store)
+                try complete(&registration, check, app: app, in: store)
             }
             let result = try store.register(registration, app: app, now: call.now)
             if isAudited { try store.audit(call, app: app, "device.change", "device \(id)") }
@@ -152,12 +160,12 @@ package struct DeviceVerbs: Sendable {
         return AddressCheck(providers: providers, keys: ApplicationServerKeys(records))
     }
 
-    /// The registration with its address checked. A subscription that names no key keeps the key of its earlier
-    /// registration, because a browser that subscribes with another key gets another endpoint.
-    private func checked(
-        _ registration: DeviceRegistration, _ check: AddressCheck, app: AppKey, in store: any StoreReading
-    ) throws -> DeviceRegistration {
-        var registration = registration
+    /// Checks the address of a registration and replaces it by the form that is stored. A subscription that names no
+    /// key keeps the key of its earlier registration, because a browser that subscribes with another key gets another
+    /// endpoint.
+    private func complete(
+        _ registration: inout DeviceRegistration, _ check: AddressCheck, app: AppKey, in store: any StoreReading
+    ) throws {
         let address = registration.address
         var fallback: String?
         if address.route.addressForm == .subscription, address.applicationServerKey == nil {
@@ -165,7 +173,6 @@ package struct DeviceVerbs: Sendable {
             fallback = known.first?.address.applicationServerKey
         }
         registration.address = try check.checked(address, fallback: fallback)
-        return registration
     }
 
     /// - Throws: `not_found`; `invalid_field` when the device would have too many topics.

@@ -195,8 +195,8 @@ package struct SQLDialect: Sendable, Hashable {
 /// example the last row of the audit log. Confined to its connection.
 package final class CommitWork {
     private struct Item {
-        var value: any Sendable
-        let write: (any Sendable) throws -> Void
+        var value: Any
+        let write: (Any) throws -> Void
     }
 
     private var items: [(name: String, item: Item)] = []
@@ -204,12 +204,12 @@ package final class CommitWork {
     package init() {}
 
     /// What was noted under `name` since the last commit.
-    func value<Value: Sendable>(_ name: String, as type: Value.Type = Value.self) -> Value? {
+    func value<Value>(_ name: String, as type: Value.Type = Value.self) -> Value? {
         items.first { $0.name == name }?.item.value as? Value
     }
 
     /// Replaces the value of `name`, which `write` stores before the commit.
-    func set<Value: Sendable>(_ name: String, _ value: Value, write: @escaping (Value) throws -> Void) {
+    func set<Value>(_ name: String, _ value: Value, write: @escaping (Value) throws -> Void) {
         if let index = items.firstIndex(where: { $0.name == name }) {
             items[index].item.value = value
         } else {

@@ -44,7 +44,7 @@ extension StoreSession {
 
     func appID(_ key: AppKey) throws -> AppID? { try facts(of: key)?.id }
 
-    private func facts(of key: AppKey) throws -> (id: AppID, lastDevice: DeviceKey)? {
+    private func facts(of key: AppKey) throws -> (id: AppID, devices: DeviceSeries)? {
         if let known = memo.apps[key] { return known }
         let sql = AppTable.facts(key)
         try connection.query(sql.text, sql.values) { try note(facts: $0, of: key) }
@@ -54,8 +54,8 @@ extension StoreSession {
     /// Takes a row of `AppTable.facts`.
     func note(facts row: any SQLRow, of key: AppKey) throws {
         // What this transaction and others of the commit have taken is not in the row yet.
-        let last = memo.apps[key]?.lastDevice ?? connection.commitWork?.value(Self.lastDevice(key)) ?? row.int(1)
-        memo.apps[key] = (id: try AppID(row, 0), lastDevice: last)
+        let devices = memo.apps[key]?.devices ?? connection.commitWork?.value(DeviceSeries.name(key))
+        memo.apps[key] = (id: try AppID(row, 0), devices: devices ?? DeviceSeries(last: row.int(1)))
     }
 
     func app(key: AppKey) throws -> App? {
@@ -130,32 +130,28 @@ extension StoreSession {
                 "UPDATE app SET device_seq = device_seq + \(count) WHERE app = \(app) RETURNING device_seq"
             }
             guard let key = try connection.number(in: series) else { throw PealError.notFound("app") }
-            memo.apps[app]?.lastDevice = key
+            memo.apps[app]?.devices.last = key
             return key
         }
-        guard let last = try facts(of: app)?.lastDevice else { throw PealError.notFound("app") }
-        set(lastDevice: last + 1, of: app, work)
-        return last + 1
+        guard let devices = try facts(of: app)?.devices else { throw PealError.notFound("app") }
+        if !devices.isNoted {
+            devices.isNoted = true
+            work.set(DeviceSeries.name(app), devices) {
+                try connection.post("UPDATE app SET device_seq = \($0.last) WHERE app = \(app)")
+            }
+        }
+        devices.last += 1
+        return devices.last
     }
 
     /// Returns the key that was taken last, because no device uses it.
     func giveBack(_ key: DeviceKey, app: AppKey) {
-        guard let work = connection.commitWork, memo.apps[app]?.lastDevice == key else { return }
-        set(lastDevice: key - 1, of: app, work)
+        guard connection.commitWork != nil, let devices = memo.apps[app]?.devices, devices.last == key else { return }
+        devices.last -= 1
     }
-
-    /// The row is written once per commit. Until then, the commit's transactions read the key from `work`.
-    private func set(lastDevice key: DeviceKey, of app: AppKey, _ work: CommitWork) {
-        memo.apps[app]?.lastDevice = key
-        work.set(Self.lastDevice(app), key) {
-            try connection.post("UPDATE app SET device_seq = \($0) WHERE app = \(app)")
-        }
-    }
-
-    private static func lastDevice(_ app: AppKey) -> String { "device \(app)" }
 
     func lastDeviceKey(app: AppKey) throws -> DeviceKey {
-        try facts(of: app)?.lastDevice ?? 0
+        try facts(of: app)?.devices.last ?? 0
     }
 
     func nextTopicNumber(app: AppKey) throws -> Int64 {
@@ -219,4 +215,17 @@ enum SettingsCoding {
         }
         return AppSettings(json: json)
     }
+}
+
+/// The highest key that an app has assigned to a device. If transactions share commits, they also share this value, and
+/// the app's row is written once before the commit.
+final class DeviceSeries {
+    var last: DeviceKey
+    /// Whether the commit writes it.
+    var isNoted = false
+
+    init(last: DeviceKey) { self.last = last }
+
+    /// What `CommitWork` knows it by.
+    static func name(_ app: AppKey) -> String { "device \(app)" }
 }

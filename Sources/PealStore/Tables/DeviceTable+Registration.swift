@@ -17,12 +17,12 @@ extension StoreSession {
         let elsewhere = registration.address.route.otherEnvironment.map {
             Address(route: $0, bytes: registration.address.bytes)
         }
-        let elsewhereKey = elsewhere.map(DeviceTable.addressKey(of:))
         if memo.expectsNewDevices,
-            let new = try insertIfNew(registration, addressKey, elsewhere: elsewhereKey, app: app, now: now)
+            let new = try insertIfNew(registration, addressKey, elsewhere: elsewhere, app: app, now: now)
         {
             return new
         }
+        let elsewhereKey = elsewhere.map(DeviceTable.addressKey(of:))
         let rows = try connection.all(
             DeviceTable.concerned(registration.id, addressKey, elsewhereKey, app: app), DeviceRow.init)
         memo.expectsNewDevices = rows.isEmpty && !context.dialect.isShared
@@ -62,10 +62,11 @@ extension StoreSession {
     /// engine whose statements return at once: another one would wait for two answers instead of one.
     /// - Returns: nil if its id or address is known, also in the network's other environment.
     private func insertIfNew(
-        _ registration: DeviceRegistration, _ addressKey: [UInt8], elsewhere: [UInt8]?, app: AppKey, now: Timestamp
+        _ registration: DeviceRegistration, _ addressKey: [UInt8], elsewhere: Address?, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result? {
-        if let elsewhere, try connection.value(DeviceTable.withAddressKey.sql((app, elsewhere)), Int64.self) != nil {
-            return nil
+        if let elsewhere, try isInhabited(elsewhere.route, app: app) {
+            let key = DeviceTable.addressKey(of: elsewhere)
+            if try connection.value(DeviceTable.withAddressKey.sql((app, key)), Int64.self) != nil { return nil }
         }
         let row = try newRow(registration, addressKey, app: app, now: now)
         guard try connection.execute(row.insertIfNew(app: app)) == 1 else {
@@ -73,6 +74,17 @@ extension StoreSession {
             return nil
         }
         return try complete(row, registration, app: app, now: now)
+    }
+
+    /// Whether the app had active devices on a route when the transaction first asked. Most apps use one environment of
+    /// a network, so most batches need no search for addresses in the other one. Registrations of the same transaction
+    /// do not matter: only a device that was reached in the other environment before corrects a registration.
+    private func isInhabited(_ route: Route, app: AppKey) throws -> Bool {
+        let key = AppRoute(app: app, route: route)
+        if let known = memo.inhabited[key] { return known }
+        let isInhabited = try connection.value(DeviceTable.anyActive.sql((app, route)), Int64.self) != nil
+        memo.inhabited[key] = isInhabited
+        return isInhabited
     }
 
     private func newRow(
@@ -93,7 +105,7 @@ extension StoreSession {
         if !registration.detail.identifiers.isEmpty {
             try putIdentifiers(registration.detail.identifiers, app: app, device: row.key, isNew: true)
         }
-        let topics = Set((registration.topics ?? []).map(ExactText.init)).sorted().map(\.text)
+        let topics = registration.topics?.distinctTexts ?? []
         for topic in topics {
             try subscribe(row, try topicNumber(app: app, name: topic, now: now), app: app, now: now)
         }

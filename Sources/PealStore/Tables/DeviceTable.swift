@@ -54,6 +54,10 @@ enum DeviceTable {
         "SELECT seq FROM device WHERE app = $1 AND address_key = $2"
     ) { [.int($0.app), .bytes($0.addressKey)] }
 
+    static let anyActive = Statement<(app: AppKey, route: Route)>(
+        "SELECT seq FROM device WHERE app = $1 AND route = $2 AND state = \(State.active.rawValue) LIMIT 1"
+    ) { [.int($0.app), .route($0.route)] }
+
     /// The devices that a registration may concern: those with its id, with its address, and with its address on
     /// another route.
     static func concerned(_ id: DeviceID, _ addressKey: [UInt8], _ otherKey: [UInt8]?, app: AppKey) -> SQL {

@@ -56,9 +56,7 @@ struct NativeDevices: Sendable {
             }
         }
         let reply = try await services.verbs.devices.register(registrations, app: try call.app().key, call.verb) {
-            results in
-            let items = results.enumerated().map { Self.json($1, index: $0, requestID: call.requestID) }
-            return Reply(status: 200, ["results": .array(items)])
+            Reply(status: 200, body: Self.answer($0, requestID: call.requestID))
         }
         return Answer(reply)
     }
@@ -73,16 +71,23 @@ struct NativeDevices: Sendable {
         ) { $0 = $1 }
     }
 
-    private static func json(_ result: DeviceVerbs.BatchResult, index: Int, requestID: String) -> JSON {
-        switch result {
-        case .success(let result):
-            ["id": .string(result.device.id.description), "status": result.isNew ? "created" : "updated"]
-        case .failure(let error):
-            [
-                "index": .integer(index),
-                "error": NativeEnvelope.json(prefixed(error, index: index), requestID: requestID),
-            ]
+    /// Written as bytes: a JSON value for each device would cost as much as reading the device.
+    private static func answer(_ results: [DeviceVerbs.BatchResult], requestID: String) -> [UInt8] {
+        var out = Array(#"{"results":["#.utf8)
+        out.reserveCapacity(64 * results.count)
+        for (index, result) in results.enumerated() {
+            if index > 0 { out.append(UInt8(ascii: ",")) }
+            switch result {
+            case .success(let device):
+                let status = device.isNew ? "created" : "updated"
+                out.append(contentsOf: #"{"id":"\#(device.id.description)","status":"\#(status)"}"#.utf8)
+            case .failure(let error):
+                let problem = NativeEnvelope.json(prefixed(error, index: index), requestID: requestID)
+                (["index": .integer(index), "error": problem] as JSON).write(to: &out)
+            }
         }
+        out.append(contentsOf: "]}".utf8)
+        return out
     }
 
     /// Adds the path from the body's root to an error that the verb reports for a device.
