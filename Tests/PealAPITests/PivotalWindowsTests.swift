@@ -100,7 +100,8 @@ struct PivotalWindowsTests {
             .phone(#"{"type":"tile","template":"cycleTile"}"#, #"{"type":"tile","template":"cycleTile"}"#),
             // PHP writes an empty object as [].
             Case(
-                #"{"body":"b","custom":{"ios":{"extra":[]},"android":[],"windows8":{"template_fields":[],"options":[]}}}"#,
+                #"{"body":"b","custom":{"ios":{"extra":[]},"android":[],"#
+                    + #""windows8":{"template_fields":[],"options":[]}}}"#,
                 .windows, #"{"type":"toast","template":"ToastText01"}"#),
             Case(
                 #"{"body":"b","custom":{"windows8":[],"windowsPhone":{"template_fields":[]}}}"#, .windowsPhone,

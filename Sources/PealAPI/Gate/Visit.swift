@@ -8,8 +8,8 @@ final class Visit: Sendable {
     /// The message that the request creates.
     let noted = NotedMessage()
 
-    /// What counts against the limits of the caller. A caller that a large body names is checked several times while the
-    /// body is received.
+    /// What counts against the limits of the caller, once for each request: a caller that a large body names is checked
+    /// several times while the body is received.
     enum Charge: Hashable {
         case request(KeyID)
         /// A wrong secret.
