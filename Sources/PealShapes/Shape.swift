@@ -215,8 +215,8 @@ package struct Describing: Sendable {
         self.now = now
     }
 
-    /// The schema of a member that is present: tolerant readers take an empty list for an empty object.
-    package func present(_ schema: Schema) -> Schema {
+    /// The schema of a required member: tolerant readers take an empty list for an empty object.
+    package func required(_ schema: Schema) -> Schema {
         policy.isTolerant && schema.allowsEmptyObject ? schema.or(.emptyList) : schema
     }
 
@@ -226,7 +226,7 @@ package struct Describing: Sendable {
         guard schema.without("description") != .anything else { return schema }
         guard policy.isTolerant else { return schema.orNull }
         guard let type = schema["type"], type != "object", schema["enum"] == nil, schema["format"] == nil else {
-            return present(schema).or(.component("Absent", Schema([("type", ["string", "null"]), ("maxLength", 0)])))
+            return required(schema).or(.component("Absent", Schema([("type", ["string", "null"]), ("maxLength", 0)])))
         }
         var types = type.arrayValue ?? [type]
         var schema = schema.without("minLength")
