@@ -143,7 +143,7 @@ extension Shape where Value == JSON {
 extension Shape where Value == JSON.Members {
     /// An object of the author's own, in which every string at any depth must be content.
     package static let data = Shape { json, reading throws(PealError) in
-        guard case .object(let members) = json else { throw reading.wrongType(json, "an object") }
+        let members = try reading.members(of: json)
         try reading.checkContent(json)
         return members
     } describe: { _ in
@@ -170,8 +170,7 @@ extension JSON {
 extension Shape where Value == JSON.Members {
     /// An object whose members are not checked.
     package static let anyObject = Shape { json, reading throws(PealError) in
-        guard case .object(let members) = json else { throw reading.wrongType(json, "an object") }
-        return members
+        try reading.members(of: json)
     } describe: { _ in
         .openObject
     }

@@ -59,7 +59,7 @@ package struct Entry<Root: Sendable>: Sendable {
         self.names = names
         isRequired = true
         describe = { describing in
-            let schema = shape.describe(describing)
+            let schema = describing.required(shape.describe(describing))
             return [.required(name, isVerbatim ? schema : schema.withLineEnds(describing.policy))]
         }
         read = { given, reading, root throws(PealError) in

@@ -73,7 +73,7 @@ package struct ObjectShape<Root: Sendable>: Sendable {
     private func read(
         _ json: JSON, into root: inout Root, _ reading: inout Reading, isChange: Bool
     ) throws(PealError) {
-        guard case .object(let members) = json else { throw reading.wrongType(json, "an object") }
+        let members = try reading.members(of: json)
         // First, because a required member that seems to be missing may be misspelled.
         if extra == nil, reading.policy.refusesUnknown { try refuseUnknown(members, reading) }
         let given = Given(members: members, policy: reading.policy, isChange: isChange)

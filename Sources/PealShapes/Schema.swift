@@ -70,7 +70,7 @@ package struct Schema: Sendable, Hashable {
     /// Allows null. Client generators duplicate nullable objects and enumerations, so those become a union of two named
     /// schemas.
     package var orNull: Schema {
-        guard self != .anything else { return self }
+        guard without("description") != .anything else { return self }
         guard let type = self["type"], type != "object", self["enum"] == nil, self["const"] == nil else {
             return or(.component("Null", Schema([("type", "null")])))
         }
@@ -82,6 +82,17 @@ package struct Schema: Sendable, Hashable {
     func or(_ other: Schema) -> Schema {
         guard let choices = self["anyOf"]?.arrayValue else { return .any(of: [self, other]) }
         return with("anyOf", .array(choices + [other.json])).carrying([other])
+    }
+
+    /// In place of an empty object.
+    package static let emptyList = component(
+        "EmptyList", Schema([("type", "array"), ("items", [:]), ("maxItems", 0)]))
+
+    /// Whether it is an object without required members and rules.
+    var allowsEmptyObject: Bool {
+        let name = self["$ref"]?.stringValue?.split(separator: "/").last.map { String($0) }
+        let schema = name.flatMap { components[$0] } ?? self
+        return schema["type"] == "object" && schema["required"] == nil && schema["not"] == nil
     }
 
     /// Values that are valid under at least one of `schemas`.

@@ -189,6 +189,15 @@ package struct Reading: ~Copyable {
     /// Adds the current path to an error of the core, whose field is relative, such as `address.keys`.
     package func prefixed(_ error: PealError) -> PealError { steps.isEmpty ? error : error.under(written) }
 
+    /// The members of an object. Tolerant readers take an empty list for an empty object: PHP writes both as `[]`.
+    package func members(of json: JSON) throws(PealError) -> JSON.Members {
+        switch json {
+        case .object(let members): return members
+        case .array([]) where policy.isTolerant: return .init()
+        case .null, .bool, .number, .string, .array: throw wrongType(json, "an object")
+        }
+    }
+
     package func wrongType(_ json: JSON, _ expected: String) -> PealError {
         let subject = steps.isEmpty && policy.isTolerant ? "the body" : path
         return .invalid(path, "\(subject) must be \(expected), not \(json.typeName)")
@@ -206,13 +215,18 @@ package struct Describing: Sendable {
         self.now = now
     }
 
+    /// The schema of a required member: tolerant readers take an empty list for an empty object.
+    package func required(_ schema: Schema) -> Schema {
+        policy.isTolerant && schema.allowsEmptyObject ? schema.or(.emptyList) : schema
+    }
+
     /// The schema of an optional member: null counts as absent, and so does "" under a tolerant policy. Client
     /// generators duplicate nullable objects and enumerations, so those become a union of two named schemas.
     package func optional(_ schema: Schema) -> Schema {
-        guard schema != .anything else { return schema }
+        guard schema.without("description") != .anything else { return schema }
         guard policy.isTolerant else { return schema.orNull }
         guard let type = schema["type"], type != "object", schema["enum"] == nil, schema["format"] == nil else {
-            return schema.or(.component("Absent", Schema([("type", ["string", "null"]), ("maxLength", 0)])))
+            return required(schema).or(.component("Absent", Schema([("type", ["string", "null"]), ("maxLength", 0)])))
         }
         var types = type.arrayValue ?? [type]
         var schema = schema.without("minLength")

@@ -44,7 +44,15 @@ class Everybody:
                 basic(pivotal["application_uuid"], pivotal["api_key"]),
                 {"message": {"body": "x"}, "target": {"platforms": ["ios"]}},
                 {
-                    "message": {"body": "x", "custom": {"ios": {"badge": "3", "content-available": "1", "sound": ""}}},
+                    # PHP writes an empty object as [].
+                    "message": {
+                        "body": "x",
+                        "custom": {
+                            "ios": {"badge": "3", "content-available": "1", "sound": "", "extra": []},
+                            "android": [],
+                            "windows8": {"type": "toast", "template_fields": [], "options": []},
+                        },
+                    },
                     "target": {"platform": "", "platforms": ["ios"], "topics": [], "interactive-only": "0"},
                     "scheduleAt": "",
                     "scheduleIn": "0",
@@ -84,7 +92,7 @@ class Everybody:
                     "pack_id": "",
                     "audience": [{"userId": "u", "idfa": "", "devtodevId": "15"}],
                     "ios": {
-                        "payload": {"title": "", "text": "x", "badge": "11", "sound": None},
+                        "payload": {"title": "", "text": "x", "badge": "11", "sound": None, "data": [], "action": []},
                         "options": {"hidden": "0", "sandbox": "false", "expire": "36000", "collapse_key": ""},
                     },
                 },
@@ -97,7 +105,15 @@ class Everybody:
                 {**schedule, "content": {"body": "b"}, "deliver_within_hours": 3},
                 {
                     **schedule,
-                    "content": {"title": "t", "body": "b", "subtitle": "", "sound": None, "badge": "1", "imageUrl": ""},
+                    "content": {
+                        "title": "t",
+                        "body": "b",
+                        "subtitle": "",
+                        "sound": None,
+                        "badge": "1",
+                        "imageUrl": "",
+                        "userInfo": [],
+                    },
                     "deliver_within_hours": "3",
                     "target_delivery_time": "",
                     "idempotency_key": "",

@@ -90,9 +90,9 @@ struct HostileClientTests {
         try await Fixture.open(failures: failures) { fixture in
             let secret = try #require(try await fixture.key("devtodev")["user_token"]?.stringValue)
             let gatekeeper = Gatekeeper(fixture.services)
-            let visit = Visit(requestID: "r", address: ClientAddress(text: "192.0.2.1", network: "192.0.2.1"))
             func admit(_ beginning: String, query: Substring = "") async throws -> Bool {
-                try await gatekeeper.admitUnread(
+                let visit = Visit(requestID: "r", address: ClientAddress(text: "192.0.2.1", network: "192.0.2.1"))
+                return try await gatekeeper.admitUnread(
                     Array(beginning.utf8), query: Query(query), .userToken, visit, secretMayFollow: true,
                     now: fixture.clock.now)
             }
@@ -111,6 +111,36 @@ struct HostileClientTests {
             }
             clock.advance(by: .seconds(60))
             #expect(try await admit(#"{"user_token":"\#(secret)","#))
+        }
+    }
+
+    @Test("a large body counts once against its key's quota", arguments: [1, 20])
+    func quotaOfLargeBody(multiple: Int) async throws {
+        try await Fixture.open(options: APIOptions { $0.requestsPerKeyPerSecond = 2 }) { fixture in
+            let secret = try #require(try await fixture.key("devtodev")["user_token"]?.stringValue)
+            let filler = String(repeating: "x", count: multiple * Limits.unknownCallerBodyBytesMax)
+            for number in 0...4 {
+                let reply = try await fixture.call(
+                    .post, "/api/v1/push/send", body: "{\"user_token\":\"\(secret)\",\"filler\":\"\(filler)\"}",
+                    authorization: nil)
+                #expect(reply.status == (number < 4 ? 404 : 429), "\(number): \(reply.text)")
+            }
+        }
+    }
+
+    @Test("a wrong token in a large body counts once as a failure", arguments: [1, 20])
+    func failureOfLargeBody(multiple: Int) async throws {
+        let failures = AuthenticationFailures(
+            perMinute: 3, time: ManualTime(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try await Fixture.open(failures: failures) { fixture in
+            let filler = String(repeating: "x", count: multiple * Limits.unknownCallerBodyBytesMax)
+            for number in 0...3 {
+                let reply = try await fixture.call(
+                    .post, "/api/v1/push/send",
+                    body: "{\"user_token\":\"guess \(number)\",\"filler\":\"\(filler)\"}", authorization: nil)
+                #expect(reply.status == (number < 3 ? 401 : 429), "\(number): \(reply.text)")
+            }
+            #expect(failures.snapshot.failures == 3)
         }
     }
 

@@ -75,6 +75,12 @@ struct MessageRequestTests {
             (#"{"ios":{"payload":{"aps":{"alert":{"title":"T","body":"B"}}}}}"#, "T"),
             (#"{"ios":{"payload":{"aps":{"alert":"B"}}}}"#, "B"),
             (#"{"android":{"notification":{"title":"N"}}}"#, "N"), (#"{"data":{"a":1}}"#, nil),
+            (#"{"android":{"data_only":true,"data":{"title":"D","body":"B"}}}"#, "D"),
+            (#"{"android":{"data_only":true,"data":{"message":"M"}}}"#, "M"),
+            (#"{"android":{"notification":{"body":"N"},"data":{"title":"D"}}}"#, "N"),
+            (#"{"android":{"data_only":true,"data":{"title":"A"}},"ios":{"payload":{"aps":{"alert":"I"}}}}"#, "A"),
+            (#"{"android":{"data_only":true,"data":{"alert":"A"}},"ios":{"payload":{"aps":{"alert":"I"}}}}"#, "I"),
+            (#"{"windows_phone":{"type":"toast","fields":{"title":"P"}}}"#, "P"),
         ] as [(String, String?)])
     func title(content: String, title: String?) async throws {
         try await Fixture.open { fixture in

@@ -9,7 +9,7 @@ struct OddValueTests {
         let method: HTTPRequest.Method
         let path: String
         let body: String
-        /// `application`, `platform`, or nil for the admin.
+        /// `application`, `platform`, `richie`, `contextpush`, `devtodev`, or nil for the admin.
         let realm: String?
         init(_ method: HTTPRequest.Method, _ path: String, _ body: String, realm: String? = nil) {
             (self.method, self.path, self.body, self.realm) = (method, path, body, realm)
@@ -77,6 +77,32 @@ struct OddValueTests {
             "topics":["t"],"platforms":["ios"],"platform":"all","interactive-only":false,"custom_user_ids":["u"]},
             "scheduleAt":1795219300000,"scheduleIn":0,"expiryTime":1795219400000}
             """#, realm: "application"),
+        Request(
+            .post, "/push/v2/admin/task",
+            #"""
+            {"app_id":"an-app","topics":["t"],"external_user_ids":["u"],"payloads":{"ios":{"aps":{"alert":{"title":"t",
+            "body":"b","issue-page":1,"external-browser-url":"https://a/b","c":1},"content-available":1,"badge":1}},
+            "android":{"data":{"body":"b","alert":{"body":"c","tab-id":"t"}}}}}
+            """#, realm: "richie"),
+        Request(
+            .post, "/v1/campaigns/schedule_message_for_user",
+            #"""
+            {"bundle_id":"com.example.cheese","platform":"ios","user_id":"u","campaign_id":"c","idempotency_key":"k",
+            "deliver_within_hours":1,"target_delivery_time":"2026-11-21T10:00:00Z","delivery_method":"context_aware",
+            "content":{"title":{"en":"a"},"subtitle":"s","body":"b","default_locale":"en","sound":"s","badge":1,
+            "userInfo":{"a":1},"thread-id":"t","imageUrl":"https://a/b"}}
+            """#, realm: "contextpush"),
+        Request(
+            .post, "/api/v1/push/send",
+            #"""
+            {"user_token":"a-token-for-tests","app_id":"an-app","campaign_tag":"c","pack_id":"p","audience":[{"token":
+            "t","userId":"u","devtodevId":5}],"ios":{"payload":{"title":"t","loc-args":["a"],"data":{"k":1},"badge":1,
+            "attachment":{"type":"image","url":"https://a/b"},"action":{"url":"u"},"interactive":{"template":
+            "dtd_yes.open_no.dismiss","buttons":[{"id":"yes","action":{"url":"u"}}]}},"options":{"sandbox":false,
+            "hidden":false,"priority":"normal","expire":5,"collapse_key":"k"}},"android":{"payload":{"text":"t",
+            "color":"#000000","vibration":true,"interactive":{"buttons":[{"id":"a","handling":"background"}]}}},
+            "uwp":{"toast":{"title":"a","data":{"a":1}},"tile":{"wide":{"text":"x"}}}}
+            """#, realm: "devtodev"),
     ]
 
     static let oddities: [JSON] = [
@@ -119,15 +145,24 @@ struct OddValueTests {
         let request = Self.requests[index]
         let variants = Self.variants(try JSONParser.parse(request.body))
         try await Fixture.open { fixture in
-            let verify: JSON = ["settings": ["pivotal": ["verify_custom_user_id": false]]]
-            _ = try await fixture.admin(.patch, "…", verify)
+            let verify: JSON = ["pivotal": ["verify_custom_user_id": false]]
+            _ = try await fixture.admin(
+                .patch, "…", ["settings": verify, "richie_app_id": "an-app", "devtodev_app_id": "an-app"])
             _ = try await fixture.key(
                 "pivotal", [("application_uuid", "application"), ("api_key", "a-secret-for-tests")])
             _ = try await fixture.key(
                 "pivotal-platform",
                 [("platform_uuid", "platform"), ("platform_secret", "a-secret-for-tests"), ("platform", "ios")])
-            let authorization =
-                request.realm.map { fixture.basic($0, "a-secret-for-tests") } ?? "Bearer \(Fixture.adminToken)"
+            _ = try await fixture.key("richie", [("username", "richie"), ("password", "a-secret-for-tests")])
+            _ = try await fixture.key("contextpush", [("token", "a-secret-for-tests")])
+            _ = try await fixture.key("devtodev", [("user_token", "a-token-for-tests")])
+            let authorization: String? =
+                switch request.realm {
+                case nil: "Bearer \(Fixture.adminToken)"
+                case "contextpush": "Token a-secret-for-tests"
+                case "devtodev": nil
+                case let realm?: fixture.basic(realm, "a-secret-for-tests")
+                }
             for variant in variants {
                 let reply = try await fixture.call(
                     request.method, request.path.replacing("…", with: fixture.path), body: variant.text,

@@ -303,6 +303,17 @@ struct PivotalPushTests {
         }
     }
 
+    @Test(
+        "is refused with a payload that is too large, whether the target can exist or not",
+        arguments: [#""platforms":["ios"]"#, #""topics":["nobody"]"#, #""devices":["111-222-333444"]"#])
+    func tooLarge(target: String) async throws {
+        try await Self.open { _, push in
+            let body = String(repeating: "x", count: Limits.apnsPayloadBytesMax)
+            let reply = try await push(#"{"message":{"body":"\#(body)"},"target":{\#(target)}}"#)
+            #expect(reply.status == 400 && reply.text.contains("message.body"), "\(reply.text)")
+        }
+    }
+
     struct Timing: Sendable, CustomTestStringConvertible {
         let text: String
         /// Seconds until it starts; 0 = at once; nil = refused.

@@ -98,6 +98,14 @@ struct PivotalWindowsTests {
                 #"{"type":"raw","template_fields":{"a":"x","b":1}}"#, #"{"type":"raw","value":"{\"a\":\"x\",\"b\":1}"}"#
             ),
             .phone(#"{"type":"tile","template":"cycleTile"}"#, #"{"type":"tile","template":"cycleTile"}"#),
+            // PHP writes an empty object as [].
+            Case(
+                #"{"body":"b","custom":{"ios":{"extra":[]},"android":[],"#
+                    + #""windows8":{"template_fields":[],"options":[]}}}"#,
+                .windows, #"{"type":"toast","template":"ToastText01"}"#),
+            Case(
+                #"{"body":"b","custom":{"windows8":[],"windowsPhone":{"template_fields":[]}}}"#, .windowsPhone,
+                #"{"type":"toast","fields":{"title":"b"}}"#),
         ])
     func mapping(_ test: Case) async throws {
         try await Fixture.open { fixture in
@@ -106,6 +114,7 @@ struct PivotalWindowsTests {
                 .post, "/v1/push", body: #"{"message":\#(test.message),"target":{"platform":"all"}}"#,
                 authorization: fixture.basic("app-1", "application-key-1"))
             let id = try #require(MessageID(reply["receipt_id"]?.stringValue ?? ""), "\(reply.text)")
+            #expect(reply.header("Warning") == nil)
             let draft = try #require(await fixture.draft(id))
             let fields = draft.content.platforms[test.platform].map { $0.fields }
             let expected = try test.fields.map { try JSONParser.parse($0) }

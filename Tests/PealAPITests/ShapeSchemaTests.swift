@@ -199,7 +199,11 @@ extension ShapeSample {
         pivotal(
             "a Pivotal push to devices", PivotalPushShapes.push.shape,
             [
-                "scheduleIn": 60, "target": ["devices": ["00000000-0000-4000-8000-00000000000a", "x"]],
+                "scheduleIn": 60,
+                "target": [
+                    "devices": ["00000000-0000-4000-8000-00000000000a", "x"], "custom_user_ids": "ann",
+                    "topics": ["a": "b"], "tags": 5, "platforms": ["beos"], "platform": "beos",
+                ],
                 "message": ["custom": ["ios": ["alert": "Hello"]]],
             ], excluding: ["scheduleIn"]),
         pivotal(

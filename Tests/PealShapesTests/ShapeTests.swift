@@ -112,6 +112,15 @@ struct ShapeReadingTests {
         #expect(try refusal(#"{"name":""}"#, .tolerant) == "missing_field name: name is required")
     }
 
+    @Test("an empty list as an empty object under a tolerant policy")
+    func emptyList() throws {
+        let part = #"{"name":"ann","size":[]}"#
+        #expect(try read(part, .tolerant) == Order(name: "ann"))
+        #expect(try refusal(part) == "invalid_field size: size must be an object, not an array")
+        let filled = #"{"name":"ann","size":[{}]}"#
+        #expect(try refusal(filled, .tolerant) == "invalid_field size: size must be an object, not an array")
+    }
+
     @Test("a text without the line ends behind it where the policy drops them")
     func trimmed() throws {
         let policy = Policy(isTolerant: true, trimsLineEnds: true)
@@ -199,6 +208,8 @@ struct ShapeDescribingTests {
         let properties = schema.components["Order"]?["properties"]
         #expect(properties?["count"]?["type"] == ["integer", "string", "null"])
         #expect(properties?["topics"]?["type"] == ["array", "string", "null"])
+        let choices = ["Size", "EmptyList", "Absent"].map { ["$ref": .string("#/components/schemas/\($0)")] as JSON }
+        #expect(properties?["size"]?["anyOf"] == .array(choices))
     }
 
     @Test("whole numbers of a range as a pattern", arguments: [0, 7, 60, 1000, 2_147_483_647] as [Int64])

@@ -53,16 +53,16 @@ struct Gatekeeper: Sendable {
         let name = authentication.key.secret
         guard let secret else { throw PealError(.unauthorized, "\(name) is required", field: name) }
         let attempt = AuthenticationFailures.Attempt(address: visit.address, keyName: nil, shown: secret)
-        try services.failures.check(attempt)
+        try check(attempt, visit)
         guard let key = try await key(authentication.key, secret: secret, of: app?.key, now: now) else {
             if let admin = try await admin(secret) { throw misplaced(admin, visit, now: now) }
             try await refuseOthers(.token(secret), authentication, visit, now: now)
-            try services.failures.failed(attempt)
+            try failed(attempt, visit)
             throw authentication.refusal
         }
         services.failures.succeeded(attempt)
         recognize(Caller(identity: .key(key)), visit, now: now)
-        try services.quotas.spend(key.key)
+        if visit.isFirst(.request(key.key.id)) { try services.quotas.spend(key.key) }
         let caller = try await withinOwnApp(Caller(identity: .key(key)), authentication, named: app, for: scope)
         visit.admitted(caller)
         try Self.require(scope, of: caller)
@@ -87,10 +87,10 @@ struct Gatekeeper: Sendable {
         if secretMayFollow, own == nil || members[appName] == nil {
             guard let secret else { return false }
             let attempt = AuthenticationFailures.Attempt(address: visit.address, keyName: nil, shown: secret)
-            try services.failures.check(attempt)
+            try check(attempt, visit)
             guard let first = try await key(authentication.key, secret: secret, of: nil, now: now) else {
                 // The rest may never be sent, so a guess counts now.
-                if own != nil, !services.failures.knows(attempt) { try services.failures.failed(attempt) }
+                if own != nil, !services.failures.knows(attempt) { try failed(attempt, visit) }
                 return false
             }
             guard Self.allows(access, first) else { return false }
@@ -103,6 +103,16 @@ struct Gatekeeper: Sendable {
         }
         _ = try await admit(secret: secret, access, for: app, visit, now: now)
         return true
+    }
+
+    /// As `AuthenticationFailures.check`, unless the attempt has already failed in the same request.
+    private func check(_ attempt: AuthenticationFailures.Attempt, _ visit: Visit) throws(PealError) {
+        if !visit.wasCharged(.failure(attempt.shown)) { try services.failures.check(attempt) }
+    }
+
+    /// Counts an attempt once for each request.
+    private func failed(_ attempt: AuthenticationFailures.Attempt, _ visit: Visit) throws(PealError) {
+        if visit.isFirst(.failure(attempt.shown)) { try services.failures.failed(attempt) }
     }
 
     private static func allows(_ access: Access, _ key: StoredKey) -> Bool {

@@ -8,11 +8,20 @@ final class Visit: Sendable {
     /// The message that the request creates.
     let noted = NotedMessage()
 
+    /// What counts against the limits of the caller, once for each request: a caller that a large body names is checked
+    /// several times while the body is received.
+    enum Charge: Hashable {
+        case request(KeyID)
+        /// A wrong secret.
+        case failure(String)
+    }
+
     private struct State {
         var route: String?
         var actor: Actor?
         var app: AppID?
         var handledAt: Duration?
+        var charges: Set<Charge> = []
     }
 
     private let state = Mutex(State())
@@ -41,6 +50,11 @@ final class Visit: Sendable {
     var handledAt: Duration? { state.withLock { $0.handledAt } }
 
     func handled(at uptime: Duration) { state.withLock { $0.handledAt = uptime } }
+
+    /// Whether this is the first charge of its kind; the next one is not.
+    func isFirst(_ charge: Charge) -> Bool { state.withLock { $0.charges.insert(charge).inserted } }
+
+    func wasCharged(_ charge: Charge) -> Bool { state.withLock { $0.charges.contains(charge) } }
 
     func admitted(_ caller: Caller) {
         let (actor, app) = (caller.actor, caller.app?.id)

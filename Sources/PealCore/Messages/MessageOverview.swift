@@ -23,14 +23,14 @@ extension Content {
         for text in [title, body] {
             if let line = text.map({ Self.line(self.text(of: $0)) }), !line.isEmpty { return line }
         }
-        let own = platforms.values.map(\.fields)
+        let own = ownFields
         return (own.compactMap(PlatformTexts.title) + own.compactMap(PlatformTexts.body)).lazy.map(Self.line)
             .first { !$0.isEmpty }
     }
 
     /// The texts that `MessageFilter.text` searches, in lower case.
     package var searchText: String {
-        let own = platforms.values.map(\.fields)
+        let own = ownFields
         let texts =
             [title, subtitle, body].flatMap { $0.map(Self.texts) ?? [] } + own.compactMap(PlatformTexts.title)
             + own.compactMap(PlatformTexts.body)
@@ -38,6 +38,9 @@ extension Content {
         let max = Limits.searchedTextCharactersMax
         return text.utf8.count > max ? String(text.prefix(max)) : text
     }
+
+    /// The networks' own fields, in the order of the platforms.
+    private var ownFields: [JSON.Members] { Platform.allCases.compactMap { platforms[$0]?.fields } }
 
     /// Without U+0000, which PostgreSQL's texts cannot contain.
     fileprivate static func storable(_ text: String) -> String {
@@ -73,19 +76,28 @@ extension Content {
 /// The texts in a push network's own fields, where authors write whole payloads.
 private enum PlatformTexts {
     static func title(_ fields: JSON.Members) -> String? {
-        let alert = alert(fields)
-        return alert?["title"]?.stringValue ?? fields["notification"]?["title"]?.stringValue
-            ?? fields["payload"]?["title"]?.stringValue
+        first([
+            alert(fields)?["title"], fields["notification"]?["title"], fields["payload"]?["title"],
+            data(fields)?["title"], fields["fields"]?["title"],
+        ])
     }
 
     static func body(_ fields: JSON.Members) -> String? {
-        let alert = alert(fields)
-        return alert?["body"]?.stringValue ?? alert?.stringValue ?? fields["notification"]?["body"]?.stringValue
-            ?? fields["payload"]?["body"]?.stringValue
-            ?? fields["fields"]?["text"]?.arrayValue?.first?.stringValue
+        let (alert, data) = (alert(fields), data(fields))
+        return first([
+            alert?["body"], alert, fields["notification"]?["body"], fields["payload"]?["body"], data?["body"],
+            data?["message"], data?["alert"], fields["fields"]?["text"]?.arrayValue?.first,
+        ])
     }
 
     private static func alert(_ fields: JSON.Members) -> JSON? { fields["payload"]?["aps"]?["alert"] }
+
+    /// The data of an FCM message without a notification: the app shows its texts, which have conventional names.
+    private static func data(_ fields: JSON.Members) -> JSON? {
+        fields["notification"] == nil ? fields["data"] : nil
+    }
+
+    private static func first(_ texts: [JSON?]) -> String? { texts.lazy.compactMap { $0?.stringValue }.first }
 }
 
 extension Audience {

@@ -227,9 +227,10 @@ extension MessagePreview {
         /// - Parameter namesPlatforms: whether the author, instead of the dialect, names the platforms.
         init(_ draft: MessageDraft, _ records: [CredentialRecord], namesPlatforms: Bool) {
             let audience = draft.audience
+            // An audience without anybody says nothing about the platforms: the content must suit all of them.
             let isAddressed =
-                audience.isExplicit && audience.devices.isEmpty && audience.users.isEmpty
-                && audience.identifiers.isEmpty
+                audience.isExplicit && !audience.addresses.isEmpty && audience.devices.isEmpty
+                && audience.users.isEmpty && audience.identifiers.isEmpty
             let addressed = Set(audience.addresses.map(\.route.platform))
             var possible = isAddressed ? addressed : Set(Platform.addressable)
             if let narrowed = audience.platforms { possible.formIntersection(narrowed) }

@@ -109,7 +109,8 @@ enum DevtodevShapes {
         hidden: ObjectShape<Payload>, visible: [String], texts: [String], environment: Environment? = nil
     ) -> Shape<DevtodevMessage<Payload>> {
         let payload = Shape.anything.described { describing in
-            .component("\(name)Payload", .any(of: [shown.schema(describing), hidden.schema(describing)]))
+            .component(
+                "\(name)Payload", .any(of: [shown.schema(describing), hidden.schema(describing), .emptyList]))
         }
         var start = DevtodevOutline()
         start.options.delivery.environment = environment

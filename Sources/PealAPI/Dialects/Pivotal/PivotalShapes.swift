@@ -144,9 +144,7 @@ extension PivotalPushShapes {
         for name in ["topics", "tags"] {
             Entry(name, otherNames(Limits.audienceTopicsMax)) { $0.take($1, into: \.topics) }
         }
-        Entry("platforms", Shape.list(platform, max: Limits.listItemsMax, skipsEmpty: true).deferred()) {
-            $0.platforms = $1
-        }
+        Entry("platforms", platforms.deferred()) { $0.platforms = $1 }
         Entry("platform", platform.deferred()) { $0.platform = $1 }
     }
 
@@ -162,7 +160,7 @@ extension PivotalPushShapes {
     /// The same for a list that `devices` overrides.
     private static func otherNames(_ max: Int) -> Shape<Result<[String]?, PealError>> {
         let names = names(max)
-        return names.deferred().described(by: names.describe).described("Ignored if `devices` is given.")
+        return names.deferred().described("Ignored if `devices` is given. Otherwise at most \(max) names.")
     }
 
     /// The names, and whether the list has elements.
@@ -183,6 +181,8 @@ extension PivotalPushShapes {
         }
         return row.1
     }.described { Shape.words("", words).describe($0) }
+
+    private static let platforms = Shape.list(platform, max: Limits.listItemsMax, skipsEmpty: true)
 
     private static let fewTopics = Rule<PivotalTarget> { target, _, reading throws(PealError) in
         // By bytes: Swift's `==` treats different spellings of one character as equal.
@@ -207,21 +207,14 @@ extension PivotalPushShapes {
             let nobody: JSON = [
                 "not": ["anyOf": .array(lists + [with("platforms", named), with("platform", word)])]
             ]
-            let words: JSON = ["type": "array", "items": describing.optional(platform.describe(describing)).json]
-            let absent: JSON = ["type": ["string", "null"], "maxLength": 0]
-            let isKnown: JSON = ["anyOf": [words, absent]]
-            let unknown: JSON = [
-                "allOf": [
-                    ["not": with("devices", listed)],
-                    [
-                        "anyOf": [
-                            with("platforms", ["not": isKnown]),
-                            with("platform", ["not": describing.optional(platform.describe(describing)).json]),
-                        ]
-                    ],
-                ]
-            ]
-            return ["anyOf": [nobody, unknown]]
+            // Their own schemas allow anything, because `devices` overrides them.
+            let others: [(String, Schema)] =
+                [("custom_user_ids", names(Limits.pivotalUsersMax).describe(describing))]
+                + ["topics", "tags"].map { ($0, names(Limits.audienceTopicsMax).describe(describing)) }
+                + [("platforms", platforms.describe(describing)), ("platform", platform.describe(describing))]
+            let isInvalid = others.map { with($0, ["not": describing.optional($1).json]) }
+            let invalid: JSON = ["allOf": [["not": with("devices", listed)], ["anyOf": .array(isInvalid)]]]
+            return ["anyOf": [nobody, invalid]]
         }
     ) { target, _, reading throws(PealError) in
         guard !target.namesDevices else { return }

@@ -87,11 +87,12 @@ enum PivotalWindows {
         return options
     }
 
-    /// A member that must be an object.
+    /// A member that must be an object, or an empty list in place of an empty one.
     private static func object(
         _ name: String, _ custom: JSON.Members, _ platform: String, _ warnings: inout [String]
     ) -> JSON.Members? {
         guard let value = custom.given(name) else { return nil }
+        if value == [] { return .init() }
         if value.objectValue == nil { warnings.append("message.custom.\(platform).\(name) must be an object") }
         return value.objectValue
     }
