@@ -131,8 +131,8 @@ enum SliceTable {
         """
     }
 
-    /// The end of a lease that is extended. Settlements and heartbeats do not wait for each other, so a later end stays,
-    /// because the holder relies on it. One that lies too far ahead was written before the clock was set back.
+    /// The end of a lease that is extended. Settlements and heartbeats may overtake each other, so a later end stays:
+    /// the holder relies on it. One that lies too far ahead was written before the clock was set back.
     static func extended(to until: Timestamp) -> SQL {
         """
         CASE WHEN lease_until BETWEEN \(until) AND \(until + .seconds(Limits.leaseSeconds)) THEN lease_until \
@@ -367,7 +367,8 @@ extension StoreSession {
                 AND cursor < \(key)
             """
         ) { row in
-            (keys: try row.next([UInt8]?.self).map(KeyListCoding.decode), fault: try row.next(String?.self))
+            let keys: [UInt8]? = try row.next()
+            return (keys: keys.flatMap { try? KeyListCoding.decode($0) }, fault: try row.next(String?.self))
         }
         return slices.first { $0.keys?.contains(key) ?? true }.map { $0.fault ?? "" }
     }
