@@ -16,7 +16,7 @@ struct DamagedWork: Sendable {
 
     /// - Parameters:
     ///   - kind: what is due, for the log.
-    ///   - body: does at most as much as it is told, the same first as before. Returns how much it did.
+    ///   - body: does at most as many pieces as its limit allows, in the same order each time. Returns how many.
     ///   - postpone: makes the first piece due later. Returns its id; nil when nothing is due.
     /// - Returns: how much was done; nil if it still fails.
     func work(
