@@ -18,6 +18,7 @@ struct WebhookLane: Sendable {
             } catch {
                 let metadata = await metadata(["error": "\(error)"])
                 context.logger.error("cannot serve a webhook", metadata: metadata)
+                if !PealError.isOutage(error) { context.setAside(reference) }
                 return
             }
         }

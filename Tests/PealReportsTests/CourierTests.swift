@@ -239,6 +239,28 @@ struct CourierTests {
         }
     }
 
+    @Test("a webhook that cannot be read is tried and reported once a minute, and delays no other")
+    func damagedWebhook() async throws {
+        let fixture = try await CourierFixture()
+        let (damaged, good) = (try await fixture.webhook("damaged"), try await fixture.webhook("good"))
+        try await fixture.test.engine.write(.control) {
+            _ = try $0.execute("UPDATE webhook SET sealed = \([UInt8(1)]) WHERE webhook = \(damaged.key)")
+        }
+        try await fixture.enqueue(1...1)
+        let log = RecordedLog()
+        let transport = ScriptedTransport(status: 200)
+        let courier = WebhookCourier(
+            store: fixture.store, transport: transport, composers: .test, rules: WebhookRules(), time: fixture.time,
+            randomness: SeededRandomness(seed: 3), logger: log.logger())
+        for (second, reports) in [(0, 1), (1, 0), (59, 1), (1, 0)] {
+            fixture.time.advance(by: .seconds(second))
+            await courier.runOnce()
+            #expect(log.take().map(\.message) == Array(repeating: "cannot serve a webhook", count: reports))
+        }
+        #expect(try await fixture.deliveries(good).map(\.state) == [.delivered])
+        #expect(try await fixture.deliveries(damaged).isEmpty)
+    }
+
     @Test("a running courier finds new events and stops when cancelled")
     func running() async throws {
         let fixture = try await CourierFixture()
