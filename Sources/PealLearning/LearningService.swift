@@ -38,10 +38,17 @@ package struct LearningService: Sendable {
             last = app
             let now = time.now
             if let next = looks[app], next > now { continue }
-            let isMine = try await store.write(.rest) { try $0.beginLearning(app: app, now: now) }
             // Before the work, so that an app that fails is not tried again at once.
-            looks[app] = now + (isMine ? .seconds(Limits.learningIntervalSeconds) : Self.deferral)
-            if isMine { try await learn(app) }
+            looks[app] = now + Self.deferral
+            do {
+                guard try await store.write(.rest, { try $0.beginLearning(app: app, now: now) }) else { continue }
+                looks[app] = now + .seconds(Limits.learningIntervalSeconds)
+                try await learn(app)
+            } catch where !PealError.isOutage(error) {
+                let id = await store.shownID(of: app)
+                logger.error(
+                    "the moment models of an app could not be trained", metadata: ["app": "\(id)", "error": "\(error)"])
+            }
         }
         looks = looks.filter { $0.value > time.now }
     }

@@ -119,6 +119,10 @@ final class CourierContext: Sendable {
     private let served = Mutex<Set<WebhookReference>>([])
     /// Webhooks with a failure among their last requests.
     private let failing = Mutex<Set<WebhookReference>>([])
+    /// Webhooks that could not be served although the store works, and until when they are left out (on
+    /// `TimeSource.uptime`).
+    private let excluded = Mutex<[WebhookReference: Duration]>([:])
+    private static let setAsideFor: Duration = .seconds(60)
     private let stopping = Atomic(false)
     /// Set when the last lane ends.
     let idle = Signal()
@@ -143,9 +147,20 @@ final class CourierContext: Sendable {
     /// Whether no webhook is being served.
     var isIdle: Bool { served.withLock(\.isEmpty) }
 
-    /// Reserves a webhook for one lane. Returns false when another lane has it, or there are too many.
+    /// Reserves a webhook for one lane. Returns false when another lane has it, it is set aside, or there are too many.
     func beginServing(_ reference: WebhookReference) -> Bool {
-        served.withLock { $0.count < Limits.webhooksServedMax && $0.insert(reference).inserted }
+        let now = time.uptime
+        guard excluded.withLock({ $0[reference].map { $0 <= now } ?? true }) else { return false }
+        return served.withLock { $0.count < Limits.webhooksServedMax && $0.insert(reference).inserted }
+    }
+
+    /// Leaves a webhook out for a while: one that cannot be read would fail in each round.
+    func setAside(_ reference: WebhookReference) {
+        let now = time.uptime
+        excluded.withLock { references in
+            references = references.filter { $0.value > now }
+            references[reference] = now + Self.setAsideFor
+        }
     }
 
     func endServing(_ reference: WebhookReference) {

@@ -18,6 +18,7 @@ struct WebhookLane: Sendable {
             } catch {
                 let metadata = await metadata(["error": "\(error)"])
                 context.logger.error("cannot serve a webhook", metadata: metadata)
+                if !PealError.isOutage(error) { context.setAside(reference) }
                 return
             }
         }
@@ -49,8 +50,10 @@ struct WebhookLane: Sendable {
         guard let finding = try await context.store.read({ try find(in: $0, now: now) }) else { return nil }
         guard finding.isDeliveryDue || !finding.batches.isEmpty else { return nil }
         let requests = finding.batches.prefix(finding.room).map { request($0, finding, now: now) }
-        let (reference, owner, until) = (reference, context.owner, now + .seconds(Limits.webhookLeaseSeconds))
-        let leased = try await context.store.write(.rest) { store in
+        let (reference, owner) = (reference, context.owner)
+        let leased = try await context.store.write(.rest) { [time = context.time] store in
+            // From here on, because the write may have waited for others.
+            let until = time.now + .seconds(Limits.webhookLeaseSeconds)
             var leased = try store.leaseDeliveries(
                 of: reference, limit: finding.room, owner: owner, until: until, now: now)
             for request in requests.prefix(finding.room - leased.count) {
@@ -85,12 +88,33 @@ struct WebhookLane: Sendable {
         var facts: [MessageID: MessageFacts] = [:]
         for event in batches.joined() where event.payload == nil {
             guard let message = event.message else { continue }
-            facts[message] = try store.facts(app: reference.app, message: message)
+            facts[message] = try readFacts(of: message, in: store)
         }
         return Finding(
             webhook: webhook, composer: composer, room: room,
             isDeliveryDue: try store.isDeliveryDue(for: reference, now: now),
-            batches: batches, facts: facts)
+            batches: batches.flatMap { Self.divided($0, facts) }, facts: facts)
+    }
+
+    /// - Returns: nil if the message is gone or cannot be read.
+    private func readFacts(of message: MessageID, in store: any StoreReading) throws -> MessageFacts? {
+        do {
+            return try store.facts(app: reference.app, message: message)
+        } catch where !PealError.isOutage(error) {
+            context.logger.error(
+                "a message cannot be reported to a webhook because it cannot be read",
+                metadata: ["message": "\(message)", "error": "\(error)"])
+            return nil
+        }
+    }
+
+    /// A batch without the events about messages that are gone or cannot be read, and each of these alone: their
+    /// deliveries fail.
+    private static func divided(_ batch: [OutboxEvent], _ facts: [MessageID: MessageFacts]) -> [[OutboxEvent]] {
+        let missing = batch.filter { $0.payload == nil && $0.message.flatMap { facts[$0] } == nil }
+        guard !missing.isEmpty else { return [batch] }
+        let rest = batch.filter { !missing.contains($0) }
+        return (rest.isEmpty ? [] : [rest]) + missing.map { [$0] }
     }
 
     private func request(

@@ -90,10 +90,12 @@ extension StoreSession {
         var room = limit
         let over = try connection.all(
             Pruning.devices(now - .seconds(context.retention.deviceSeconds), limit: limit)
-        ) { row -> (app: AppKey, key: DeviceKey, route: Route) in
+        ) { row -> (app: AppKey, key: DeviceKey, route: Int64) in
             (app: try row.next(), key: try row.next(), route: try row.next())
         }
-        for (app, key, route) in over where room > 0 {
+        for (app, key, code) in over where room > 0 {
+            // A newer server on the same database may know more routes.
+            guard let route = Route(rawValue: code) else { continue }
             room -= try erase(app: app, device: key, route: route, now: now)
         }
         return limit - room

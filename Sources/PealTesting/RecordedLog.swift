@@ -32,7 +32,7 @@ package final class RecordedLog: Sendable {
     package init() {}
 
     /// A logger that records entries at `level` and above.
-    package func logger(_ level: Logger.Level) -> Logger {
+    package func logger(_ level: Logger.Level = .error) -> Logger {
         Logger(label: "test") { _ in Handler(log: self, logLevel: level) }
     }
 

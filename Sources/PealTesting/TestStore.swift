@@ -241,8 +241,8 @@ extension Webhook.Form {
 }
 
 extension StoreWriting {
-    /// As `fireDueMoments(now:limit:quiet:)`, without quiet hours.
+    /// Does what is due for moments, without quiet hours.
     package func fireDueMoments(now: Timestamp, limit: Int) throws -> Int {
-        try fireDueMoments(now: now, limit: limit, quiet: .none)
+        try fireDueMoments(now: now, limit: limit, quiet: .none) + endDueClaims(now: now, limit: limit)
     }
 }

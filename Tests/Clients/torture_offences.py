@@ -87,9 +87,9 @@ def _(c):
 def _(c):
     batch = start(c)
     c.answers(batch[:10])
-    # Longer than the client waits for a stalled connection.
+    # Longer than the client waits for a stalled connection. It closes when its requests have timed out.
     time.sleep(12)
-    c.until_closed()
+    c.until_closed(seconds=20)
 
 
 @scenario("requests that are never answered, on a connection that lives", AMBIGUOUS)

@@ -113,6 +113,27 @@ struct DeliveryTests {
         }
     }
 
+    @Test("begins no request after the expiry, although a page waited for connections, and keeps the route open")
+    func expiredInQueue() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...300)
+        fixture.provider.hold()
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all, lifeSeconds: 3), engine: service)
+            try await fixture.eventually { fixture.provider.heldCount == 1 }
+            #expect(fixture.provider.pages.map(\.deadline) == [fixture.time.uptime + .seconds(3)])
+            fixture.provider.answers { _ in .unsent("Deadline") }
+            fixture.time.advance(by: .seconds(3))
+            fixture.provider.release()
+            try await fixture.ended(id)
+            #expect(try await fixture.state(id) == .expired)
+            #expect(try await fixture.counts(id).expired == 300)
+            #expect(fixture.provider.sentCount(id) == 0)
+            #expect(service.metrics.snapshot.breakerTrips == 0)
+        }
+    }
+
     @Test("names the reason where an app has no credential")
     func noCredential() async throws {
         let fixture = try await DeliveryFixture(hasCredential: false)

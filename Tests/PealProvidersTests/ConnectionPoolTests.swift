@@ -18,6 +18,16 @@ struct PlainExchange: Exchange {
     }
 }
 
+/// A connection that answers its last nine requests late. Used on the server's only event loop.
+private final class SilentConnection: @unchecked Sendable {
+    var connection: ScriptedServer.Connection?
+
+    func answer() {
+        for streamID in stride(from: UInt32(21), to: 39, by: 2) { connection?.write(ServerFrame.headers(streamID)) }
+        connection = nil
+    }
+}
+
 @Suite("A pool and its connections over TLS", .serialized)
 struct ConnectionPoolTests {
     private func pool(
@@ -82,7 +92,10 @@ struct ConnectionPoolTests {
         await pool.close()
     }
 
-    @Test("a peer that falls silent is left, and the rest goes over another connection", .timeLimit(.minutes(10)))
+    @Test(
+        "a peer that falls silent gets no more requests, and what it had is lost after the time-out",
+        .timeLimit(.minutes(10))
+    )
     func stalled() async throws {
         let time = ManualTime()
         let server = try ScriptedServer { connection, frame in
@@ -96,8 +109,35 @@ struct ConnectionPoolTests {
         pool.submit(order)
         while order.flight.answers.tally["accepted"] != 10, !Task.isCancelled { await Task.yield() }
         try await advance(time, seconds: 12)
-        let tally = await order.flight.completed().tally
-        #expect(tally == ["accepted": 91, "lost ConnectionLost": 9])
+        while order.flight.answers.tally["accepted"] != 91, !Task.isCancelled { await Task.yield() }
+        expectTally(order.flight.answers.tally, ["accepted": 91])
+        try await advance(time, seconds: Limits.requestTimeoutSeconds - 10)
+        await expectTally(order.flight.completed().tally, ["accepted": 91, "lost Timeout": 9])
+        #expect(server.connectionCount == 2)
+        await pool.close()
+    }
+
+    @Test("a peer that was silent for a while may still answer, and nothing is sent twice", .timeLimit(.minutes(10)))
+    func paused() async throws {
+        let time = ManualTime()
+        let silent = SilentConnection()
+        let server = try ScriptedServer { connection, frame in
+            guard let frame else {
+                if connection.number == 0 { silent.connection = connection }
+                return connection.write(ServerFrame.settings([(3, 10)]))
+            }
+            guard Self.isRequest(frame) else { return }
+            if connection.number > 0 || frame.header.streamID < 20 {
+                connection.write(ServerFrame.headers(frame.header.streamID))
+            }
+            if connection.number > 0 { silent.answer() }
+        }
+        let pool = try pool(server, time, connections: 1)
+        let order = testOrder(count: 100, deadline: .seconds(100_000))
+        pool.submit(order)
+        while order.flight.answers.tally["accepted"] != 10, !Task.isCancelled { await Task.yield() }
+        try await advance(time, seconds: 12)
+        await expectTally(order.flight.completed().tally, ["accepted": 100])
         #expect(server.connectionCount == 2)
         await pool.close()
     }

@@ -204,6 +204,63 @@ struct CourierTests {
         #expect(deliveries.first { $0.state == .failed }?.lastError == "NoReport")
     }
 
+    @Test("a message that cannot be read, or is gone, fails only its own delivery")
+    func unreadable() async throws {
+        let fixture = try await CourierFixture()
+        let single = try await fixture.webhook(form: .single)
+        let gathered = try await fixture.webhook("gathered", form: .gathered, authentication: .secret("s"))
+        let ids = (1...2).map { MessageID(high: 1, low: $0) }
+        for id in ids {
+            let draft = MessageDraft(
+                id: id, app: fixture.app, dialect: "single", audience: Audience(), content: Content(),
+                createdAt: fixture.now, expiresAt: fixture.now + .seconds(60), source: Array("{}".utf8))
+            try await fixture.store.write(.intake) { [app = fixture.app, now = fixture.now] store in
+                try store.insertMessage(draft)
+                _ = try store.plan(app: app, id: id, owner: nil, now: now)
+            }
+        }
+        try await fixture.test.engine.write(.control) {
+            _ = try $0.execute("UPDATE message SET counts = \([UInt8(0xFF)]) WHERE message = \(ids[0])")
+        }
+        try await fixture.enqueue(1...3, for: .gathered)
+        let gone = OutboxEvent(
+            id: .init(high: 2, low: 2), app: fixture.app, type: "t", payload: nil, message: MessageID(high: 3, low: 3),
+            createdAt: fixture.now)
+        try await fixture.store.write(.settle) { try $0.enqueue(gone, to: gathered.reference) }
+        fixture.time.advance(by: .seconds(5))
+        let transport = ScriptedTransport(status: 200)
+        await fixture.courier(transport).runOnce()
+        #expect(Set(transport.requests.map(\.text)) == [#"{"state":"sent","app":"Test"}"#, "[1,2,3]"])
+        for webhook in [single, gathered] {
+            let deliveries = try await fixture.deliveries(webhook)
+            #expect(Set(deliveries.map(\.state)) == [.delivered, .failed])
+            #expect(deliveries.filter { $0.state == .failed }.map(\.lastError) == ["NoReport"])
+            #expect(deliveries.filter { $0.state == .failed }.map(\.itemCount) == [1])
+        }
+    }
+
+    @Test("a webhook that cannot be read is tried and reported once a minute, and delays no other")
+    func damagedWebhook() async throws {
+        let fixture = try await CourierFixture()
+        let (damaged, good) = (try await fixture.webhook("damaged"), try await fixture.webhook("good"))
+        try await fixture.test.engine.write(.control) {
+            _ = try $0.execute("UPDATE webhook SET sealed = \([UInt8(1)]) WHERE webhook = \(damaged.key)")
+        }
+        try await fixture.enqueue(1...1)
+        let log = RecordedLog()
+        let transport = ScriptedTransport(status: 200)
+        let courier = WebhookCourier(
+            store: fixture.store, transport: transport, composers: .test, rules: WebhookRules(), time: fixture.time,
+            randomness: SeededRandomness(seed: 3), logger: log.logger())
+        for (second, reports) in [(0, 1), (1, 0), (59, 1), (1, 0)] {
+            fixture.time.advance(by: .seconds(second))
+            await courier.runOnce()
+            #expect(log.take().map(\.message) == Array(repeating: "cannot serve a webhook", count: reports))
+        }
+        #expect(try await fixture.deliveries(good).map(\.state) == [.delivered])
+        #expect(try await fixture.deliveries(damaged).isEmpty)
+    }
+
     @Test("a running courier finds new events and stops when cancelled")
     func running() async throws {
         let fixture = try await CourierFixture()

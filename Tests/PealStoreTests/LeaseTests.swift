@@ -81,6 +81,57 @@ struct LeaseTests {
         #expect(try await fixture.lease().map(\.term) == [2])
     }
 
+    @Test(
+        "an extension that was asked for earlier does not shorten a lease, unless the clock was set back",
+        arguments: StoreUnderTest.allCases)
+    func overtaken(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.register(1)
+        _ = try await fixture.send(.all)
+        let slice = try #require(try await fixture.lease().first)
+        func end(after seconds: Int64...) async throws -> Int64? {
+            for seconds in seconds {
+                _ = try await fixture.store.write(.control) { [now = fixture.now] in
+                    try $0.extendLeases([(slice.id, slice.term)], owner: "me", until: now + .seconds(seconds))
+                }
+            }
+            let until = try await fixture.test.engine.read {
+                try $0.value("SELECT lease_until FROM slice", Timestamp.self)
+            }
+            return until.map { ($0 - fixture.now).components.seconds }
+        }
+        #expect(try await end(after: 60, 50) == 60)
+        #expect(try await end(after: 3600, 60) == 60)
+    }
+
+    @Test(
+        "a release whose answer was lost keeps its stragglers, although the slice was leased again",
+        arguments: StoreUnderTest.allCases)
+    func strandedStragglers(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        for number in 1...4 { try await fixture.register(number) }
+        _ = try await fixture.send(.all)
+        let slice = try #require(try await fixture.lease().first)
+        let worker = Worker(fixture: fixture, pageLimit: 2)
+        let page = try await worker.page(of: slice)
+        var settlement = worker.settlement(slice, page)
+        settlement.next = .release(readyAt: nil)
+        settlement.deferrals = [
+            Settlement.Deferral(
+                part: 77, keys: [page.keys[1]], attempt: 0, readyAt: fixture.now,
+                leasedUntil: fixture.now + .seconds(30))
+        ]
+        #expect(try await worker.settle([settlement]).map(\.leasedSlices.count) == [1])
+        #expect(try await fixture.lease().map(\.term) == [2])
+        let repeated = try await worker.settle([settlement])
+        #expect(repeated.map(\.isApplied) == [true])
+        #expect(repeated.flatMap(\.leasedSlices).map(\.keys) == [[page.keys[1]]])
+        fixture.time.advance(by: .seconds(31))
+        _ = try await fixture.store.write(.control) { [now = fixture.now] in try $0.takeBackLeases(endedBefore: now) }
+        let late = try await worker.settle([settlement])
+        #expect(late.map(\.isApplied) == [false] && late.allSatisfy(\.leasedSlices.isEmpty))
+    }
+
     @Test("a paused message's lease is taken back into the pause", arguments: StoreUnderTest.allCases)
     func pausedTakeBack(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

@@ -41,6 +41,30 @@ struct MomentStoreTests {
         return try #require(found)
     }
 
+    @Test("of due moments, the first of a state is postponed", arguments: StoreUnderTest.allCases)
+    func postponed(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.register(1, user: "ann")
+        let moments = try await [
+            Self.insert(fixture, Self.draft(fixture, method: .traditional)),
+            Self.insert(fixture, Self.draft(fixture, method: .traditional)),
+        ].joined()
+        let later = fixture.now + .seconds(300)
+        func postpone(_ state: Moment.State) async throws -> String? {
+            try await fixture.store.write(.control) { [now = fixture.now] in
+                try $0.postponeDueMoment(state, to: later, now: now)
+            }
+        }
+        #expect(try await postpone(.open) == nil)
+        fixture.time.advance(by: .seconds(10))
+        #expect(try await postpone(.claimed) == nil)
+        let first = try await postpone(.open)
+        #expect(moments.contains { "\($0.message)" == first })
+        #expect(try await Self.fire(fixture) == 1)
+        fixture.time.advance(by: .seconds(290))
+        #expect(try await Self.fire(fixture) == 1)
+    }
+
     /// Processes the waiting alerts, each with `outcome`.
     private static func work(_ fixture: Fixture, _ outcome: Outcome = .accepted) async throws -> [DeviceKey] {
         let worker = Worker(fixture: fixture)

@@ -154,6 +154,21 @@ struct RouteGateTests {
         #expect(try await Self.close(fixture, fingerprint: record.fingerprint) != nil)
     }
 
+    @Test("gates of networks that this program does not know are left out", arguments: StoreUnderTest.allCases)
+    func unknownRoute(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        _ = try await Self.close(fixture)
+        try await fixture.test.engine.write(.control) { _ = try $0.execute("UPDATE route_gate SET route = 0") }
+        _ = try await Self.close(fixture)
+        let gates = try await fixture.store.read { [app = fixture.app] in
+            try ($0.gates(changedAfter: 0, limit: 9), $0.gates(app: app))
+        }
+        #expect(gates.0.map(\.route.route) == [Self.route] && gates.1.map(\.route.route) == [Self.route])
+        try await fixture.register(1)
+        _ = try await fixture.send(.all)
+        #expect(try await fixture.store.read { try $0.census() }.slicesParked == 1)
+    }
+
     @Test("a walk looks at a bounded number of routes and goes on where it ended", arguments: StoreUnderTest.allCases)
     func walk(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

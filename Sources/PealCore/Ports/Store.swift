@@ -71,6 +71,20 @@ package enum WriteLane: Int, CaseIterable, Sendable {
     case rest
 }
 
+/// A slice that cannot be read from the database.
+package struct UnreadableSlice: Sendable, Hashable {
+    /// The message's id as far as it can be read.
+    package let message: String
+    package let rangeStart: Int64
+    package let reason: String
+
+    package init(message: String, rangeStart: Int64, reason: String) {
+        self.message = message
+        self.rangeStart = rangeStart
+        self.reason = reason
+    }
+}
+
 /// A slice whose results cannot be stored.
 package struct QuarantinedSlice: Sendable, Hashable {
     package let app: AppID

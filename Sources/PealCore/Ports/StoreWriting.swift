@@ -120,6 +120,9 @@ package protocol StoreWriting: StoreReading {
     func lease(
         _ route: ActiveRoute, limit: Int, owner: String, until: Timestamp, now: Timestamp
     ) throws -> [Slice]
+    /// Quarantines slices of a route that cannot be read, so that the others can be leased. Examines at most `limit`
+    /// ready ones and as many of ended messages, those that would be leased first.
+    func quarantineUnreadable(on route: ActiveRoute, limit: Int) throws -> [UnreadableSlice]
     /// Extends the leases that `owner` still holds. Returns their slices.
     func extendLeases(_ slices: [(id: Slice.ID, term: Int64)], owner: String, until: Timestamp) throws -> [Slice.ID]
     /// Ends leases that expired before `now`, except `kept`; nil ends all leases, for example at the start of the only
@@ -170,9 +173,20 @@ package protocol StoreWriting: StoreReading {
     func cancelMoments(app: AppKey, message: MessageID, now: Timestamp) throws -> Int
     /// Removes the name of a moment, so that another message can use it.
     func releaseName(of moment: Moment.ID) throws
-    /// Sends moments that are due and revokes claims that have expired, at most `limit` of each. Returns how many. In
-    /// its user's quiet hours, a moment waits for their end, at most until its window ends.
+    /// Sends moments that are due, at most `limit`. Returns how many. In its user's quiet hours, a moment waits for
+    /// their end, at most until its window ends.
     func fireDueMoments(now: Timestamp, limit: Int, quiet: QuietClock) throws -> Int
+    /// Revokes claims that have expired, at most `limit`. Returns how many.
+    func endDueClaims(now: Timestamp, limit: Int) throws -> Int
+    /// Makes the first moment in that state, which is `open` or `claimed`, due later, because it cannot be read.
+    /// - Returns: its message as far as it can be read; nil when none is due.
+    func postponeDueMoment(_ state: Moment.State, to later: Timestamp, now: Timestamp) throws -> String?
+    /// Makes the first wake-up due later, because its device cannot be read.
+    /// - Returns: which it is; nil when none is due.
+    func postponeDueWake(to later: Timestamp, now: Timestamp) throws -> String?
+    /// Postpones the first change that the Pruner would complete, because it fails.
+    /// - Returns: which it is; nil when none is due.
+    func postponeRemainder(to later: Timestamp, now: Timestamp) throws -> String?
     /// Reports to webhooks that a device became reachable or unreachable.
     func report(_ transition: DeviceTransition, id: OutboxEventID) throws
 

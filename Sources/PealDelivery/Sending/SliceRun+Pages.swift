@@ -190,7 +190,8 @@ extension SliceRun {
         return now + .seconds(Limits.leaseSeconds) - Self.afterDeadline
     }
 
-    /// Gives a page to the provider, without the devices that the gate ruled on or that cannot be rendered for.
+    /// Gives a page to the provider, without the devices that the gate ruled on or that cannot be rendered for. If the
+    /// message expires while the page waits for free connections, its other requests do not begin.
     /// - Parameter id: The slice's, or the one it would have on another route.
     func hand(
         _ page: DevicePage, _ choice: Variants.Choice, _ rulings: [PageRuling], as id: Slice.ID,
@@ -205,7 +206,7 @@ extension SliceRun {
         let order = PageOrder(
             slice: id, credential: access.credential, fingerprint: access.fingerprint, page: devices,
             notifications: choice.variants.map(\.notification), variants: variantOf, lane: slice.lane,
-            deadline: deadline, control: control)
+            deadline: min(deadline, context.time.uptime + (terms.life.end - context.time.now)), control: control)
         sent.order = order
         sent.isProbe = isProbe
         sent.awaitedUntil = deadline + Self.afterDeadline

@@ -26,7 +26,8 @@ struct SliceRun: Sendable {
     /// The answered pages that are being concluded, and their consequences.
     private var group: [SentPage] = []
     private var conclusion: Conclusion?
-    /// Whether Peal itself stopped the pages, so that unsent devices say nothing about the route.
+    /// Whether Peal itself stopped the pages, or the message expired, so that unsent devices say nothing about the
+    /// route.
     private var isOwnStop = false
 
     init(
@@ -90,10 +91,11 @@ struct SliceRun: Sendable {
             }
         }
         guard group[0].problem != nil else { return .answered(group.count, halt: nil) }
-        let wasStopped = control.isStopped
-        isOwnStop = wasStopped
-        let closed = SliceLife.Halt.closed(until: context.time.now + .seconds(1))
-        return .answered(1, halt: wasStopped ? .interrupted : closed)
+        let (now, wasStopped) = (context.time.now, control.isStopped)
+        let isOver = terms.life.isOver(at: now)
+        isOwnStop = wasStopped || isOver
+        let closed = SliceLife.Halt.closed(until: now + .seconds(1))
+        return .answered(1, halt: wasStopped ? .interrupted : isOver ? .expired : closed)
     }
 
     private mutating func gathered() async -> SliceLife.Event {

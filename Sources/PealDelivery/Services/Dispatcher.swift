@@ -11,6 +11,8 @@ struct Dispatcher: Sendable {
     private static let walksPerRound = 128
     /// How long nothing is leased on a route whose slices could not be leased.
     private static let damagedPause: Duration = .seconds(5)
+    /// How many slices of such a route are examined.
+    private static let examinedMax = 1000
 
     private struct Share {
         let route: ActiveRoute
@@ -126,6 +128,7 @@ struct Dispatcher: Sendable {
             } catch {
                 // The store fails as a whole, so the routes are not at fault.
                 if PealError.isOutage(error), !context.health.isWriting { break }
+                guard await !hasQuarantined(on: share.route) else { continue }
                 round.damaged[share.route] = context.time.uptime + Self.damagedPause
                 let app = await context.store.shownID(of: share.route.app)
                 context.logger.error(
@@ -134,6 +137,24 @@ struct Dispatcher: Sendable {
             }
         }
         return leased
+    }
+
+    /// Quarantines what keeps the other slices of a route from being leased. Returns whether there was anything.
+    private func hasQuarantined(on route: ActiveRoute) async -> Bool {
+        let found = try? await context.store.write(.control) {
+            try $0.quarantineUnreadable(on: route, limit: Self.examinedMax)
+        }
+        for slice in found ?? [] {
+            context.metrics.change { $0.slicesQuarantined += 1 }
+            context.logger.error(
+                "a slice was quarantined: it cannot be read",
+                metadata: [
+                    "message": "\(slice.message)", "key_range": "\(slice.rangeStart)", "error": "\(slice.reason)",
+                ])
+        }
+        guard found?.isEmpty == false else { return false }
+        context.ready.set()
+        return true
     }
 
     private func leaseTogether(_ shares: [Share]) async throws -> [Slice] {

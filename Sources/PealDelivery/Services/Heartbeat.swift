@@ -58,11 +58,12 @@ struct Heartbeat: Sendable {
         let now = time.uptime
         let stale = leases.stale(since: now - .seconds(Limits.heartbeatSeconds))
         guard !stale.isEmpty else { return }
-        let (owner, until) = (owner, time.now + .seconds(Limits.leaseSeconds))
+        let owner = owner
         do {
+            // Not among the settlements: if those are slow, leases must not end meanwhile.
             let held = Set(
-                try await store.write(.settle) {
-                    try $0.extendLeases(stale, owner: owner, until: until)
+                try await store.write(.control) { [time] in
+                    try $0.extendLeases(stale, owner: owner, until: time.now + .seconds(Limits.leaseSeconds))
                 })
             metrics.change { $0.leasesExtended += held.count }
             for lease in stale {
@@ -123,9 +124,10 @@ final class LeaseBoard: Sendable {
         leases.withLock { $0[slice.id].flatMap { $0.term == slice.term ? $0.end : nil } }
     }
 
+    /// Extends a lease, unless a later request extended it before.
     func renew(_ id: Slice.ID, term: Int64, askedAt: Duration) {
         leases.withLock {
-            guard $0[id]?.term == term else { return }
+            guard let lease = $0[id], lease.term == term, lease.renewedAt < askedAt else { return }
             $0[id]?.end = askedAt + .seconds(Limits.leaseSeconds)
             $0[id]?.renewedAt = askedAt
         }

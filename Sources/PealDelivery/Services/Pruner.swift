@@ -71,6 +71,10 @@ struct Pruner: Sendable {
     private func apart(_ steps: [PruneStep], _ now: Timestamp, _ rows: Int) async -> [PruneStep] {
         var working: [PruneStep] = []
         for step in steps {
+            if step == .remainders {
+                if await hasCompleted(now, rows) { working.append(step) }
+                continue
+            }
             do {
                 _ = try await store.write(.rest) { try $0.prune([step], now: now, limit: rows) }
                 working.append(step)
@@ -80,6 +84,17 @@ struct Pruner: Sendable {
             }
         }
         return working
+    }
+}
+
+extension Pruner {
+    /// Completes changes that requests began. One that fails does not stop the others.
+    private func hasCompleted(_ now: Timestamp, _ rows: Int) async -> Bool {
+        await DamagedWork(store: store, lane: .rest, time: time, logger: logger).work("change", limit: rows) {
+            try $0.prune([.remainders], now: now, limit: $1)
+        } postpone: {
+            try $0.postponeRemainder(to: $1, now: now)
+        } != nil
     }
 }
 

@@ -13,6 +13,14 @@ struct Scheduler: Sendable {
 
     let context: DeliveryContext
     let pollInterval: Duration
+    private var damaged: DamagedWork {
+        DamagedWork(store: context.store, lane: .control, time: context.time, logger: context.logger)
+    }
+
+    init(context: DeliveryContext, pollInterval: Duration) {
+        self.context = context
+        self.pollInterval = pollInterval
+    }
 
     /// Runs until the process stops.
     func run() async {
@@ -56,11 +64,12 @@ struct Scheduler: Sendable {
                     for route in resets { try writer.openGate(route) }
                     let ended = try writer.endExpiredMessages(now: now, limit: Self.expiriesPerRound)
                     let fired = try writer.fireDueMoments(now: now, limit: Self.momentsPerRound, quiet: .system)
+                    let revoked = try writer.endDueClaims(now: now, limit: Self.momentsPerRound)
                     let released = try writer.releaseDueSlices(now: now, limit: Self.slicesPerRound)
                     return (
                         try writer.dueMessages(now: now, limit: Self.messagesPerRound),
-                        ended + fired + released + resets.count,
-                        ended >= Self.expiriesPerRound || fired >= Self.momentsPerRound
+                        ended + fired + revoked + released + resets.count,
+                        ended >= Self.expiriesPerRound || max(fired, revoked) >= Self.momentsPerRound
                             || released >= Self.slicesPerRound
                     )
                 }
@@ -75,7 +84,8 @@ struct Scheduler: Sendable {
         }
     }
 
-    /// Does each kind of due work in a write of its own, so that one that fails does not stop the others.
+    /// Does each kind of due work in a write of its own, so that one that fails does not stop the others. A moment that
+    /// cannot be read is set aside.
     private func apart(_ resets: Set<ActiveRoute>) async {
         let now = context.time.now
         let opened: Void? = await attempt("reopened routes") { for route in resets { try $0.openGate(route) } }
@@ -84,8 +94,15 @@ struct Scheduler: Sendable {
             await attempt("expired messages") {
                 try $0.endExpiredMessages(now: now, limit: Self.expiriesPerRound)
             },
-            await attempt("delivery windows") {
-                try $0.fireDueMoments(now: now, limit: Self.momentsPerRound, quiet: .system)
+            await damaged.work("delivery window", limit: Self.momentsPerRound) {
+                try $0.fireDueMoments(now: now, limit: $1, quiet: .system)
+            } postpone: {
+                try $0.postponeDueMoment(.open, to: $1, now: now)
+            },
+            await damaged.work("claim", limit: Self.momentsPerRound) {
+                try $0.endDueClaims(now: now, limit: $1)
+            } postpone: {
+                try $0.postponeDueMoment(.claimed, to: $1, now: now)
             },
             await attempt("retries") { try $0.releaseDueSlices(now: now, limit: Self.slicesPerRound) },
         ]

@@ -28,22 +28,29 @@ struct Waker: Sendable {
         }
     }
 
+    /// - Parameter limit: fewer devices than usual after a failure, to find the one that cannot be read.
     /// - Returns: how many devices were examined.
-    private func round(_ tasks: inout DiscardingTaskGroup) async -> Int {
+    private func round(_ tasks: inout DiscardingTaskGroup, limit: Int = Limits.wakesPerRound) async -> Int {
         let (now, randomness) = (context.time.now, context.randomness)
         let deadline = context.time.uptime + Self.sendTime
         do {
             guard let next = try await context.store.read({ try $0.nextWakeAt() }), next <= now else { return 0 }
             let (orders, count) = try await context.store.write(.rest) { [awaited] store in
-                try store.takeWakes(now: now, limit: Limits.wakesPerRound, quiet: .system, isBusy: awaited.isBusy) {
+                try store.takeWakes(now: now, limit: limit, quiet: .system, isBusy: awaited.isBusy) {
                     let range = UInt64(2 * Limits.wakeJitterSeconds + 1)
                     return .seconds(Int64(randomness.next() % range) - Limits.wakeJitterSeconds)
                 }
             }
             await send(orders, before: deadline, in: &tasks)
             return count
+        } catch where limit > 1 && !PealError.isOutage(error) {
+            return await round(&tasks, limit: limit / 2)
         } catch {
             context.logger.error("due wake-ups could not be read", metadata: ["error": "\(error)"])
+            guard !PealError.isOutage(error) else { return 0 }
+            let damaged = DamagedWork(
+                store: context.store, lane: .rest, time: context.time, logger: context.logger)
+            _ = await damaged.isPostponed("wake-up", error) { try $0.postponeDueWake(to: $1, now: now) }
             return 0
         }
     }

@@ -105,6 +105,7 @@ struct LifecycleServer {
     /// Fallbacks, recoveries and the sending of alerts.
     mutating func work(_ lives: inout [Lifecycle], step: Int, _ dice: inout LifecycleDice) throws {
         while try store.fireDueMoments(now: now, limit: 500, quiet: .none) >= 500 {}
+        while try store.endDueClaims(now: now, limit: 500) >= 500 {}
         let indices = Dictionary(uniqueKeysWithValues: lives.indices.map { (lives[$0].message, $0) })
         let route = ActiveRoute(app: app, route: .apnsProduction)
         while true {

@@ -95,8 +95,7 @@ package struct TortureSchedule: Sendable, Hashable {
             switch fault {
             case .kill, .queues, .clock: 0
             // Shorter than the time-out of a request.
-            case .silence: 8
-            case .pause, .disk, .connections, .answers: 12
+            case .pause, .silence, .disk, .connections, .answers: 12
             }
         return Event(
             at: random.unit() * plan.seconds, fault: fault,

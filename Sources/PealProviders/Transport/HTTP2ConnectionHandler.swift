@@ -242,8 +242,11 @@ extension HTTP2ConnectionHandler {
             oldestOpenID: state.oldestOpenID, hasRoom: state.streamRoom > 0, pongCount: state.pongCount,
             isSettled: state.isSettled)
         if orders.isStalled {
-            pool.logger.warning("connection stalled", metadata: metadata(""))
-            return abort()
+            if !isFinishing { pool.logger.warning("connection stalled", metadata: metadata("")) }
+            guard hasAnswered else { return abort() }
+            // Another connection takes over, but a peer that only paused still answers what it has received: these
+            // requests are lost after their own time-out, because each of them will be sent again.
+            finish()
         }
         if let id = orders.giveUpBefore, state.openCount > 0 { giveUp(before: id) }
         if orders.sendsPing { state.ping(into: &out) }

@@ -87,7 +87,7 @@ extension StoreSession {
             "c.health = \(code: CredentialTable.HealthCode.stopped) ORDER BY c.health_at DESC", limit: limit)
     }
 
-    /// The credentials of all apps that `condition` selects and sorts.
+    /// The credentials of all apps that `condition` selects and sorts, except those that cannot be read.
     private func credentials(
         _ condition: SQL, limit: Int
     ) throws -> [(app: AppID, record: CredentialRecord)] {
@@ -96,7 +96,10 @@ extension StoreSession {
             SELECT a.id, \(CredentialTable.columns.of("c")) FROM credential c JOIN app a ON a.app = c.app
             WHERE \(condition) LIMIT \(limit)
             """
-        ) { row in (try row.next(), try CredentialTable.record(&row)) }
+        ) { row -> (app: AppID, record: CredentialRecord)? in
+            let app: AppID = try row.next()
+            return (try? CredentialTable.record(&row)).map { (app, $0) }
+        }.compactMap(\.self)
     }
 
     func putCredential(

@@ -46,6 +46,11 @@ enum InstallationTable {
         """
     }
 
+    /// The key of the first one that is due.
+    static func firstDue(_ now: Timestamp) -> SQL {
+        "SELECT app, seq FROM installation WHERE wake_at <= \(now) AND wake_at IS NOT NULL ORDER BY wake_at LIMIT 1"
+    }
+
     static func nextDue() -> SQL {
         "SELECT wake_at FROM installation WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1"
     }
@@ -106,6 +111,15 @@ extension StoreSession {
 
     func dueInstallations(now: Timestamp, limit: Int) throws -> [Installation] {
         try connection.all(InstallationTable.due(now, limit: limit), InstallationTable.installation)
+    }
+
+    func postponeDueWake(to later: Timestamp, now: Timestamp) throws -> String? {
+        let first = try connection.first(InstallationTable.firstDue(now)) { row in
+            (app: try row.next(AppKey.self), device: try row.next(DeviceKey.self))
+        }
+        guard let (app, device) = first else { return nil }
+        try connection.execute("UPDATE installation SET wake_at = \(later) WHERE app = \(app) AND seq = \(device)")
+        return "device \(device) of app \(app)"
     }
 
     /// Ends a device's token, because the address, and with it the device, now belongs to another installation.

@@ -137,15 +137,17 @@ extension StoreSession {
     ) throws -> ContextPage<MomentLabel> {
         let statement = LearningTable.labels(app, after: cursor, limit: limit, now: now)
         var last: ContextCursor?
-        let labels = try connection.all(statement) { row in
+        let labels = try connection.all(statement) { row -> MomentLabel? in
             let cursor = ContextCursor(at: try row.next(), device: try row.next(), id: try row.next())
             last = cursor
-            let (campaign, exploration): (String?, Exploration) = (try row.next(), try row.next())
+            let campaign: String? = try row.next()
+            // A newer server may have stored another way to explore.
+            guard let exploration = try? row.next(Exploration.self) else { return nil }
             return MomentLabel(
                 campaign: campaign ?? "", snapshot: try row.next(), exploration: exploration, shownAt: cursor.at,
                 isOpened: try row.next())
         }
-        return ContextPage(items: labels, next: labels.count == limit ? last : nil)
+        return ContextPage(items: labels.compactMap(\.self), next: labels.count == limit ? last : nil)
     }
 
     func journeys(

@@ -41,11 +41,14 @@ extension StoreSession {
     func sliceCounts(app: AppKey, id: MessageID) throws -> [Route: OutcomeCounts] {
         var routes: [Route: OutcomeCounts] = [:]
         try connection.query(
-            "SELECT route, counts, estimate, state FROM slice WHERE \(MessageTable.matching(app, id))"
+            "SELECT route, state, estimate, counts FROM slice WHERE \(MessageTable.matching(app, id))"
         ) { row in
-            let route: Route = try row.next()
-            var counts = try CountsCoding.decode(row.next())
-            let (estimate, state): (Int, Slice.State) = (try row.next(), try row.next())
+            let (route, state, estimate): (Route, Slice.State, Int) = (try row.next(), try row.next(), try row.next())
+            let stored: [UInt8] = try row.next()
+            // One that is quarantined because it cannot be read counts as not sent.
+            var counts =
+                try state == .quarantined
+                ? (try? CountsCoding.decode(stored)) ?? OutcomeCounts() : CountsCoding.decode(stored)
             if state == .done {
                 counts.pending = 0
             } else if counts.pending == 0 {

@@ -97,9 +97,26 @@ extension StoreSession {
             }
         }
         for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.id) }
-        let lapsed = try connection.all(MomentTable.dueClaimed(now, limit: limit), MomentTable.moment)
-        for moment in lapsed { _ = try apply(.claimEnded(try holder(of: moment)), to: moment, now: now) }
-        return due.count + lapsed.count
+        return due.count
+    }
+
+    func endDueClaims(now: Timestamp, limit: Int) throws -> Int {
+        let due = try connection.all(MomentTable.dueClaimed(now, limit: limit), MomentTable.moment)
+        for moment in due { _ = try apply(.claimEnded(try holder(of: moment)), to: moment, now: now) }
+        return due.count
+    }
+
+    func postponeDueMoment(_ state: Moment.State, to later: Timestamp, now: Timestamp) throws -> String? {
+        let first = try connection.first(MomentTable.firstDue(state, now)) { row in
+            (app: try row.next(AppKey.self), message: try row.next([UInt8].self), user: try row.next(String.self))
+        }
+        guard let (app, message, user) = first else { return nil }
+        try connection.execute(
+            """
+            UPDATE moment SET due_at = \(later)
+            WHERE app = \(app) AND message = \(message) AND user_id = \(user) AND state = \(state)
+            """)
+        return MessageID(bytes: message).map { "\($0)" } ?? Hex.encode(message)
     }
 
     /// What one round has read of the messages and apps of due moments.

@@ -176,6 +176,14 @@ enum MomentTable {
         """
     }
 
+    /// The key of the first one that is due.
+    static func firstDue(_ state: Moment.State, _ now: Timestamp) -> SQL {
+        """
+        SELECT app, message, user_id FROM moment WHERE state = \(code: state) AND due_at <= \(now)
+        ORDER BY due_at LIMIT 1
+        """
+    }
+
     /// Those whose claim has ended.
     static func dueClaimed(_ now: Timestamp, limit: Int) -> SQL {
         """

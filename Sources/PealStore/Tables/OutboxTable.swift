@@ -14,22 +14,15 @@ enum OutboxTable {
         """
     }
 
-    /// Skips from one webhook to the next through the key, however many rows lie between.
-    static func nextQueue(after reference: WebhookReference) -> SQL {
-        """
-        SELECT app, webhook FROM outbox WHERE (app, webhook) > (\(reference.app), \(reference.key))
-        ORDER BY app, webhook LIMIT 1
-        """
-    }
+    static let queue = WebhookQueue(table: "outbox", order: "created_at, id")
 
-    static func oldestDue(_ reference: WebhookReference) -> SQL {
-        "SELECT due_at FROM outbox WHERE \(WebhookTable.matching(reference)) ORDER BY created_at, id LIMIT 1"
-    }
-
-    static func length(_ reference: WebhookReference, max: Int) -> SQL {
-        """
-        SELECT COUNT(*) FROM (SELECT id FROM outbox WHERE \(WebhookTable.matching(reference)) LIMIT \(max)) sample
-        """
+    /// Webhooks whose first event has waited long enough, or that have enough events for a request.
+    static func due(_ now: Timestamp) -> SQL {
+        queue.webhooks(
+            where: """
+                \(WebhookQueue.isKnown)
+                    AND (\(queue.first("due_at")) <= \(now) OR \(queue.has(count: Limits.webhookItemsPerRequestMax)))
+                """)
     }
 
     static func events(_ reference: WebhookReference, limit: Int) -> SQL {
@@ -82,36 +75,14 @@ extension StoreSession {
     }
 
     func dueWebhooks(now: Timestamp) throws -> [WebhookReference] {
-        let queues = try webhookQueues().filter { try isQueueDue($0, now: now) }
-        let pending = try webhooks(WebhookDeliveryTable.nextPending).filter { try isDeliveryDue(for: $0, now: now) }
-        // Events of a deleted webhook remain for a while.
-        return try Set(queues + pending).sorted().filter { try isKnown($0) }
-    }
-
-    private func isKnown(_ reference: WebhookReference) throws -> Bool {
-        try connection.value("SELECT webhook FROM webhook WHERE \(WebhookTable.matching(reference))", Int64.self) != nil
+        try Set(webhooks(OutboxTable.due(now)) + webhooks(WebhookDeliveryTable.due(now))).sorted()
     }
 
     /// Webhooks that have events waiting.
-    func webhookQueues() throws -> [WebhookReference] { try webhooks(OutboxTable.nextQueue) }
+    func webhookQueues() throws -> [WebhookReference] { try webhooks(OutboxTable.queue.webhooks(where: "app > 0")) }
 
-    private func webhooks(_ next: (WebhookReference) -> SQL) throws -> [WebhookReference] {
-        var references: [WebhookReference] = []
-        var last = WebhookReference(app: 0, key: 0)
-        while let reference = try connection.first(
-            next(last), { row in WebhookReference(app: try row.next(), key: try row.next()) })
-        {
-            references.append(reference)
-            last = reference
-        }
-        return references
-    }
-
-    private func isQueueDue(_ reference: WebhookReference, now: Timestamp) throws -> Bool {
-        guard let dueAt: Timestamp = try connection.value(OutboxTable.oldestDue(reference)) else { return false }
-        if dueAt <= now { return true }
-        let enough = Limits.webhookItemsPerRequestMax
-        return try connection.count(OutboxTable.length(reference, max: enough)) == enough
+    private func webhooks(_ statement: SQL) throws -> [WebhookReference] {
+        try connection.all(statement) { row in WebhookReference(app: try row.next(), key: try row.next()) }
     }
 
     func outboxEvents(for reference: WebhookReference, limit: Int) throws -> [OutboxEvent] {

@@ -63,6 +63,12 @@ enum RemainderTable {
 extension StoreSession {
     func hasRemainders(now: Timestamp) throws -> Bool { try nextRemainder(now: now) != nil }
 
+    func postponeRemainder(to later: Timestamp, now: Timestamp) throws -> String? {
+        guard let remainder = try nextRemainder(now: now) else { return nil }
+        try connection.execute("UPDATE remainder SET due_at = \(later) WHERE \(RemainderTable.matching(remainder))")
+        return "\(remainder.kind) \(remainder.number) of app \(remainder.app)"
+    }
+
     private func nextRemainder(
         _ kinds: [Remainder.Kind] = Remainder.Kind.allCases, now: Timestamp
     ) throws -> Remainder? {

@@ -81,18 +81,22 @@ extension StoreSession {
     /// The routes that were not open when this transaction looked first.
     func closedRoutes(app: AppKey) throws -> Set<Route> {
         if let known = memo.closedRoutes[app] { return known }
-        let routes = try connection.values(RouteGateTable.closed(app), Route.self)
+        let routes = try connection.values(RouteGateTable.closed(app), Int64.self).compactMap(Route.init(rawValue:))
         memo.closedRoutes[app] = Set(routes)
         return Set(routes)
     }
 
     func gates(changedAfter change: Int64, limit: Int) throws -> [RouteGate] {
-        try connection.all(RouteGateTable.changed(after: change, limit: limit), RouteGateTable.gate)
+        try gates(RouteGateTable.changed(after: change, limit: limit))
+    }
+
+    /// Without those that cannot be read, for example because a newer server on the database knows more networks.
+    private func gates(_ statement: SQL) throws -> [RouteGate] {
+        try connection.all(statement) { row in try? RouteGateTable.gate(&row) }.compactMap(\.self)
     }
 
     func gates(app: AppKey) throws -> [RouteGate] {
-        try connection.all(
-            "SELECT \(RouteGateTable.columns) FROM route_gate WHERE app = \(app) ORDER BY route", RouteGateTable.gate)
+        try gates("SELECT \(RouteGateTable.columns) FROM route_gate WHERE app = \(app) ORDER BY route")
     }
 
     func setGate(_ gate: RouteGate) throws -> Int64? {
@@ -151,7 +155,7 @@ extension StoreSession {
 
     /// Slices that wait for closed routes, counted up to about `Limits.censusMax`.
     func parkedCount() throws -> Int {
-        let closed = try connection.all(RouteGateTable.closed(limit: Limits.routeSlicesRead), RouteGateTable.gate)
+        let closed = try gates(RouteGateTable.closed(limit: Limits.routeSlicesRead))
         var (count, rest) = (0, closed[...])
         while !rest.isEmpty, count < Limits.censusMax {
             let statements = rest.prefix(Self.gatesPerCount).map { SliceTable.parkedCount($0.route) }
@@ -164,7 +168,7 @@ extension StoreSession {
     private static let gatesPerCount = 100
 
     func parkedRoutes(limit: Int) throws -> [ParkedRoute] {
-        let closed = try connection.all(RouteGateTable.closed(limit: limit), RouteGateTable.gate)
+        let closed = try gates(RouteGateTable.closed(limit: limit))
         return try closed.compactMap { gate in
             let route = gate.route
             let slices = try connection.count(SliceTable.parkedCount(route))

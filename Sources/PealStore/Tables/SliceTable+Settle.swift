@@ -10,8 +10,9 @@ extension SliceTable {
         return """
             UPDATE slice SET \(set: [
                 "cursor": settlement.cursorAfter, "counts": CountsCoding.encode(settlement.counts),
-                "lease_until": leaseUntil, "ready_at": readyAt, "doubt": settlement.doubt,
+                "ready_at": readyAt, "doubt": settlement.doubt,
             ]),
+                lease_until = \(leaseUntil),
                 pages = pages + \(settlement.logRow == nil ? 0 : 1), estimate = estimate - \(deferred),
                 state = \(effective(after: state))
             WHERE \(isCurrent(settlement))
@@ -29,14 +30,14 @@ extension SliceTable {
 
     private static func after(
         _ next: Settlement.Next, now: Timestamp
-    ) -> (state: Slice.State, leaseUntil: Timestamp, readyAt: Timestamp) {
+    ) -> (state: Slice.State, leaseUntil: SQL, readyAt: Timestamp) {
         let never = Timestamp(milliseconds: 0)
         switch next {
-        case .keep(let end): return (.leased, fresh(end, now), never)
-        case .done: return (.done, never, never)
+        case .keep(let end): return (.leased, extended(to: fresh(end, now)), never)
+        case .done: return (.done, "\(never)", never)
         case .release(let instant):
             let readyAt = instant ?? never
-            return (readyAt > now ? .waiting : .ready, never, readyAt)
+            return (readyAt > now ? .waiting : .ready, "\(never)", readyAt)
         }
     }
 
@@ -302,7 +303,8 @@ extension StoreSession {
         return waves.map { wave in wave.sorted { precedes(settlements[$0].slice, settlements[$1].slice) } }
     }
 
-    private static func precedes(_ left: Slice.ID, _ right: Slice.ID) -> Bool {
+    /// The order in which all transactions lock slices.
+    static func precedes(_ left: Slice.ID, _ right: Slice.ID) -> Bool {
         if left.app != right.app { return left.app < right.app }
         if left.message != right.message { return left.message < right.message }
         return (left.route.rawValue, left.rangeStart, left.part) < (right.route.rawValue, right.rangeStart, right.part)
@@ -311,10 +313,12 @@ extension StoreSession {
     /// The result for a settlement that matches no lease: applied, if it is already in the database, because a commit
     /// whose answer was lost is repeated.
     private func resultOfEarlierWrite(_ settlement: Settlement) throws -> Settlement.Result {
-        guard try connection.value(SliceTable.applied(settlement), Int64.self) != nil else {
+        // Its stragglers prove it even if the slice was released with it and leased again.
+        let stragglers = try leasedParts(settlement)
+        guard try !stragglers.isEmpty || connection.value(SliceTable.applied(settlement), Int64.self) != nil else {
             return try resultOfEarlierEnd(settlement)
         }
-        return Settlement.Result(isApplied: true, leasedSlices: try leasedParts(settlement))
+        return Settlement.Result(isApplied: true, leasedSlices: stragglers)
     }
 
     /// The result for a settlement whose slice is gone: applied, if the message has ended and the log has its page.
@@ -340,7 +344,7 @@ extension StoreSession {
         return (count, try leasedParts(settlement))
     }
 
-    /// The slices of deferred keys that stay with the worker.
+    /// The slices of deferred keys that stay with the worker, unless they were taken back meanwhile.
     private func leasedParts(_ settlement: Settlement) throws -> [Slice] {
         let parent = settlement.slice
         return try settlement.deferrals.filter { $0.leasedUntil != nil && !$0.keys.isEmpty }.compactMap { deferral in
@@ -348,7 +352,10 @@ extension StoreSession {
                 app: parent.app, message: parent.message, route: parent.route, rangeStart: parent.rangeStart,
                 part: deferral.part)
             return try connection.first(
-                "SELECT \(SliceTable.columns) FROM slice WHERE \(SliceTable.matching(id))"
+                """
+                SELECT \(SliceTable.columns) FROM slice WHERE \(SliceTable.matching(id))
+                    AND state = \(code: Slice.State.leased) AND owner = \(settlement.owner) AND term = 1
+                """
             ) { row in try SliceTable.slice(&row, app: id.app, route: id.route).slice }
         }
     }

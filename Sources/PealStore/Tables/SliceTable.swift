@@ -126,8 +126,17 @@ enum SliceTable {
 
     static func extendLease(_ id: Slice.ID, term: Int64, owner: String, until: Timestamp) -> SQL {
         """
-        UPDATE slice SET lease_until = \(until)
+        UPDATE slice SET lease_until = \(extended(to: until))
         WHERE \(matching(id)) AND state = \(code: Slice.State.leased) AND owner = \(owner) AND term = \(term)
+        """
+    }
+
+    /// The end of a lease that is extended. Settlements and heartbeats may overtake each other, so a later end stays:
+    /// the holder relies on it. One that lies too far ahead was written before the clock was set back.
+    static func extended(to until: Timestamp) -> SQL {
+        """
+        CASE WHEN lease_until BETWEEN \(until) AND \(until + .seconds(Limits.leaseSeconds)) THEN lease_until \
+        ELSE \(until) END
         """
     }
 
@@ -145,7 +154,7 @@ enum SliceTable {
 
     static func leased(until end: Timestamp) -> SQL {
         """
-        SELECT app, message, route, window_no, part, term FROM slice
+        SELECT \(StoredSliceKey.columns), term FROM slice
         WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)
         """
     }
@@ -161,7 +170,7 @@ enum SliceTable {
 
     static func due(_ now: Timestamp, limit: Int) -> SQL {
         """
-        SELECT app, message, route, window_no, part FROM slice
+        SELECT \(StoredSliceKey.columns) FROM slice
         WHERE state = \(code: Slice.State.waiting) AND ready_at <= \(now) ORDER BY ready_at LIMIT \(limit)
         """
     }
@@ -185,6 +194,37 @@ enum SliceTable {
 
     static func dueNext() -> SQL {
         "SELECT ready_at FROM slice WHERE state = \(code: Slice.State.waiting) ORDER BY ready_at LIMIT 1"
+    }
+}
+
+/// The key of a slice as it is stored, for changes that need not read it: one that cannot be read stops no others.
+struct StoredSliceKey {
+    static let columns: Columns = "app, message, route, window_no, part"
+
+    let app: Int64
+    let message: [UInt8]
+    let route: Int64
+    let rangeStart: Int64
+    let part: Int64
+
+    init(_ row: inout RowReader) throws {
+        app = try row.next()
+        message = try row.next()
+        route = try row.next()
+        rangeStart = try row.next()
+        part = try row.next()
+    }
+
+    /// nil if it cannot be read.
+    var id: Slice.ID? {
+        guard let message = MessageID(bytes: message), let route = Route(rawValue: route) else { return nil }
+        return Slice.ID(app: app, message: message, route: route, rangeStart: rangeStart, part: part)
+    }
+
+    var matching: SQL {
+        """
+        app = \(app) AND message = \(message) AND route = \(route) AND window_no = \(rangeStart) AND part = \(part)
+        """
     }
 }
 
@@ -216,14 +256,19 @@ extension StoreSession {
         return found
     }
 
-    /// Skips from one route to the next through the index, however many slices lie between.
+    /// Skips from one route to the next through the index, however many slices lie between. Another server may have
+    /// stored slices for a network that this program does not know.
     private func nextRoute(
         after last: ActiveRoute?, _ state: Slice.State
     ) throws -> (route: ActiveRoute, leasedFrom: Timestamp?)? {
-        try connection.first(
-            SliceTable.nextRoute(after: last?.app ?? 0, last?.route.rawValue ?? 0, state)
-        ) { row in
-            (route: ActiveRoute(app: try row.next(), route: try row.next()), leasedFrom: try row.next())
+        var (app, code) = (last?.app ?? 0, last?.route.rawValue ?? 0)
+        while true {
+            let next = try connection.first(SliceTable.nextRoute(after: app, code, state)) { row in
+                (app: try row.next(AppKey.self), code: try row.next(Int64.self), from: try row.next(Timestamp?.self))
+            }
+            guard let next else { return nil }
+            if let route = Route(rawValue: next.code) { return (ActiveRoute(app: next.app, route: route), next.from) }
+            (app, code) = (next.app, next.code)
         }
     }
 
@@ -235,16 +280,12 @@ extension StoreSession {
     }
 
     func releaseDueSlices(now: Timestamp, limit: Int) throws -> Int {
-        let due = try connection.all(SliceTable.due(now, limit: limit)) { row in
-            Slice.ID(
-                app: try row.next(), message: try row.next(), route: try row.next(), rangeStart: try row.next(),
-                part: try row.next())
-        }
+        let due = try connection.all(SliceTable.due(now, limit: limit), StoredSliceKey.init)
         return try connection.execute(
             due.map {
                 """
                 UPDATE slice SET state = \(Slice.State.ready)
-                WHERE \(SliceTable.matching($0)) AND state = \(code: Slice.State.waiting)
+                WHERE \($0.matching) AND state = \(code: Slice.State.waiting)
                 """
             } as [SQL]
         ).reduce(0, +)
@@ -284,16 +325,11 @@ extension StoreSession {
         let from: SQL = "(\(name: states.map { "\($0.rawValue)" }.joined(separator: ", ")))"
         let chosen = try connection.all(
             """
-            SELECT route, window_no, part FROM slice WHERE \(MessageTable.matching(app, id)) AND state IN \(from)
+            SELECT \(StoredSliceKey.columns) FROM slice WHERE \(MessageTable.matching(app, id)) AND state IN \(from)
             LIMIT \(limit)
-            """
-        ) { row in
-            Slice.ID(app: app, message: id, route: try row.next(), rangeStart: try row.next(), part: try row.next())
-        }
+            """, StoredSliceKey.init)
         try connection.execute(
-            chosen.map {
-                "UPDATE slice SET state = \(target) WHERE \(SliceTable.matching($0)) AND state IN \(from)" as SQL
-            })
+            chosen.map { "UPDATE slice SET state = \(target) WHERE \($0.matching) AND state IN \(from)" as SQL })
         return Piece(rows: chosen.count, isComplete: chosen.count < limit)
     }
 
@@ -320,61 +356,6 @@ extension StoreSession {
         try moveSlices(app: app, id: id, to: .expired, now: now)
     }
 
-    func lease(
-        _ route: ActiveRoute, limit: Int, owner: String, until: Timestamp, now: Timestamp
-    ) throws -> [Slice] {
-        let ending = try lease(.ending, of: route, limit: limit, owner: owner, until: until)
-        let room = limit - ending.count
-        guard room > 0 else { return ending }
-        guard let gate = try gate(of: route), gate.state != .open else {
-            return try ending + lease(.ready, of: route, limit: room, owner: owner, until: until)
-        }
-        return try ending + leaseProbe(gate, owner: owner, until: until, now: now)
-    }
-
-    private func lease(
-        _ state: Slice.State, of route: ActiveRoute, limit: Int, owner: String, until: Timestamp
-    ) throws -> [Slice] {
-        try connection.all(
-            SliceTable.lease(state, of: route, limit: limit, owner: owner, until: until, context.dialect)
-        ) { row in try SliceTable.slice(&row, app: route.app, route: route.route) }
-        .sorted { ($0.slice.lane.rawValue, $0.rank) < ($1.slice.lane.rawValue, $1.rank) }
-        .map(\.slice)
-    }
-
-    func extendLeases(_ slices: [(id: Slice.ID, term: Int64)], owner: String, until: Timestamp) throws -> [Slice.ID] {
-        let counts = try connection.execute(
-            slices.map { SliceTable.extendLease($0.id, term: $0.term, owner: owner, until: until) })
-        return zip(slices, counts).filter { $0.1 == 1 }.map(\.0.id)
-    }
-
-    func takeBackLeases(
-        endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>, by process: String?
-    ) throws -> Int {
-        // Leases of other processes end only by time.
-        if now == nil, context.dialect.isShared { return 0 }
-        let end = now ?? Timestamp(milliseconds: .max)
-        guard !kept.isEmpty else {
-            return try connection.execute(
-                "\(SliceTable.takeBack(by: process)) WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)"
-            )
-        }
-        let ended = try connection.all(SliceTable.leased(until: end)) { row in
-            Slice.Lease(
-                id: Slice.ID(
-                    app: try row.next(), message: try row.next(), route: try row.next(), rangeStart: try row.next(),
-                    part: try row.next()), term: try row.next())
-        }
-        return try connection.execute(
-            ended.filter { !kept.contains($0) }.map { lease in
-                """
-                \(SliceTable.takeBack(by: process)) WHERE \(SliceTable.matching(lease.id)) AND state = \(code: Slice.State.leased)
-                    AND term = \(lease.term)
-                """
-            } as [SQL]
-        ).reduce(0, +)
-    }
-
     func quarantineReason(
         app: AppKey, message: MessageID, route: Route, key: DeviceKey, inAddresses: Bool
     ) throws -> String? {
@@ -386,7 +367,8 @@ extension StoreSession {
                 AND cursor < \(key)
             """
         ) { row in
-            (keys: try row.next([UInt8]?.self).map(KeyListCoding.decode), fault: try row.next(String?.self))
+            let keys: [UInt8]? = try row.next()
+            return (keys: keys.flatMap { try? KeyListCoding.decode($0) }, fault: try row.next(String?.self))
         }
         return slices.first { $0.keys?.contains(key) ?? true }.map { $0.fault ?? "" }
     }

@@ -32,12 +32,13 @@ enum WebhookDeliveryTable {
             """
     }
 
-    static func nextPending(after reference: WebhookReference) -> SQL {
-        """
-        SELECT app, webhook FROM webhook_delivery
-        WHERE state = \(code: State.pending) AND (app, webhook) > (\(reference.app), \(reference.key))
-        ORDER BY app, webhook LIMIT 1
-        """
+    private static let queue = WebhookQueue(
+        table: "webhook_delivery", rows: "state = \(code: State.pending)", order: "next_at, lease_until")
+
+    /// Webhooks with deliveries that are due and not leased.
+    static func due(_ now: Timestamp) -> SQL {
+        queue.webhooks(
+            where: "\(WebhookQueue.isKnown) AND \(queue.has("next_at <= \(now) AND lease_until <= \(now)"))")
     }
 
     /// Pending, due and not leased.

@@ -27,6 +27,56 @@ enum WebhookTable {
     }
 }
 
+/// A table with rows that wait for webhooks, and its index on `app`, `webhook` and `order`.
+struct WebhookQueue {
+    let table: String
+    /// What the rows in the index have in common, for a partial index.
+    var rows: SQL?
+    let order: String
+
+    /// The rows of a webhook: of `queue` in `webhooks(where:)`.
+    private func pick(_ columns: String, _ matching: SQL) -> SQL {
+        let rows: SQL = rows.map { " AND \($0)" } ?? ""
+        return "SELECT \(name: columns) FROM \(name: table) AS pick WHERE \(matching)\(rows)"
+    }
+
+    private func first(_ column: String, _ matching: SQL) -> SQL {
+        "(\(pick(column, matching)) ORDER BY app, webhook, \(name: order) LIMIT 1)"
+    }
+
+    /// The webhooks with rows for which `condition` holds. It skips through the index from one webhook to the next,
+    /// however many rows lie between.
+    func webhooks(where condition: SQL) -> SQL {
+        """
+        WITH RECURSIVE
+            apps(app) AS (
+                SELECT \(first("app", "pick.app > 0"))
+                UNION ALL SELECT \(first("app", "pick.app > apps.app")) FROM apps WHERE app IS NOT NULL),
+            queue(app, webhook) AS (
+                SELECT app, \(first("webhook", "pick.app = apps.app")) FROM apps WHERE app IS NOT NULL
+                UNION ALL SELECT app, \(first("webhook", "pick.app = queue.app AND pick.webhook > queue.webhook"))
+                FROM queue WHERE webhook IS NOT NULL)
+        SELECT app, webhook FROM queue WHERE webhook IS NOT NULL AND \(condition)
+        """
+    }
+
+    /// Whether the webhook has such rows, at least `count`. PostgreSQL would turn EXISTS into a join, which reads the
+    /// rows of all webhooks.
+    func has(_ condition: SQL? = nil, count: Int = 1) -> SQL {
+        let more: SQL = condition.map { " AND \($0)" } ?? ""
+        return "(\(pick("1", Self.isOfWebhook))\(more) LIMIT 1 OFFSET \(count - 1)) = 1"
+    }
+
+    /// A column of the webhook's first row.
+    func first(_ column: String) -> SQL { first(column, Self.isOfWebhook) }
+
+    /// Whether the webhook still exists. Its rows remain for a while.
+    static let isKnown: SQL =
+        "(SELECT 1 FROM webhook WHERE webhook.app = queue.app AND webhook.webhook = queue.webhook) = 1"
+
+    private static let isOfWebhook: SQL = "pick.app = queue.app AND pick.webhook = queue.webhook"
+}
+
 extension StoreSession {
     private func webhook(_ row: inout RowReader) throws -> Webhook {
         try WebhookTable.webhook(&row, context.masterKey)

@@ -136,6 +136,13 @@ final class ServerFixture: Sendable {
         guard (200..<300).contains(answer.status.code) else { throw FixtureFailure("the script was refused") }
     }
 
+    /// What its servers logged as warnings and errors.
+    var warnings: String {
+        let log = (try? String(contentsOf: folder.appendingPathComponent("peal.log"), encoding: .utf8)) ?? ""
+        return log.split(separator: "\n").filter { $0.contains("warning") || $0.contains("error") }
+            .joined(separator: "\n")
+    }
+
     /// What the simulator's devices received.
     func inboxSummary() async throws -> JSON {
         try await RunningServer.request("GET", "\(controlURL)/inbox/summary", nil).1

@@ -1,0 +1,65 @@
+internal import Logging
+internal import PealCore
+
+/// Does work that is due although some of it cannot be read: finds what fails, and sets it aside for a while, so that
+/// it does not stop the rest.
+struct DamagedWork: Sendable {
+    /// How long what failed is set aside. It may have failed for a reason that passes.
+    private static let pause: Duration = .seconds(300)
+    /// How much may fail at a time, so that a reason that concerns everything postpones little.
+    private static let postponedMax = 8
+
+    let store: any Store
+    let lane: WriteLane
+    let time: any TimeSource
+    let logger: Logger
+
+    /// - Parameters:
+    ///   - kind: what is due, for the log.
+    ///   - body: does at most as many pieces as its limit allows, in the same order each time. Returns how many.
+    ///   - postpone: makes the first piece due later. Returns its id; nil when nothing is due.
+    /// - Returns: how much was done; nil if it still fails.
+    func work(
+        _ kind: String, limit: Int, _ body: @escaping @Sendable (any StoreWriting, Int) throws -> Int,
+        postpone: @escaping @Sendable (any StoreWriting, Timestamp) throws -> String?
+    ) async -> Int? {
+        var (done, room, postponed) = (0, limit, 0)
+        while done < limit {
+            do {
+                let count = try await store.write(lane) { [room] in try body($0, room) }
+                done += count
+                if count < room { return done }
+            } catch {
+                guard !PealError.isOutage(error), postponed < Self.postponedMax else { return nil }
+                if room > 1 {
+                    room /= 2
+                } else {
+                    guard await isPostponed(kind, error, postpone) else { return nil }
+                    (postponed, room) = (postponed + 1, limit)
+                }
+            }
+        }
+        return done
+    }
+
+    /// Sets the first piece of the work aside because it failed with `error`. Returns false if that is not possible.
+    func isPostponed(
+        _ kind: String, _ error: any Error,
+        _ postpone: @escaping @Sendable (any StoreWriting, Timestamp) throws -> String?
+    ) async -> Bool {
+        let later = time.now + Self.pause
+        do {
+            guard let id = try await store.write(lane, { try postpone($0, later) }) else { return false }
+            logger.error(
+                "due work was set aside because it fails",
+                metadata: [
+                    "kind": "\(kind)", "id": "\(id)", "until": "\(later)",
+                    "error": "\((error as? PealError)?.message ?? "\(error)")",
+                ])
+            return true
+        } catch {
+            logger.error("due work failed", metadata: ["kind": "\(kind)", "error": "\(error)"])
+            return false
+        }
+    }
+}

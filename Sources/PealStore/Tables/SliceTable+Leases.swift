@@ -1,0 +1,95 @@
+internal import PealCore
+
+extension SliceTable {
+    /// Slices of a route in `state`, which is `ready` or `ending`, in the order in which they are leased: each key as
+    /// it is stored, and the columns of `slice(_:app:route:)`.
+    static func first(_ state: Slice.State, of route: ActiveRoute, limit: Int) -> SQL {
+        """
+        SELECT \(StoredSliceKey.columns), \(columns) FROM slice
+        WHERE app = \(route.app) AND route = \(route.route) AND state = \(code: state)
+        ORDER BY lane, rank LIMIT \(limit)
+        """
+    }
+}
+
+/// Leases, from the first to the last term.
+extension StoreSession {
+    func lease(
+        _ route: ActiveRoute, limit: Int, owner: String, until: Timestamp, now: Timestamp
+    ) throws -> [Slice] {
+        let ending = try lease(.ending, of: route, limit: limit, owner: owner, until: until)
+        let room = limit - ending.count
+        guard room > 0 else { return ending }
+        guard let gate = try gate(of: route), gate.state != .open else {
+            return try ending + lease(.ready, of: route, limit: room, owner: owner, until: until)
+        }
+        return try ending + leaseProbe(gate, owner: owner, until: until, now: now)
+    }
+
+    private func lease(
+        _ state: Slice.State, of route: ActiveRoute, limit: Int, owner: String, until: Timestamp
+    ) throws -> [Slice] {
+        try connection.all(
+            SliceTable.lease(state, of: route, limit: limit, owner: owner, until: until, context.dialect)
+        ) { row in try SliceTable.slice(&row, app: route.app, route: route.route) }
+        .sorted { ($0.slice.lane.rawValue, $0.rank) < ($1.slice.lane.rawValue, $1.rank) }
+        .map(\.slice)
+    }
+
+    func extendLeases(_ slices: [(id: Slice.ID, term: Int64)], owner: String, until: Timestamp) throws -> [Slice.ID] {
+        let slices = slices.sorted { Self.precedes($0.id, $1.id) }
+        let counts = try connection.execute(
+            slices.map { SliceTable.extendLease($0.id, term: $0.term, owner: owner, until: until) })
+        return zip(slices, counts).filter { $0.1 == 1 }.map(\.0.id)
+    }
+
+    func takeBackLeases(
+        endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>, by process: String?
+    ) throws -> Int {
+        // Leases of other processes end only by time.
+        if now == nil, context.dialect.isShared { return 0 }
+        let end = now ?? Timestamp(milliseconds: .max)
+        guard !kept.isEmpty else {
+            return try connection.execute(
+                "\(SliceTable.takeBack(by: process)) WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)"
+            )
+        }
+        let ended = try connection.all(SliceTable.leased(until: end)) { row in
+            (key: try StoredSliceKey(&row), term: try row.next(Int64.self))
+        }
+        return try connection.execute(
+            ended.filter { ended in !(ended.key.id.map { kept.contains(.init(id: $0, term: ended.term)) } ?? false) }
+                .map { key, term in
+                    """
+                    \(SliceTable.takeBack(by: process))
+                    WHERE \(key.matching) AND state = \(code: Slice.State.leased) AND term = \(term)
+                    """
+                } as [SQL]
+        ).reduce(0, +)
+    }
+
+    func quarantineUnreadable(on route: ActiveRoute, limit: Int) throws -> [UnreadableSlice] {
+        try [Slice.State.ending, .ready].flatMap { state in
+            var found: [(key: StoredSliceKey, reason: String)] = []
+            try connection.query(SliceTable.first(state, of: route, limit: limit)) { row in
+                let key = try StoredSliceKey(&row)
+                do {
+                    _ = try SliceTable.slice(&row, app: route.app, route: route.route)
+                } catch {
+                    found.append((key, (error as? PealError)?.message ?? "\(error)"))
+                }
+            }
+            try connection.execute(
+                found.map { key, reason in
+                    """
+                    UPDATE slice SET state = \(Slice.State.quarantined), fault = \(reason)
+                    WHERE \(key.matching) AND state = \(code: state)
+                    """
+                } as [SQL])
+            return found.map { key, reason in
+                let message = MessageID(bytes: key.message).map { "\($0)" } ?? Hex.encode(key.message)
+                return UnreadableSlice(message: message, rangeStart: key.rangeStart, reason: reason)
+            }
+        }
+    }
+}
