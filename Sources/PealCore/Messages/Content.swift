@@ -99,12 +99,14 @@ package enum LocalizedText: Sendable, Hashable {
     case plain(String)
     case localized([String: String])
 
-    /// The text for a content locale. If a localized text lacks it, the text for `fallback`.
+    /// The text for a content locale. A localized text that lacks it has its language's text, because texts of one
+    /// message may differ in their locales; without one too, the text for `fallback`.
     package func text(for locale: String?, fallback: String?) -> String? {
         switch self {
         case .plain(let text): text
         case .localized(let texts):
-            locale.flatMap { Self.text(in: texts, for: $0) } ?? fallback.flatMap { Self.text(in: texts, for: $0) }
+            locale.flatMap { Self.closestText(in: texts, to: $0) }
+                ?? fallback.flatMap { Self.text(in: texts, for: $0) }
         }
     }
 
@@ -121,6 +123,15 @@ package enum LocalizedText: Sendable, Hashable {
         switch self {
         case .plain(let text): .plain(change(text))
         case .localized(let texts): .localized(texts.mapValues(change))
+        }
+    }
+
+    private static func closestText(in texts: [String: String], to locale: String) -> String? {
+        var wanted = locale
+        while true {
+            if let text = text(in: texts, for: wanted) { return text }
+            guard let cut = wanted.lastIndex(where: { $0 == "-" || $0 == "_" }) else { return nil }
+            wanted = String(wanted[..<cut])
         }
     }
 

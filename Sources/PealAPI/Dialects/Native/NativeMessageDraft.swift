@@ -273,7 +273,9 @@ struct MessageReader {
                 "a message with a window is for 1 to \(Limits.momentUsersMax) users: audience.users and platforms")
         }
         guard life.end >= window.lastInstant || life.end > window.until, draft.options.life?.isOneAttempt != true else {
-            throw .invalid("options.expires_at", "the message would expire before its window ends")
+            var name = "expires_at"
+            if case .seconds = draft.options.life { name = "ttl_seconds" }
+            throw .invalid("options.\(name)", "the message would expire before its window ends")
         }
     }
 }
