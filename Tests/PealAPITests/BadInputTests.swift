@@ -103,6 +103,10 @@ struct BadInputTests {
             "content.ios.payload.aps.alert"),
         Case(.post, "…/messages", #"{"audience":{"all":true}}"#, "missing_field", "content"),
         Case(.post, "…/messages", #"{"audience":{"all":true},"content":{}}"#, "invalid_field", "content"),
+        Case(.post, "…/messages", #"{"audience":{"all":true},"content":{"ios":{}}}"#, "invalid_field", "content"),
+        Case(
+            .post, "…/messages", #"{"audience":{"all":true},"content":{"default_locale":"de"}}"#, "invalid_field",
+            "content"),
         Case(
             .post, "…/messages", #"{"audience":{"all":true},"content":{"title":5}}"#, "invalid_field",
             "content.title"),

@@ -120,8 +120,8 @@ package enum URLPath {
         return segments
     }
 
-    /// A name as a segment. Browsers resolve `.` and `..`, percent-encoded or not (WHATWG URL, §4.4), so these names, and
-    /// those that look like the result, begin with a further `~`.
+    /// A name as a segment. Browsers resolve `.` and `..`, even if they are percent-encoded (WHATWG URL, §4.4). So these
+    /// names, and those that look like the result, begin with a further `~`.
     package static func segment(_ name: String) -> String {
         PercentCoding.encode(isDots(name) ? "~" + name : name)
     }

@@ -59,6 +59,15 @@ package struct Content: Sendable, Hashable {
 }
 
 extension Content {
+    /// The platforms that it has nothing for: no common member, and none of their own.
+    package var emptyPlatforms: Set<Platform> {
+        var common = self
+        (common.platforms, common.defaultLocale) = ([:], nil)
+        (common.namesMessage, common.absentPlatforms) = (false, [])
+        guard common == Content() else { return [] }
+        return Set(Platform.allCases.filter { platforms[$0]?.fields.isEmpty ?? true })
+    }
+
     /// The content locale for a device's locale: that locale, else its language, else the default; nil if nothing is
     /// localized. `de-AT` finds `de-AT`, then `de`; letter case and `_` do not matter.
     package func contentLocale(forDevice locale: String?) -> String? {
