@@ -133,7 +133,7 @@ enum ConfirmationPage {
             <form method="post" action="\(visit.path)" class="card narrow">\(visit.formStart)\
             \(HTML.each(kept) { "<input type=\"hidden\" name=\"\($0.name)\" value=\"\($0.value)\">" })\
             <input type="hidden" name="confirmed" value="1"><p>\(texts[question])</p>
-            <div class="actions end"><a class="button" href="\(visit.link())">\(texts[.confirmNo])</a>\
+            <div class="actions end"><a class="button" href="\(visit.path)">\(texts[.confirmNo])</a>\
             <button class="danger">\(texts[.confirmYes])</button></div></form>
             """
         return page.answer()

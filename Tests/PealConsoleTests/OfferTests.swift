@@ -70,6 +70,8 @@ import Testing
             #expect(asked.status == 200 && asked.text.contains(question), "\(asked.text)")
             #expect(
                 asked.text.contains("action=\"\(fixture.page(path))\"") && asked.text.contains("name=\"confirmed\""))
+            // The answer no leads to the page of the form, or to the one above.
+            #expect(asked.text.contains("class=\"button\" href=\"\(fixture.page(path))\""))
             for (name, value) in fields {
                 #expect(asked.text.contains("name=\"\(name)\" value=\"\(value)\""), "\(name)")
             }
