@@ -98,7 +98,8 @@ struct MessageRequestTests {
             let sent = try await fixture.adminText(
                 .post, "…/messages", #"{"audience":{"all":true},"content":\#(content)}"#)
             #expect(sent.status == 202, "\(sent.text)")
-            let draft = try #require(await fixture.draft(try #require(MessageID(sent["id"]?.stringValue ?? ""))))
+            let id = try #require(MessageID(sent["id"]?.stringValue ?? ""))
+            let draft = try #require(await fixture.draft(id))
             let reached = Set(Platform.addressable).subtracting(draft.content.absentPlatforms)
             #expect(Set(reached.map(\.rawValue)) == Set(names))
         }
