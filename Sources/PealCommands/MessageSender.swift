@@ -70,14 +70,14 @@ struct ConfirmationOptions: ParsableArguments {
         guard count != nil || Self.mayBeLarge(body["audience"] ?? .null, most: most) else { return }
         let checked = try await sender.validate(body)
         guard let devices = checked["audience"]?["devices"]?.integerValue else { return }
+        let shown = devices == 1 ? "1 device" : "\(devices) devices"
         if let count {
-            guard count == devices else { throw .usage("the audience has \(devices) devices, not \(count)") }
+            guard count == devices else { throw .usage("the audience has \(shown), not \(count)") }
             return
         }
         guard devices > most else { return }
-        let answer = Surroundings.current.ask("The audience has \(devices) devices. Type the number to send:")
-        guard let answer else {
-            throw .usage("the audience has \(devices) devices: add --yes, or --count \(devices)")
+        guard let answer = Surroundings.current.ask("The audience has \(shown). Type the number to send:") else {
+            throw .usage("the audience has \(shown): add --yes, or --count \(devices)")
         }
         guard Int64(answer.filter { !$0.isWhitespace }) == devices else { throw .usage("not sent") }
     }

@@ -59,7 +59,7 @@ struct ConsoleRoute: Sendable {
         var parameters: [String: String] = [:]
         for (pattern, segment) in zip(path, segments) {
             if pattern.hasPrefix(":") {
-                parameters[String(pattern.dropFirst())] = segment
+                parameters[String(pattern.dropFirst())] = URLPath.name(segment)
             } else if pattern != segment {
                 return nil
             }
@@ -72,12 +72,27 @@ struct ConsoleRoute: Sendable {
 struct ConsoleRoutes: Sendable {
     private let routes: [ConsoleRoute]
 
+    private init(_ routes: [ConsoleRoute]) { self.routes = routes + Self.ways(back: routes) }
+
     static let all = ConsoleRoutes(
-        routes: SignInPages.routes + HomePage.routes + AppPage.routes + MessagePages.routes + MessageLive.routes
+        SignInPages.routes + HomePage.routes + AppPage.routes + MessagePages.routes + MessageLive.routes
             + ComposePages.routes + DevicePages.routes + BrowserPages.routes + Stars.routes + TopicPages.routes
             + SegmentPages.routes + SavedMessagePages.routes + CampaignPages.routes + KeyPages.routes
             + CredentialPages.routes + WebhookPages.routes + AuditPage.routes + OperationsPage.routes
             + ImportPages.routes + ExportPages.routes)
+
+    /// The result of a form may be at a path that has no page. Whoever loads it again gets the nearest page above it.
+    private static func ways(back routes: [ConsoleRoute]) -> [ConsoleRoute] {
+        let pages = Set(routes.filter { $0.method == .get }.map(\.path))
+        let forms = Set(routes.filter { $0.method == .post }.map(\.path)).subtracting(pages)
+        return forms.map { path in
+            let count = path.indices.last { pages.contains(Array(path.prefix($0))) } ?? 0
+            return ConsoleRoute(.get, path.joined(separator: "/"), .anonymous) { visit in
+                let above = visit.path.split(separator: "/").prefix(1 + count)
+                return ConsoleAnswer(redirect: "/" + above.joined(separator: "/") + "/")
+            }
+        }
+    }
 
     /// Literal segments come first in the list where a parameter would match them too.
     /// - Throws: `not_found`; `method_not_allowed`.
@@ -118,7 +133,7 @@ enum ConfirmationPage {
             <form method="post" action="\(visit.path)" class="card narrow">\(visit.formStart)\
             \(HTML.each(kept) { "<input type=\"hidden\" name=\"\($0.name)\" value=\"\($0.value)\">" })\
             <input type="hidden" name="confirmed" value="1"><p>\(texts[question])</p>
-            <div class="actions end"><a class="button" href="\(visit.link())">\(texts[.confirmNo])</a>\
+            <div class="actions end"><a class="button" href="\(visit.path)">\(texts[.confirmNo])</a>\
             <button class="danger">\(texts[.confirmYes])</button></div></form>
             """
         return page.answer()

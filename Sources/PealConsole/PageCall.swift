@@ -54,7 +54,7 @@ struct PageCall: Sendable {
     /// The path of a page of the app.
     func link(_ segments: String...) -> String {
         let base = named.map { "/console/apps/\($0.id)/" } ?? "/console/"
-        return base + segments.filter { !$0.isEmpty }.map(PercentCoding.encode).joined(separator: "/")
+        return base + segments.filter { !$0.isEmpty }.map(URLPath.segment).joined(separator: "/")
     }
 }
 

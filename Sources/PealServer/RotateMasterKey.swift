@@ -16,8 +16,8 @@ package func rotateMasterKey(
     _ configuration: ServerConfiguration, to file: String?, prepares: Bool, isDry: Bool
 ) async throws -> String {
     PrivateFiles.fromNowOn()
-    // A missing key would be created beside a missing database.
-    if isDry { try Storage.checkExists(configuration.store) }
+    // A missing database would be created, and a key beside it.
+    try Storage.checkExists(configuration.store)
     let configured = try Storage.checkedKey(configuration)
     let engine = try Storage.engine(configuration.store, preparesStatements: configuration.preparesStatements)
     defer { try? engine.close() }

@@ -249,6 +249,34 @@ def test_a_user_is_found_explained_and_erased(admin, fixture):
     expect(page.locator("tbody tr")).to_have_count(1)
 
 
+@pytest.mark.parametrize("user", [".", "..", "~."])
+def test_a_user_whose_id_browsers_would_resolve_has_a_page(admin, fixture, user):
+    app, _ = fixture.app(f"Dots {user}", devices=0)
+    fixture.peal.post(f"/apps/{app}/devices", {
+        "platform": "ios", "address": secrets.token_hex(32), "user_id": user, "topics": [user]})
+    page = admin.page
+    admin.open(f"apps/{app}/devices")
+    page.get_by_role("link", name=user, exact=True).first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(user)
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Erase user").click()
+    page.wait_for_url("**/devices?done=erased")
+    assert fixture.peal.get(f"/apps/{app}/devices")["items"] == []
+    admin.open(f"apps/{app}/topics")
+    page.get_by_role("link", name=user, exact=True).first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(user)
+
+
+def test_a_result_can_be_loaded_again(admin, fixture):
+    app, _ = fixture.app("Results", devices=0)
+    page = admin.page
+    admin.open(f"apps/{app}/credentials")
+    page.get_by_role("button", name="Verify").first.click()
+    page.wait_for_url("**/verify")
+    assert page.goto(page.url).status == 200
+    assert page.url.endswith("/credentials/")
+
+
 def test_reasons_lead_to_devices_and_their_timelines(admin, fixture):
     app, devices = fixture.app("Reasons in samples", devices=4, subscribed=4)
     gone = fixture.peal.get(f"/apps/{app}/devices/{devices[0]}")["address"]

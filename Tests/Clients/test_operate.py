@@ -156,6 +156,8 @@ def test_a_dry_run_of_what_concerns_the_store_changes_nothing(serve, tmp_path):
     assert peal("backup", "--to", backup, "--dry-run", server=server)[0] == 1
     assert peal("restore", "--from", backup, "--dry-run", server=server)[0] == 1
     assert peal("key", "rotate-master", "--dry-run", server=server, environment=elsewhere)[0] == 2
+    code, _, error = peal("key", "rotate-master", server=server, environment=elsewhere)
+    assert code == 2 and "there is no database at" in error and not new.exists(), error
     with (backup / "peal.db").open("ab") as file:
         file.write(b"x")
     assert peal("restore", "--from", backup, "--dry-run", server=server, environment=elsewhere)[0] == 1

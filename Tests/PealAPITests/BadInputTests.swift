@@ -103,6 +103,10 @@ struct BadInputTests {
             "content.ios.payload.aps.alert"),
         Case(.post, "…/messages", #"{"audience":{"all":true}}"#, "missing_field", "content"),
         Case(.post, "…/messages", #"{"audience":{"all":true},"content":{}}"#, "invalid_field", "content"),
+        Case(.post, "…/messages", #"{"audience":{"all":true},"content":{"ios":{}}}"#, "invalid_field", "content"),
+        Case(
+            .post, "…/messages", #"{"audience":{"all":true},"content":{"default_locale":"de"}}"#, "invalid_field",
+            "content"),
         Case(
             .post, "…/messages", #"{"audience":{"all":true},"content":{"title":5}}"#, "invalid_field",
             "content.title"),
@@ -177,6 +181,12 @@ struct BadInputTests {
             .post, "…/messages",
             #"{"audience":{"all":true},\#(saying),"schedule":{"at":"2027-01-01T00:00:00Z","in":"x"}}"#,
             "invalid_field", "schedule.in"),
+        Case(
+            .post, "…/messages",
+            #"""
+            {"audience":{"users":["u"]},"content":{"title":"x"},"options":{"ttl_seconds":60},
+            "schedule":{"window":{"until":"2026-11-21T03:00:00Z"}}}
+            """#, "invalid_field", "options.ttl_seconds"),
         Case(
             .post, "…/messages", #"{"audience":{"all":true},\#(saying),"schedule":{"window":{}}}"#,
             "missing_field", "schedule.window.until"),

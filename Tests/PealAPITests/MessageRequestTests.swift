@@ -91,6 +91,42 @@ struct MessageRequestTests {
         }
     }
 
+    @Test(
+        "reaches only platforms for which the content has something",
+        arguments: [
+            (#"{"windows":{"type":"raw","value":"x"}}"#, ["windows"]),
+            (#"{"ios":{"payload":{"a":1}},"web":{"options":{"priority":"low"}}}"#, ["ios"]),
+            (#"{"ios":{"payload":{"a":1}},"android":{"options":{"background":true}}}"#, ["ios", "android"]),
+            (#"{"badge":0,"ios":{"payload":{"a":1}}}"#, Platform.addressable.map(\.rawValue)),
+        ])
+    func platforms(content: String, names: [String]) async throws {
+        try await Fixture.open { fixture in
+            let sent = try await fixture.adminText(
+                .post, "…/messages", #"{"audience":{"all":true},"content":\#(content)}"#)
+            #expect(sent.status == 202, "\(sent.text)")
+            let id = try #require(MessageID(sent["id"]?.stringValue ?? ""))
+            let draft = try #require(await fixture.draft(id))
+            let reached = Set(Platform.addressable).subtracting(draft.content.absentPlatforms)
+            #expect(Set(reached.map(\.rawValue)) == Set(names))
+        }
+    }
+
+    @Test("cannot become empty when it no longer wakes apps")
+    func woken() async throws {
+        try await Fixture.open { fixture in
+            let sent = try await fixture.adminText(
+                .post, "…/messages",
+                #"""
+                {"audience":{"all":true},"content":{},"options":{"background":true},
+                "schedule":{"at":"2030-01-01T00:00:00Z"}}
+                """#)
+            let path = "…/messages/\(sent["id"]?.stringValue ?? "")"
+            #expect(try await fixture.adminText(.patch, path, #"{"options":null}"#).field == "content")
+            let changed = try await fixture.adminText(.patch, path, #"{"options":null,"content":{"body":"b"}}"#)
+            #expect(changed.status == 200, "\(changed.text)")
+        }
+    }
+
     @Test("is found by time, text and state")
     func filters() async throws {
         try await Fixture.open { fixture in

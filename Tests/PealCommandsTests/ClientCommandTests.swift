@@ -396,6 +396,9 @@ import Testing
         let list = try await run(
             ["message", "send", "--user", "a", "--title", "x"], body: body, environment: ["PEAL_CONFIRM_ABOVE": "9"])
         #expect(list.code == 0 && list.seen.count == 1)
+        let one = try await run(
+            ["message", "send", "--all", "--title", "x", "--confirm-above", "0"], body: #"{"audience":{"devices":1}}"#)
+        #expect(one.code == 2 && one.terminal.errors.contains("the audience has 1 device: add --yes, or --count 1"))
     }
 
     @Test(

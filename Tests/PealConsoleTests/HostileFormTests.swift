@@ -52,6 +52,19 @@ import Testing
     }
 
     @Test(
+        "are refused for a browser too", arguments: ["Mars Base", "a\u{1}", String(repeating: "a", count: 65)])
+    func browser(timeZone: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.read, .devices])
+            let secret = try #require(try await fixture.get(fixture.page(""), cookie: cookie).formSecret)
+            let subscription = #"{"endpoint":"https://fcm.googleapis.com/fcm/send/a","keys":{"p256dh":"a","auth":"b"}}"#
+            let form = ["csrf": secret, "subscription": subscription, "time_zone": timeZone]
+            let reply = try await fixture.post(fixture.page("browser"), form, cookie: cookie)
+            #expect(reply.status == 400 && reply.text.contains("time_zone must be"), "\(reply.text)")
+        }
+    }
+
+    @Test(
         "are accepted as the API accepts them",
         arguments: [
             #"{"attribute":{"is":"pro","name":"plan"}}"#, #"{"app_version":{"lt":"3","gte":"2.1"}}"#,

@@ -46,6 +46,41 @@ import Testing
         }
     }
 
+    @Test(
+        "of forms lead to the page above them when they are loaded again",
+        arguments: [
+            ("users/ann/erase", "users/ann/"), ("credentials/apns/production/verify", "credentials/"),
+            ("webhooks/a%2Fb/deliveries/x/retry", "webhooks/a%2Fb/"), ("segments/delete", "segments/"),
+            ("messages/x/cancel", "messages/x/"), ("browser", ""),
+        ])
+    func forms(path: String, above: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            let reply = try await fixture.get(fixture.page(path), cookie: try await fixture.signIn())
+            #expect(reply.status == 303 && reply.location == fixture.page(above))
+            // Without a session, that page asks for one.
+            #expect(try await fixture.get(fixture.page(path)).location == fixture.page(above))
+            #expect(try await fixture.get("/console/sign-out").location == "/console/")
+        }
+    }
+
+    @Test("have a path for names that browsers would resolve", arguments: [".", "..", "~.", "~~..", "~a", "..."])
+    func dots(name: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            let secret = try #require(try await fixture.get(fixture.page("import"), cookie: cookie).formSecret)
+            let device = """
+                {"platform":"ios","address":"\(String(repeating: "ab", count: 32))","user_id":"\(name)"}
+                """
+            _ = try await fixture.post(
+                fixture.page("import"), ["csrf": secret, "devices": device], cookie: cookie)
+            let list = try await fixture.get(fixture.page("devices"), cookie: cookie)
+            let path = try #require(list.text.firstMatch(of: /href="([^"]*\/users\/[^"]+)"/)?.output.1)
+            #expect(![".", ".."].contains(path.split(separator: "/").last))
+            let page = try await fixture.get(String(path), cookie: cookie)
+            #expect(page.status == 200 && page.text.contains("action=\"\(path)/erase\""))
+        }
+    }
+
     @Test("of lists continue, with their filter, and begin again")
     func pages() async throws {
         try await ConsoleFixture.open { fixture in
@@ -228,7 +263,7 @@ import Testing
             for path in [
                 "compose", "drafts/delete", "messages/\(id)/rate", "messages/\(id)/pause", "messages/\(id)/cancel",
                 "devices/\(id)/delete", "users/u/erase",
-                "topics/delete", "keys", "keys/\(id)/revoke", "credentials/apns/production", "webhooks", "import",
+                "topics", "keys", "keys/\(id)/revoke", "credentials/apns/production", "webhooks", "import",
             ] {
                 let reply = try await fixture.post(fixture.page(path), ["csrf": secret], cookie: cookie)
                 #expect(reply.status == 403, "\(path)")

@@ -30,6 +30,20 @@ struct ReceiptStoreTests {
         #expect(own.map(\.at) == [fixture.now + .seconds(1), fixture.now + .seconds(5)])
     }
 
+    @Test("of one instant are in the order in which they happen", arguments: StoreUnderTest.allCases)
+    func order(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.registerMany(1...1)
+        let message = try await fixture.send(.all).id
+        let kinds: [Receipt.Kind] = [.received, .shown, .opened, .dismissed]
+        let found = try await fixture.store.write(.rest) { [app = fixture.app, now = fixture.now] store in
+            _ = try store.record(
+                kinds.reversed().map { Receipt(message: message, device: 1, kind: $0, at: now) }, app: app)
+            return try store.receipts(app: app, message: message, device: 1)
+        }
+        #expect(found.map(\.kind) == kinds)
+    }
+
     @Test("receipts go with their message in pieces, and with their device", arguments: StoreUnderTest.allCases)
     func pruning(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

@@ -31,7 +31,7 @@ enum AppProblems {
                 """
             }
             + webhooks.map { webhook in
-                let path = "\(base)webhooks/\(PercentCoding.encode(webhook.name))"
+                let path = "\(base)webhooks/\(URLPath.segment(webhook.name))"
                 let title: HTML =
                     visit.may(.manage) ? "<a href=\"\(path)\">\(label)\(webhook.name)</a>" : "\(webhook.name)"
                 return "<li>\(title): \(texts[.webhookIsDisabled]) \(visit.time(webhook.disabledAt))</li>"

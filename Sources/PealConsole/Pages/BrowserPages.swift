@@ -40,14 +40,13 @@ enum BrowserPages {
             throw PealError.missing("subscription")
         }
         let id: DeviceID = visit.services.randomness.identifier()
-        var registration = DeviceRegistration(
-            id: id,
-            address: try visit.services.addressRules.address(json, platform: platform, environment: .production),
-            identityOnMove: .knownID)
-        registration.topics = nil
-        registration.locale = visit.texts.language.rawValue
-        registration.timeZone = visit.form["time_zone"]
-        registration.detail.alias = visit.texts[.thisBrowser]
+        let facts: [(String, JSON?)] = [
+            ("platform", .string(platform.rawValue)), ("address", json),
+            ("locale", .string(visit.texts.language.rawValue)),
+            ("time_zone", visit.form["time_zone"].map(JSON.string)), ("alias", .string(visit.texts[.thisBrowser])),
+        ]
+        var registration = try visit.services.native.device(.compact(facts), id, visit.now)
+        registration.identityOnMove = .knownID
         let reply = try await visit.services.verbs.devices.register(registration, app: try visit.app.key, visit.verb) {
             result in
             Reply(status: 200, ["id": .string(result.device.id.description)])

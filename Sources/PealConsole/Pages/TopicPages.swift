@@ -5,7 +5,7 @@ enum TopicPages {
     static let routes: [ConsoleRoute] = [
         .app(.get, "topics", .read, list),
         .app(.get, "topics/:name", .read, show),
-        .app(.post, "topics/delete", .devices, delete).confirming(.deleteTopicConfirm),
+        .app(.post, "topics", .devices, delete).confirming(.deleteTopicConfirm),
     ]
 
     private static let itemsPerPage = 25
@@ -116,7 +116,7 @@ enum TopicPages {
 
     private static func deleteForm(_ visit: PageCall, _ topic: TopicEntry) -> HTML {
         """
-        <form method="post" action="\(visit.link("topics", "delete"))" data-confirm="\(visit.texts[.deleteTopicConfirm])">\
+        <form method="post" action="\(visit.link("topics"))" data-confirm="\(visit.texts[.deleteTopicConfirm])">\
         \(visit.askingFormStart)<input type="hidden" name="topic" value="\(topic.name)">\
         <button class="small quiet">\(visit.texts[.delete])</button></form>
         """

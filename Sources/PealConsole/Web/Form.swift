@@ -119,6 +119,19 @@ package enum URLPath {
         }
         return segments
     }
+
+    /// A name as a segment. Browsers resolve `.` and `..`, even if they are percent-encoded (WHATWG URL, §4.4). So these
+    /// names, and those that look like the result, begin with a further `~`.
+    package static func segment(_ name: String) -> String {
+        PercentCoding.encode(isDots(name) ? "~" + name : name)
+    }
+
+    /// The name that a decoded segment represents.
+    package static func name(_ segment: String) -> String {
+        isDots(segment) && segment.hasPrefix("~") ? String(segment.dropFirst()) : segment
+    }
+
+    private static func isDots(_ name: String) -> Bool { [".", ".."].contains(name.drop { $0 == "~" }) }
 }
 
 extension String {

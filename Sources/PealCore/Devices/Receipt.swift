@@ -26,6 +26,18 @@ package struct Receipt: Sendable, Hashable {
 
         /// What a report of this kind also proves: a message that was opened was received.
         package var implied: [Kind] { self == .opened ? [.received] : [] }
+
+        /// The order of receipts of one instant: an opened notification that proves the others has their time.
+        package var place: Int {
+            switch self {
+            case .received: 0
+            case .shown: 1
+            case .opened: 2
+            case .contentOpened: 3
+            case .dismissed: 4
+            case .suppressed, .heartbeat: 5
+            }
+        }
     }
 }
 

@@ -59,6 +59,15 @@ package struct Content: Sendable, Hashable {
 }
 
 extension Content {
+    /// The platforms that it has nothing for: no common member, and none of their own.
+    package var emptyPlatforms: Set<Platform> {
+        var common = self
+        (common.platforms, common.defaultLocale) = ([:], nil)
+        (common.namesMessage, common.absentPlatforms) = (false, [])
+        guard common == Content() else { return [] }
+        return Set(Platform.allCases.filter { platforms[$0]?.fields.isEmpty ?? true })
+    }
+
     /// The content locale for a device's locale: that locale, else its language, else the default; nil if nothing is
     /// localized. `de-AT` finds `de-AT`, then `de`; letter case and `_` do not matter.
     package func contentLocale(forDevice locale: String?) -> String? {
@@ -99,12 +108,14 @@ package enum LocalizedText: Sendable, Hashable {
     case plain(String)
     case localized([String: String])
 
-    /// The text for a content locale. If a localized text lacks it, the text for `fallback`.
+    /// The text for a content locale. A localized text that lacks it has its language's text, because texts of one
+    /// message may differ in their locales; without one too, the text for `fallback`.
     package func text(for locale: String?, fallback: String?) -> String? {
         switch self {
         case .plain(let text): text
         case .localized(let texts):
-            locale.flatMap { Self.text(in: texts, for: $0) } ?? fallback.flatMap { Self.text(in: texts, for: $0) }
+            locale.flatMap { Self.closestText(in: texts, to: $0) }
+                ?? fallback.flatMap { Self.text(in: texts, for: $0) }
         }
     }
 
@@ -121,6 +132,15 @@ package enum LocalizedText: Sendable, Hashable {
         switch self {
         case .plain(let text): .plain(change(text))
         case .localized(let texts): .localized(texts.mapValues(change))
+        }
+    }
+
+    private static func closestText(in texts: [String: String], to locale: String) -> String? {
+        var wanted = locale
+        while true {
+            if let text = text(in: texts, for: wanted) { return text }
+            guard let cut = wanted.lastIndex(where: { $0 == "-" || $0 == "_" }) else { return nil }
+            wanted = String(wanted[..<cut])
         }
     }
 

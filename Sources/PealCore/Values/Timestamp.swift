@@ -43,7 +43,7 @@ extension Timestamp: CustomStringConvertible {
     }
 
     /// Reads RFC 3339 §5.6 with any offset. Truncates digits beyond milliseconds; a leap second counts as the next
-    /// second.
+    /// second. An instant that is in another year than 0000 to 9999 in UTC is refused, because it cannot be written.
     package init?(rfc3339 text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
@@ -60,7 +60,11 @@ extension Timestamp: CustomStringConvertible {
         let days = Self.days(fromCivil: year, month, day)
         let minutes = days * 1440 + hour * 60 + minute - offset
         self.init(milliseconds: (minutes * 60 + second) * 1000 + milliseconds)
+        guard Self.writable.contains(self.milliseconds) else { return nil }
     }
+
+    /// From 0000-01-01T00:00:00Z to 9999-12-31T23:59:59.999Z.
+    private static let writable: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
     private static func fraction(_ rest: inout ArraySlice<UInt8>) -> Int64? {
         guard rest.first == UInt8(ascii: ".") else { return 0 }

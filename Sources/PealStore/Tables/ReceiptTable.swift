@@ -40,7 +40,7 @@ extension StoreSession {
     func receipts(app: AppKey, message: MessageID, device: DeviceKey) throws -> [Receipt] {
         try connection.all(ReceiptTable.of(device, message: message, app: app)) { row in
             Receipt(message: message, device: device, kind: try row.next(), at: try row.next())
-        }.sorted { ($0.at, $0.kind.rawValue) < ($1.at, $1.kind.rawValue) }
+        }.sorted { ($0.at, $0.kind.place) < ($1.at, $1.kind.place) }
     }
 
     func record(_ receipts: [Receipt], app: AppKey) throws -> Int {

@@ -56,4 +56,19 @@ import Testing
         #expect(text.text(for: "fr", fallback: nil) == nil)
         #expect(LocalizedText.plain("x").text(for: "fr", fallback: nil) == "x")
     }
+
+    @Test(
+        "a text that lacks the chosen locale gives that of its language first",
+        arguments: [
+            ("de-AT", "hallo"), ("de_AT", "hallo"), ("zh-Hant-TW", "nihao"), ("den-AT", "hello"), ("DE-at", "hallo"),
+        ])
+    func language(locale: String, expected: String) {
+        let title = LocalizedText.localized(["de": "hallo", "en": "hello", "zh-Hant": "nihao"])
+        #expect(title.text(for: locale, fallback: "en") == expected)
+        var content = Content()
+        (content.title, content.body) = (title, .localized([locale: "x", "en": "y"]))
+        content.defaultLocale = "en"
+        let chosen = content.contentLocale(forDevice: locale)
+        #expect(chosen == locale && content.title?.text(for: chosen, fallback: "en") == expected)
+    }
 }

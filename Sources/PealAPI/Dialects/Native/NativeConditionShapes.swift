@@ -110,18 +110,16 @@ extension NativeConditionShapes {
     private static let scalar = Shape<JSON>(
         read: { json, reading throws(PealError) in
             switch json {
-            case .string, .bool: return json
-            case .number where json.doubleValue != nil: return json
-            case .null, .number, .array, .object: throw reading.wrongType(json, "a string, a number or a boolean")
+            case .string, .bool, .number: return json
+            case .null, .array, .object: throw reading.wrongType(json, "a string, a number or a boolean")
             }
         }, describe: { _ in Schema([("type", ["string", "number", "boolean"])]) })
 
     private static let ordered = Shape<JSON>(
         read: { json, reading throws(PealError) in
             switch json {
-            case .string: return json
-            case .number where json.doubleValue != nil: return json
-            case .null, .bool, .number, .array, .object: throw reading.wrongType(json, "a string or a number")
+            case .string, .number: return json
+            case .null, .bool, .array, .object: throw reading.wrongType(json, "a string or a number")
             }
         }, describe: { _ in Schema([("type", ["string", "number"])]) })
 

@@ -93,7 +93,7 @@ struct MessageReader {
             audience: Audience(), content: given.content ?? Content(), options: options, createdAt: now, expiresAt: now)
         draft.audience = try audience(given.audience ?? NativeAudience(), draft)
         draft.isTest = given.isTest
-        try checkContent(of: draft)
+        try findAbsentPlatforms(of: &draft)
         try checkTest(draft, schedule)
         draft.window = schedule.until.map {
             DeliveryWindow(until: $0, method: given.method ?? .experiment, graceSeconds: graceSeconds)
@@ -118,9 +118,10 @@ struct MessageReader {
             draft.options = options
             draft.options.recipientsTime = reading
         }
-        if let content = given.content {
-            draft.content = content
-            try checkContent(of: draft)
+        if let content = given.content { draft.content = content }
+        // Without `background`, a message may have nothing to send. A dialect decides about its own messages.
+        if given.content != nil || given.options != nil && draft.dialect == .native {
+            try findAbsentPlatforms(of: &draft)
         }
         // Addresses without an environment follow that of the options, which the change may replace.
         if let audience = given.audience ?? (draft.audienceEnvironment == environment ? nil : former) {
@@ -171,10 +172,16 @@ struct MessageReader {
         }
     }
 
-    private func checkContent(of draft: MessageDraft) throws(PealError) {
-        guard draft.options.isBackground || draft.content != Content() else {
+    /// Devices for which the content has nothing get no empty notification.
+    /// - Throws: `invalid_field` if it has nothing for any device.
+    private func findAbsentPlatforms(of draft: inout MessageDraft) throws(PealError) {
+        let absent = draft.content.emptyPlatforms.filter { platform in
+            !draft.options.resolved(for: platform, in: draft.content).isBackground
+        }
+        guard !absent.isSuperset(of: Platform.addressable) else {
             throw .invalid("content", "content is empty; give a title, a body, data or a platform's object")
         }
+        draft.content.absentPlatforms = absent
     }
 
     /// A test reaches few devices, which are named.
@@ -273,7 +280,9 @@ struct MessageReader {
                 "a message with a window is for 1 to \(Limits.momentUsersMax) users: audience.users and platforms")
         }
         guard life.end >= window.lastInstant || life.end > window.until, draft.options.life?.isOneAttempt != true else {
-            throw .invalid("options.expires_at", "the message would expire before its window ends")
+            var name = "expires_at"
+            if case .seconds = draft.options.life { name = "ttl_seconds" }
+            throw .invalid("options.\(name)", "the message would expire before its window ends")
         }
     }
 }
