@@ -150,7 +150,7 @@ package struct KeyRules: Sendable, Hashable {
 /// Estimates how hard a secret is to guess, for secrets that a caller supplies. It detects what people type, not what a
 /// program would guess: a secret that passes is long and varied, no more.
 package enum SecretStrength {
-    package static let bitsMin = 80.0
+    static let bitsMin = 80.0
 
     package static func isStrong(_ secret: String) -> Bool { bits(secret) >= bitsMin }
 
@@ -200,7 +200,7 @@ package struct KeyVerbs: Sendable {
     /// No key may have the same secret.
     package let firstAdmin: FirstAdmin
     /// The kinds of keys with a single secret. No two keys of these kinds may have the same secret.
-    package let loneSecretDialects: [DialectName]
+    let loneSecretDialects: [DialectName]
 
     package init(
         store: any Store, hasher: any KeyHasher, randomness: any Randomness, firstAdmin: FirstAdmin,
