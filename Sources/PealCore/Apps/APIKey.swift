@@ -229,21 +229,7 @@ package struct KeyVerbs: Sendable {
         return try await store.commit(.control, call, reply: reply) { store in
             var made = new
             if draft.rules.publicHalf == nil {
-                let publicHalf = made.stored.key.publicHalf
-                let holders = try loneSecretDialects.compactMap { dialect in
-                    try store.storedKey(dialect, publicHalf: publicHalf)?.key
-                }
-                let isShared =
-                    draft.rules.isSharedByApps
-                    && holders.allSatisfy { $0.dialect == draft.rules.dialect && $0.app != app }
-                let isAdmins =
-                    try isFirst || store.storedAdmin(publicHalf: Self.publicHalf(ofHash: made.stored.secretHash)) != nil
-                guard !isAdmins, holders.isEmpty || isShared else {
-                    throw PealError(.conflict, "this secret is already in use")
-                }
-                if !holders.isEmpty {
-                    made.stored.key.publicHalf = Self.publicHalf(ofHash: made.stored.secretHash, in: app)
-                }
+                made.stored.key.publicHalf = try loneHalf(of: made.stored, draft.rules, isFirst: isFirst, in: store)
             }
             made.stored.key.apps = try Self.grants(draft.apps, home: app, in: store)
             try store.insertKey(made.stored)
@@ -254,6 +240,25 @@ package struct KeyVerbs: Sendable {
             }
             return made
         }.reply
+    }
+
+    /// The public half of a key with only one secret.
+    /// - Parameter isFirst: whether the secret is the first admin's token.
+    /// - Throws: `conflict` if another key or an admin has the secret, and may not share it.
+    private func loneHalf(
+        of new: StoredKey, _ rules: KeyRules, isFirst: Bool, in store: any StoreReading
+    ) throws -> String {
+        let holders = try loneSecretDialects.compactMap { dialect in
+            try store.storedKey(dialect, publicHalf: new.key.publicHalf)?.key
+        }
+        let isShared =
+            rules.isSharedByApps && holders.allSatisfy { $0.dialect == rules.dialect && $0.app != new.key.app }
+        let isAdmins =
+            try isFirst || store.storedAdmin(publicHalf: Self.publicHalf(ofHash: new.secretHash)) != nil
+        guard !isAdmins, holders.isEmpty || isShared else {
+            throw PealError(.conflict, "this secret is already in use")
+        }
+        return holders.isEmpty ? new.key.publicHalf : Self.publicHalf(ofHash: new.secretHash, in: new.key.app)
     }
 
     /// The home app and the others, each once; empty if there are no others.
