@@ -75,10 +75,8 @@ struct APIClient: Sendable {
                     ("body", body.map(Self.masked)),
                 ]))
         }
-        var request = HTTPClientRequest(url: base + path.text)
+        var request = request(path.text)
         request.method = HTTPMethod(rawValue: method.rawValue)
-        request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
-        request.headers.add(name: "accept", value: "application/json")
         if let idempotencyKey { request.headers.add(name: "idempotency-key", value: idempotencyKey) }
         if let body {
             request.headers.add(name: "content-type", value: "application/json")
@@ -125,9 +123,7 @@ struct APIClient: Sendable {
     /// Gets a path outside the API, such as `/readyz`. Returns the JSON answer whatever its status, or null.
     /// - Throws: `unreachable` when there is no answer.
     func look(at path: String) async throws(CommandFailure) -> (status: Int, document: JSON) {
-        var request = HTTPClientRequest(url: base + path)
-        if !apiKey.isEmpty { request.headers.add(name: "authorization", value: "Bearer \(apiKey)") }
-        let (head, bytes) = try await exchange(request)
+        let (head, bytes) = try await exchange(request(path))
         return (Int(head.status.code), (try? JSONParser.parse(bytes)) ?? .null)
     }
 
@@ -147,62 +143,36 @@ struct APIClient: Sendable {
         return ["items": .array(items), "next_cursor": cursor.map { .string($0) } ?? .null]
     }
 
-    /// Gets a document of JSON lines and passes on each line as it arrives.
-    /// - Throws: `refused` for a status other than 2xx, `unreachable` when the answer breaks off.
-    func lines(_ path: APIPath, _ body: (String) -> Void) async throws(CommandFailure) {
-        var request = HTTPClientRequest(url: base + path.text)
-        request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
-        request.headers.add(name: "accept", value: "application/x-ndjson")
-        do {
-            let response = try await Self.http(trust).execute(request, timeout: .hours(1))
-            guard (200..<300).contains(response.status.code) else {
-                let bytes = try await response.body.collect(upTo: Self.answerBytesMax)
-                throw CommandFailure.refused(Self.refusal(response, Array(bytes.readableBytesView)))
-            }
-            var rest: [UInt8] = []
-            for try await buffer in response.body {
-                rest += buffer.readableBytesView
-                while let end = rest.firstIndex(of: 0x0A) {
-                    body(String(decoding: rest[..<end], as: UTF8.self))
-                    rest.removeSubrange(...end)
-                }
-            }
-        } catch let failure as CommandFailure {
-            throw failure
-        } catch {
-            throw .unreachable("cannot reach \(base): \(ConnectionFailureText.text(error))")
-        }
-    }
-
     private func exchange(
         _ request: HTTPClientRequest
     ) async throws(CommandFailure) -> (HTTPClientResponse, [UInt8]) {
         try await Self.exchange(request, base: base, trust: trust)
     }
 
-    /// Opens a stream of server-sent events and passes each to `take`, until it returns false or the stream ends.
-    /// - Throws: `refused` for a status other than 200, `unreachable` when the connection fails.
-    func events(
-        _ path: APIPath, take: (_ name: String, _ data: JSON) -> Bool
+    /// Gets an answer in pieces, until `take` returns false or the answer ends.
+    /// - Throws: `refused` for a status other than 2xx, `unreachable` when the connection fails.
+    func stream(
+        _ path: APIPath, accept: String, timeout: TimeAmount, take: (ByteBufferView) -> Bool
     ) async throws(CommandFailure) {
-        var request = HTTPClientRequest(url: base + path.text)
-        request.headers.add(name: "authorization", value: "Bearer \(apiKey)")
-        request.headers.add(name: "accept", value: "text/event-stream")
         do {
-            let response = try await Self.http(trust).execute(request, timeout: .hours(24))
-            guard response.status == .ok else {
+            let response = try await Self.http(trust).execute(request(path.text, accept: accept), timeout: timeout)
+            guard (200..<300).contains(response.status.code) else {
                 let body = try await response.body.collect(upTo: Self.answerBytesMax)
                 throw CommandFailure.refused(Self.refusal(response, Array(body.readableBytesView)))
             }
-            var reader = EventReader()
-            for try await piece in response.body {
-                for event in reader.events(in: piece.readableBytesView) where !take(event.name, event.data) { return }
-            }
+            for try await piece in response.body where !take(piece.readableBytesView) { return }
         } catch let failure as CommandFailure {
             throw failure
         } catch {
             throw .unreachable("cannot reach \(base): \(ConnectionFailureText.text(error))")
         }
+    }
+
+    private func request(_ target: String, accept: String = "application/json") -> HTTPClientRequest {
+        var request = HTTPClientRequest(url: base + target)
+        if !apiKey.isEmpty { request.headers.add(name: "authorization", value: "Bearer \(apiKey)") }
+        request.headers.add(name: "accept", value: accept)
+        return request
     }
 
     /// One request to any server.

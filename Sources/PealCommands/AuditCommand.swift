@@ -47,7 +47,7 @@ struct AuditListCommand: AsyncParsableCommand {
     }
 
     private func path() throws(CommandFailure) -> APIPath {
-        let isNamed = app.app != nil || Surroundings.current.environment["PEAL_APP"]?.isEmpty == false
+        let isNamed = app.app != nil || Surroundings.current.environment["PEAL_APP"] != nil
         return all || !isNamed ? APIPath(["audit"]) : try app.path(["audit"])
     }
 }
@@ -83,7 +83,7 @@ struct AuditVerifyCommand: AsyncParsableCommand {
             return try await options.client().send(
                 .post, APIPath(["audit"], verb: ":verify"), isHarmless: true)
         }
-        return Self.check(lines: String(decoding: try BodyOptions.bytes(file), as: UTF8.self))
+        return Self.check(lines: String(decoding: try InputFile.bytes(file), as: UTF8.self))
     }
 
     /// The first row is trusted, because rows before it may have been pruned.
@@ -103,73 +103,5 @@ struct AuditVerifyCommand: AsyncParsableCommand {
             (last, count) = (hash, count + 1)
         }
         return ["ok": true, "rows": .integer(count)]
-    }
-}
-
-/// `peal admin`: named admins.
-struct AdminCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "admin", abstract: "Create, list and revoke admins, and replace the first one's token.",
-        subcommands: [
-            AdminCreateCommand.self, AdminListCommand.self, AdminDeleteCommand.self, AdminRotateCommand.self,
-        ])
-}
-
-/// `peal admin create`.
-struct AdminCreateCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "create", abstract: "Create an admin and print the token, which is shown only once.")
-
-    @Argument(help: "Name of the person.")
-    var name: String
-
-    @OptionGroup var options: ClientOptions
-
-    func run() async throws {
-        let client = try options.client()
-        options.show(try await client.send(.post, APIPath(["admins"]), body: ["name": .string(name)]))
-    }
-}
-
-/// `peal admin list`.
-struct AdminListCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the named admins.")
-
-    @OptionGroup var list: ListOptions
-    @OptionGroup var options: ClientOptions
-
-    func run() async throws {
-        options.show(
-            try await options.client().list(APIPath(["admins"]), limit: list.limit),
-            columns: ["id", "name", "created_at", "created_by", "last_used_at"])
-    }
-}
-
-/// `peal admin delete`.
-struct AdminDeleteCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "delete", abstract: "Revoke an admin immediately.", aliases: ["revoke"])
-
-    @Argument(help: "Id of the admin.")
-    var id: String
-
-    @OptionGroup var options: ClientOptions
-
-    func run() async throws {
-        options.showDone(
-            try await options.client().send(.delete, APIPath(["admins", id])), "Admin \(id) revoked.")
-    }
-}
-
-/// `peal admin rotate`.
-struct AdminRotateCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "rotate", abstract: "Replace the first admin's token and print the new one.",
-        discussion: "If PEAL_ADMIN_TOKEN is configured, change it in the configuration instead.")
-
-    @OptionGroup var options: ClientOptions
-
-    func run() async throws {
-        options.show(try await options.client().send(.post, APIPath(["admins"], verb: ":rotate")))
     }
 }

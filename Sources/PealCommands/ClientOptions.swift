@@ -1,8 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 internal import NIOSSL
-package import PealCore
-internal import PealServer
+internal import PealCore
 
 /// The options of every client command: the server, the API key and the output format.
 struct ClientOptions: ParsableArguments {
@@ -67,10 +66,11 @@ struct ClientOptions: ParsableArguments {
         at address: String? = nil, with secret: String? = nil
     ) throws(CommandFailure) -> APIClient {
         let base = try base(address)
-        guard let key = try ownKey() ?? value("PEAL_ADMIN_TOKEN") ?? secret else {
-            let hint =
-                profile ?? value("PEAL_PROFILE") == nil ? "" : "; a profile's key is used only with its own server"
-            throw .usage("no API key: give --api-key-file, or set PEAL_API_KEY or PEAL_ADMIN_TOKEN" + hint)
+        guard let key = try ownKey() ?? environment["PEAL_ADMIN_TOKEN"] ?? secret else {
+            let hasProfile = (profile ?? environment["PEAL_PROFILE"]) != nil
+            throw .usage(
+                "no API key: give --api-key-file, or set PEAL_API_KEY or PEAL_ADMIN_TOKEN"
+                    + (hasProfile ? "; a profile's key is used only with its own server" : ""))
         }
         guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw .usage("the API key may contain only printable ASCII characters without spaces")
@@ -80,10 +80,10 @@ struct ClientOptions: ParsableArguments {
 
     private func trust() throws(CommandFailure) -> ClientTrust {
         var trust = ClientTrust()
-        trust.caFile = try certificateFile(caFile ?? value("PEAL_CA_FILE"), "--ca-file")
+        trust.caFile = try certificateFile(caFile ?? environment["PEAL_CA_FILE"], "--ca-file")
         trust.certificateFile = try certificateFile(
-            clientCertFile ?? value("PEAL_CLIENT_CERT_FILE"), "--client-cert-file")
-        trust.keyFile = clientKeyFile ?? value("PEAL_CLIENT_KEY_FILE")
+            clientCertFile ?? environment["PEAL_CLIENT_CERT_FILE"], "--client-cert-file")
+        trust.keyFile = clientKeyFile ?? environment["PEAL_CLIENT_KEY_FILE"]
         guard (trust.certificateFile == nil) == (trust.keyFile == nil) else {
             throw .usage("give both --client-cert-file and --client-key-file")
         }
@@ -106,7 +106,7 @@ struct ClientOptions: ParsableArguments {
         return file
     }
 
-    func hasKey() throws(CommandFailure) -> Bool { try ownKey() ?? value("PEAL_ADMIN_TOKEN") != nil }
+    func hasKey() throws(CommandFailure) -> Bool { try ownKey() ?? environment["PEAL_ADMIN_TOKEN"] != nil }
 
     /// A client with the key, if there is one.
     func anyClient() throws(CommandFailure) -> APIClient {
@@ -118,8 +118,8 @@ struct ClientOptions: ParsableArguments {
 
     private func base(_ address: String?) throws(CommandFailure) -> String {
         // In a container, commands have the server's environment.
-        let port = value("PEAL_HTTP_PORT").flatMap { UInt16($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 8080
-        let base = server ?? value("PEAL_SERVER_URL") ?? address ?? "http://127.0.0.1:\(port)"
+        let port = environment["PEAL_HTTP_PORT"].flatMap { UInt16($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 8080
+        let base = server ?? environment["PEAL_SERVER_URL"] ?? address ?? "http://127.0.0.1:\(port)"
         guard base.contains(#/^https?://[^/?#]/#) else {
             throw .usage("\(base) is not a valid server URL, such as http://127.0.0.1:8080")
         }
@@ -130,13 +130,13 @@ struct ClientOptions: ParsableArguments {
         guard apiKey == nil || apiKeyFile == nil else { throw .usage("give either --api-key or --api-key-file") }
         if let apiKey { return apiKey }
         if let apiKeyFile { return try firstLine(apiKeyFile) }
-        if let key = value("PEAL_API_KEY") { return key }
-        guard let file = value("PEAL_API_KEY_FILE") else { return nil }
+        if let key = environment["PEAL_API_KEY"] { return key }
+        guard let file = environment["PEAL_API_KEY_FILE"] else { return nil }
         return try firstLine(file)
     }
 
     private func firstLine(_ path: String) throws(CommandFailure) -> String {
-        let text = String(decoding: try BodyOptions.bytes(path), as: UTF8.self)
+        let text = String(decoding: try InputFile.bytes(path), as: UTF8.self)
         guard let line = text.split(whereSeparator: \.isNewline).first else { throw .usage("\(path) has no key") }
         return String(line)
     }
@@ -151,9 +151,7 @@ struct ClientOptions: ParsableArguments {
         if json || answer != .empty { show(answer) } else { Surroundings.current.print(line) }
     }
 
-    private func value(_ name: String) -> String? {
-        Surroundings.current.environment[name].flatMap { $0.isEmpty ? nil : $0 }
-    }
+    private var environment: [String: String] { Surroundings.current.environment }
 }
 
 /// The option that names the app.
@@ -164,8 +162,9 @@ struct AppOptions: ParsableArguments {
     /// The app's id.
     /// - Throws: `CommandFailure.usage` when it is missing or not an id.
     func id() throws(CommandFailure) -> String {
-        let named = app ?? Surroundings.current.environment["PEAL_APP"].flatMap { $0.isEmpty ? nil : $0 }
-        guard let named else { throw .usage("no app: give --app, or set PEAL_APP") }
+        guard let named = app ?? Surroundings.current.environment["PEAL_APP"] else {
+            throw .usage("no app: give --app, or set PEAL_APP")
+        }
         return try Self.id(named)
     }
 
@@ -205,30 +204,10 @@ struct BodyOptions: ParsableArguments {
     /// - Throws: `CommandFailure.usage` when the file cannot be read or is not a JSON object.
     func fileMembers() throws(CommandFailure) -> JSON.Members? {
         guard let file else { return nil }
-        guard let members = try Self.document(file).objectValue else {
+        guard let members = try InputFile.json(file).objectValue else {
             throw .usage("\(file): expected a JSON object")
         }
         return members
-    }
-
-    static func document(_ path: String) throws(CommandFailure) -> JSON {
-        try json(try bytes(path), of: path)
-    }
-
-    /// JSON as the API reads it: a member that is given twice is refused.
-    /// - Parameter origin: the file or the option, for the failure.
-    static func json(_ bytes: some Collection<UInt8>, of origin: String) throws(CommandFailure) -> JSON {
-        do throws(JSONParser.Failure) {
-            return try JSONParser.parse(bytes, refusesRepeated: true)
-        } catch {
-            let reason = error.repeated.map { "\($0) is given more than once" } ?? error.reason
-            throw .usage("\(origin): \(reason) at line \(error.line), column \(error.column)")
-        }
-    }
-
-    static func bytes(_ path: String) throws(CommandFailure) -> [UInt8] {
-        guard let bytes = Surroundings.current.read(path) else { throw .usage("cannot read \(path)") }
-        return bytes
     }
 }
 
@@ -265,55 +244,4 @@ extension JSON {
 
     /// `{}`.
     static let empty = JSON.object(Members())
-}
-
-/// What a command reads and writes: environment, files, standard output and standard error.
-package struct Surroundings: Sendable {
-    package var environment: [String: String]
-    /// Writes a line to standard output.
-    package var print: @Sendable (String) -> Void
-    /// Writes a line to standard error.
-    package var warn: @Sendable (String) -> Void
-    /// Reads a file, or standard input for `-`; nil when it cannot be read.
-    package var read: @Sendable (_ path: String) -> [UInt8]?
-    /// Times long commands.
-    package var time: any TimeSource
-    package let randomness: any Randomness = SystemRandomness()
-    /// Asks the user at the terminal; nil if there is no terminal or no answer.
-    package var ask: @Sendable (_ question: String) -> String?
-
-    package init(
-        environment: [String: String], print: @escaping @Sendable (String) -> Void,
-        warn: @escaping @Sendable (String) -> Void, read: @escaping @Sendable (_ path: String) -> [UInt8]?,
-        time: (any TimeSource)? = nil, ask: @escaping @Sendable (_ question: String) -> String? = { _ in nil }
-    ) {
-        self.environment = environment
-        self.print = print
-        self.warn = warn
-        self.read = read
-        self.time = time ?? SystemTime()
-        self.ask = ask
-    }
-
-    /// The surroundings of the current command.
-    @TaskLocal package static var current = Surroundings.process
-
-    /// The surroundings of this process.
-    package static let process = Surroundings(
-        environment: ProcessInfo.processInfo.environment,
-        print: { StandardStream.print($0) }, warn: { StandardStream.warn($0) },
-        read: { path in
-            // A pipe too, such as `<(…)` of a shell, whose size says nothing.
-            if path != "-" {
-                guard let file = FileHandle(forReadingAtPath: path) else { return nil }
-                return (try? file.readToEnd() ?? Data()).map { Array($0) }
-            }
-            guard let data = try? FileHandle.standardInput.readToEnd() else { return [] }
-            return Array(data)
-        },
-        ask: { question in
-            guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return nil }
-            try? StandardStream.error.write(question + " ")
-            return readLine()
-        })
 }

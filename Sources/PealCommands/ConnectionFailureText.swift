@@ -1,7 +1,6 @@
 internal import AsyncHTTPClient
 internal import Foundation
 internal import NIOHTTP1
-internal import PealCore
 
 /// Explains why a server cannot be reached, because the libraries' errors are written for programmers.
 enum ConnectionFailureText {
@@ -42,34 +41,4 @@ enum ConnectionFailureText {
         ("no route to host", "the host is unreachable"),
         ("connection reset", "it closed the connection"),
     ]
-}
-
-/// Cuts a stream into server-sent events (HTML §9.2).
-struct EventReader {
-    private var rest: [UInt8] = []
-
-    /// The events that `bytes` complete. Comments and events without JSON are left out.
-    mutating func events(in bytes: some Sequence<UInt8>) -> [(name: String, data: JSON)] {
-        rest += bytes
-        var events: [(name: String, data: JSON)] = []
-        while let end = Self.end(rest) {
-            if let event = Self.event(String(decoding: rest[..<end], as: UTF8.self)) { events.append(event) }
-            rest.removeFirst(end + 2)
-        }
-        return events
-    }
-
-    /// Where a blank line begins.
-    private static func end(_ bytes: [UInt8]) -> Int? {
-        bytes.indices.dropLast().first { bytes[$0] == 0x0A && bytes[$0 + 1] == 0x0A }
-    }
-
-    private static func event(_ text: String) -> (name: String, data: JSON)? {
-        var (name, data) = ("message", "")
-        for line in text.split(separator: "\n") {
-            if line.hasPrefix("event: ") { name = String(line.dropFirst("event: ".count)) }
-            if line.hasPrefix("data: ") { data += line.dropFirst("data: ".count) }
-        }
-        return (try? JSONParser.parse(data)).map { (name, $0) }
-    }
 }

@@ -139,37 +139,18 @@ struct CredentialFiles: ParsableArguments {
     /// - Throws: `CommandFailure.usage` for a file that cannot be read or is not text.
     func members() throws(CommandFailure) -> [(String, JSON?)] {
         [
-            ("certificate", .text(try text(certificateFile))), ("private_key", .text(try privateKey())),
-            ("data", .text(try archive())), ("passphrase", .text(try text(passphraseFile).map(Self.line))),
-            ("service_account", try serviceAccountFile.map(BodyOptions.document)),
-            ("client_secret", .text(try text(clientSecretFile).map(Self.line))),
+            ("certificate", .text(try certificateFile.map(InputFile.text))), ("private_key", .text(try privateKey())),
+            ("data", .text(try archiveFile.map(InputFile.bytes).map(Base64URL.encode))),
+            ("passphrase", .text(try passphraseFile.map(InputFile.secret))),
+            ("service_account", try serviceAccountFile.map(InputFile.json)),
+            ("client_secret", .text(try clientSecretFile.map(InputFile.secret))),
         ]
-    }
-
-    private func text(_ file: String?) throws(CommandFailure) -> String? {
-        guard let file else { return nil }
-        guard let text = String(validating: try BodyOptions.bytes(file), as: UTF8.self) else {
-            throw .usage("\(file) is not text")
-        }
-        return text
     }
 
     /// PEM unchanged; a single line without its line break.
     private func privateKey() throws(CommandFailure) -> String? {
-        guard let text = try text(privateKeyFile) else { return nil }
-        return text.hasPrefix("-----") ? text : Self.line(text)
-    }
-
-    /// `text` without the line break that editors add at the end.
-    private static func line(_ text: String) -> String {
-        var line = text
-        while line.last?.isNewline == true { line.removeLast() }
-        return line
-    }
-
-    private func archive() throws(CommandFailure) -> String? {
-        guard let archiveFile else { return nil }
-        return Base64URL.encode(try BodyOptions.bytes(archiveFile))
+        guard let text = try privateKeyFile.map(InputFile.text) else { return nil }
+        return text.hasPrefix("-----") ? text : text.withoutFinalLineBreaks
     }
 }
 

@@ -146,3 +146,34 @@ enum DeviceResource: ListedResource, ShownResource, DeletedResource {
         var segments: [String] { ["devices", id] }
     }
 }
+
+/// `peal user`: the people whose devices are registered.
+struct UserCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "user", abstract: "Erase users.", subcommands: [UserEraseCommand.self])
+}
+
+/// `peal user erase`.
+struct UserEraseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "erase", abstract: "Delete a user's devices and their history. This cannot be undone.")
+
+    @Argument(help: "The app's own id of the user.")
+    var user: String
+
+    @Flag(help: "Erase without asking for confirmation.")
+    var yes = false
+
+    @OptionGroup var app: AppOptions
+    @OptionGroup var options: ClientOptions
+
+    func run() async throws {
+        let (path, client) = (try app.path(["users", user]), try options.client())
+        if !yes, !options.dryRun {
+            let answer = Surroundings.current.ask("Type the user's id to erase everything about \(user):")
+            guard let answer else { throw CommandFailure.usage("erasing \(user) cannot be undone: add --yes") }
+            guard answer == user else { throw CommandFailure.usage("not erased") }
+        }
+        options.show(try await client.send(.delete, path))
+    }
+}

@@ -95,8 +95,8 @@ struct ConditionOptions: ParsableArguments {
 
     func document() throws(CommandFailure) -> JSON? {
         guard let condition else { return nil }
-        guard condition.first(where: { !$0.isWhitespace }) == "{" else { return try BodyOptions.document(condition) }
-        return try BodyOptions.json(condition.utf8, of: "--where")
+        guard condition.first(where: { !$0.isWhitespace }) == "{" else { return try InputFile.json(condition) }
+        return try InputFile.json(condition.utf8, of: "--where")
     }
 }
 
@@ -178,70 +178,6 @@ struct ContentOptions: ParsableArguments {
 
     private func dataObject() throws(CommandFailure) -> JSON? {
         guard let data else { return nil }
-        return try BodyOptions.json(data.utf8, of: "--data")
-    }
-}
-
-/// How and when a message is sent.
-struct SendingOptions: ParsableArguments {
-    @Option(help: "low, normal or high.")
-    var priority: String?
-
-    @Option(name: .customLong("ttl"), help: "Lifetime in seconds; 0 for a single attempt.")
-    var ttlSeconds: Int64?
-
-    @Option(help: "Time (RFC 3339) when the message expires.")
-    var expiresAt: String?
-
-    @Option(help: "Collapse key: replaces an undelivered notification with the same key.")
-    var collapseKey: String?
-
-    @Flag(help: "Wake the app without showing anything.")
-    var background = false
-
-    @Option(help: "Only APNs devices of this environment: production or sandbox.")
-    var environment: String?
-
-    @Option(
-        help: "Time to send the message: RFC 3339, or a local time such as '2030-12-24 18:00' with --tz. Default: now.")
-    var at: String?
-
-    @Option(name: .customLong("tz"), help: "Time zone of --at, such as Europe/Vienna.")
-    var timeZone: String?
-
-    @Flag(help: "Send when each recipient's clock shows the time of --at.")
-    var inRecipientTimeZone = false
-
-    @Flag(help: "Ignore the app's quiet hours and frequency cap.")
-    var transactional = false
-
-    @Option(name: .customLong("rate"), help: "Maximum number of notifications per second.")
-    var ratePerSecond: Int64?
-
-    @Option(name: .customLong("campaign"), help: "Your own id of the campaign.")
-    var campaignID: String?
-
-    func options() throws(CommandFailure) -> JSON? {
-        guard ttlSeconds == nil || expiresAt == nil else { throw .usage("give either --ttl or --expires-at") }
-        return .filled([
-            ("priority", .text(priority)), ("ttl_seconds", .whole(ttlSeconds)), ("expires_at", .text(expiresAt)),
-            ("collapse_key", .text(collapseKey)), ("background", .flag(background)),
-            ("environment", .text(environment)), ("transactional", .flag(transactional)),
-            ("rate_per_second", .whole(ratePerSecond)),
-        ])
-    }
-
-    func schedule() throws(CommandFailure) -> JSON? {
-        guard let at else {
-            guard timeZone == nil, !inRecipientTimeZone else {
-                throw .usage("--tz and --in-recipient-time-zone need --at")
-            }
-            return nil
-        }
-        guard inRecipientTimeZone else { return ["at": .string(try LocalTime.rfc3339(at, in: timeZone))] }
-        guard timeZone == nil else { throw .usage("give either --tz or --in-recipient-time-zone") }
-        // The server ignores the offset.
-        let zone = Timestamp(rfc3339: at) == nil ? "UTC" : nil
-        return ["at": .string(try LocalTime.rfc3339(at, in: zone)), "in": "recipient_time_zone"]
+        return try InputFile.json(data.utf8, of: "--data")
     }
 }

@@ -35,11 +35,9 @@ struct KeyRotateMasterCommand: AsyncParsableCommand {
     @OptionGroup var options: ServerOptions
 
     func run() async throws {
-        let configuration = try await options.load()
-        Surroundings.current.print(
-            try await CommandFailure.naming {
-                try await rotateMasterKey(configuration, to: toFile, prepares: prepare, isDry: dryRun)
-            })
+        try await options.print {
+            try await rotateMasterKey($0, to: toFile, prepares: prepare, isDry: dryRun)
+        }
     }
 }
 

@@ -84,7 +84,7 @@ struct ConfirmationOptions: ParsableArguments {
 
     private func mostWithoutConsent() throws(CommandFailure) -> Int64 {
         if let confirmAbove { return confirmAbove }
-        guard let text = Surroundings.current.environment["PEAL_CONFIRM_ABOVE"], !text.isEmpty else {
+        guard let text = Surroundings.current.environment["PEAL_CONFIRM_ABOVE"] else {
             return Self.aboveDefault
         }
         guard let number = Int64(text), number >= 0 else { throw .usage("PEAL_CONFIRM_ABOVE must be a number") }

@@ -40,6 +40,12 @@ struct ServerOptions: ParsableArguments {
             valueName: "option"))
     var settings: [String] = []
 
+    /// Runs a step that works on the files and the database of this machine, and prints what it returns.
+    func print(_ step: (ServerConfiguration) async throws -> String) async throws {
+        let configuration = try await load()
+        Surroundings.current.print(try await CommandFailure.naming { try await step(configuration) })
+    }
+
     /// - Throws: `CommandFailure.usage` for an invalid configuration.
     func load() async throws -> ServerConfiguration {
         let arguments = (config.map { ["--config", $0] } ?? []) + settings
@@ -73,9 +79,7 @@ struct MigrateCommand: AsyncParsableCommand {
     @OptionGroup var options: ServerOptions
 
     func run() async throws {
-        let configuration = try await options.load()
-        Surroundings.current.print(
-            try await CommandFailure.naming { try await migrateStore(configuration, isDry: dryRun) })
+        try await options.print { try await migrateStore($0, isDry: dryRun) }
     }
 }
 

@@ -55,9 +55,7 @@ struct BackupCommand: AsyncParsableCommand {
     @OptionGroup var options: ServerOptions
 
     func run() async throws {
-        let configuration = try await options.load()
-        Surroundings.current.print(
-            try await CommandFailure.naming { try await backUpStore(configuration, to: to, isDry: dryRun) })
+        try await options.print { try await backUpStore($0, to: to, isDry: dryRun) }
     }
 }
 
@@ -79,8 +77,6 @@ struct RestoreCommand: AsyncParsableCommand {
     @OptionGroup var options: ServerOptions
 
     func run() async throws {
-        let configuration = try await options.load()
-        Surroundings.current.print(
-            try await CommandFailure.naming { try await restoreStore(configuration, from: from, isDry: dryRun) })
+        try await options.print { try await restoreStore($0, from: from, isDry: dryRun) }
     }
 }

@@ -54,18 +54,10 @@ struct WebhookPutCommand: AsyncParsableCommand {
     }
 
     private func document() throws(CommandFailure) -> JSON {
-        var secret: String?
-        if let secretFile {
-            guard let text = String(validating: try BodyOptions.bytes(secretFile), as: UTF8.self) else {
-                throw .usage("\(secretFile) is not text")
-            }
-            // Editors add a line break at the end of a file.
-            secret = String(text.reversed().drop(while: \.isNewline).reversed())
-        }
         let secretName = ["basic": "password", "bearer": "token", "header": "value"][authentication ?? ""] ?? "secret"
         let parts: JSON? = .filled([
             ("type", .text(authentication)), ("username", .text(username)), ("name", .text(header)),
-            (secretName, .text(secret)),
+            (secretName, .text(try secretFile.map(InputFile.secret))),
         ])
         return try body.body(
             [("url", .text(url)), ("kind", .text(kind)), ("authentication", parts)], merging: ["authentication"])

@@ -64,44 +64,57 @@ package struct Console: Sendable {
         let path = Array(segments.dropFirst())
         if path.first == "assets" {
             line.route = "assets"
-            guard [.get, .head].contains(request.method) else {
-                throw ConsoleRoutes.notAllowed(request.method.rawValue)
-            }
-            return try assets.answer(path.dropFirst().joined(separator: "/"), headers: request.headers)
+            return try asset(path.dropFirst().joined(separator: "/"), request)
         }
         let match = try routes.match(request.method == .head ? "GET" : request.method.rawValue, path)
         line.route = match.route.pattern
         guard match.route.need != .admin || client.listener.servesAdmins else { throw PealError.notFound("page") }
-        let now = services.time.now
         var visit = PageCall(
-            console: self, texts: texts, now: now, client: client, requestID: line.requestID,
+            console: self, texts: texts, now: services.time.now, client: client, requestID: line.requestID,
             isSecure: isSecure(client),
             path: "/" + segments.map(PercentCoding.encode).joined(separator: "/"), parameters: match.parameters,
             query: Form(encoded: target.count > 1 ? String(target[1]) : ""))
-        var cookie = visit.sessionCookie
-        if let found = cookie {
-            visit.session = try await sessions.session(found, now: now)
-            // Browsers send the cookie of the listener for admins to every port of the host. It must stay valid there.
-            if visit.isAdmin, !client.listener.servesAdmins { (visit.session, cookie) = (nil, nil) }
-        }
+        let hadCookie = try await findSession(of: &visit)
         line.actor = visit.holder?.actor
         if match.route.need != .anonymous, visit.session == nil {
             // The page of a form has its path, and its script keeps what was filled in.
             let isPage = (try? routes.match("GET", path)) != nil
-            return visit.signInRedirect(hadCookie: cookie != nil, isPage: isPage, isForm: request.method == .post)
+            return visit.signInRedirect(hadCookie: hadCookie, isPage: isPage, isForm: request.method == .post)
         }
-        if request.method == .post {
-            try checkOrigin(client)
-            let limit = visit.session == nil ? Limits.consoleSignInBytesMax : Limits.consoleFormBytesMax
-            visit.form = Form(encoded: String(decoding: try await body(of: request, limit), as: UTF8.self))
-            try visit.checkForm()
-        }
-        try await visit.enter(match.route.need)
-        if let question = match.route.question, visit.form["ask"] != nil, visit.form["confirmed"] == nil {
+        if request.method == .post { try await readForm(of: request, into: &visit) }
+        return try await answer(visit, match.route)
+    }
+
+    private func asset(_ name: String, _ request: Request) throws -> ConsoleAnswer {
+        guard [.get, .head].contains(request.method) else { throw ConsoleRoutes.notAllowed(request.method.rawValue) }
+        return try assets.answer(name, headers: request.headers)
+    }
+
+    /// - Returns: whether the request has a cookie of this listener, whose session may have ended.
+    private func findSession(of visit: inout PageCall) async throws -> Bool {
+        guard let cookie = visit.sessionCookie else { return false }
+        visit.session = try await sessions.session(cookie, now: visit.now)
+        // Browsers send the cookie of the listener for admins to every port of the host. It must stay valid there.
+        guard visit.isAdmin, !visit.client.listener.servesAdmins else { return true }
+        visit.session = nil
+        return false
+    }
+
+    private func readForm(of request: Request, into visit: inout PageCall) async throws {
+        try checkOrigin(visit.client)
+        let limit = visit.session == nil ? Limits.consoleSignInBytesMax : Limits.consoleFormBytesMax
+        visit.form = Form(encoded: String(decoding: try await body(of: request, limit), as: UTF8.self))
+        try visit.checkForm()
+    }
+
+    private func answer(_ given: PageCall, _ route: ConsoleRoute) async throws -> ConsoleAnswer {
+        var visit = given
+        try await visit.enter(route.need)
+        if let question = route.question, visit.form["ask"] != nil, visit.form["confirmed"] == nil {
             return ConfirmationPage.answer(visit, question)
         }
-        var answer = try await match.route.handler(visit)
-        if let session = visit.session, !match.route.endsSession, let cookie = sessions.renewed(session, now: now) {
+        var answer = try await route.handler(visit)
+        if let session = visit.session, !route.endsSession, let cookie = sessions.renewed(session, now: visit.now) {
             answer.setCookie(visit.cookieHeader(cookie))
         }
         return answer

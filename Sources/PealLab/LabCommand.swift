@@ -15,8 +15,8 @@ package struct LabCommand: AsyncParsableCommand {
 }
 
 /// `peal-lab fuzz`: feeds the HTTP/2 connection random inputs until one fails or the limit is reached.
-package struct FuzzCommand: ParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct FuzzCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "fuzz", abstract: "Feed the HTTP/2 connection with mutated frames and header blocks.")
 
     @Option(help: "Target: frames, hpack or connection. Default: all in turn.")
@@ -40,16 +40,14 @@ package struct FuzzCommand: ParsableCommand {
     @Option(help: "Run only the input in this file. Requires --target.")
     var replay: String?
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         guard replay == nil || target != nil else { throw ValidationError("--replay requires --target.") }
         guard runs ?? 0 >= 0, (0...1e9).contains(seconds ?? 0) else {
             throw ValidationError("--runs must not be negative, and --seconds must be 0 to 1000000000.")
         }
     }
 
-    package func run() throws {
+    func run() throws {
         if let replay, let target { return try repeatInput(replay, target) }
         let targets = target.map { [$0] } ?? FuzzTarget.allCases
         for target in targets { try fuzz(target, seconds: seconds.map { $0 / Double(targets.count) }) }

@@ -5,16 +5,49 @@ internal import PealSQLite
 internal import PealStore
 
 /// A backup on disk: a folder with the database and a description of it. The master key is not in it.
-private enum BackupFolder {
-    static let database = "peal.db"
-    static let description = "backup.json"
+private struct BackupFolder {
+    let path: String
+    var database: String { file("peal.db") }
+    var description: String { file(Self.descriptionName) }
 
-    static func file(_ name: String, in folder: String) -> String {
-        URL(fileURLWithPath: folder).appendingPathComponent(name).path
+    static let descriptionName = "backup.json"
+
+    private func file(_ name: String) -> String { URL(fileURLWithPath: path).appendingPathComponent(name).path }
+
+    /// Writes the description of `file`, a database that will be moved to `database`.
+    func describe(_ file: String, schema: Int) throws -> (sha256: String, bytes: Int) {
+        let (sha256, bytes) = try Self.digest(file)
+        let text: JSON = [
+            "at": .string(SystemTime().now.description), "version": .string(PealVersion.current),
+            "schema": .integer(schema), "database": .string(URL(fileURLWithPath: database).lastPathComponent),
+            "bytes": .integer(bytes), "sha256": .string(sha256),
+        ]
+        try Data((text.text + "\n").utf8).write(to: URL(fileURLWithPath: description), options: .atomic)
+        return (sha256, bytes)
+    }
+
+    /// When the backup was made, and the SHA-256 of its database.
+    /// - Throws: `StoreStartFailure` if there is no backup, or its description is damaged.
+    func described() throws -> (at: String, sha256: String) {
+        guard FileManager.default.fileExists(atPath: database) else {
+            throw StoreStartFailure("there is no backup in \(path)")
+        }
+        guard let data = FileManager.default.contents(atPath: description),
+            let json = try? JSONParser.parse(Array(data)), let sha256 = json["sha256"]?.stringValue
+        else { throw StoreStartFailure("\(description) is missing or damaged") }
+        return (json["at"]?.stringValue ?? "unknown time", sha256)
+    }
+
+    /// - Parameter copy: the database or a copy of it.
+    /// - Throws: `StoreStartFailure` if it is not what the description says.
+    func check(_ copy: String, sha256: String) throws {
+        guard try Self.digest(copy).sha256 == sha256 else {
+            throw StoreStartFailure("\(database) is damaged: its SHA-256 does not match \(Self.descriptionName)")
+        }
     }
 
     /// SHA-256 in hexadecimal and the size of a file.
-    static func digest(_ path: String) throws -> (sha256: String, bytes: Int) {
+    private static func digest(_ path: String) throws -> (sha256: String, bytes: Int) {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         defer { try? file.close() }
         var (hash, count) = (SHA256(), 0)
@@ -40,13 +73,13 @@ package func backUpStore(
     guard FileManager.default.fileExists(atPath: path) else {
         throw StoreStartFailure("there is no database at \(path) that this user can read")
     }
-    let database = BackupFolder.file(BackupFolder.database, in: folder)
-    guard !FileManager.default.fileExists(atPath: database) else {
+    let backup = BackupFolder(path: folder)
+    guard !FileManager.default.fileExists(atPath: backup.database) else {
         throw StoreStartFailure("\(folder) already has a backup")
     }
     if isDry {
         try checkWritable(folder)
-        return "Would back up \(path) to \(database)."
+        return "Would back up \(path) to \(backup.database)."
     }
     do {
         try FileManager.default.createDirectory(
@@ -54,7 +87,16 @@ package func backUpStore(
     } catch {
         throw StoreStartFailure("cannot create the folder \(folder): \(error.localizedDescription)")
     }
-    let unfinished = database + ".unfinished"
+    let (sha256, bytes) = try copyDatabase(path, to: backup)
+    return """
+        Backed up \(path) to \(backup.database): \(bytes) bytes, SHA-256 \(sha256).
+        The master key is not part of the backup. Keep a copy of it in another place.
+        """
+}
+
+/// The copy gets its name last, so that an interrupted backup does not look like one.
+private func copyDatabase(_ path: String, to backup: BackupFolder) throws -> (sha256: String, bytes: Int) {
+    let unfinished = backup.database + ".unfinished"
     try? FileManager.default.removeItem(atPath: unfinished)
     try SQLiteBackup.write(path, to: unfinished)
     let schema: Int
@@ -64,20 +106,10 @@ package func backUpStore(
         try? FileManager.default.removeItem(atPath: unfinished)
         throw error
     }
-    let (sha256, bytes) = try BackupFolder.digest(unfinished)
-    let description: JSON = [
-        "at": .string(SystemTime().now.description), "version": .string(PealVersion.current),
-        "schema": .integer(schema), "database": .string(BackupFolder.database),
-        "bytes": .integer(bytes), "sha256": .string(sha256),
-    ]
-    let file = BackupFolder.file(BackupFolder.description, in: folder)
-    try Data((description.text + "\n").utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
-    try FileManager.default.moveItem(atPath: unfinished, toPath: database)
-    PrivateFiles.closeToOthers([file, database])
-    return """
-        Backed up \(path) to \(database): \(bytes) bytes, SHA-256 \(sha256).
-        The master key is not part of the backup. Keep a copy of it in another place.
-        """
+    let described = try backup.describe(unfinished, schema: schema)
+    try FileManager.default.moveItem(atPath: unfinished, toPath: backup.database)
+    PrivateFiles.closeToOthers([backup.description, backup.database])
+    return described
 }
 
 /// Checks that a folder exists and can be written to, or could be created.
@@ -110,33 +142,35 @@ package func restoreStore(
     for existing in [path, path + "-wal", path + "-shm"] where FileManager.default.fileExists(atPath: existing) {
         throw StoreStartFailure("\(existing) exists, so nothing was restored; move the existing store away first")
     }
-    let database = BackupFolder.file(BackupFolder.database, in: folder)
-    guard FileManager.default.fileExists(atPath: database) else {
-        throw StoreStartFailure("there is no backup in \(folder)")
-    }
-    let file = BackupFolder.file(BackupFolder.description, in: folder)
-    guard let data = FileManager.default.contents(atPath: file),
-        let description = try? JSONParser.parse(Array(data)), let expected = description["sha256"]?.stringValue
-    else { throw StoreStartFailure("\(file) is missing or damaged") }
+    let backup = BackupFolder(path: folder)
+    let (at, sha256) = try backup.described()
     let target = URL(fileURLWithPath: path).deletingLastPathComponent().path
     guard FileManager.default.fileExists(atPath: target) else {
         throw StoreStartFailure("the folder \(target) does not exist; create it for the user that runs the server")
     }
-    let damaged = StoreStartFailure("\(database) is damaged: its SHA-256 does not match \(BackupFolder.description)")
-    let at = description["at"]?.stringValue ?? "unknown time"
     if isDry {
-        guard try BackupFolder.digest(database).sha256 == expected else { throw damaged }
+        try backup.check(backup.database, sha256: sha256)
         return "Would restore the backup of \(at) to \(path).\n\(masterKeyNote(configuration, path))"
     }
+    try copyDatabase(of: backup, sha256: sha256, to: path)
+    return """
+        Restored the backup of \(at) to \(path).
+        \(masterKeyNote(configuration, path))
+        Start the server with peal serve --paused to look around before anything is sent.
+        """
+}
+
+/// The store gets its name last, when the copy has been checked and is on the disk.
+private func copyDatabase(of backup: BackupFolder, sha256: String, to path: String) throws {
     // A server may still have the files that were moved away.
     let lock = try FileLock(besideDatabase: path)
     defer { lock.release() }
     let unfinished = path + ".restoring"
     try? FileManager.default.removeItem(atPath: unfinished)
-    try FileManager.default.copyItem(atPath: database, toPath: unfinished)
+    try FileManager.default.copyItem(atPath: backup.database, toPath: unfinished)
     do {
-        guard try BackupFolder.digest(unfinished).sha256 == expected else { throw damaged }
-        _ = try SQLiteBackup.check(unfinished, as: database)
+        try backup.check(unfinished, sha256: sha256)
+        _ = try SQLiteBackup.check(unfinished, as: backup.database)
         let copy = try FileHandle(forUpdating: URL(fileURLWithPath: unfinished))
         try copy.synchronize()
         try copy.close()
@@ -147,11 +181,6 @@ package func restoreStore(
     }
     PrivateFiles.closeToOthers([path])
     try PrivateFiles.giveDatabase(path)
-    return """
-        Restored the backup of \(at) to \(path).
-        \(masterKeyNote(configuration, path))
-        Start the server with peal serve --paused to look around before anything is sent.
-        """
 }
 
 private func masterKeyNote(_ configuration: ServerConfiguration, _ path: String) -> String {

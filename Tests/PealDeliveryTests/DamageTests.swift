@@ -79,18 +79,28 @@ struct DamageTests {
         }
     }
 
+    /// A message to 4,000 devices whose slice is quarantined because the answers to its two pages cannot be logged.
+    /// - Parameter damage: what else fails before the answers arrive.
+    private func quarantined(
+        _ fixture: DeliveryFixture, _ service: DeliveryService, damage: (MessageID) async throws -> Void = { _ in }
+    ) async throws -> MessageID {
+        try await fixture.register(1...4000)
+        fixture.provider.hold()
+        let id = try await fixture.accept(fixture.draft(.all), engine: service)
+        try await fixture.refuseLog(of: id)
+        try await fixture.eventually { fixture.provider.heldCount == 2 }
+        try await damage(id)
+        fixture.provider.release()
+        try await fixture.drive(isWorkUnderWay: true) { try await fixture.census().slicesQuarantined == 1 }
+        return id
+    }
+
     @Test("a quarantined slice keeps the answers to all of its pages in flight")
     func pagesInFlight() async throws {
         let fixture = try await DeliveryFixture(.sqlite)
-        try await fixture.register(1...4000)
-        fixture.provider.hold()
         let service = fixture.service()
         try await fixture.running(service) {
-            let id = try await fixture.accept(fixture.draft(.all), engine: service)
-            try await fixture.refuseLog(of: id)
-            try await fixture.eventually { fixture.provider.heldCount == 2 }
-            fixture.provider.release()
-            try await fixture.drive(isWorkUnderWay: true) { try await fixture.census().slicesQuarantined == 1 }
+            let id = try await quarantined(fixture, service)
             try await fixture.eventually { try await fixture.counts(id).accepted == 4000 }
             try await fixture.repairLog()
             try await fixture.move(id, from: [.sending], to: .paused)
@@ -107,16 +117,9 @@ struct DamageTests {
         arguments: [Slice.State.leased, .quarantined])
     func answersInDoubt(stuck: Slice.State) async throws {
         let fixture = try await DeliveryFixture(.sqlite)
-        try await fixture.register(1...4000)
-        fixture.provider.hold()
         let service = fixture.service()
         try await fixture.running(service) {
-            let id = try await fixture.accept(fixture.draft(.all), engine: service)
-            try await fixture.refuseLog(of: id)
-            try await fixture.eventually { fixture.provider.heldCount == 2 }
-            try await fixture.refuseCursor(of: id, in: stuck)
-            fixture.provider.release()
-            try await fixture.drive(isWorkUnderWay: true) { try await fixture.census().slicesQuarantined == 1 }
+            let id = try await quarantined(fixture, service) { try await fixture.refuseCursor(of: $0, in: stuck) }
             try await fixture.eventually {
                 let doubt = try await fixture.test.engine.read { try $0.count("SELECT doubt FROM slice") }
                 return try await fixture.counts(id).accepted + doubt == 4000

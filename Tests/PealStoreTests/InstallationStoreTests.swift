@@ -281,6 +281,29 @@ struct InstallationStoreTests {
         #expect(left == 0)
     }
 
+    @Test("the opens of one user are bounded, and fade", arguments: StoreUnderTest.allCases)
+    func openHours(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let app = fixture.app
+        func counts(_ user: String) async throws -> [Int] {
+            try await fixture.test.engine.read { connection in
+                try connection.all("SELECT n FROM open_hour WHERE user_id = \(user) ORDER BY hour") { try $0.next() }
+            }
+        }
+        func open(_ user: String, at hour: Int, times: Int) async throws {
+            try await fixture.store.write(.intake) { store in
+                for _ in 0..<times { try store.countOpen(app: app, userID: user, hour: hour) }
+            }
+        }
+        try await open("ann", at: 7, times: Limits.opensPerUserMax - 1)
+        #expect(try await counts("ann") == [Limits.opensPerUserMax - 1])
+        #expect(try await counts("") == [Limits.opensPerUserForAllMax])
+        try await open("ann", at: 20, times: 2)
+        #expect(try await counts("ann") == [199, 1], "halved, and counted on")
+        try await open("ben", at: 20, times: 1)
+        #expect(try await counts("") == [Limits.opensPerUserForAllMax, 1])
+    }
+
     @Test("what reaches an app's other phones says whether a new one can be woken", arguments: StoreUnderTest.allCases)
     func cohort(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

@@ -13,10 +13,7 @@ package enum DeviceFolder {
             let container = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: group)
             if let container { return container.appendingPathComponent("Peal", isDirectory: true) }
         #endif
-        #if canImport(os)
-            Logger(subsystem: "peal", category: "sdk").error(
-                "The container of the app group \(group, privacy: .public) cannot be opened; check App Groups.")
-        #endif
+        SystemLog.error("The container of the app group \(group) cannot be opened; check App Groups.")
         return nil
     }
 
@@ -28,4 +25,14 @@ package enum DeviceFolder {
     }
 
     package static func ledger(in folder: URL) -> URL { folder.appendingPathComponent("ledger.json") }
+}
+
+/// The system's log, for faults that the SDK cannot tell the app.
+enum SystemLog {
+    /// - Parameter message: nothing that identifies a person or a device.
+    static func error(_ message: String) {
+        #if canImport(os)
+            Logger(subsystem: "peal", category: "sdk").error("\(message, privacy: .public)")
+        #endif
+    }
 }

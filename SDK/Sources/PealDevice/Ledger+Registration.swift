@@ -38,7 +38,7 @@ extension Ledger {
         for topic in topics ?? [] where topicChanges[topic] == nil { topicChanges[topic] = true }
     }
 
-    /// The device's token has ended.
+    /// The device's token has ended: the server refused it in a call other than a registration.
     package mutating func dropIdentity() { identity = nil }
 
     /// The user's proof was not accepted: the device continues without a user, unless the app has stated another user

@@ -18,18 +18,25 @@ package protocol SharedState<Value>: Sendable {
     func update<Result>(_ change: (inout Value) throws -> Result) throws -> Result
     /// The value as of now.
     func read() throws -> Value
+    /// Deletes what was set aside because it could not be decoded.
+    func discardUndecodable()
+}
+
+extension SharedState {
+    package func discardUndecodable() {}
 }
 
 /// Why shared state is not available.
 package enum SharedFileError: Error, Sendable, Hashable {
     /// A system call failed. Before the first unlock after a restart, files are not readable.
     case system(call: String, code: Int32)
-    /// The file has another format, such as one of a later version.
-    case unreadable
 }
 
 /// Shared state in a JSON file. A change writes a second file, makes it durable and renames it, under an exclusive lock
 /// on a third; a process that dies anywhere in between leaves the old or the new value, and its lock ends with it.
+///
+/// A file that cannot be decoded, such as one of a later version, counts as none, because the device would otherwise
+/// stay silent until the app is installed again. The next change renames it instead of overwriting it.
 package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
     /// The steps of a change, for tests that end the process between two of them.
     package enum Step: CaseIterable, Sendable {
@@ -39,20 +46,17 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
     private let url: URL
     private let initial: @Sendable () -> Value
     private let after: @Sendable (Step) throws -> Void
-    private let isRenewable: Bool
     private let decoded = DecodedFile<Value>()
 
     /// - Parameters:
     ///   - url: the file; its folder is created.
     ///   - initial: the value before the first change.
-    ///   - isRenewable: whether the server has the value too, so that a file that cannot be decoded, such as one of
-    ///     another version, counts as none.
     ///   - after: called after each step.
     package init(
-        url: URL, initial: @escaping @Sendable () -> Value, isRenewable: Bool = false,
+        url: URL, initial: @escaping @Sendable () -> Value,
         after: @escaping @Sendable (Step) throws -> Void = { _ in }
     ) {
-        (self.url, self.initial, self.isRenewable, self.after) = (url, initial, isRenewable, after)
+        (self.url, self.initial, self.after) = (url, initial, after)
     }
 
     /// Reads without the lock: a rename is atomic, so a reader sees the old or the new file.
@@ -69,8 +73,21 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
         let stored = try current()
         var value = stored ?? initial()
         let result = try change(&value)
-        if value != stored { try replace(with: value) }
+        if value != stored {
+            if stored == nil { setAsideUndecodable() }
+            try replace(with: value)
+        }
         return result
+    }
+
+    package func discardUndecodable() { try? FileManager.default.removeItem(atPath: undecodablePath) }
+
+    private var undecodablePath: String { url.path + ".undecodable" }
+
+    /// Keeps the present file, if there is one, beside the new one. The last such file is enough.
+    private func setAsideUndecodable() {
+        guard rename(url.path, undecodablePath) == 0 else { return }
+        SystemLog.error("\(url.lastPathComponent) could not be decoded; it was renamed, and a new one begins.")
     }
 
     private func lockFile() throws -> Descriptor {
@@ -104,6 +121,7 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
         #endif
     }
 
+    /// nil if there is no file, or if it cannot be decoded.
     private func current() throws -> Value? {
         let bytes: [UInt8]
         do {
@@ -114,10 +132,7 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
             return nil
         }
         if let value = decoded.value(of: bytes) { return value }
-        guard let value = try? JSONDecoder().decode(Value.self, from: Data(bytes)) else {
-            guard isRenewable else { throw SharedFileError.unreadable }
-            return nil
-        }
+        guard let value = try? JSONDecoder().decode(Value.self, from: Data(bytes)) else { return nil }
         decoded.keep(value, of: bytes)
         return value
     }

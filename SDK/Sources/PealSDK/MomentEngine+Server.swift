@@ -39,14 +39,12 @@ extension MomentEngine {
         do {
             reply = try await register(request)
         } catch {
-            if isNews || !error.isTemporary { try note(error) }
-            switch error {
-            case .refused: noteRegistration(error)
-            case .unauthorized: noteRegistration(Self.invalidKey)
-            case .lost, .busy: break
-            }
-            if error.concernsUser { try refuse(wanted, error) }
-            return error
+            // Not the device's token but the app's key was refused: the device goes on with the token that it has.
+            let failure = error == .unauthorized ? Self.invalidKey : error
+            if isNews || !failure.isTemporary { try note(failure) }
+            if case .refused = failure { noteRegistration(failure) }
+            if failure.concernsUser { try refuse(wanted, failure) }
+            return failure
         }
         // The permission and the extension are not part of what was registered: syncs report when they change.
         try parts.state.update { ledger in
@@ -122,6 +120,8 @@ extension MomentEngine {
         }
         // The ledger comes last: if the process ends before, the next one does all of it again.
         parts.images.removeAll()
+        parts.models.discardUndecodable()
+        parts.state.discardUndecodable()
         try parts.models.update { $0 = [:] }
         try parts.state.update { $0.endForgetting() }
         return nil

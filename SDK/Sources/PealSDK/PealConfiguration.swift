@@ -126,7 +126,7 @@ public struct PealDependencies: Sendable {
             ? SharedFile(url: DeviceFolder.ledger(in: folder), initial: { Ledger() }) : SharedMemory(Ledger())
         let models: any SharedState<[String: InstalledModels]> =
             keepsFiles
-            ? SharedFile(url: folder.appendingPathComponent("models.json"), initial: { [:] }, isRenewable: true)
+            ? SharedFile(url: folder.appendingPathComponent("models.json"), initial: { [:] })
             : SharedMemory([:])
         let images = ImageFolder(
             folder: folder.appendingPathComponent("images"), exchange: imageExchange ?? exchange)

@@ -189,14 +189,3 @@ public struct ModelKey: Sendable, Hashable, Codable {
         case publicKey = "public_key"
     }
 }
-
-/// The response to `GET web`.
-public struct WebKeyAnswer: Sendable, Hashable, Codable {
-    /// The app's newest VAPID key, base64url.
-    public var applicationServerKey: String
-
-    /// A response with this key.
-    public init(applicationServerKey: String) { self.applicationServerKey = applicationServerKey }
-
-    enum CodingKeys: String, CodingKey { case applicationServerKey = "application_server_key" }
-}

@@ -65,27 +65,35 @@ import Testing
         #expect(CountedValue.decodings.now == 2)
     }
 
-    @Test("is not taken for empty when it cannot be read")
+    @Test(
+        "is set aside when it cannot be decoded, until the device is forgotten", arguments: ["", "{\"format\"", "[1]"])
+    func undecodable(content: String) throws {
+        let url = folder().appendingPathComponent("ledger.json")
+        defer { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
+        let aside = URL(fileURLWithPath: url.path + ".undecodable")
+        let file = SharedFile(url: url, initial: { Ledger() })
+        try file.update { $0.hold(message("a"), now: Self.now) }
+        #expect(!FileManager.default.fileExists(atPath: aside.path))
+        try Data(content.utf8).write(to: url)
+        #expect(try file.read() == Ledger())
+        #expect(try Data(contentsOf: url) == Data(content.utf8), "to read changes nothing")
+        try file.update { $0.hold(message("b"), now: Self.now) }
+        #expect(try file.read().openIDs == ["b"])
+        #expect(try Data(contentsOf: aside) == Data(content.utf8))
+        file.discardUndecodable()
+        #expect(!FileManager.default.fileExists(atPath: aside.path))
+        #expect(try file.read().openIDs == ["b"])
+    }
+
+    @Test("is not taken for empty while the system does not let the app read it")
     func unreadable() throws {
         let url = folder().appendingPathComponent("ledger.json")
         defer { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
+        // A folder can be opened, and not be read.
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         let file = SharedFile(url: url, initial: { Ledger() })
-        try file.update { $0.hold(message("a"), now: Self.now) }
-        try Data("{\"format\"".utf8).write(to: url)
-        #expect(throws: SharedFileError.unreadable) { try file.update { $0.hold(message("b"), now: Self.now) } }
-        #expect(try Data(contentsOf: url) == Data("{\"format\"".utf8))
-    }
-
-    @Test("that the server has too counts as none when it cannot be read", arguments: ["", "{\"app\":", "[1]"])
-    func renewable(content: String) throws {
-        let url = folder().appendingPathComponent("models.json")
-        defer { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
-        let file = SharedFile(url: url, initial: { ["a": 1] }, isRenewable: true)
-        try file.update { $0["b"] = 2 }
-        try Data(content.utf8).write(to: url)
-        #expect(try file.read() == ["a": 1])
-        try file.update { $0["c"] = 3 }
-        #expect(try file.read() == ["a": 1, "c": 3])
+        #expect(throws: SharedFileError.self) { try file.update { $0.hold(message("b"), now: Self.now) } }
+        #expect(FileManager.default.fileExists(atPath: url.path))
     }
 
     @Test("counts the wake-ups of a new device from the beginning")

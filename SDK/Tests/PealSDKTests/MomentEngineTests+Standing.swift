@@ -140,6 +140,32 @@ extension MomentEngineTests {
         }
     }
 
+    @Test("a device keeps its token while the app's key is not valid, and registers again when it is")
+    func invalidKeyLater() async throws {
+        let isValid = Locked(true)
+        let exchange = exchange { request in
+            isValid.now || request.url.lastPathComponent != "register" ? nil : HTTPResponse(401)
+        }
+        await peal(exchange, policy: FixedPolicy(isGood: false)).setDeviceToken(Data([1]))
+        isValid.with { $0 = false }
+        let next = peal(exchange, run: "r2")
+        await next.setDeviceToken(Data([1]))
+        var identifiers = DeviceIdentifiers()
+        identifiers.idfv = "v"
+        await next.setIdentifiers(identifiers)
+        #expect(await next.device == "d1")
+        #expect(await next.didReceive(push(1, sync: true)) == .newData, "the token is as valid as before")
+        #expect(presenter.state.now.alerts == [uuid(7): 1])
+        guard case .refused("unauthorized", _, _) = await next.lastRefusal else {
+            Issue.record("no refusal")
+            return
+        }
+        isValid.with { $0 = true }
+        await next.didBecomeActive()
+        #expect(await next.lastRefusal == nil && !ledger.now.needsRegistration)
+        #expect(try registrations(exchange).last?.deviceToken == "pdt_1")
+    }
+
     @Test("a topic that the server refuses costs neither the device nor the other topics", arguments: [true, false])
     func refusedTopic(isFirst: Bool) async throws {
         let exchange = exchange { request in

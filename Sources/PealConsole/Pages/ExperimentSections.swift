@@ -215,34 +215,8 @@ struct ExperimentSections {
 
     private func model(_ report: ExperimentReport) -> HTML {
         var facts = FactList()
-        if let draft = release?.draft {
-            facts.add(texts[.model], text: texts(.modelVersion, String(draft.version)))
-            facts.add(
-                texts[.trainedOn],
-                "\(texts(.modelLabels, texts.number(Int(draft.labels)))) \(visit.time(draft.trainedAt))")
-            facts.add(texts[.expires], visit.time(draft.expiresAt))
-        } else {
-            facts.add(texts[.model], text: texts[hasSharedModel ? .sharedModel : .builtInModel])
-            facts.add(texts[.trainedOn], text: texts[.notTrained])
-        }
-        if let learning {
-            // The server counts when it trains, which it has not done yet if there are none.
-            if learning.displays > 0 {
-                facts.add(
-                    texts[.learned],
-                    text: texts(.learnedFrom, texts.number(learning.displays), texts.number(learning.opens)))
-            }
-            if let gain = learning.offPolicy {
-                facts.add(
-                    texts[.offPolicyGain],
-                    text: texts(
-                        .offPolicyGainText, texts.perHundred(gain.gain), texts.perHundred(gain.error, isSigned: false),
-                        texts.number(Int(gain.messages)), texts.number(Int(gain.effectiveMessages))))
-            }
-            if learning.hasDrifted { facts.add(texts[.drift], visit.badge(texts[.drifted], "warn")) }
-            facts.add(texts[.objections], text: learning.objections.map(texts.objection).joined(separator: ", "))
-            if let until = learning.heldUntil { facts.add(texts[.heldUntil], visit.time(until)) }
-        }
+        addRelease(to: &facts)
+        if let learning { add(learning, to: &facts) }
         if let comparison = report.comparison {
             let chance = Int((comparison.chanceOfGain * 1000).rounded())
             facts.add(texts[.chanceOfGain], text: texts.percent(chance, of: 1000))
@@ -255,6 +229,38 @@ struct ExperimentSections {
         facts.add(texts[.started], visit.time(report.facts.run.startedAt))
         facts.add(texts[.salt], "<code>\(report.facts.run.salt)</code>")
         return "<p class=\"hint\">\(texts[.modelText])</p>\(facts.html)"
+    }
+
+    private func addRelease(to facts: inout FactList) {
+        guard let draft = release?.draft else {
+            facts.add(texts[.model], text: texts[hasSharedModel ? .sharedModel : .builtInModel])
+            facts.add(texts[.trainedOn], text: texts[.notTrained])
+            return
+        }
+        facts.add(texts[.model], text: texts(.modelVersion, String(draft.version)))
+        facts.add(
+            texts[.trainedOn],
+            "\(texts(.modelLabels, texts.number(Int(draft.labels)))) \(visit.time(draft.trainedAt))")
+        facts.add(texts[.expires], visit.time(draft.expiresAt))
+    }
+
+    private func add(_ learning: CampaignLearning, to facts: inout FactList) {
+        // The server counts when it trains, which it has not done yet if there are none.
+        if learning.displays > 0 {
+            facts.add(
+                texts[.learned],
+                text: texts(.learnedFrom, texts.number(learning.displays), texts.number(learning.opens)))
+        }
+        if let gain = learning.offPolicy {
+            facts.add(
+                texts[.offPolicyGain],
+                text: texts(
+                    .offPolicyGainText, texts.perHundred(gain.gain), texts.perHundred(gain.error, isSigned: false),
+                    texts.number(Int(gain.messages)), texts.number(Int(gain.effectiveMessages))))
+        }
+        if learning.hasDrifted { facts.add(texts[.drift], visit.badge(texts[.drifted], "warn")) }
+        facts.add(texts[.objections], text: learning.objections.map(texts.objection).joined(separator: ", "))
+        if let until = learning.heldUntil { facts.add(texts[.heldUntil], visit.time(until)) }
     }
 }
 

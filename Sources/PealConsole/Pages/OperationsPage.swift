@@ -12,34 +12,20 @@ enum OperationsPage {
         let texts = visit.texts
         let operations = visit.services.operations
         let subsystems = await operations.readiness()
-        var page = Page(visit, texts[.operations], .operations)
-        var facts = FactList()
-        facts.add(texts[.version], text: visit.services.options.version)
         let (size, servers) = try await visit.services.store.read { store in
             (try store.size().map(Int64.init), try store.servers(seenSince: visit.now - .seconds(serverSeconds)))
         }
+        var facts = FactList()
+        facts.add(texts[.version], text: visit.services.options.version)
         if let bytes = operations.storeBytes() ?? size { facts.add(texts[.storeSize], text: megabytes(bytes, texts)) }
         facts.add(texts[.serverTime], visit.time(visit.now))
         var nodes = ListTable(caption: texts[.servers], columns: [texts[.name], texts[.lastSeen]])
         nodes.rows = servers.map { ["<code>\($0.name)</code>", visit.time($0.seenAt)] }
-        var table = ListTable(caption: texts[.subsystems], columns: [texts[.name], texts[.state]])
-        table.rows = subsystems.map { name, failure in
-            [
-                "\(name)",
-                failure.map { "\(visit.badge(texts[.broken], "bad")) \($0)" } ?? visit.badge(texts[.works], "good"),
-            ]
-        }
-        var settings = ListTable(
-            caption: texts[.configuration], columns: [texts[.key], texts[.value], texts[.origin]])
-        settings.rows = operations.configurationLines().map { line in
-            [
-                "<code>\(breakable(line.key))</code>", "<code class=\"long\">\(line.value)</code>",
-                "\(texts.origin(line.origin))",
-            ]
-        }
+        let settings = settings(operations.configurationLines(), texts)
+        var page = Page(visit, texts[.operations], .operations)
         page.body = """
             \(facts.html)
-            <section><h2>\(texts[.subsystems])</h2>\(table.html)</section>
+            <section><h2>\(texts[.subsystems])</h2>\(table(visit, subsystems).html)</section>
             \(HTML.when(!nodes.rows.isEmpty, "<section><h2>\(texts[.servers])</h2>\(nodes.html)</section>"))
             <section class="card"><h2>\(texts[.sessions])</h2><p>\(texts[.sessionsText])</p>\
             \(visit.button(texts[.signOutEverywhere], to: "/console/sign-out-everywhere", "danger", confirm: texts[.signOutEverywhereConfirm]))</section>
@@ -47,6 +33,32 @@ enum OperationsPage {
             \(HTML.when(!settings.rows.isEmpty, "<section><h2>\(texts[.configuration])</h2>\(settings.html)</section>"))
             """
         return page.answer()
+    }
+
+    private static func table(
+        _ visit: PageCall, _ subsystems: [(subsystem: String, failure: String?)]
+    ) -> ListTable {
+        let texts = visit.texts
+        var table = ListTable(caption: texts[.subsystems], columns: [texts[.name], texts[.state]])
+        table.rows = subsystems.map { name, failure in
+            [
+                "\(name)",
+                failure.map { "\(visit.badge(texts[.broken], "bad")) \($0)" } ?? visit.badge(texts[.works], "good"),
+            ]
+        }
+        return table
+    }
+
+    private static func settings(_ lines: [ConfigurationLine], _ texts: Texts) -> ListTable {
+        var table = ListTable(
+            caption: texts[.configuration], columns: [texts[.key], texts[.value], texts[.origin]])
+        table.rows = lines.map { line in
+            [
+                "<code>\(breakable(line.key))</code>", "<code class=\"long\">\(line.value)</code>",
+                "\(texts.origin(line.origin))",
+            ]
+        }
+        return table
     }
 
     /// Narrow windows break a key after its dots.

@@ -150,7 +150,7 @@ package struct KeyRules: Sendable, Hashable {
 /// Estimates how hard a secret is to guess, for secrets that a caller supplies. It detects what people type, not what a
 /// program would guess: a secret that passes is long and varied, no more.
 package enum SecretStrength {
-    package static let bitsMin = 80.0
+    static let bitsMin = 80.0
 
     package static func isStrong(_ secret: String) -> Bool { bits(secret) >= bitsMin }
 
@@ -200,7 +200,7 @@ package struct KeyVerbs: Sendable {
     /// No key may have the same secret.
     package let firstAdmin: FirstAdmin
     /// The kinds of keys with a single secret. No two keys of these kinds may have the same secret.
-    package let loneSecretDialects: [DialectName]
+    let loneSecretDialects: [DialectName]
 
     package init(
         store: any Store, hasher: any KeyHasher, randomness: any Randomness, firstAdmin: FirstAdmin,
@@ -229,21 +229,7 @@ package struct KeyVerbs: Sendable {
         return try await store.commit(.control, call, reply: reply) { store in
             var made = new
             if draft.rules.publicHalf == nil {
-                let publicHalf = made.stored.key.publicHalf
-                let holders = try loneSecretDialects.compactMap { dialect in
-                    try store.storedKey(dialect, publicHalf: publicHalf)?.key
-                }
-                let isShared =
-                    draft.rules.isSharedByApps
-                    && holders.allSatisfy { $0.dialect == draft.rules.dialect && $0.app != app }
-                let isAdmins =
-                    try isFirst || store.storedAdmin(publicHalf: Self.publicHalf(ofHash: made.stored.secretHash)) != nil
-                guard !isAdmins, holders.isEmpty || isShared else {
-                    throw PealError(.conflict, "this secret is already in use")
-                }
-                if !holders.isEmpty {
-                    made.stored.key.publicHalf = Self.publicHalf(ofHash: made.stored.secretHash, in: app)
-                }
+                made.stored.key.publicHalf = try loneHalf(of: made.stored, draft.rules, isFirst: isFirst, in: store)
             }
             made.stored.key.apps = try Self.grants(draft.apps, home: app, in: store)
             try store.insertKey(made.stored)
@@ -254,6 +240,25 @@ package struct KeyVerbs: Sendable {
             }
             return made
         }.reply
+    }
+
+    /// The public half of a key with only one secret.
+    /// - Parameter isFirst: whether the secret is the first admin's token.
+    /// - Throws: `conflict` if another key or an admin has the secret, and may not share it.
+    private func loneHalf(
+        of new: StoredKey, _ rules: KeyRules, isFirst: Bool, in store: any StoreReading
+    ) throws -> String {
+        let holders = try loneSecretDialects.compactMap { dialect in
+            try store.storedKey(dialect, publicHalf: new.key.publicHalf)?.key
+        }
+        let isShared =
+            rules.isSharedByApps && holders.allSatisfy { $0.dialect == rules.dialect && $0.app != new.key.app }
+        let isAdmins =
+            try isFirst || store.storedAdmin(publicHalf: Self.publicHalf(ofHash: new.secretHash)) != nil
+        guard !isAdmins, holders.isEmpty || isShared else {
+            throw PealError(.conflict, "this secret is already in use")
+        }
+        return holders.isEmpty ? new.key.publicHalf : Self.publicHalf(ofHash: new.secretHash, in: new.key.app)
     }
 
     /// The home app and the others, each once; empty if there are no others.

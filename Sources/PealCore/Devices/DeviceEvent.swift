@@ -46,7 +46,7 @@ package struct DeviceEvent: Sendable, Hashable {
         package var needsMessage: Bool { self != .contentOpened && self != .appOpened }
 
         /// What it means for a moment.
-        package var momentReceipt: MomentReceipt? {
+        var momentReceipt: MomentReceipt? {
             switch self {
             case .shown: .shown
             case .opened: .opened

@@ -33,7 +33,7 @@ package struct EndpointURI: Sendable, Hashable {
 
     package init?(_ text: String) { self.init(Array(text.utf8)) }
 
-    package var hasDefaultPort: Bool { port == (isSecure ? 443 : 80) }
+    var hasDefaultPort: Bool { port == (isSecure ? 443 : 80) }
     /// `scheme://host[:port]`, without the scheme's default port (RFC 6454 §6.2).
     package var origin: String {
         "\(isSecure ? "https" : "http")://\(host)" + (hasDefaultPort ? "" : ":\(port)")
@@ -46,7 +46,7 @@ package struct EndpointURI: Sendable, Hashable {
         host == "localhost" || host.hasSuffix(".localhost") || isIPAddress && host.hasPrefix("127.")
     }
     /// Whether the host is an IPv4 address in any spelling: resolvers read a numeric last label as one.
-    package var isIPAddress: Bool {
+    var isIPAddress: Bool {
         let last = host.utf8.split(separator: UInt8(ascii: ".")).last ?? host.utf8[...]
         return last.allSatisfy { (0x30...0x39).contains($0) } || last.starts(with: "0x".utf8)
     }

@@ -73,7 +73,7 @@ package struct WakeUps: Sendable, Hashable {
     }
 
     /// Counts wake-ups that the same phone got under an earlier registration.
-    package mutating func inherit(_ spent: [Timestamp]) {
+    mutating func inherit(_ spent: [Timestamp]) {
         let latest = Set(spent + [lastAt, earlierAt].compactMap { $0 }).sorted(by: >)
         (lastAt, earlierAt) = (latest.first, latest.dropFirst().first)
         dueAt = dueAt.map(allowed)
@@ -187,7 +187,7 @@ extension Installation {
 
     /// The class according to the current evidence.
     /// - Returns: the class before, if it changed.
-    package mutating func classify() -> DeviceClassification? {
+    mutating func classify() -> DeviceClassification? {
         let before = classification
         classification = reachability.classification(capabilities, before: before)
         return classification == before ? nil : before

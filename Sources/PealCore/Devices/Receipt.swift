@@ -25,7 +25,7 @@ package struct Receipt: Sendable, Hashable {
         case suppressed = 7
 
         /// What a report of this kind also proves: a message that was opened was received.
-        package var implied: [Kind] { self == .opened ? [.received] : [] }
+        var implied: [Kind] { self == .opened ? [.received] : [] }
 
         /// The order of receipts of one instant: an opened notification that proves the others has their time.
         package var place: Int {

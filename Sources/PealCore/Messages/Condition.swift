@@ -59,7 +59,7 @@ package indirect enum Condition: Sendable, Hashable {
     }
 
     /// Whether it may hold for a device of the platform, whatever its other properties are.
-    package func mayHold(on platform: Platform) -> Bool { outlook(on: platform).mayHold }
+    func mayHold(on platform: Platform) -> Bool { outlook(on: platform).mayHold }
 
     /// What is possible for a device of which only the platform is known.
     private func outlook(on platform: Platform) -> (mayHold: Bool, mayFail: Bool) {

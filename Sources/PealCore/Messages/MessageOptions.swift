@@ -98,7 +98,7 @@ extension MessageOptions {
 
     /// The same for a message with a delivery window. If the network collapses windows, the message's id replaces any
     /// collapse key, so that the device shows it only once, whether or not it arrived as an alert.
-    package func inWindow(of message: MessageID, on platform: Platform) -> MessageOptions {
+    func inWindow(of message: MessageID, on platform: Platform) -> MessageOptions {
         guard Route(platform, .production).collapsesWindows else { return self }
         var options = self
         options.collapseKey = message.description

@@ -55,6 +55,10 @@ extension Limits {
     /// For how long what they say is used.
     package static let cohortSeconds: Int64 = 60
     package static let reachHalfLifeSeconds: Int64 = 3 * 24 * 3600
+    /// Opens of a user at which all of the user's counters are halved.
+    package static let opensPerUserMax = 400
+    /// How many opens of one user count for all users: fewer than remain after a halving.
+    package static let opensPerUserForAllMax = 100
     /// The minimum time between two messages that a device shows at moments of its choice.
     package static let displaySpacingSeconds: Int64 = 7200
 

@@ -247,12 +247,12 @@ package enum CampaignPhase: String, Sendable, Hashable {
     /// A first campaign needs this many displays whose outcome is known, or `firstOpens` opens.
     package static let firstDisplays = 2000
     /// Opens that also end the calibration of a first campaign.
-    package static let firstOpens = 100
+    static let firstOpens = 100
     /// Displays that every campaign with a window above `longWindow` needs, because its hours may differ from all
     /// others.
-    package static let longWindowDisplays = 500
+    static let longWindowDisplays = 500
     /// Longer windows count as long.
-    package static let longWindow: Duration = .seconds(8 * 3600)
+    static let longWindow: Duration = .seconds(8 * 3600)
 
     /// The phase of a message.
     /// - Parameters:

@@ -99,21 +99,7 @@ extension StoreWriting {
         guard let user = device.userID, device.retirement == nil, route.wakesApps,
             installation.capabilities.choosesMoments
         else { return nil }
-        var entries: [WakeOrder.Entry] = []
-        var isWanted = false
-        for moment in try openMoments(
-            app: installation.app, userID: user, after: nil, limit: Limits.wakeMessagesMax * 2)
-        {
-            guard try momentRoutes(app: installation.app, message: moment.message).contains(route),
-                let message = try message(app: installation.app, id: moment.message)
-            else { continue }
-            if moment.isClaimable, moment.fallbackAt > now { isWanted = true }
-            entries.append(
-                .init(
-                    message: moment.message, rev: moment.rev, campaignID: message.campaignID,
-                    fallbackAt: moment.fallbackAt))
-        }
-        guard isWanted else { return nil }
+        guard let entries = try entries(of: user, on: route, app: installation.app, now: now) else { return nil }
         let earliest = max(installation.wakes.allowed(at: now), try quietEnd(installation.app, device) ?? now)
         guard earliest <= now else {
             installation.wakes.dueAt = earliest
@@ -130,5 +116,24 @@ extension StoreWriting {
         return WakeOrder(
             app: installation.app, device: device, number: installation.wakes.number, asksForSync: asks,
             entries: entries)
+    }
+
+    /// The user's open messages on the route; nil if a device could claim none of them.
+    private func entries(
+        of user: String, on route: Route, app: AppKey, now: Timestamp
+    ) throws -> [WakeOrder.Entry]? {
+        var entries: [WakeOrder.Entry] = []
+        var isWanted = false
+        for moment in try openMoments(app: app, userID: user, after: nil, limit: Limits.wakeMessagesMax * 2) {
+            guard try momentRoutes(app: app, message: moment.message).contains(route),
+                let message = try message(app: app, id: moment.message)
+            else { continue }
+            if moment.isClaimable, moment.fallbackAt > now { isWanted = true }
+            entries.append(
+                .init(
+                    message: moment.message, rev: moment.rev, campaignID: message.campaignID,
+                    fallbackAt: moment.fallbackAt))
+        }
+        return isWanted ? entries : nil
     }
 }

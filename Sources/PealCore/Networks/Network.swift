@@ -89,7 +89,7 @@ package struct Network: Sendable {
     }
 
     /// Whether it has channels: addresses that devices subscribe to and that occur only in messages.
-    package var hasChannels: Bool { routes.contains(where: \.isBroadcast) }
+    var hasChannels: Bool { routes.contains(where: \.isBroadcast) }
 
     /// The source of the app's id in requests.
     package struct AppID: Sendable {
@@ -152,7 +152,7 @@ package enum Networks {
     }
 
     /// The network whose broadcast channels apps can use; nil if none has channels.
-    package static var broadcasting: Network? { all.first(where: \.hasChannels) }
+    static var broadcasting: Network? { all.first(where: \.hasChannels) }
 }
 
 /// The registered networks with their platforms and routes, indexed for lookup.

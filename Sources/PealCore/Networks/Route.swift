@@ -41,7 +41,7 @@ package struct Platform: RawRepresentable, Hashable, Sendable, CustomStringConve
 
     private var traits: Traits? { Networks.table.platforms.first { $0.platform == self } }
     package var family: Platform { traits?.family ?? self }
-    package var interactiveSince: [Int]? { traits?.interactiveSince }
+    var interactiveSince: [Int]? { traits?.interactiveSince }
 }
 
 extension Platform: CaseIterable {
@@ -131,7 +131,7 @@ package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConverti
     var collapsesWindows: Bool { entry.delivery.collapsesWindows }
 
     /// Whether a push without anything to show gives an app on it background time.
-    package var wakesApps: Bool { entry.delivery.wakesApps }
+    var wakesApps: Bool { entry.delivery.wakesApps }
 
     /// See `Network.DeliveryTraits.display`.
     var display: (@Sendable (Content, inout DisplayContent) -> Void)? { entry.delivery.display }

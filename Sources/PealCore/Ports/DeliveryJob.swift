@@ -57,6 +57,7 @@ extension Slice.ID {
     package var activeRoute: ActiveRoute { ActiveRoute(app: app, route: route) }
 }
 
+/// What planning made of a message that was just accepted.
 package struct Plan: Sendable {
     package let state: Message.State
     package let leasedSlices: [Slice]

@@ -1,7 +1,7 @@
 /// Texts of others on one line of a log or a table.
 extension Unicode.Scalar {
     /// Whether it begins another line, controls a terminal, or reorders what surrounds it (UAX #9 §2).
-    package var disturbsLine: Bool {
+    var disturbsLine: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
         default: (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value)

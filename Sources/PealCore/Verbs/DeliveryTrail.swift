@@ -138,7 +138,7 @@ package struct OutcomeSamples: Sendable {
     package init(store: any Store) { self.store = store }
 
     /// How many devices each reason gets.
-    package static let devicesPerReason = 3
+    static let devicesPerReason = 3
     private static let rowsRead = 64
 
     /// Devices that still exist, by the reason of their outcome. A rare reason late in a long log may be missing.

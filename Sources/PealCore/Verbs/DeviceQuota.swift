@@ -41,17 +41,29 @@ package final class DeviceQuota: Sendable {
     }
 
     /// The refusal of a device that comes after too many changed subscriptions in its batch.
-    func refusal(ofTopics field: String) -> PealError {
+    func refusalOfBatch(in field: String) -> PealError {
         .invalid(
             field,
             "the devices before it change \(topicChangesPerBatch) subscriptions, the limit of one batch; send it in "
                 + "another batch")
     }
 
-    /// Reserves room for new devices before they are registered, because several registrations may run at the same
-    /// time, and a transaction may run more than once.
-    /// - Returns: how many, at most `count`. The caller frees those that it does not need.
-    func reserve(_ count: Int, for app: AppKey, _ store: any Store) async throws -> Int {
+    /// Reserves room for new devices during a change, because several registrations may run at the same time, and a
+    /// transaction may run more than once.
+    /// - Parameter change: receives the room, at most `count`; returns its result and how many devices it added.
+    func reserving<Result>(
+        _ count: Int, for app: AppKey, _ store: any Store,
+        _ change: (_ room: Int) async throws -> (Result, added: Int)
+    ) async throws -> Result {
+        let room = try await reserve(count, for: app, store)
+        var added = 0
+        defer { free(room - added, of: app) }
+        let result: Result
+        (result, added) = try await change(room)
+        return result
+    }
+
+    private func reserve(_ count: Int, for app: AppKey, _ store: any Store) async throws -> Int {
         try await counting(app, store)?.value
         return state.withLock { state in
             let reserved = max(0, min(count, devicesPerApp - (state.counts[app]?.devices ?? 0)))
@@ -93,10 +105,9 @@ package final class DeviceQuota: Sendable {
         state.withLock { $0.counts[app]?.devices -= count }
     }
 
-    /// - Throws: `invalid_field` when the registration has more topics than a device may have.
-    func check(topicsOf registration: DeviceRegistration) throws(PealError) {
-        guard (registration.topics?.count ?? 0) <= topicsPerDevice else {
-            throw .invalid("topics", "a device may have at most \(topicsPerDevice) topics")
-        }
+    /// The refusal of a device with so many topics; nil if it may have them.
+    /// - Parameter field: what the request calls topics.
+    func refusal(ofTopics count: Int, in field: String) -> PealError? {
+        count > topicsPerDevice ? .invalid(field, "a device may have at most \(topicsPerDevice) \(field)") : nil
     }
 }

@@ -2,7 +2,7 @@
 package struct DeviceVerbs: Sendable {
     package let store: any Store
     package let providers: [ProviderName: any Provider]
-    private let quota: DeviceQuota
+    let quota: DeviceQuota
 
     /// - Parameter providers: check the addresses of their networks.
     package init(store: any Store, providers: [ProviderName: any Provider], quota: DeviceQuota) {
@@ -18,34 +18,18 @@ package struct DeviceVerbs: Sendable {
         _ registration: DeviceRegistration, app: AppKey, isAudited: Bool = false, _ call: VerbCall,
         reply: @escaping @Sendable (DeviceRegistration.Result) throws -> Reply
     ) async throws -> Reply {
-        let reserved = try await quota.reserve(1, for: app, store)
-        var used = 0
-        defer { quota.free(reserved - used, of: app) }
-        let (reply, made) = try await store.commit(.intake, call, reply: reply) { [self] store in
-            try admit(registration, isFull: reserved == 0, app: app, in: store)
-            var registration = registration
-            let check = try check(of: [registration.address], app: app, in: store)
-            try complete(&registration, check, app: app, in: store)
-            let result = try store.register(registration, app: app, now: call.now)
-            if isAudited { try store.audit(call, app: app, "device.put", "device \(result.device.id)") }
-            return result
+        try await quota.reserving(1, for: app, store) { room in
+            let (reply, made) = try await store.commit(.intake, call, reply: reply) { [self] store in
+                let result = try register(registration, app: app, isFull: room == 0, in: store, now: call.now)
+                if isAudited { try store.audit(call, app: app, "device.put", "device \(result.device.id)") }
+                return result
+            }
+            return (reply, made?.isNew == true ? 1 : 0)
         }
-        if made?.isNew == true { used = 1 }
-        return reply
-    }
-
-    /// Reserves the place of a device that a larger change may add.
-    /// - Returns: 0 if the app may have no more devices, for `register(_:app:isFull:in:now:)`.
-    func reserve(for app: AppKey) async throws -> Int {
-        try await quota.reserve(1, for: app, store)
-    }
-
-    /// Frees reserved places that were not needed.
-    func free(_ count: Int, of app: AppKey) {
-        quota.free(count, of: app)
     }
 
     /// Registers a device as a part of a larger change.
+    /// - Parameter isFull: whether the app may have no more devices.
     /// - Throws: `rate_limited` for a new device of an app that may have no more, `invalid_field` for too many topics
     ///   or with a field path beginning with `address`.
     func register(
@@ -72,34 +56,38 @@ package struct DeviceVerbs: Sendable {
         _ batch: [Result<DeviceRegistration, PealError>], app: AppKey, _ call: VerbCall,
         reply: @escaping @Sendable ([BatchResult]) throws -> Reply
     ) async throws -> Reply {
-        let reserved = try await quota.reserve(batch.count, for: app, store)
-        var used = 0
-        defer { quota.free(reserved - used, of: app) }
-        let (reply, made) = try await store.commit(.batch, call, reply: reply) { [self] store in
-            var (left, topicsLeft) = (reserved, quota.topicChangesPerBatch)
-            let addresses = batch.compactMap { try? $0.get().address }
-            let check = try check(of: addresses, app: app, in: store)
-            let results = try batch.map { item -> BatchResult in
-                var registration: DeviceRegistration
-                do {
-                    registration = try item.get()
-                    try admit(registration, isFull: left <= 0, app: app, in: store)
-                    if topicsLeft <= 0 { throw quota.refusal(ofTopics: "topics") }
-                    try complete(&registration, check, app: app, in: store)
-                } catch let error as PealError where error.code.httpStatus < 500 {
-                    return .failure(error)
-                }
-                let result = try store.register(registration, app: app, now: call.now)
-                if result.isNew { left -= 1 }
-                topicsLeft -= result.topicChanges
-                return .success(Registered(id: result.device.id, isNew: result.isNew))
+        try await quota.reserving(batch.count, for: app, store) { room in
+            let (reply, made) = try await store.commit(.batch, call, reply: reply) { [self] store in
+                let results = try register(batch, app: app, room: room, in: store, now: call.now)
+                let count = results.count { (try? $0.get()) != nil }
+                try store.audit(call, app: app, "device.batch", "\(count) of \(results.count) devices")
+                return results
             }
-            let count = results.count { (try? $0.get()) != nil }
-            try store.audit(call, app: app, "device.batch", "\(count) of \(results.count) devices")
-            return results
+            return (reply, made?.count { (try? $0.get())?.isNew == true } ?? 0)
         }
-        used = made?.count { (try? $0.get())?.isNew == true } ?? 0
-        return reply
+    }
+
+    private func register(
+        _ batch: [Result<DeviceRegistration, PealError>], app: AppKey, room: Int, in store: any StoreWriting,
+        now: Timestamp
+    ) throws -> [BatchResult] {
+        var (left, topicsLeft) = (room, quota.topicChangesPerBatch)
+        let check = try check(of: batch.compactMap { try? $0.get().address }, app: app, in: store)
+        return try batch.map { item -> BatchResult in
+            var registration: DeviceRegistration
+            do {
+                registration = try item.get()
+                try admit(registration, isFull: left <= 0, app: app, in: store)
+                if topicsLeft <= 0 { throw quota.refusalOfBatch(in: "topics") }
+                try complete(&registration, check, app: app, in: store)
+            } catch let error as PealError where error.code.httpStatus < 500 {
+                return .failure(error)
+            }
+            let result = try store.register(registration, app: app, now: now)
+            if result.isNew { left -= 1 }
+            topicsLeft -= result.topicChanges
+            return .success(Registered(id: result.device.id, isNew: result.isNew))
+        }
     }
 
     /// Divides registrations into batches of which no device is refused because of the others, if they are new.
@@ -123,30 +111,28 @@ package struct DeviceVerbs: Sendable {
         _ id: DeviceID, app: AppKey, isAudited: Bool = false, _ call: VerbCall,
         edit: @escaping @Sendable (Device?) throws(PealError) -> DeviceRegistration
     ) async throws -> DeviceRegistration.Result {
-        let reserved = try await quota.reserve(1, for: app, store)
-        var used = 0
-        defer { quota.free(reserved - used, of: app) }
-        let result: DeviceRegistration.Result = try await store.write(.intake) { [self] store in
-            let device = try store.device(app: app, id: id)
-            var registration = try edit(device)
-            try admit(registration, isFull: reserved == 0, app: app, in: store)
-            if registration.address != device?.address {
-                let check = try check(of: [registration.address], app: app, in: store)
-                try complete(&registration, check, app: app, in: store)
+        try await quota.reserving(1, for: app, store) { room in
+            let result: DeviceRegistration.Result = try await store.write(.intake) { [self] store in
+                let device = try store.device(app: app, id: id)
+                var registration = try edit(device)
+                try admit(registration, isFull: room == 0, app: app, in: store)
+                if registration.address != device?.address {
+                    let check = try check(of: [registration.address], app: app, in: store)
+                    try complete(&registration, check, app: app, in: store)
+                }
+                let result = try store.register(registration, app: app, now: call.now)
+                if isAudited { try store.audit(call, app: app, "device.change", "device \(id)") }
+                return result
             }
-            let result = try store.register(registration, app: app, now: call.now)
-            if isAudited { try store.audit(call, app: app, "device.change", "device \(id)") }
-            return result
+            return (result, result.isNew ? 1 : 0)
         }
-        if result.isNew { used = 1 }
-        return result
     }
 
     /// - Throws: `rate_limited` for a new device of an app that may have no more, `invalid_field` for too many topics.
     private func admit(
         _ registration: DeviceRegistration, isFull: Bool, app: AppKey, in store: any StoreReading
     ) throws {
-        try quota.check(topicsOf: registration)
+        if let refusal = quota.refusal(ofTopics: registration.topics?.count ?? 0, in: "topics") { throw refusal }
         guard isFull, try store.device(app: app, id: registration.id) == nil,
             try store.devices(app: app, DeviceFilter(address: registration.address), after: 0, limit: 1).isEmpty
         else { return }
@@ -182,9 +168,7 @@ package struct DeviceVerbs: Sendable {
         try await store.write(.intake) { [quota] store in
             guard let device = try store.device(app: app, id: id) else { throw PealError.notFound("device") }
             let topics = Set(device.topics(at: call.now)).subtracting(remove).union(add)
-            guard topics.count <= quota.topicsPerDevice else {
-                throw PealError.invalid("topics", "a device may have at most \(quota.topicsPerDevice) topics")
-            }
+            if let refusal = quota.refusal(ofTopics: topics.count, in: "topics") { throw refusal }
             try store.changeTopics(app: app, device: device.key, add: add, remove: remove, now: call.now)
             guard let changed = try store.device(app: app, id: id) else { throw PealError.notFound("device") }
             try store.audit(call, app: app, "device.topics", "device \(id)")
@@ -254,7 +238,7 @@ extension DeviceVerbs {
             return try await store.write(.batch) { [self] store in
                 var topicsLeft = quota.topicChangesPerBatch
                 let faults = try drafts.map { draft -> PealError? in
-                    if topicsLeft <= 0 { return quota.refusal(ofTopics: "tags") }
+                    if topicsLeft <= 0 { return quota.refusalOfBatch(in: "tags") }
                     topicsLeft -= draft.topics.count
                     return try fault(of: draft, app: app, call, in: store)
                 }
@@ -278,9 +262,7 @@ extension DeviceVerbs {
         if devices.isEmpty { return .notFound("device") }
         for device in devices {
             let topics = Set(device.topics(at: call.now)).union(draft.topics)
-            guard topics.count <= quota.topicsPerDevice else {
-                return .invalid("tags", "a device may have at most \(quota.topicsPerDevice) tags")
-            }
+            if let refusal = quota.refusal(ofTopics: topics.count, in: "tags") { return refusal }
             try store.changeTopics(app: app, device: device.key, add: draft.topics, remove: [], now: call.now)
         }
         return nil

@@ -20,9 +20,7 @@ package struct GeofenceVerbs: Sendable {
     package func create(_ plan: Geofence.Plan, app: AppKey, _ call: VerbCall) async throws -> Geofence {
         try await change(call) { store in
             let known = try store.geofences(app: app, NumberedPageQuery(page: 1, size: 1)).total
-            guard known < Limits.geofencesPerAppMax else {
-                throw PealError(.conflict, "an app may have at most \(Limits.geofencesPerAppMax) geofences")
-            }
+            try checkRoom(after: known, max: Limits.geofencesPerAppMax, "geofences")
             let geofence = try store.insertGeofence(plan, app: app, now: call.now)
             try store.audit(call, app: app, "geofence.create", "geofence \(geofence.id)")
             return (geofence, [plan])
@@ -127,9 +125,7 @@ package struct LocationVerbs: Sendable {
     ) async throws -> GeofenceLocation {
         try await store.write(.control) { store in
             let known = try store.locations(app: app, NumberedPageQuery(page: 1, size: 1)).total
-            guard known < Limits.locationsPerAppMax else {
-                throw PealError(.conflict, "an app may have at most \(Limits.locationsPerAppMax) locations")
-            }
+            try checkRoom(after: known, max: Limits.locationsPerAppMax, "locations")
             let location = try store.insertLocation(circle, app: app, now: call.now)
             try store.audit(call, app: app, "location.create", "location \(location.id)")
             return location
@@ -153,9 +149,7 @@ package struct LocationVerbs: Sendable {
     package func createGroup(_ plan: LocationGroup.Plan, app: AppKey, _ call: VerbCall) async throws -> LocationGroup {
         try await store.write(.control) { store in
             let known = try store.locationGroups(app: app, NumberedPageQuery(page: 1, size: 1)).total
-            guard known < Limits.locationGroupsPerAppMax else {
-                throw PealError(.conflict, "an app may have at most \(Limits.locationGroupsPerAppMax) location groups")
-            }
+            try checkRoom(after: known, max: Limits.locationGroupsPerAppMax, "location groups")
             let group = try store.insertLocationGroup(plan, app: app, now: call.now)
             try store.audit(call, app: app, "location_group.create", "location group \(group.id)")
             return group
@@ -187,4 +181,9 @@ package struct LocationVerbs: Sendable {
             try store.audit(call, app: app, "location_group.delete", "location group \(id)")
         }
     }
+}
+
+/// - Throws: `conflict` for one more than an app may have.
+private func checkRoom(after known: Int, max: Int, _ things: String) throws(PealError) {
+    guard known < max else { throw PealError(.conflict, "an app may have at most \(max) \(things)") }
 }

@@ -56,37 +56,27 @@ package struct InstallationVerbs: Sendable {
     ) async throws -> Registered {
         let fresh = Self.tokenPrefix + Base64URL.encode(randomness.bytes(32))
         let (freshHash, shown) = (hasher.hash(fresh), draft.deviceToken.map { (text: $0, hash: hasher.hash($0)) })
-        let reserved = try await devices.reserve(for: app)
-        var used = 0
-        defer { devices.free(reserved - used, of: app) }
-        let registered = try await store.write(.intake) { [devices] store in
-            let present = try shown.flatMap { try Self.device(tokenHash: $0.hash, app: app, in: store, now: call.now) }
-            try checkUser(present?.userID)
-            // Another device may register the address that this one leaves.
-            if let present { try store.keepSpentWakes(of: present.key, app: app, now: call.now) }
-            let result = try devices.register(
-                try Self.registration(draft, of: present, app: app, in: store), app: app, isFull: reserved == 0,
-                in: store, now: call.now)
-            let known = try store.installation(app: app, device: result.device.key)
-            var installation =
-                known
-                ?? Installation(
-                    app: app, device: result.device.key, tokenHash: freshHash, key: key,
-                    capabilities: draft.capabilities, seenAt: call.now)
-            if present == nil { installation.tokenHash = freshHash }
-            installation.key = key
-            let address = result.device.address
-            if known == nil || present?.address != address {
-                installation.wakes.inherit(try store.spentWakes(app: app, address: address))
+        return try await devices.quota.reserving(1, for: app, store) { room in
+            let registered = try await store.write(.intake) { [devices] store in
+                let present = try shown.flatMap {
+                    try Self.device(tokenHash: $0.hash, app: app, in: store, now: call.now)
+                }
+                try checkUser(present?.userID)
+                // Another device may register the address that this one leaves.
+                if let present { try store.keepSpentWakes(of: present.key, app: app, now: call.now) }
+                let result = try devices.register(
+                    try Self.registration(draft, of: present, app: app, in: store), app: app, isFull: room == 0,
+                    in: store, now: call.now)
+                var installation = try Self.installation(
+                    of: result.device, formerly: present, tokenHash: freshHash, key: key, app: app, in: store)
+                try Self.update(&installation, draft, of: result.device, in: store, now: call.now)
+                return Registered(
+                    device: result.device, isNew: result.isNew,
+                    deviceToken: present == nil ? fresh : shown?.text ?? fresh,
+                    modelKeys: try store.provideModelKeys(app: app, now: call.now))
             }
-            try Self.update(&installation, draft, of: result.device, in: store, now: call.now)
-            return Registered(
-                device: result.device, isNew: result.isNew,
-                deviceToken: present == nil ? fresh : shown?.text ?? fresh,
-                modelKeys: try store.provideModelKeys(app: app, now: call.now))
+            return (registered, registered.isNew ? 1 : 0)
         }
-        if registered.isNew { used = 1 }
-        return registered
     }
 
     /// The device of the app that has the token.
@@ -112,6 +102,29 @@ package struct InstallationVerbs: Sendable {
         registration.detail.alias = holder?.detail.alias
         registration.detail.vendorOS = holder?.detail.vendorOS
         return registration
+    }
+
+    /// The stored installation of a registered device, or a new one.
+    /// - Parameters:
+    ///   - present: the device that the request's token belongs to; nil if it has a new token.
+    ///   - tokenHash: of the new token.
+    private static func installation(
+        of device: Device, formerly present: Device?, tokenHash: [UInt8], key: KeyID, app: AppKey,
+        in store: any StoreWriting
+    ) throws -> Installation {
+        let known = try store.installation(app: app, device: device.key)
+        // `update` fills in the rest.
+        var installation =
+            known
+            ?? Installation(
+                app: app, device: device.key, tokenHash: tokenHash, key: key, capabilities: [],
+                seenAt: Timestamp(milliseconds: 0))
+        if present == nil { installation.tokenHash = tokenHash }
+        installation.key = key
+        if known == nil || present?.address != device.address {
+            installation.wakes.inherit(try store.spentWakes(app: app, address: device.address))
+        }
+        return installation
     }
 
     /// Stores what the device says about itself. Its wake-up budget and reachability are kept: they belong to the
@@ -244,6 +257,7 @@ package struct DeviceSync: Sendable {
     package init() {}
 }
 
+/// What a device learns from a sync.
 package struct SyncResult: Sendable {
     /// Open messages that the device lacks, or has in another revision.
     package var messages: [OpenMoment] = []

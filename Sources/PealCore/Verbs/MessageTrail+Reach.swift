@@ -1,3 +1,4 @@
+/// Whether a device is in the message's audience, as it was when sending started.
 extension MessageTrail {
     /// Whether the message, which has no delivery window, went to the device, or may have gone and has no log yet: pages
     /// are logged after the push, and devices report at once. Exact but for broadcast channels, whose devices only APNs
@@ -21,5 +22,55 @@ extension MessageTrail {
             device, in: draft, of: message, where: try condition(draft), joined: try joined(device, draft))
         guard case .by(_, let isNamed) = match else { return false }
         return lateArrival(device, isNamed: isNamed) == nil
+    }
+
+    /// The condition that the message was planned with, or that it would be planned with now.
+    func condition(_ draft: MessageDraft) throws -> Condition? {
+        if let planned = try store.plannedCondition(app: message.app, message: message.id) { return planned }
+        return draft.audience.condition.flatMap { try? store.resolved($0, app: message.app) }
+    }
+
+    /// When the device joined the topics that decide about it. Reads them only if it may have joined too late.
+    func joined(_ device: Device, _ draft: MessageDraft) throws -> [ExactText: Timestamp] {
+        guard message.cutoffAt != nil, !draft.audience.topics.isEmpty else { return [:] }
+        return try store.topicsJoined(app: message.app, device: device.key)
+    }
+
+    /// Why a device is not in an audience that was fixed before it registered or moved to its route; nil if it may be.
+    /// - Parameter isNamed: whether the audience lists it, so that a list fixed while it was active still contains it.
+    func lateArrival(_ device: Device, isNamed: Bool) -> String? {
+        // A time in the future was recorded before the clock was set back.
+        guard let cutoff = message.cutoffAt, cutoff < device.activeSince, device.activeSince <= now,
+            message.windowUntil == nil
+        else { return nil }
+        if let past = device.detail.pastRetirement, cutoff < past.until, !isNamed || past.retirement.at <= cutoff {
+            let retirement = past.retirement
+            return "it was retired at \(retirement.at) (\(retirement.reason)) and registered again at \(past.until), "
+                + "after sending had started"
+        }
+        guard !isNamed else { return nil }
+        return "it has been active on \(device.address.route) since \(device.activeSince), after sending had started"
+    }
+}
+
+extension AudienceMatch {
+    /// Also considers the message's options and the device's registration times.
+    /// - Parameters:
+    ///   - condition: the audience's condition without segments.
+    ///   - joined: when the device joined its topics.
+    init(
+        _ device: Device, in draft: MessageDraft, of message: Message, where condition: Condition?,
+        joined: [ExactText: Timestamp]
+    ) {
+        let cutoff = message.cutoffAt
+        self.init(device, in: draft, where: condition, joined: joined, cutoff: cutoff)
+        guard case .by = self else { return }
+        if let wanted = draft.options.audienceEnvironment(in: draft.content), device.environment != wanted,
+            device.address.route.otherEnvironment != nil
+        {
+            self = .no("its environment is \(device.environment.rawValue), and the message is for \(wanted.rawValue)")
+        } else if let retirement = device.retirement, retirement.at <= cutoff ?? retirement.at {
+            self = .no("it was retired at \(retirement.at): \(retirement.reason)")
+        }
     }
 }

@@ -76,8 +76,19 @@ package struct MomentReader {
         _ events: [DeviceEvent], visible: Set<MessageID>? = nil, in store: any StoreWriting, now: Timestamp
     ) throws -> [RefusedEvent] {
         let visible = try visible ?? self.visible(among: Set(events.compactMap(\.message)), now: now)
-        var refused: [RefusedEvent] = []
-        var accepted: [DeviceEvent] = []
+        let (accepted, refused) = try judged(events, visible: visible, in: store, now: now)
+        let isNew = try store.record(accepted, app: app, device: device.key, now: now)
+        var receipts: [Receipt] = []
+        for (event, isNew) in zip(accepted, isNew) where isNew { receipts += try apply(event, in: store, now: now) }
+        try store.record(receipts, app: app)
+        return refused
+    }
+
+    /// The events that the device may report, with plausible times, and the others.
+    private func judged(
+        _ events: [DeviceEvent], visible: Set<MessageID>, in store: any StoreReading, now: Timestamp
+    ) throws -> (accepted: [DeviceEvent], refused: [RefusedEvent]) {
+        var (accepted, refused): ([DeviceEvent], [RefusedEvent]) = ([], [])
         for var event in events {
             // A device whose clock was set may be wrong by days, but nothing happens to a message before it exists.
             let message = try event.message.flatMap { try store.message(app: app, id: $0) }
@@ -91,26 +102,24 @@ package struct MomentReader {
                 accepted.append(event)
             }
         }
-        let isNew = try store.record(accepted, app: app, device: device.key, now: now)
-        var receipts: [Receipt] = []
-        for (event, isNew) in zip(accepted, isNew) where isNew {
-            let receipt = event.kind.momentReceipt
-            let moment = try receipt == nil ? nil : event.message.flatMap { try self.moment($0) }
-            // No device was allowed to show it.
-            if let moment, moment.state == .open || moment.state == .cancelled { continue }
-            if let user = device.userID, event.kind == .opened || event.shared.hour != nil {
-                let hour = event.at.milliseconds.floorDivided(by: 3_600_000) % 24
-                try store.countOpen(app: app, userID: user, hour: Int(hour))
-            }
-            guard let message = event.message else { continue }
-            if let receipt, let moment {
-                _ = try store.apply(.receipt(receipt, device: device.key), to: moment, now: now)
-            }
-            receipts += event.kind.receipts.map {
-                Receipt(message: message, device: device.key, kind: $0, at: event.at)
-            }
+        return (accepted, refused)
+    }
+
+    /// Does what follows from a new event.
+    /// - Returns: the receipts to store.
+    private func apply(_ event: DeviceEvent, in store: any StoreWriting, now: Timestamp) throws -> [Receipt] {
+        let receipt = event.kind.momentReceipt
+        let moment = try receipt == nil ? nil : event.message.flatMap { try self.moment($0) }
+        // No device was allowed to show it.
+        if let moment, moment.state == .open || moment.state == .cancelled { return [] }
+        if let user = device.userID, event.kind == .opened || event.shared.hour != nil {
+            let hour = event.at.milliseconds.floorDivided(by: 3_600_000) % 24
+            try store.countOpen(app: app, userID: user, hour: Int(hour))
         }
-        try store.record(receipts, app: app)
-        return refused
+        guard let message = event.message else { return [] }
+        if let receipt, let moment {
+            _ = try store.apply(.receipt(receipt, device: device.key), to: moment, now: now)
+        }
+        return event.kind.receipts.map { Receipt(message: message, device: device.key, kind: $0, at: event.at) }
     }
 }

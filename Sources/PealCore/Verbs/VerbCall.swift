@@ -41,22 +41,12 @@ package struct VerbCall: Sendable {
 package struct Reply: Sendable, Hashable {
     package let status: Int
     package let body: [UInt8]
-    /// The answer to a repeated request, if the first answer contains something that is shown only once.
-    package let repetition: Repetition?
+    /// The body of the answer (200) to a repeated request, if the first one contains something that is shown only once.
+    package let repetition: [UInt8]?
     /// Whether this is the stored answer to an earlier request.
     package let isReplay: Bool
 
-    package struct Repetition: Sendable, Hashable {
-        package let status: Int
-        package let body: [UInt8]
-
-        package init(status: Int, body: [UInt8]) {
-            self.status = status
-            self.body = body
-        }
-    }
-
-    package init(status: Int, body: [UInt8], repetition: Repetition? = nil) {
+    package init(status: Int, body: [UInt8], repetition: [UInt8]? = nil) {
         self.status = status
         self.body = body
         self.repetition = repetition
@@ -82,7 +72,7 @@ package struct Reply: Sendable, Hashable {
     /// The form of the answer that is stored for `request`.
     func kept(for request: IdempotentRequest) -> KeptAnswer {
         KeptAnswer(
-            digest: request.digest, status: repetition?.status ?? status, body: repetition?.body ?? body)
+            digest: request.digest, status: repetition == nil ? status : 200, body: repetition ?? body)
     }
 }
 

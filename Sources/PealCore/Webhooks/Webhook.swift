@@ -105,7 +105,7 @@ package struct WebhookRules: Sendable {
         package let host: String
         package let isSecure: Bool
         /// Whether the host is listed.
-        package let mayBePrivate: Bool
+        let mayBePrivate: Bool
 
         /// Whether Peal may connect to an address that the host resolves to. Plain http is only for this machine.
         /// - Parameter address: 4 or 16 bytes.

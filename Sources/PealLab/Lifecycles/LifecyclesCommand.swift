@@ -1,10 +1,10 @@
-package import ArgumentParser
+internal import ArgumentParser
 import Foundation
 import PealCore
 
 /// `peal-lab lifecycles`: random courses of messages with delivery windows on the real store.
-package struct LifecyclesCommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct LifecyclesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "lifecycles",
         abstract:
             "Run messages with delivery windows through lost, doubled and late packets, crashes and skewed clocks.")
@@ -18,13 +18,11 @@ package struct LifecyclesCommand: AsyncParsableCommand {
     @Option(help: "Directory for databases; a fast disk helps. Default: the system's temporary directory.")
     var directory: String?
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         guard count > 0 else { throw ValidationError("--count must be positive.") }
     }
 
-    package func run() async throws {
+    func run() async throws {
         let total = try await LifecycleRun(count: count, seed: seed, directory: directory).run { done in
             try? StandardStream.error.write("\r\(done) of \(count)")
         }

@@ -1,11 +1,11 @@
-package import ArgumentParser
+internal import ArgumentParser
 import Foundation
 import PealMomentTraining
 import PealWorlds
 
 /// `peal-lab ab`: checks the statistics of experiments against a simulated truth.
-package struct AbCommand: ParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct AbCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "ab", abstract: "Measure false alarms, power and variance of the experiment statistics.")
 
     @Option(help: "Seed of all random choices.")
@@ -26,15 +26,13 @@ package struct AbCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         guard runs > 0, users >= 100, days > 1, people == 0 || people >= 20 else {
             throw ValidationError("--runs, --users and --days are at least 1, 100 and 2; --people is 0 or at least 20.")
         }
     }
 
-    package func run() throws {
+    func run() throws {
         let figures = try ExperimentFigures(
             seed: seed, runs: runs, users: users, days: days, people: people)
         print(json ? try Evaluation.encoded(figures) : figures.table)

@@ -1,10 +1,10 @@
-package import ArgumentParser
+internal import ArgumentParser
 import Foundation
 import PealWorlds
 
 /// `peal-lab campaign`: predicts what an experiment with simulated phones finds.
-package struct CampaignTrialCommand: ParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct CampaignTrialCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "campaign", abstract: "Predicts the lift of a campaign of `peal-sim phones`.",
         discussion: """
             The same world, messages and chances, with the server's wake-up budget, exploration and training and the \
@@ -36,9 +36,7 @@ package struct CampaignTrialCommand: ParsableCommand {
     @Flag(help: "Prints JSON.")
     var json = false
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         guard (1...100_000).contains(users) else { throw ValidationError("--users is 1 to 100000.") }
         guard (1...14).contains(days) else { throw ValidationError("--days is 1 to 14.") }
         guard (1...12).contains(windowHours) else { throw ValidationError("--window-hours is 1 to 12.") }
@@ -50,7 +48,7 @@ package struct CampaignTrialCommand: ParsableCommand {
         }
     }
 
-    package func run() throws {
+    func run() throws {
         var settings = CampaignTrial.Settings()
         (settings.seed, settings.people, settings.arrival) = (seed, users, arrival)
         (settings.plan.days, settings.plan.windowHours) = (days, windowHours)

@@ -1,18 +1,16 @@
-package import ArgumentParser
+internal import ArgumentParser
 import Foundation
 import PealMomentTraining
 import PealMoments
 import PealWorlds
 
 /// `peal-lab cost`: what a decision costs a phone, and a training the server.
-package struct CostCommand: ParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct CostCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "cost",
         abstract: "Measure the time of score, stopping rule and training, and the size of a model.")
 
-    package init() {}
-
-    package func run() throws {
+    func run() throws {
         var settings = PocketDayTrial.Settings()
         (settings.people, settings.windowHours) = (200, 12)
         let trial = PocketDayTrial(settings)

@@ -1,11 +1,11 @@
-package import ArgumentParser
+internal import ArgumentParser
 import Foundation
 import PealMoments
 import PealWorlds
 
 /// `peal-lab report`: the evaluation as charts in one self-contained HTML file.
-package struct MomentReportCommand: ParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct MomentReportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "report", abstract: "Draw lift, calibration and sample windows into an HTML file.")
 
     @Option(help: "The file to write.")
@@ -20,15 +20,13 @@ package struct MomentReportCommand: ParsableCommand {
     @Option(help: "People in the world.")
     var users = 1500
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         guard (1...12).contains(windowHours), users >= 20 else {
             throw ValidationError("--window-hours is 1 to 12 and --users at least 20.")
         }
     }
 
-    package func run() throws {
+    func run() throws {
         var settings = PocketDayTrial.Settings()
         (settings.seed, settings.people, settings.windowHours) = (seed, users, windowHours)
         try MomentReport(settings).html().write(toFile: html, atomically: true, encoding: .utf8)

@@ -1,10 +1,10 @@
-package import ArgumentParser
+internal import ArgumentParser
 import Foundation
 import PealCore
 
 /// `peal-lab torture`: real programs, real faults, and the push network's record of what arrived.
-package struct TortureCommand: AsyncParsableCommand {
-    package static let configuration = CommandConfiguration(
+struct TortureCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
         commandName: "torture",
         abstract: "Send messages while servers are killed, paused and starved, and count what arrived.",
         discussion: """
@@ -52,9 +52,7 @@ package struct TortureCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object for each seed, and nothing else.")
     var json = false
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         guard seconds > 0, messages > 0, devices > 0, kills >= 0, runs > 0, pages > 0, nodes > 0 else {
             throw ValidationError("--kills must not be negative, other numbers must be positive.")
         }
@@ -74,7 +72,7 @@ package struct TortureCommand: AsyncParsableCommand {
             })
     }
 
-    package func run() async throws {
+    func run() async throws {
         var hasFailed = false
         for index in 0..<runs {
             if try await !run(seed: seed &+ UInt64(index)) { hasFailed = true }

@@ -1,29 +1,29 @@
 internal import Foundation
-package import PealCore
+internal import PealCore
 
 /// The server's configuration, read and checked, by subject.
 package struct ServerConfiguration: Sendable {
     package var http: HTTP
-    package var metricsPort: Int?
-    package var metricsPortFile: String?
+    var metricsPort: Int?
+    var metricsPortFile: String?
     /// The listener for admins; nil if the main port serves them.
     var adminListener: AdminListener?
-    package var store: StoreLocation
-    package var preparesStatements: Bool
+    var store: StoreLocation
+    var preparesStatements: Bool
     package var adminToken: String?
     /// Base64.
-    package var masterKey: String?
-    package var masterKeyFile: String?
-    package var caFile: String?
-    package var addressRules: AddressRules
-    package var webhookRules: WebhookRules
-    package var limits: RequestLimits
-    package var pagesInFlightMax: Int
-    package var retention: RetentionDays
-    package var dialects: DialectLimits
-    package var log: Log
+    var masterKey: String?
+    var masterKeyFile: String?
+    var caFile: String?
+    var addressRules: AddressRules
+    var webhookRules: WebhookRules
+    var limits: RequestLimits
+    var pagesInFlightMax: Int
+    var retention: RetentionDays
+    var dialects: DialectLimits
+    var log: Log
     /// The collector of traces; nil for none.
-    package var tracing: Tracing?
+    var tracing: Tracing?
     /// Every key with its value (secrets masked), and where the value comes from. For `--print-config` and the
     /// console.
     let values: [(key: ConfigurationKey, value: String?, origin: ConfigurationOrigin)]
@@ -41,10 +41,10 @@ extension ServerConfiguration {
         package var portFile: String?
         package var tls: TLSFiles?
         /// nil for a share of the open files that the system allows.
-        package var connectionsMax: Int?
-        package var connectionsPerAddressMax: Int?
+        var connectionsMax: Int?
+        var connectionsPerAddressMax: Int?
         /// Addresses whose `X-Forwarded-For` is trusted.
-        package var trustedProxies: [IPAddress]
+        var trustedProxies: [IPAddress]
         var deadlines: HTTPDeadlines
 
         init(_ checked: ConfigurationValues) throws {
@@ -69,8 +69,8 @@ extension ServerConfiguration {
 
     /// Certificate chain and key, PEM.
     package struct TLSFiles: Sendable {
-        package let certificate: String
-        package let key: String
+        let certificate: String
+        let key: String
         let certificateName: ConfigurationKey
         let keyName: ConfigurationKey
 
@@ -119,15 +119,15 @@ extension ServerConfiguration {
     }
 
     /// What requests and apps may use.
-    package struct RequestLimits: Sendable {
-        package var messageLifeSeconds: Int64
-        package var bodyBytesMax: Int
-        package var jsonValuesMax: Int
-        package var authenticationFailuresPerMinute: Int
-        package var requestsPerKeyPerSecond: Int
-        package var requestsPerAppPerSecond: Int
-        package var devicesPerAppMax: Int
-        package var topicsPerDeviceMax: Int
+    struct RequestLimits: Sendable {
+        var messageLifeSeconds: Int64
+        var bodyBytesMax: Int
+        var jsonValuesMax: Int
+        var authenticationFailuresPerMinute: Int
+        var requestsPerKeyPerSecond: Int
+        var requestsPerAppPerSecond: Int
+        var devicesPerAppMax: Int
+        var topicsPerDeviceMax: Int
 
         init(_ checked: ConfigurationValues) {
             messageLifeSeconds = Int64(checked.integer(.messageLife))
@@ -142,10 +142,10 @@ extension ServerConfiguration {
     }
 
     /// How long ended messages, retired devices and entries of the audit log are kept.
-    package struct RetentionDays: Sendable {
-        package var messages: Int
-        package var devices: Int
-        package var audit: Int
+    struct RetentionDays: Sendable {
+        var messages: Int
+        var devices: Int
+        var audit: Int
 
         init(_ checked: ConfigurationValues) {
             messages = checked.integer(.retentionDays)
@@ -155,12 +155,12 @@ extension ServerConfiguration {
     }
 
     /// The limits of single dialects.
-    package struct DialectLimits: Sendable {
-        package var contextPushHoldSeconds: Int
-        package var contextPushWindowHoursMax: Int
-        package var pivotalImmediateSeconds: Int
-        package var richieTopicsMax: Int
-        package var richieUsersMax: Int
+    struct DialectLimits: Sendable {
+        var contextPushHoldSeconds: Int
+        var contextPushWindowHoursMax: Int
+        var pivotalImmediateSeconds: Int
+        var richieTopicsMax: Int
+        var richieUsersMax: Int
 
         init(_ checked: ConfigurationValues) {
             contextPushHoldSeconds = checked.integer(.contextPushHold)
@@ -171,11 +171,11 @@ extension ServerConfiguration {
         }
     }
 
-    package struct Log: Sendable {
-        package var level: String
-        package var format: Format
+    struct Log: Sendable {
+        var level: String
+        var format: Format
 
-        package enum Format: String, Sendable {
+        enum Format: String, Sendable {
             case json, text
         }
 
@@ -185,10 +185,10 @@ extension ServerConfiguration {
         }
     }
 
-    package struct Tracing: Sendable {
+    struct Tracing: Sendable {
         /// Base URL.
-        package var url: String
-        package var percent: Int
+        var url: String
+        var percent: Int
 
         /// nil without a URL.
         init?(_ checked: ConfigurationValues) {
@@ -303,7 +303,7 @@ extension ServerConfiguration {
 extension ServerConfiguration {
     /// The configured values by the names of their variables, without secrets: enough for `peal doctor` to check what
     /// the server uses.
-    package var shown: [String: String] {
+    var shown: [String: String] {
         let given = values.compactMap { key, value, origin in
             origin != .fallback && !key.isSecret && key != .configFile ? value.map { (key.environmentName, $0) } : nil
         }

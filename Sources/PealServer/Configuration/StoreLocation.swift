@@ -3,7 +3,7 @@ internal import PealCore
 internal import PealPostgres
 
 /// Where the store is.
-package enum StoreLocation: Sendable, Hashable, CustomStringConvertible {
+enum StoreLocation: Sendable, Hashable, CustomStringConvertible {
     case sqlite(path: String)
     /// A libpq URI.
     case postgres(url: String)
@@ -30,7 +30,7 @@ package enum StoreLocation: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The path or the URL, without a password.
-    package var description: String {
+    var description: String {
         switch self {
         case .sqlite(let path): path
         case .postgres(let url): Self.masked(url)

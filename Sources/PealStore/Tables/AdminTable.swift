@@ -9,6 +9,14 @@ enum AdminTable {
             id: try row.next(), name: try row.next(), createdBy: try row.next(), createdAt: try row.next(),
             lastUsedAt: try row.next())
     }
+
+    /// - Parameter table: `admin` or `api_key`.
+    fileprivate static func use(of id: some SQLStorable, in table: String, at: Timestamp) -> SQL {
+        """
+        UPDATE \(name: table) SET last_used_at = \(at)
+        WHERE id = \(id) AND (last_used_at IS NULL OR last_used_at < \(at))
+        """
+    }
 }
 
 extension StoreSession {
@@ -44,18 +52,7 @@ extension StoreSession {
 
     func noteUse(keys: [KeyID: Timestamp], admins: [AdminID: Timestamp]) throws {
         try connection.post(
-            keys.map { id, at in
-                """
-                UPDATE api_key SET last_used_at = \(at)
-                WHERE id = \(id) AND (last_used_at IS NULL OR last_used_at < \(at))
-                """
-            })
-        try connection.post(
-            admins.map { id, at in
-                """
-                UPDATE admin SET last_used_at = \(at)
-                WHERE id = \(id) AND (last_used_at IS NULL OR last_used_at < \(at))
-                """
-            })
+            keys.map { AdminTable.use(of: $0, in: "api_key", at: $1) }
+                + admins.map { AdminTable.use(of: $0, in: "admin", at: $1) })
     }
 }

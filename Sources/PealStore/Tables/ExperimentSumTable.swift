@@ -154,26 +154,10 @@ extension StoreSession {
             try isOfRun(id, since: experiment.changedAt, app: app)
         else { return 0 }
         let key = ExperimentKey(app: app, campaign: campaign, salt: experiment.salt)
-        let delivered = try deliveries(.message(id), app: app)
-        for found in delivered.ways {
-            try connection.post(
-                ExperimentSumTable.count(
-                    ExperimentSumTable.name(found.way), found.arm, found.messages, key, now: now))
-        }
-        for (arm, count) in delivered.dismissed {
-            try connection.post(ExperimentSumTable.count(ExperimentSumTable.dismissed, arm, count, key, now: now))
-        }
-        for (arm, count) in try sessions(.message(id), app: app, now: now) {
-            try connection.post(
-                ExperimentSumTable.count(ExperimentSumTable.observed, arm, count.observed, key, now: now))
-            try connection.post(
-                ExperimentSumTable.count(ExperimentSumTable.withoutSession, arm, count.without, key, now: now))
-        }
-        for found in try delays(.message(id), app: app) {
-            try connection.post(
-                ExperimentSumTable.count(
-                    ExperimentSumTable.name(delay: found.index), found.arm, found.opens, key, now: now))
-        }
+        try connection.post(
+            counts(of: id, app: app, now: now).map {
+                ExperimentSumTable.count($0.name, $0.arm, $0.count, key, now: now)
+            })
         let outcomes = try connection.all(ExperimentTable.outcomes(of: id, app: app)) { row in
             Outcome(
                 user: try row.next(), arm: try row.next(), day: try row.next(), opens: try row.next(),
@@ -191,6 +175,24 @@ extension StoreSession {
             }
         }
         return outcomes.count
+    }
+
+    /// What the message adds to the counters of its experiment.
+    private func counts(
+        of id: MessageID, app: AppKey, now: Timestamp
+    ) throws -> [(name: String, arm: Arm, count: Int)] {
+        var counts: [(name: String, arm: Arm, count: Int)] = []
+        let delivered = try deliveries(.message(id), app: app)
+        for found in delivered.ways { counts.append((ExperimentSumTable.name(found.way), found.arm, found.messages)) }
+        for (arm, count) in delivered.dismissed { counts.append((ExperimentSumTable.dismissed, arm, count)) }
+        for (arm, count) in try sessions(.message(id), app: app, now: now) {
+            counts.append((ExperimentSumTable.observed, arm, count.observed))
+            counts.append((ExperimentSumTable.withoutSession, arm, count.without))
+        }
+        for found in try delays(.message(id), app: app) {
+            counts.append((ExperimentSumTable.name(delay: found.index), found.arm, found.opens))
+        }
+        return counts
     }
 
     /// Messages of earlier runs do not count in the present one.

@@ -94,8 +94,7 @@ extension StoreSession {
             WHERE app = \(app) AND geofence = \(id)
             """)
         guard count == 1 else { return nil }
-        try LocationList.geofence.delete(of: id, app: app, connection)
-        try LocationList.geofence.insert(plan.locationIDs, of: id, app: app, connection)
+        try LocationList.geofence.replace(by: plan.locationIDs, of: id, app: app, connection)
         return try geofence(app: app, id: id)
     }
 
@@ -123,8 +122,7 @@ extension StoreSession {
 
     private func withLocations(_ geofence: Geofence, app: AppKey) throws -> Geofence {
         var geofence = geofence
-        geofence.locations = try connection.all(
-            LocationList.geofence.locations(of: geofence.id, app: app), LocationTable.location)
+        geofence.locations = try LocationList.geofence.read(of: geofence.id, app: app, connection)
         geofence.plan.locationIDs = geofence.locations.map(\.id)
         return geofence
     }

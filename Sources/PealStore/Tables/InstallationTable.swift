@@ -232,14 +232,24 @@ extension StoreSession {
     /// The number of own opens at which a user's history weighs as much as that of all users.
     private static let priorOpens = 12.0
 
+    /// A user's counters fade as those on a phone do (`Ledger.countOpen`), so that a changed habit shows. For all
+    /// users, only the first opens of each count, so that one device cannot outweigh an audience.
     func countOpen(app: AppKey, userID: String, hour: Int) throws {
-        try connection.post(
-            [Self.everybody, userID].map { name in
-                """
-                INSERT INTO open_hour (app, user_id, hour, n) VALUES (\(app), \(name), \(hour), 1)
-                ON CONFLICT (app, user_id, hour) DO UPDATE SET n = open_hour.n + 1
-                """
-            } as [SQL])
+        let own: SQL = "(SELECT SUM(n) FROM open_hour WHERE app = \(app) AND user_id = \(userID))"
+        let increment: SQL = "ON CONFLICT (app, user_id, hour) DO UPDATE SET n = open_hour.n + 1"
+        try connection.post([
+            """
+            INSERT INTO open_hour (app, user_id, hour, n) VALUES (\(app), \(userID), \(hour), 1) \(increment)
+            """,
+            """
+            INSERT INTO open_hour (app, user_id, hour, n) SELECT \(app), \(Self.everybody), \(hour), 1
+            WHERE \(own) <= \(Limits.opensPerUserForAllMax) \(increment)
+            """,
+            """
+            UPDATE open_hour SET n = n / 2
+            WHERE app = \(app) AND user_id = \(userID) AND \(own) >= \(Limits.opensPerUserMax)
+            """,
+        ])
     }
 
     private func openHours(app: AppKey, userID: String) throws -> [Double] {

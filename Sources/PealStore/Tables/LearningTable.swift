@@ -136,10 +136,7 @@ extension StoreSession {
         app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp
     ) throws -> ContextPage<MomentLabel> {
         let statement = LearningTable.labels(app, after: cursor, limit: limit, now: now)
-        var last: ContextCursor?
-        let labels = try connection.all(statement) { row -> MomentLabel? in
-            let cursor = ContextCursor(at: try row.next(), device: try row.next(), id: try row.next())
-            last = cursor
+        return try contextPage(statement, limit: limit) { row, cursor in
             let campaign: String? = try row.next()
             // A newer server may have stored another way to explore.
             guard let exploration = try? row.next(Exploration.self) else { return nil }
@@ -147,22 +144,31 @@ extension StoreSession {
                 campaign: campaign ?? "", snapshot: try row.next(), exploration: exploration, shownAt: cursor.at,
                 isOpened: try row.next())
         }
-        return ContextPage(items: labels.compactMap(\.self), next: labels.count == limit ? last : nil)
     }
 
     func journeys(
         app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp
     ) throws -> ContextPage<MomentJourney> {
         let statement = LearningTable.journeys(app, after: cursor, limit: limit, now: now)
-        var last: ContextCursor?
-        let journeys = try connection.all(statement) { row in
-            last = ContextCursor(at: try row.next(), device: try row.next(), id: try row.next())
+        return try contextPage(statement, limit: limit) { row, _ in
             let campaign: String? = try row.next()
             return MomentJourney(
                 campaign: campaign ?? "", trace: try row.next(), windowMinutes: try row.next(),
                 isShownByPhone: try row.next(), isOpened: try row.next())
         }
-        return ContextPage(items: journeys, next: journeys.count == limit ? last : nil)
+    }
+
+    /// - Parameter read: reads a row behind its cursor, with which every row begins; returns nil to skip it.
+    private func contextPage<Item>(
+        _ statement: SQL, limit: Int, _ read: (inout RowReader, ContextCursor) throws -> Item?
+    ) throws -> ContextPage<Item> {
+        var last: ContextCursor?
+        let items = try connection.all(statement) { row in
+            let cursor = ContextCursor(at: try row.next(), device: try row.next(), id: try row.next())
+            last = cursor
+            return try read(&row, cursor)
+        }
+        return ContextPage(items: items.compactMap(\.self), next: items.count == limit ? last : nil)
     }
 
     func openCounters(app: AppKey, limit: Int) throws -> [[Int]] {

@@ -34,6 +34,15 @@ struct LocationList {
         """
     }
 
+    func read(of id: Int64, app: AppKey, _ connection: any SQLConnection) throws -> [GeofenceLocation] {
+        try connection.all(locations(of: id, app: app), LocationTable.location)
+    }
+
+    func replace(by locations: [Int64], of id: Int64, app: AppKey, _ connection: any SQLConnection) throws {
+        try delete(of: id, app: app, connection)
+        try insert(locations, of: id, app: app, connection)
+    }
+
     func insert(_ locations: [Int64], of id: Int64, app: AppKey, _ connection: any SQLConnection) throws {
         try connection.post(
             locations.enumerated().map { position, location in
@@ -158,8 +167,7 @@ extension StoreSession {
             WHERE app = \(app) AND location_group = \(id)
             """)
         guard count == 1 else { return nil }
-        try LocationList.group.delete(of: id, app: app, connection)
-        try LocationList.group.insert(plan.locationIDs, of: id, app: app, connection)
+        try LocationList.group.replace(by: plan.locationIDs, of: id, app: app, connection)
         return try locationGroup(app: app, id: id)
     }
 
@@ -170,8 +178,7 @@ extension StoreSession {
 
     private func withLocations(_ group: LocationGroup, app: AppKey) throws -> LocationGroup {
         var group = group
-        group.locations = try connection.all(
-            LocationList.group.locations(of: group.id, app: app), LocationTable.location)
+        group.locations = try LocationList.group.read(of: group.id, app: app, connection)
         group.plan.locationIDs = group.locations.map(\.id)
         return group
     }

@@ -31,21 +31,18 @@ struct DeviceRegistrations: Sendable {
         ) { present throws(PealError) in
             try proof.check(present: present, now: call.now)
         }
-        let device = result.device
-        return Answer(
-            result.isNew ? .created : .ok,
-            .compact([
-                ("device", .string(device.id.description)), ("device_token", .string(result.deviceToken)),
-                ("app", .string(app.bundleID ?? app.id.description)), ("user_id", device.userID.map(JSON.string)),
-                ("now", .string(call.now.withMilliseconds)),
-                (
-                    "model_keys",
-                    .array(
-                        result.modelKeys.map { key in
-                            ["kid": .string(key.id), "public_key": .string(Base64URL.padded(key.publicKey))]
-                        })
-                ),
-            ]))
+        return Answer(result.isNew ? .created : .ok, Self.json(result, of: app, now: call.now))
+    }
+
+    private static func json(_ result: InstallationVerbs.Registered, of app: App, now: Timestamp) -> JSON {
+        let keys = result.modelKeys.map { key -> JSON in
+            ["kid": .string(key.id), "public_key": .string(Base64URL.padded(key.publicKey))]
+        }
+        return .compact([
+            ("device", .string(result.device.id.description)), ("device_token", .string(result.deviceToken)),
+            ("app", .string(app.bundleID ?? app.id.description)), ("user_id", result.device.userID.map(JSON.string)),
+            ("now", .string(now.withMilliseconds)), ("model_keys", .array(keys)),
+        ])
     }
 
     /// The app's device that registers again, if the token proves it. Phones do so at every start of the app, and many

@@ -27,9 +27,7 @@ struct NativeAdmins: Sendable {
         let reply = try await services.verbs.admins.create(name: name, call.verb) { made in
             var shown = Self.json(made.admin).objectValue ?? .init()
             shown["token"] = .string(made.adminToken)
-            let repetition: JSON = ["id": .string(made.admin.id.description), "secret_shown": true]
-            return Reply(
-                status: 201, body: JSON.object(shown).bytes, repetition: .init(status: 200, body: repetition.bytes))
+            return .showingOnce(.object(shown), id: made.admin.id.description)
         }
         return Answer(reply)
     }
@@ -57,9 +55,8 @@ struct NativeAdmins: Sendable {
 
     private func rotate(_ call: Call) async throws -> Answer {
         let reply = try await services.verbs.admins.rotate(call.verb) { adminToken in
-            let shown: JSON = ["id": .string(Admin.first), "token": .string(adminToken)]
-            let repetition: JSON = ["id": .string(Admin.first), "secret_shown": true]
-            return Reply(status: 200, body: shown.bytes, repetition: .init(status: 200, body: repetition.bytes))
+            .showingOnce(
+                ["id": .string(Admin.first), "token": .string(adminToken)], id: Admin.first, status: 200)
         }
         return Answer(reply)
     }

@@ -32,11 +32,7 @@ struct NativeKeys: Sendable {
         }
         let reply = try await services.verbs.keys.create(draft, app: try call.app().key, call.verb) { made in
             let key = made.stored.key
-            let shown = Self.facts(key) + Self.values(made)
-            let repetition: JSON = ["id": .string(key.id.description), "secret_shown": true]
-            return Reply(
-                status: 201, body: JSON.compact(shown).bytes,
-                repetition: .init(status: 200, body: repetition.bytes))
+            return .showingOnce(.compact(Self.facts(key) + Self.values(made)), id: key.id.description)
         }
         var answer = Answer(reply)
         if let weak {
@@ -199,4 +195,13 @@ extension NativeDocument {
                 + ["token", "user_token", "password", "api_key", "platform_secret", "shared_secret"].map { name in
                     .optional(name, Schema.text.described("Shown only when the key is created."))
                 }))
+}
+
+extension Reply {
+    /// An answer with a secret. The answer to a repeated request lacks it.
+    /// - Parameter id: of what was created, which both answers name.
+    static func showingOnce(_ shown: JSON, id: String? = nil, status: Int = 201) -> Reply {
+        let repetition = JSON.compact([("id", id.map(JSON.string)), ("secret_shown", true)])
+        return Reply(status: status, body: shown.bytes, repetition: repetition.bytes)
+    }
 }

@@ -25,12 +25,10 @@ struct NativeSignInLinks: Sendable {
         case .anonymous, .device: throw PealError(.unauthorized, "a valid key is required")
         }
         let reply = try await services.verbs.signInLinks.create(for: holder, secretHash: hash, call.verb) { made in
-            let shown: JSON = [
+            .showingOnce([
                 "path": .string("/console/sign-in?link=\(made.linkToken)"),
                 "expires_at": .string(made.expiresAt.description),
-            ]
-            let repetition: JSON = ["secret_shown": true]
-            return Reply(status: 201, body: shown.bytes, repetition: .init(status: 200, body: repetition.bytes))
+            ])
         }
         return Answer(reply)
     }
