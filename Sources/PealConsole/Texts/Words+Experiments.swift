@@ -46,7 +46,7 @@ extension Word {
     static let guardrail = Word("Per thousand", "Je tausend")
     static let guardrails = Word("What must not get worse", "Was nicht schlechter werden darf")
     static let guardrailsHint = Word(
-        "A difference counts if luck hardly explains it: three standard errors and at least ten cases. Removed apps and "
+        "A difference counts if chance hardly explains it: three standard errors, at least ten cases. Removed apps and "
             + "disabled notifications are those since the experiment began, as far as push networks and phones report them.",
         "Ein Unterschied zählt, wenn Zufall ihn kaum erklärt: drei Standardfehler und mindestens zehn Fälle. Entfernte "
             + "Apps und abgeschaltete Mitteilungen zählen, soweit Push-Netze und Telefone sie melden.")

@@ -99,7 +99,7 @@ extension NativeDocument {
             refusals: [.notFound, .conflict]),
         APIOperation(
             id: "rollBackModel", method: .post, path: "\(app)/campaigns/:campaign/model/rollback",
-            summary: "Issue an earlier moment model again",
+            summary: "Reissue an earlier moment model",
             text: "It gets a new version, because devices refuse older ones. For seven days no training replaces it.",
             body: APIBody(schema: NativeModel.rollback.schema(strict), examples: [("former", [:])], isRequired: false),
             answers: [APIAnswer(200, "The model.", NativeModel.schema)], refusals: [.notFound, .conflict]),
