@@ -189,7 +189,7 @@ actor MomentEngine {
     // MARK: Signing in
 
     /// States who uses the app, or with nil that nobody does, and registers it.
-    /// - Returns: why the server did not take it; nil also if the app has stated something else since.
+    /// - Returns: why the server did not take it; nil too if the app has stated something else since.
     func signIn(_ user: String?, _ proof: String?, on platform: String) async throws -> APIFailure? {
         let signIn = SignIn(user: user, proof: proof)
         signInsUnderWay += 1

@@ -154,11 +154,11 @@ extension Word {
     static let experimentShare = Word("Share of good moments", "Anteil guter Momente")
     static let shareChanges = Word("Earlier shares", "Frühere Anteile")
     static let shareConfirm = Word(
-        "Change the share? The figures begin again with the next messages; the result so far is kept.",
+        "Change the share? The figures start over with the next messages; the result so far is kept.",
         "Anteil ändern? Die Zahlen beginnen mit den nächsten Nachrichten neu; das bisherige Ergebnis bleibt erhalten.")
     static let shareFrom = Word("From", "Von")
     static let shareHint = Word(
-        "0 sends everything immediately; 95 keeps 5 % for comparison. The figures begin again.",
+        "0 sends everything immediately; 95 keeps 5 % for comparison. The figures start over.",
         "0 sendet alles sofort; 95 behält 5 % zum Vergleich. Die Zahlen beginnen neu.")
     static let shareLabel = Word(
         "Users whose phones choose the moment, in %", "Personen, deren Telefon den Moment wählt, in %")

@@ -90,7 +90,7 @@ extension NativeDocument {
             id: "changeExperimentShare", method: .post, path: "\(app)/campaigns/:campaign/experiment",
             summary: "Change the share of an experiment",
             text: """
-                Its figures begin again with the messages that are sent from now on; the result so far is kept in \
+                Its figures start over with the messages that are sent from now on; the result so far is kept in \
                 `changes`. Users change their arm only as far as the new share requires.
                 """,
             body: APIBody(
