@@ -74,7 +74,7 @@ package struct APIServices: Sendable {
     /// Ends the progress streams; otherwise a stopping server would wait for their requests.
     package func endStreams() { progressStreams.close() }
 
-    /// Sorted by time, so that a new device is stored beside the last ones also in the index of ids.
+    /// Ids sort by time, so that new devices are adjacent in the index of ids too.
     func newDeviceID(at now: Timestamp) -> DeviceID { randomness.timeOrderedIdentifier(at: now) }
     func newMessageID(at now: Timestamp) -> MessageID { messageIDs.next(at: now, randomness) }
 }

@@ -16,7 +16,7 @@ struct CampaignCommand: AsyncParsableCommand {
 struct CampaignShareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "change-share",
-        abstract: "Change the share of users whose phones choose the moment. The experiment's figures begin again.")
+        abstract: "Change the share of users whose phones choose the moment. The experiment's figures start over.")
 
     @OptionGroup var name: CampaignResource.Name
 
@@ -40,11 +40,11 @@ struct CampaignShareCommand: AsyncParsableCommand {
 struct CampaignRollbackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rollback-model",
-        abstract: "Issue an earlier moment model of a campaign again. No training replaces it for seven days.")
+        abstract: "Reissue an earlier moment model of a campaign. No training replaces it for seven days.")
 
     @OptionGroup var name: CampaignResource.Name
 
-    @Option(help: "Version of the model to issue again; the one before the newest if absent.")
+    @Option(help: "Version of the model to reissue. Default: the one before the newest.")
     var version: Int64?
 
     @OptionGroup var app: AppOptions

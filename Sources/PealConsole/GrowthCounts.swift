@@ -14,7 +14,7 @@ final class GrowthCounts: Sendable {
 
     enum Answer: Sendable {
         case counted(Count)
-        /// A large topic that is counted for the first time in a while; it has about so many subscribers.
+        /// A large topic that is counted for the first time in a while, with the approximate number of its subscribers.
         case counting(about: Int)
         case unknown
     }
@@ -84,7 +84,7 @@ final class GrowthCounts: Sendable {
 
     private func startCounting(_ name: Name, about: Int) {
         guard state.withLock({ $0.running.updateValue(about, forKey: name) }) == nil else { return }
-        // Unstructured: the page is not to wait for it.
+        // Unstructured, because the page must not wait for it.
         Task {
             let begun = time.uptime
             do {

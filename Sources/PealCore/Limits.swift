@@ -6,8 +6,8 @@ package enum Limits {
     package static let jsonValuesMax = 200_000
     /// How much of a body is read before its caller is known, if the body itself names the caller.
     package static let unknownCallerBodyBytesMax = 64 * 1024
-    /// The same for a body whose secret, or whose app if several have keys with the secret, has not come yet: the
-    /// largest audience of a devtodev push may come first.
+    /// The same for a body that has not named its secret yet, or its app if several apps have keys with that secret:
+    /// the largest audience of a devtodev push may come before them.
     package static let unnamedCallerBodyBytesMax = 1024 * 1024
     /// The largest body of a request that may be handled on the event loop of its connection. Most pushes fit.
     package static let briefBodyBytesMax = 4 * 1024
@@ -18,7 +18,7 @@ package enum Limits {
     /// For all bodies that are being received, and for those of callers that are not known yet.
     package static let bodyBytesHeldMax = 256 * 1024 * 1024
     package static let unknownBodyBytesHeldMax = 32 * 1024 * 1024
-    /// One client network, and one app, may hold this part of both: 1 of so many.
+    /// The share of both that one client network, or one app, may hold: one in this many.
     package static let bodyBudgetShares = 4
     package static let credentialExaminationsWaitingMax = 64
     package static let idempotencyKeyCharactersMax = 255
@@ -29,7 +29,7 @@ package enum Limits {
     /// For lists with numbered pages.
     package static let pageItemsMax = 50
     package static let pageItemsDefault = 20
-    /// How many rows a search for a part of a text reads.
+    /// How many rows a substring search reads.
     package static let searchedRowsMax = 100_000
     /// For lists without pages.
     package static let unpagedItemsMax = 10_000
@@ -65,7 +65,7 @@ package enum Limits {
     package static let audienceUsersMax = 10_000
     package static let audienceTopicsMax = 1024
     package static let audienceAddressesMax = 1000
-    /// A condition that a request contains, and one whose segments are resolved.
+    /// Limits of a condition as a request contains it, and once its segments are resolved.
     package static let conditionsMax = 256
     package static let conditionDepthMax = 16
     package static let conditionsResolvedMax = 1024
@@ -200,7 +200,7 @@ extension Limits {
     package static let consoleIdleSeconds: Int64 = 3600
     package static let consoleSessionSeconds: Int64 = 12 * 3600
     package static let consoleFormBytesMax = 4 * 1024 * 1024
-    /// The form of somebody who has not signed in.
+    /// The sign-in form, which is sent without a session.
     package static let consoleSignInBytesMax = 16 * 1024
     /// How long a link for signing in works.
     package static let signInLinkSeconds: Int64 = 300
@@ -238,8 +238,8 @@ extension Limits {
     package static let descriptorsMax = 65_536
 
     // Servers on one database
-    /// How long a server counts after it was last seen: longer than three rounds of its notes, so that one late write
-    /// changes nothing.
+    /// How long a server counts as running after it was last seen: longer than three of its reports, so that one late
+    /// write changes nothing.
     package static let serverPresenceSeconds: Int64 = 20
 
     /// How many locales, and how many time zones, all devices of a server may have.
@@ -275,7 +275,7 @@ extension Limits {
     package static let quietFramesMax = 10_000
     package static let receiveWindowBytes = 8 * 1024 * 1024
     package static let outboundReplyBytesMax = 64 * 1024
-    /// Ids of the 10,000 channels that an app may have.
+    /// Enough for the ids of the 10,000 channels that an app may have.
     package static let channelListBytesMax = 4 * 1024 * 1024
     package static let verificationSeconds: Int64 = 30
     package static let outboundConnectionsPerHostMax = 64

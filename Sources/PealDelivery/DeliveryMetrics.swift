@@ -73,8 +73,8 @@ package final class DeliveryMetrics: Sendable {
     /// The reasons that may be labels, of each network.
     private let reasons: [ProviderName: Set<String>]
 
-    /// Begins with zeros for what can be counted: the rates of a series that appears with its first jump would not
-    /// contain that jump.
+    /// Every series starts at zero. If a series appeared only with its first count, Prometheus would not see that count
+    /// as an increase.
     init(_ providers: [ProviderName: any Provider]) {
         reasons = providers.mapValues(\.reasons)
         var snapshot = Snapshot()

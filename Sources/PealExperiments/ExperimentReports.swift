@@ -17,7 +17,7 @@ package final class ExperimentReports: Sendable {
     /// Reports that took less are reused by pages only.
     private static let reusedTime = Duration.milliseconds(500)
     private static let keptMax = 64
-    /// So many displays of an app describe when its users open messages.
+    /// This many displays of an app describe when its users open messages.
     private static let contextsMax = 20_000
     /// A large experiment takes seconds, and requests need the threads of Swift's pool, of which there are only as many
     /// as processors.

@@ -64,7 +64,7 @@ package struct Guardrail: Sendable, Hashable {
 
     package func count(_ arm: Arm) -> Count { arm == .contextAware ? contextAware : traditional }
 
-    /// Whether it is more frequent with good moments, beyond what luck explains.
+    /// Whether it is more frequent with good moments than chance explains.
     package var isWorse: Bool {
         guard let aware = contextAware.share, let plain = traditional.share else { return false }
         let (cases, all) = (contextAware.count + traditional.count, contextAware.of + traditional.of)

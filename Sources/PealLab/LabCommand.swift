@@ -17,7 +17,7 @@ package struct LabCommand: AsyncParsableCommand {
 /// `peal-lab fuzz`: feeds the HTTP/2 connection random inputs until one fails or the limit is reached.
 struct FuzzCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "fuzz", abstract: "Feed the HTTP/2 connection with mutated frames and header blocks.")
+        commandName: "fuzz", abstract: "Feed mutated frames and header blocks to the HTTP/2 connection.")
 
     @Option(help: "Target: frames, hpack or connection. Default: all in turn.")
     var target: FuzzTarget?
@@ -65,7 +65,7 @@ struct FuzzCommand: ParsableCommand {
     private func fuzz(_ target: FuzzTarget, seconds: Double?) throws {
         var fuzzer = Fuzzer(target, seed: seed, corpus: try corpusInputs())
         let running = try RunningInput(folder: artifacts, target: target, seed: seed)
-        say("\(target.rawValue): seed \(seed), the present input is in \(running.path)")
+        say("\(target.rawValue): seed \(seed), the current input is in \(running.path)")
         let clock = ContinuousClock()
         let start = clock.now
         let end = seconds.map { start + .seconds($0) }

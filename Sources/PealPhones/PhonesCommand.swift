@@ -79,9 +79,9 @@ package struct PhonesCommand: AsyncParsableCommand {
     package init() {}
 
     package func validate() throws {
-        guard (1...100_000).contains(count) else { throw ValidationError("--count is 1 to 100000.") }
-        guard (1...14).contains(days) else { throw ValidationError("--days is 1 to 14.") }
-        guard (1...12).contains(windowHours) else { throw ValidationError("--window-hours is 1 to 12.") }
+        guard (1...100_000).contains(count) else { throw ValidationError("--count must be 1 to 100000.") }
+        guard (1...14).contains(days) else { throw ValidationError("--days must be 1 to 14.") }
+        guard (1...12).contains(windowHours) else { throw ValidationError("--window-hours must be 1 to 12.") }
         guard [10, 20, 30, 60].contains(stepMinutes) else {
             throw ValidationError("--step-minutes is 10, 20, 30 or 60.")
         }

@@ -243,7 +243,7 @@ actor PhonesRun {
                     "audience": ["users": ["p\(message.person)"]], "campaign_id": plan.campaign,
                     "content": [
                         "title": "Now?", "body": "A lesson of five minutes",
-                        // Android itself would show it otherwise, also when the phone has shown it already.
+                        // Otherwise Android itself would show it, even if the phone has shown it already.
                         "android": ["data_only": true],
                     ],
                     "schedule": ["window": ["until": Self.text(until)]],

@@ -41,7 +41,7 @@ struct SimulatedPhone: Sendable {
         var dependencies = PealDependencies(
             exchange: settings.http, presenter: screen, sensors: WorldSensors(person: person, world: world))
         dependencies.clock = settings.clock
-        // What a phone does later is then done before the world goes on.
+        // Work that a phone defers is then done before the simulated world continues.
         dependencies.start = { await $0() }
         dependencies.keepsFiles = settings.keepsFiles(person)
         dependencies.utcOffsetSeconds = { 0 }

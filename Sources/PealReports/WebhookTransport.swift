@@ -27,7 +27,7 @@ package enum WebhookAnswer: Sendable, Hashable {
     case answered(status: Int, retryAfter: Duration?)
     case failed(WebhookFailure)
 
-    /// 410 (RFC 9110 §15.5.11): the receiver is gone for good.
+    /// 410 (RFC 9110 §15.5.11): the receiver is gone permanently.
     var isGone: Bool { if case .answered(410, _) = self { true } else { false } }
 }
 

@@ -24,11 +24,11 @@ package func rotateMasterKey(
     let rotation = MasterKeyRotation(engine, configured: configured)
     if try await rotation.isUnderWay() {
         guard !prepares else { return prepared }
-        if isDry { return "Would finish the replacement of the master key by the configured one." }
+        if isDry { return "Would finish replacing the master key with the configured one." }
         try await refuseWhileServersRun(engine, rotation)
         let count = try await rotation.seal(next: configured)
         try await rotation.end(next: configured)
-        return "The master key was replaced by the configured one: \(count) secrets sealed."
+        return "The master key was replaced with the configured one; \(count) secrets were sealed."
     }
     let present = configuration.masterKey == nil ? configuration.masterKeyFile ?? defaultFile(configuration) : nil
     guard let nextFile = file ?? present.map({ $0 + ".new" }) else {
@@ -38,7 +38,7 @@ package func rotateMasterKey(
     if isDry {
         let key = "\(isThere ? "the" : "a new") key in \(nextFile)"
         return prepares
-            ? "Would make both keys valid: the present one and \(key)." : "Would replace the master key by \(key)."
+            ? "Would make both keys valid: the current one and \(key)." : "Would replace the master key with \(key)."
     }
     let lock = try lock(present ?? nextFile)
     defer { lock.release() }

@@ -146,7 +146,7 @@ def test_a_dry_run_of_what_concerns_the_store_changes_nothing(serve, tmp_path):
     dry("Would back up", "backup", "--to", backup)
     assert peal("backup", "--to", backup, server=server)[0] == 0
     dry("nothing to do", "migrate")
-    dry("Would replace the master key by a new key", "key", "rotate-master")
+    dry("Would replace the master key with a new key", "key", "rotate-master")
     dry("Would make both keys valid", "key", "rotate-master", "--prepare")
     dry("Would copy", "store", "copy", "--from", f"sqlite:{server.directory / 'peal.db'}", "--to", f"sqlite:{copy}")
     elsewhere = {"PEAL_STORE_URL": f"sqlite:{new}"}

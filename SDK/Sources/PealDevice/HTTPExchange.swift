@@ -44,7 +44,7 @@ public enum Redirects: Sendable, Hashable {
     /// Those to https, for requests without a token, such as for an image that moved to another host.
     case https
 
-    /// Whether to go on with a request for this URL.
+    /// Whether to continue with a request for this URL.
     package func allow(_ url: URL?) -> Bool { self == .https && url?.scheme?.lowercased() == "https" }
 }
 

@@ -62,7 +62,7 @@
             super.serviceExtensionTimeWillExpire()
         }
 
-        /// Goes on with the image.
+        /// Continues with the image.
         fileprivate func present(
             _ request: UNNotificationRequest, _ handler: @escaping (UNNotificationContent) -> Void
         ) {

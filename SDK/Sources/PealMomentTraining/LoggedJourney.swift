@@ -23,7 +23,7 @@ public struct LoggedJourney: Sendable {
 }
 
 extension ContextSnapshot {
-    /// Anybody may have registered a device and sent nonsense.
+    /// Anyone can register a device and send nonsense.
     fileprivate var isPlausible: Bool { features.allSatisfy { !$0.isFinite || abs($0) <= 10 } }
 }
 

@@ -2,7 +2,7 @@
     internal import UIKit
 #endif
 
-/// Work that goes on after the method that started it has returned.
+/// Work that continues after the method that started it has returned.
 enum BackgroundWork {
     /// Starts the work, and keeps the app running until it ends, as far as the system allows that. The task is
     /// unstructured because the caller returns to the system, which waits for it before it opens the app.

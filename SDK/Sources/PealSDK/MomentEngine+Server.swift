@@ -18,7 +18,7 @@ extension MomentEngine {
         var refusal: APIFailure?
         let isNews = ledger.needsRegistration
         if try needsRegistration(), let failure = try await sendRegistration(isNews: isNews) {
-            // If nothing has changed, a server that is busy hears of it at another wake.
+            // If nothing has changed, a busy server gets the registration at a later wake.
             if case .refused = failure { refusal = failure } else if isNews || !failure.isTemporary { return failure }
         }
         return try await changeTopics() ?? refusal

@@ -60,7 +60,7 @@ struct WakeReport: Sendable, Hashable {
     var hasSynced = false
     /// What stopped it.
     var failure: APIFailure?
-    /// Why the server refused the registration for good. The wake went on with what the server knows.
+    /// Why the server refused the registration permanently. The wake continued with what the server knows.
     var refusal: APIFailure?
 }
 
@@ -189,7 +189,7 @@ actor MomentEngine {
     // MARK: Signing in
 
     /// States who uses the app, or with nil that nobody does, and registers it.
-    /// - Returns: why the server did not take it; nil also if the app has said something else since.
+    /// - Returns: why the server did not take it; nil too if the app has stated something else since.
     func signIn(_ user: String?, _ proof: String?, on platform: String) async throws -> APIFailure? {
         let signIn = SignIn(user: user, proof: proof)
         signInsUnderWay += 1
@@ -266,7 +266,7 @@ actor MomentEngine {
         try parts.state.read().needsRegistration || confirmation == .due
     }
 
-    /// The server accepted a registration, or refused it for good.
+    /// The server accepted a registration, or refused it permanently.
     func noteRegistration(_ refusal: APIFailure? = nil) { (confirmation, lastRefusal) = (.done, refusal) }
 
     /// Records that the server did not accept a call.

@@ -6,7 +6,7 @@ public import PealWire
 /// Peal in an app: registers the device, shows messages at good moments and reports what became of notifications.
 ///
 /// Keep one instance for the life of the app. All methods may be called at any time and in any order; what fails for
-/// lack of a network is done at the next opportunity.
+/// lack of a network is retried at the next opportunity.
 public actor Peal {
     private let engine: MomentEngine
     private let configuration: PealConfiguration
@@ -114,7 +114,7 @@ public actor Peal {
 
     /// Deletes the device on the server, and everything that this phone stores about it. Without a connection, the
     /// phone keeps the device's token and the ids of the messages that it has shown, and deletes the device at the next
-    /// opportunity, also after a new start of the app. What the app says afterwards is for a new device, which
+    /// opportunity, even after a restart of the app. What the app says afterwards is for a new device, which
     /// `setDeviceToken` registers once the former one is deleted.
     public func forgetDevice() async {
         change { $0.forget() }
@@ -141,9 +141,9 @@ public actor Peal {
         return report.failure != nil ? .failed : report.shown != nil || report.hasSynced ? .newData : .noData
     }
 
-    /// Tells the server what the app said while the person uses it, and goes on if the person leaves the app meanwhile:
-    /// the system soon suspends it then, and ends an app that is suspended while it has a file of the app group locked
-    /// (Apple, "Understanding the exception types in a crash report", 0xDEAD10CC).
+    /// Sends the server what the app stated while the person was using it, and continues if the person leaves the app
+    /// meanwhile. The system soon suspends such an app, and ends it if it is suspended while it holds a lock on a file
+    /// of the app group (Apple, "Understanding the exception types in a crash report", 0xDEAD10CC).
     private func send(syncs: Bool = false) async {
         let engine = engine
         await held { _ = try? await engine.wake(isForeground: true, syncs: syncs) }
@@ -163,7 +163,7 @@ public actor Peal {
 
     /// Keeps the app running during the work, and cancels the work when the system takes the time back.
     /// - Parameter seconds: when the work is cancelled in any case; nil for never.
-    /// - Returns: what the work returns, also if it was cancelled.
+    /// - Returns: what the work returns, even if it was cancelled.
     @discardableResult
     private func held<Value: Sendable>(
         seconds: Double? = nil, _ work: @escaping @Sendable () async -> Value
@@ -291,7 +291,7 @@ public actor Peal {
 
     /// What the server refused last in this run of the app, and would refuse again, such as a registration with an
     /// unknown key. nil if it refused nothing, or has accepted a registration since. Show it while you develop: the
-    /// device goes on with what the server knows, and everything else is repeated silently.
+    /// device continues with what the server knows, and everything else is repeated silently.
     public var lastRefusal: PealError? {
         get async { await engine.lastRefusal.flatMap(PealError.init) }
     }

@@ -1,5 +1,4 @@
-/// Who may use something that one task uses at a time: the others wait in the order in which they came. A value inside
-/// an actor.
+/// Lets one task at a time use something; the others wait in order of arrival. A value inside an actor.
 struct Turns {
     private var isTaken = false
     private var waiting: [(number: Int, continuation: CheckedContinuation<Bool, Never>)] = []

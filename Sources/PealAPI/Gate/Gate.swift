@@ -255,7 +255,7 @@ struct Gate: RouterMiddleware {
         default:
             services.logger.error(
                 "a request failed", metadata: ["error": "\(error)", "request_id": "\(requestID)"])
-            return PealError(.internal, "an internal error occurred; the log has it under \(requestID)")
+            return PealError(.internal, "an internal error occurred; search the server's log for \(requestID)")
         }
     }
 }
@@ -273,7 +273,7 @@ enum MediaType {
     enum Tolerance {
         /// Only JSON media types.
         case none
-        /// Also a missing media type, and those that HTTP clients send by default.
+        /// JSON, a missing media type, and the media types that HTTP clients send by default.
         case clients
         /// Any.
         case everything

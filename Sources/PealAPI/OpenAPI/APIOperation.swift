@@ -46,7 +46,7 @@ struct APIOperation: Sendable {
         codes.formUnion(refusals)
         if access.isGuarded { codes.formUnion([.unauthorized, .forbidden, .rateLimited]) }
         if !pathParameters.isEmpty { codes.insert(.notFound) }
-        // Of the native API, also an unknown parameter or an unexpected body.
+        // The native API also refuses an unknown parameter and an unexpected body.
         codes.insert(.unknownField)
         if method != .get { codes.formUnion([.invalidJSON, .bodyTooLarge, .unsupportedMediaType, .rateLimited]) }
         if body != nil { codes.formUnion([.invalidJSON, .missingField, .notSupported]) }

@@ -62,7 +62,7 @@ struct FileSource: ImportSource {
     let name: String
     private let environment: String?
     private var reader: Reader
-    /// The number of the last record that was read, also of those that were skipped.
+    /// The number of the last record that was read, even if it was skipped.
     private var reached = 0
 
     var share: Double? {

@@ -127,7 +127,7 @@ async function take(file, field) {
   field.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-// A refused form begins at what is wrong, also if it is in a closed part.
+// A refused form begins at what is wrong, even if it is in a closed part.
 const wrong = document.querySelector("[aria-invalid]");
 for (let part = wrong?.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
 wrong?.focus();

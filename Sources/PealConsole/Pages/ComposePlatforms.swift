@@ -3,7 +3,7 @@ internal import PealCore
 /// The part of Compose for one platform alone: fields for what people often set, and a JSON object for everything else,
 /// the platform's object of the native API.
 struct ComposePlatforms: Sendable {
-    /// What people often set, as a field of its own.
+    /// A member that people often set, which has its own field.
     struct Shortcut: Sendable {
         let name: String
         let platform: Platform

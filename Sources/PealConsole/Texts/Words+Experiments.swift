@@ -46,7 +46,7 @@ extension Word {
     static let guardrail = Word("Per thousand", "Je tausend")
     static let guardrails = Word("What must not get worse", "Was nicht schlechter werden darf")
     static let guardrailsHint = Word(
-        "A difference counts if luck hardly explains it: three standard errors and at least ten cases. Removed apps and "
+        "A difference counts if chance hardly explains it: three standard errors, at least ten cases. Removed apps and "
             + "disabled notifications are those since the experiment began, as far as push networks and phones report them.",
         "Ein Unterschied zählt, wenn Zufall ihn kaum erklärt: drei Standardfehler und mindestens zehn Fälle. Entfernte "
             + "Apps und abgeschaltete Mitteilungen zählen, soweit Push-Netze und Telefone sie melden.")
@@ -154,11 +154,11 @@ extension Word {
     static let experimentShare = Word("Share of good moments", "Anteil guter Momente")
     static let shareChanges = Word("Earlier shares", "Frühere Anteile")
     static let shareConfirm = Word(
-        "Change the share? The figures begin again with the next messages; the result so far is kept.",
+        "Change the share? The figures start over with the next messages; the result so far is kept.",
         "Anteil ändern? Die Zahlen beginnen mit den nächsten Nachrichten neu; das bisherige Ergebnis bleibt erhalten.")
     static let shareFrom = Word("From", "Von")
     static let shareHint = Word(
-        "0 sends everything immediately; 95 keeps 5 % for comparison. The figures begin again.",
+        "0 sends everything immediately; 95 keeps 5 % for comparison. The figures start over.",
         "0 sendet alles sofort; 95 behält 5 % zum Vergleich. Die Zahlen beginnen neu.")
     static let shareLabel = Word(
         "Users whose phones choose the moment, in %", "Personen, deren Telefon den Moment wählt, in %")

@@ -49,7 +49,7 @@ extension Word {
         "Sent per hour in {} of the apps, last 24 hours", "Gesendet je Stunde in {} der Apps, letzte 24 Stunden")
     static let serviceAccountFile = Word("Service account file (JSON)", "Datei des Dienstkontos (JSON)")
     static let signOutEverywhereConfirm = Word(
-        "End every session of this key, also in other browsers?",
+        "End every session of this key, including those in other browsers?",
         "Alle Sitzungen dieses Schlüssels beenden, auch in anderen Browsern?")
     static let webhookSecretHint = Word(
         "For signature: 24 to 64 bytes in base64, such as from openssl rand -base64 32.",

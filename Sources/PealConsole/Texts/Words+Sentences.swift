@@ -235,7 +235,7 @@ extension Word {
     static let sendOnlyTitle = Word("Ready to send", "Bereit zum Senden")
     static let sendTest = Word("Send test to {}", "Test an {} senden")
     static let sessionsText = Word(
-        "End every session of your admin token, also in other browsers. Sessions of a key end when it is revoked.",
+        "End every session of your admin token, even in other browsers. Sessions of a key end when it is revoked.",
         "Beendet alle Sitzungen des eigenen Admin-Tokens, auch in anderen Browsern. Sitzungen eines Schlüssels "
             + "enden, wenn er widerrufen wird.")
     static let sessionEnded = Word(

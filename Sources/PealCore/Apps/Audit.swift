@@ -115,7 +115,7 @@ package struct AuditFilter: Sendable, Hashable {
 /// What a part of a check of the audit log found.
 package enum AuditCheck: Sendable, Hashable {
     /// Rows up to that number are sound. The next part begins after it.
-    case goOn(after: Int64, hash: String, rows: Int)
+    case incomplete(after: Int64, hash: String, rows: Int)
     /// Every row is sound.
     case sound(rows: Int)
     /// The first row that was changed or is missing.
@@ -145,8 +145,8 @@ package struct AuditVerbs: Sendable {
     /// separately.
     /// - Returns: `sound` or `broken`.
     package func verify() async throws -> AuditCheck {
-        var check = AuditCheck.goOn(after: 0, hash: "", rows: 0)
-        while case .goOn = check {
+        var check = AuditCheck.incomplete(after: 0, hash: "", rows: 0)
+        while case .incomplete = check {
             let before = check
             check = try await store.read(.heavy) { try $0.checkAudit(before, limit: Self.checkedAtOnce) }
         }

@@ -52,7 +52,7 @@ package struct QuietClock: Sendable {
     /// - Parameter end: the first of `zones` that is known counts; UTC if none is.
     package init(_ end: @escaping End) { self.end = end }
 
-    /// Knows no quiet hours.
+    /// A clock that finds no quiet hours.
     package static let none = QuietClock { _, _, _ in nil }
 
     /// When the quiet hours of an app end for a device; nil if there are none now.

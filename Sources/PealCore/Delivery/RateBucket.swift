@@ -4,7 +4,7 @@ package struct RateGrant: Sendable, Hashable {
     package let count: Int
     /// When more may be sent; now if `count` is not 0.
     package let readyAt: Timestamp
-    /// If it must wait: for how long its grant will occupy the rate, so that others who wait ask after that.
+    /// If it must wait: how long the rate is used up by what it will be granted. The next waiter asks that much later.
     package let takes: Duration
     /// If it must wait: whether it waits for the app's rate, not for the message's.
     package let isOfApp: Bool

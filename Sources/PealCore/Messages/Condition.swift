@@ -13,7 +13,7 @@ package indirect enum Condition: Sendable, Hashable {
     case locale(String)
     case timeZone(String)
     case attribute(String, [ConditionTest])
-    /// Tests of versions instead of texts.
+    /// Tests of the app's version, which is compared number by number instead of as a text.
     case appVersion([ConditionTest])
     /// Devices whose last registration is at most this old.
     case seen(withinDays: Int64)

@@ -24,7 +24,7 @@ package struct ExperimentFacts: Sendable, Hashable {
         self.users = users
     }
 
-    /// Users may be many.
+    /// There may be many users.
     package var withoutUsers: ExperimentFacts {
         var facts = self
         facts.users = []
@@ -207,7 +207,7 @@ package struct ExperimentSums: Sendable, Hashable {
         (1000 * opens + 500) / (messages + 10) - 50
     }
 
-    /// Adds a user; one without messages is none.
+    /// Adds a user. A user without messages does not count.
     package mutating func add(_ user: User) { count(user, 1) }
 
     /// Takes a user away.

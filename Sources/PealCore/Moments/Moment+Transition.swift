@@ -102,7 +102,7 @@ extension Moment {
         } else if now < deadline {
             step.moment.fallbackAt = deadline
             step.moment.awaitsDevice = true
-            // Of the quiet hours that are over.
+            // The reason was the quiet hours that are over.
             step.moment.reason = ""
         } else {
             step.moment.end(.failed, .suppressed, Self.noDevice)
@@ -111,7 +111,7 @@ extension Moment {
         return step
     }
 
-    /// Quiet hours delay an alert but never beyond the window, whose promise is older than the app's rule. Until then
+    /// Quiet hours delay an alert, but never beyond the window, which takes precedence over the app's rule. Until then
     /// the moment can still be claimed, replaced and cancelled.
     private func delayed(until end: Timestamp, _ now: Timestamp) -> MomentStep {
         var step = MomentStep(self)

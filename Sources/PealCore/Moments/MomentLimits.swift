@@ -38,8 +38,8 @@ extension Limits {
     package static let wakeSpacingSeconds: Int64 = 1200
     /// A device gets at most two wake-ups in this time.
     package static let wakeBudgetSeconds: Int64 = 3600
-    /// How much later than it was counted a wake-up may arrive: half of the time it may wait for its network. The
-    /// budget is of arrivals.
+    /// How much later than it was counted a wake-up may arrive; it may wait for its network half of this time. The
+    /// budget limits arrivals.
     package static let wakeLatenessSeconds: Int64 = 10
     /// How long a device may take to answer a wake-up that asks for a sync.
     package static let wakeAnswerSeconds: Int64 = 300
@@ -50,9 +50,10 @@ extension Limits {
     /// How long a wake-up waits if its route has earlier ones without an answer.
     package static let wakeBusySeconds: Int64 = 5
     package static let wakeRoutesAwaitedMax = 1024
-    /// The devices of an app that say how often wake-ups reach one of which little is known.
+    /// How many devices of an app, the newest ones, are used to estimate how often wake-ups reach a device with little
+    /// history.
     package static let cohortDevicesMax = 1000
-    /// For how long what they say is used.
+    /// How long that estimate is used.
     package static let cohortSeconds: Int64 = 60
     package static let reachHalfLifeSeconds: Int64 = 3 * 24 * 3600
     /// Opens of a user at which all of the user's counters are halved.

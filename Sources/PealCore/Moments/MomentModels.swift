@@ -123,7 +123,7 @@ package struct OffPolicyGain: Sendable, Hashable {
     package let error: Int64
     /// Soft messages that were evaluated.
     package let messages: Int64
-    /// As many messages of the model itself would say as much.
+    /// How many messages of the model itself would be equally informative.
     package let effectiveMessages: Int64
 
     package init(gain: Int64, error: Int64, messages: Int64, effectiveMessages: Int64) {

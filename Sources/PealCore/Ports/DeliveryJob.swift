@@ -8,8 +8,8 @@ package struct DeliveryJob: Sendable {
     /// Whether the keys of each slice are its audience when it is accepted, so that nothing else need be read. A job that
     /// was read from the store does not say so.
     package private(set) var isPlainList = false
-    /// Whether it is a plain list of devices and addresses, which stay in the audience. Those of users and identifiers
-    /// leave it when somebody else signs in.
+    /// Whether it is a plain list of devices and addresses, which stay in the audience. Devices that are named by user
+    /// or identifier leave it when another user signs in.
     package private(set) var isLastingList = false
     /// The devices of small slices of a plain list, as they were when it was accepted. A job that was read from the store
     /// has none.

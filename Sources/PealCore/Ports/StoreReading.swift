@@ -254,7 +254,7 @@ package protocol StoreReading {
     func auditRows(_ filter: AuditFilter, before cursor: Int64?, limit: Int) throws -> [AuditRow]
     /// Rows of the audit log in ascending order of number, starting after `cursor`.
     func auditRows(_ filter: AuditFilter, after cursor: Int64, limit: Int) throws -> [AuditRow]
-    /// Checks at most `limit` rows after those of `earlier`, which is a `goOn`.
+    /// Checks at most `limit` rows after those of `earlier`, which is `incomplete`.
     func checkAudit(_ earlier: AuditCheck, limit: Int) throws -> AuditCheck
 
     /// Named admins, in order of creation.

@@ -39,7 +39,8 @@ package struct MessagePreview: Sendable {
             }
         }
 
-        /// What rendering it for nothing cost: the bytes of its payload, or an assumption if they are unknown.
+        /// How much a rendering that was refused counts towards the limit: the bytes of its payload, or an assumed
+        /// number if that is unknown.
         fileprivate var refusedBytes: Int {
             isPossible ? 0 : size?.bytes ?? Limits.refusedBytesPerPlatformMax / 4
         }
@@ -108,8 +109,8 @@ package struct MessagePreview: Sendable {
             providerAppID: Self.providerAppID(on: route, app: app, records), counts: counts)
     }
 
-    /// What takes the bytes of a payload, the largest field first. Each field is measured by rendering the message
-    /// without it, so the sum is less than the payload by the names and settings around the fields.
+    /// How many bytes of a payload each field takes, the largest field first. Each field is measured by rendering the
+    /// message without it, so the sum is less than the payload by the names and settings around the fields.
     /// - Parameters:
     ///   - request: of `draft`.
     ///   - records: the app's credentials.

@@ -16,7 +16,7 @@ extension MessageTrail {
         if try store.addressNumber(app: message.app, message: message.id, address: device.address) != nil {
             return true
         }
-        // A page in flight is logged before its lease ends, also when the message was cancelled meanwhile.
+        // A page in flight is logged before its lease ends, even if the message was cancelled meanwhile.
         if message.state.isFinal, let end = message.endedAt, end + .seconds(Limits.leaseSeconds) < now { return false }
         let match = AudienceMatch(
             device, in: draft, of: message, where: try condition(draft), joined: try joined(device, draft))

@@ -89,7 +89,7 @@ struct MessageTrail {
         switch match {
         case .no(let reason) where log.isEmpty && reported.isEmpty:
             return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]
-        case .no: return try matched(recipient, by: "what it was then") + log + rest(recipient, log) + reported
+        case .no: return try matched(recipient, by: "its state at the time") + log + rest(recipient, log) + reported
         case .by(let reason, let isNamed):
             if log.isEmpty, reported.isEmpty, let reason = lateArrival(device, isNamed: isNamed) {
                 return [Event(device: device.id, at: begun, name: .notMatched, detail: reason)]

@@ -16,7 +16,7 @@ package struct SignInLinkVerbs: Sendable {
         package let expiresAt: Timestamp
     }
 
-    /// Whose link it was.
+    /// The caller who created the link.
     package struct Taken: Sendable, Hashable {
         /// How the console's sessions name the holder of the key.
         package let holder: String

@@ -120,7 +120,7 @@ struct RouteBreaker: Sendable {
     /// nil while the route is open.
     var closedUntil: Duration? { memory.until }
     var isStopped: Bool { memory.until != nil && memory.isStop }
-    /// Whether nothing is lost but what recent answers showed if it is forgotten.
+    /// Whether it can be forgotten: only what recent answers showed would be lost.
     var isLikeNew: Bool { memory == Memory() && probes.isEmpty && refused.isEmpty }
 
     /// Whether the route is paused or stopped, and was not in an earlier state.
@@ -164,7 +164,7 @@ struct RouteBreaker: Sendable {
     ) -> Judgement {
         var (judgement, page) = (Judgement(), answers)
         guard page.answers > 0 else { return judgement }
-        // A page is no evidence for itself. But one acceptance is what a probe is to find.
+        // A page is not evidence for itself. But one acceptance is enough for a probe.
         let isKnownToWork = evidence.isFresh(version: version, at: now) || isProbe && page.proofs > 0
         evidence.take(page, version: version, now: now)
         // What one host accepts says nothing about the addresses of others.

@@ -2,7 +2,7 @@ internal import PealCore
 
 /// What shows whether suspicious answers are the fault of a route's credential or of the addresses: receives the pages
 /// of a route in the order in which they are judged. If enough was accepted under the same credential after addresses
-/// were called dead, the addresses are at fault.
+/// were reported as dead, the addresses are at fault.
 struct RouteEvidence: Sendable {
     /// For how long an acceptance shows that the credential works.
     private static let life: Duration = .seconds(24 * 3600)

@@ -5,12 +5,13 @@ extension DeliveryContext {
     /// The consequences of a page's answers for its route.
     struct RouteReport: Sendable {
         var trustsSuspicious = true
-        /// Whether suspicious answers are doubted because there are so many, as an attempt of their devices.
+        /// Whether suspicious answers are doubted because there are so many. Their devices are tried again, and the
+        /// attempt counts.
         var isDoubted = false
         /// Whether the route works nevertheless, so that these devices wait until more is known.
         var isDoubtAlone = false
-        /// Set when no further page may begin: when untried devices are ready again. On a closed route that is at once,
-        /// because its gate holds them.
+        /// Set if no further page may begin: when untried devices are ready again. On a closed route they are ready at
+        /// once, because the gate holds them.
         var readyAt: Timestamp?
     }
 
@@ -50,7 +51,7 @@ extension DeliveryContext {
         if effect.judgement.hasReopened { ready.set() }
         if effect.judgement.isNewDoubt {
             logger.warning(
-                "many addresses were called dead: they are tried again before they are retired",
+                "many addresses were reported as dead: they are tried again before they are retired",
                 metadata: ["message": "\(message.map { "\($0)" } ?? "")", "route": "\(route.route)"])
         }
         let alone = effect.isRefusedAlone ? time.now + RouteBreaker.refusedWait : nil

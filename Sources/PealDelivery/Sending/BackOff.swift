@@ -52,7 +52,8 @@ enum BackOff {
         case lost
         /// It was not tried, because the peer behind its address asked for a pause: the attempt does not count.
         case peer(after: Duration)
-        /// The address was called dead and is doubted: as long as a hold of the address alone, doubling up to an hour.
+        /// The address was reported as dead, which Peal doubts: as long as a hold of the address alone, doubling up to
+        /// an hour.
         case doubt
     }
 
@@ -124,7 +125,7 @@ enum Reason {
         cause.isEmpty || cause == lostAnswer ? lostAnswer : "\(lostAnswer) \(cause)"
     }
     static let lateAnswer = "LateAnswer"
-    /// Why a route is stopped: too many addresses were called dead while none was accepted.
+    /// Why a route is stopped: too many addresses were reported as dead while none was accepted.
     static let massRetirement = "MassRetirement"
     static let messageFailed = "MessageFailed"
     /// The message has no content for the platform.

@@ -175,7 +175,7 @@ struct Conclusion: Sendable {
         }
     }
 
-    /// Keeps an address that was called dead, and tries it again later.
+    /// Keeps an address that was reported as dead, and tries it again later.
     private mutating func doubted(_ key: DeviceKey, _ reason: String, _ suspicion: Suspicion) -> DeliveryLog.Ending {
         if terms.life.isOneAttempt || terms.life.isOver(at: suspicion.until) {
             return DeliveryLog.Ending(.expired, reason: reason, attempt: terms.attempt + 1)

@@ -8,7 +8,8 @@ struct SentPage: Sendable {
     let variantOf: [UInt16]
     /// The locale of each variant.
     let locales: [String?]
-    /// The index in the order of each device of `keys`, -1 for those to which nothing is sent; nil = the same.
+    /// The index in the order of each device of `keys`, -1 for those to which nothing is sent; nil if both indices are
+    /// the same.
     let orderIndices: [Int32]?
     /// What was decided without asking the provider, by index in `keys`, ascending.
     let rulings: [PageRuling]

@@ -268,7 +268,7 @@ struct SliceRun: Sendable {
 /// again from time to time: devices that have left the audience must not get the message.
 struct AudienceAge: Sendable {
     private static let life = Duration.seconds(1)
-    /// Reading takes at most one part in this many of the time.
+    /// Reading takes at most one part in this many of the elapsed time.
     private static let costInverse = 20
 
     /// On `TimeSource.uptime`.

@@ -28,7 +28,7 @@ struct Heartbeat: Sendable {
         owner = context.owner
     }
 
-    /// Runs until it is cancelled, also while a stopping process waits for its last answers.
+    /// Runs until it is cancelled, even while a stopping process waits for its last answers.
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.probeAlways() }

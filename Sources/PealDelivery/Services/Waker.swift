@@ -9,7 +9,7 @@ internal import Synchronization
 struct Waker: Sendable {
     private static let pollInterval: Duration = .seconds(1)
     private static let sendTime: Duration = .seconds(Limits.wakeLatenessSeconds / 2)
-    /// How long a round waits for answers. A route that takes longer is awaited beside the next rounds.
+    /// How long a round waits for answers. A route that takes longer is awaited while the next rounds run.
     private static let answerTime: Duration = .seconds(1)
 
     private let context: DeliveryContext

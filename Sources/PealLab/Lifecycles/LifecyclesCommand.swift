@@ -7,7 +7,7 @@ struct LifecyclesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lifecycles",
         abstract:
-            "Run messages with delivery windows through lost, doubled and late packets, crashes and skewed clocks.")
+            "Run messages with delivery windows through lost, duplicated and late packets, crashes and skewed clocks.")
 
     @Option(help: "Number of messages.")
     var count = 10_000

@@ -17,7 +17,7 @@ struct AbCommand: ParsableCommand {
     @Option(help: "Users in each experiment.")
     var users = 4000
 
-    @Option(help: "Number of days; the results are evaluated on each.")
+    @Option(help: "Number of days; the results are evaluated every day.")
     var days = 28
 
     @Option(help: "People in the experiments of the second and the third world; 0 leaves them out.")
@@ -28,7 +28,8 @@ struct AbCommand: ParsableCommand {
 
     func validate() throws {
         guard runs > 0, users >= 100, days > 1, people == 0 || people >= 20 else {
-            throw ValidationError("--runs, --users and --days are at least 1, 100 and 2; --people is 0 or at least 20.")
+            throw ValidationError(
+                "--runs, --users and --days must be at least 1, 100 and 2; --people must be 0 or at least 20.")
         }
     }
 

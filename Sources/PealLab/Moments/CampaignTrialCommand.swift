@@ -5,14 +5,14 @@ import PealWorlds
 /// `peal-lab campaign`: predicts what an experiment with simulated phones finds.
 struct CampaignTrialCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "campaign", abstract: "Predicts the lift of a campaign of `peal-sim phones`.",
+        commandName: "campaign", abstract: "Predict the lift of a campaign of `peal-sim phones`.",
         discussion: """
             The same world, messages and chances, with the server's wake-up budget, exploration and training and the \
             phones' decisions, but without a network. Everybody gets chosen moments, so there is no noise from who is \
             in which arm.
             """)
 
-    @Option(help: "Decides everything that happens in the world.")
+    @Option(help: "Seed of everything that happens in the world.")
     var seed = 1
 
     @Option(help: "People in the world.")
@@ -24,7 +24,7 @@ struct CampaignTrialCommand: ParsableCommand {
     @Option(help: "Length of the delivery windows in hours, 1 to 12.")
     var windowHours = 6
 
-    @Option(help: "Minutes from one look at the world to the next: 10, 20, 30 or 60.")
+    @Option(help: "Simulated minutes between two steps: 10, 20, 30 or 60.")
     var stepMinutes = 10
 
     @Option(help: "The share of messages that are cancelled in their window.")
@@ -37,14 +37,14 @@ struct CampaignTrialCommand: ParsableCommand {
     var json = false
 
     func validate() throws {
-        guard (1...100_000).contains(users) else { throw ValidationError("--users is 1 to 100000.") }
-        guard (1...14).contains(days) else { throw ValidationError("--days is 1 to 14.") }
-        guard (1...12).contains(windowHours) else { throw ValidationError("--window-hours is 1 to 12.") }
+        guard (1...100_000).contains(users) else { throw ValidationError("--users must be 1 to 100000.") }
+        guard (1...14).contains(days) else { throw ValidationError("--days must be 1 to 14.") }
+        guard (1...12).contains(windowHours) else { throw ValidationError("--window-hours must be 1 to 12.") }
         guard [10, 20, 30, 60].contains(stepMinutes) else {
-            throw ValidationError("--step-minutes is 10, 20, 30 or 60.")
+            throw ValidationError("--step-minutes must be 10, 20, 30 or 60.")
         }
         guard (0...1).contains(cancelled), (0...1).contains(arrival) else {
-            throw ValidationError("--cancelled and --arrival are shares.")
+            throw ValidationError("--cancelled and --arrival must be from 0 to 1.")
         }
     }
 

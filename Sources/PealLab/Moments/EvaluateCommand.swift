@@ -54,7 +54,7 @@ package struct EvaluateCommand: ParsableCommand {
 
     package func validate() throws {
         guard seed == nil || seeds == nil else { throw ValidationError("Give either --seed or --seeds.") }
-        guard users >= 20 else { throw ValidationError("--users is at least 20.") }
+        guard users >= 20 else { throw ValidationError("--users must be at least 20.") }
         if let refusal = choices.refusal(in: world) { throw ValidationError(refusal) }
     }
 
@@ -143,15 +143,15 @@ struct FirstWorldChoices {
         if world != .first, let other = given.first(where: { $0.isGiven }) {
             return "\(other.name) is an option of the first world."
         }
-        if !(1...12).contains(windowHours ?? 6) { return "--window-hours is 1 to 12." }
-        if ![1, 3].contains(schema ?? 3) { return "--schema is 3 or 1." }
-        if !(0...20).contains(earlierCampaigns ?? 6) { return "--earlier-campaigns is 0 to 20." }
+        if !(1...12).contains(windowHours ?? 6) { return "--window-hours must be 1 to 12." }
+        if ![1, 3].contains(schema ?? 3) { return "--schema must be 3 or 1." }
+        if !(0...20).contains(earlierCampaigns ?? 6) { return "--earlier-campaigns must be 0 to 20." }
         for (name, value) in [("--slope", slope), ("--intercept", intercept)] {
             // Not a number is in no range.
             guard !(-Self.distortionMax...Self.distortionMax).contains(value ?? 0) else { continue }
-            return "\(name) is a number from -100 to 100."
+            return "\(name) must be a number from -100 to 100."
         }
-        if !(0...1).contains(assumedArrival ?? 1) { return "--assumed-arrival is a number from 0 to 1." }
+        if !(0...1).contains(assumedArrival ?? 1) { return "--assumed-arrival must be a number from 0 to 1." }
         return nil
     }
 }

@@ -6,7 +6,7 @@ import PealWorlds
 /// `peal-lab report`: the evaluation as charts in one self-contained HTML file.
 struct MomentReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "report", abstract: "Draw lift, calibration and sample windows into an HTML file.")
+        commandName: "report", abstract: "Write an HTML page with charts of lift, calibration and sample windows.")
 
     @Option(help: "The file to write.")
     var html: String
@@ -22,7 +22,7 @@ struct MomentReportCommand: ParsableCommand {
 
     func validate() throws {
         guard (1...12).contains(windowHours), users >= 20 else {
-            throw ValidationError("--window-hours is 1 to 12 and --users at least 20.")
+            throw ValidationError("--window-hours must be 1 to 12, and --users at least 20.")
         }
     }
 

@@ -57,7 +57,9 @@ struct TortureCommand: AsyncParsableCommand {
             throw ValidationError("--kills must not be negative, other numbers must be positive.")
         }
         let isFile = store?.hasPrefix("sqlite:") ?? true
-        guard nodes == 1 || !isFile else { throw ValidationError("SQLite has one server: --nodes needs --store.") }
+        guard nodes == 1 || !isFile else {
+            throw ValidationError("--nodes above 1 needs --store: only one server can use an SQLite file.")
+        }
         _ = try chosenFaults()
     }
 
@@ -66,7 +68,7 @@ struct TortureCommand: AsyncParsableCommand {
         return Set(
             try names.map { name in
                 guard let fault = TortureFault(rawValue: name) else {
-                    throw ValidationError("--faults: \(name) is none of them.")
+                    throw ValidationError("--faults: \(name) is unknown.")
                 }
                 return fault
             })
@@ -95,7 +97,7 @@ struct TortureCommand: AsyncParsableCommand {
             Self.say(json ? Self.document(seed, result).text : Self.text(seed, result))
             return result.verdict.violations.isEmpty
         } catch {
-            let text = "seed \(seed): could not be carried out: \(error)"
+            let text = "seed \(seed): could not be run: \(error)"
             Self.say(json ? (["seed": .string("\(seed)"), "error": .string("\(error)")] as JSON).text : text)
             return false
         }

@@ -220,7 +220,7 @@ final class ProviderTokens: Sendable {
     }
 
     private func mint(_ state: inout ProviderTokenHistory.State, _ instant: Instant) -> Authorization? {
-        // The servers are about to agree on it, perhaps: then they need no other one.
+        // The servers may be about to agree on this offer; then they do not need another one.
         if let offer = state.offer, minted(offer, instant, version: 0).isAlive(at: instant) {
             take(offer, &state, instant)
             return state.present?.authorization

@@ -35,7 +35,7 @@ enum PEMFiles {
 }
 
 extension ServerConfiguration.TLSFiles {
-    /// - Throws: `ConfigurationFailure`, also for a key that does not belong to the certificate.
+    /// - Throws: `ConfigurationFailure`, including for a key that does not belong to the certificate.
     func load() throws -> (chain: [NIOSSLCertificate], key: NIOSSLPrivateKey) {
         let chain = try PEMFiles.certificates(certificate, certificateName)
         let key = try PEMFiles.privateKey(key, keyName)

@@ -96,7 +96,7 @@ struct HTTPListeners {
                     location.portKey, "cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))",
                     mayPass: error.errnoCode != EACCES)
             } catch is SocketAddressError.UnknownHost {
-                // A name may get an address; what looks like an address stays wrong.
+                // A name may resolve later; a wrong address stays wrong.
                 let isName = location.host.contains(where: \.isLetter) && !location.host.contains(":")
                 throw ConfigurationFailure(location.hostKey, "\(location.host) has no address", mayPass: isName)
             }

@@ -1,9 +1,8 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Refuses HTTP/1 requests whose `Host` leaves open for whom they are, with 400 and the end of the connection: HTTP/1.1
-/// without one, and any request with several or an invalid one (RFC 9112 §3.2). A proxy and the server could read them
-/// differently.
+/// Refuses HTTP/1 requests whose `Host` is ambiguous, with 400 and the end of the connection: HTTP/1.1 without one, and
+/// any request with several or an invalid one (RFC 9112 §3.2). A proxy and the server could read them differently.
 final class HostCheck: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

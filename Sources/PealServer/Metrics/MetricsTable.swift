@@ -103,7 +103,9 @@ extension Metric {
         Metric(one: "peal_slices_quarantined", .gauge, "Slices whose results cannot be stored.") {
             $0.store?.census.slicesQuarantined
         },
-        Metric(one: "peal_apps_stopped", .gauge, "Apps with a stopped provider.") { $0.store?.census.appsStopped },
+        Metric(one: "peal_apps_stopped", .gauge, "Apps whose credential a push network refuses.") {
+            $0.store?.census.appsStopped
+        },
         Metric("peal_route_closed", .gauge, "1 for each closed route on which something waits, by its state.") {
             facts in
             facts.store?.parked.map { parked in
@@ -125,7 +127,7 @@ extension Metric {
 
     private static let store: [Metric] = [
         Metric(one: "peal_store_up", .gauge, "Whether the store responds.") { $0.store == nil ? 0 : 1 },
-        Metric(one: "peal_store_writable", .gauge, "Whether the results of deliveries can be written.") {
+        Metric(one: "peal_store_writable", .gauge, "Whether the store accepts writes.") {
             $0.isStoreWritable ? 1 : 0
         },
         Metric(one: "peal_store_bytes", .gauge, "Size of the database.") { $0.store?.bytes },

@@ -222,7 +222,7 @@ extension StoreSession {
     }
 
     func checkAudit(_ earlier: AuditCheck, limit: Int) throws -> AuditCheck {
-        guard case .goOn(var last, var hash, var count) = earlier else { return earlier }
+        guard case .incomplete(var last, var hash, var count) = earlier else { return earlier }
         let (head, base) = (try mark(.head), try mark(.base))
         let isGenuine =
             head.map { $0.proof == $0.mark.proof(.head, context.masterKey) } ?? true
@@ -243,7 +243,7 @@ extension StoreSession {
             }
             (last, hash, count) = (row.number, row.hash, count + 1)
         }
-        if rows.count == limit { return .goOn(after: last, hash: hash, rows: count) }
+        if rows.count == limit { return .incomplete(after: last, hash: hash, rows: count) }
         let end = head?.mark ?? AuditMark()
         if end.number == 0, last == 0, try isEmptied() {
             return .broken(number: 1, reason: "the log is empty, but there are apps")

@@ -60,7 +60,7 @@ extension StoreSession {
 
     /// Inserts a device without searching for it first, which saves two of five searches in the indexes. Only for an
     /// engine whose statements return at once: another one would wait for two answers instead of one.
-    /// - Returns: nil if its id or address is known, also in the network's other environment.
+    /// - Returns: nil if its id or address is known, even if only in the network's other environment.
     private func insertIfNew(
         _ registration: DeviceRegistration, _ addressKey: [UInt8], elsewhere: Address?, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result? {

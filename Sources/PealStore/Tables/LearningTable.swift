@@ -1,6 +1,7 @@
 internal import PealCore
 
-/// `learning`: what is known of each campaign's learning; and the labels of `context_sample`, without whose they are.
+/// `learning`: what is known of each campaign's learning; and the labels in `context_sample`, without the users that
+/// they came from.
 enum LearningTable {
     private static let columns: Columns = """
         campaign_id, displays, opens, trained_at, labels, failures, own_model, drifted, held_until, objections,
@@ -63,8 +64,8 @@ enum LearningTable {
             """
     }
 
-    /// Without the extension, a phone does not report what it waited for in vain, and its other messages alone would be
-    /// a choice of the good ones.
+    /// Without the extension, a phone does not report messages for which it waited in vain, and its other messages
+    /// alone would be a biased selection.
     static func journeys(_ app: AppKey, after cursor: ContextCursor?, limit: Int, now: Timestamp) -> SQL {
         let earlier: SQL = cursor.map { " AND (s.at, s.seq, s.id) < (\($0.at), \($0.device), \($0.id))" } ?? ""
         return """

@@ -289,8 +289,8 @@ extension StoreSession {
         try targets(app: app, userID: userID, routes: routes, but: tried).first
     }
 
-    /// The user's active devices except those already tried, the one seen last first. A registration and a sync count,
-    /// also a sync in the background.
+    /// The user's active devices except those already tried, the one seen last first. A registration counts, and so
+    /// does a sync, even one in the background.
     func targets(
         app: AppKey, userID: String, routes: [Route], but tried: [DeviceKey] = []
     ) throws -> [Moment.Target] {

@@ -52,7 +52,7 @@ extension StoreSession {
                 "SELECT COUNT(*) FROM saved_message WHERE app = \(app) AND kind = \(message.kind.rawValue)")
             guard count < Limits.savedMessagesPerAppMax else {
                 throw PealError(
-                    .conflict, "an app may have at most \(Limits.savedMessagesPerAppMax) of \(message.kind.rawValue)s")
+                    .conflict, "an app may have at most \(Limits.savedMessagesPerAppMax) \(message.kind.rawValue)s")
             }
         }
         try connection.post(

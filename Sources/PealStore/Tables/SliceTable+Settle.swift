@@ -130,7 +130,7 @@ extension SliceTable {
         """
     }
 
-    /// What a slice without rows in the log stores of a page.
+    /// What is stored about a page whose row cannot be written to the log.
     private static func answers(of settlement: Settlement) -> SQL {
         let deferred = settlement.deferrals.reduce(0) { $0 + $1.keys.count }
         return """

@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// The members of topics. `device_topic` is authoritative, also for retired devices; `topic_member` contains the active
+/// The members of topics. `device_topic` is authoritative, even for retired devices; `topic_member` contains the active
 /// ones in the order in which sending reads them.
 enum SubscriptionTable {
     /// The condition that the topic `$2` of the app `$1` has not been deleted: the rows of its members remain for a

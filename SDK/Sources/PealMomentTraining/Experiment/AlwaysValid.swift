@@ -85,7 +85,7 @@ public enum ExperimentDecision: String, Sendable, Hashable, Codable {
     /// The share of users who stay in the traditional arm after a promotion, to keep measuring.
     public static let holdout = 0.05
 
-    /// The decision at a look. Any look may decide, because the interval is valid at all of them.
+    /// The decision so far. It may be taken at any time, because the interval is always valid.
     public init(_ comparison: ArmComparison, isRatioSound: Bool) {
         let interval = comparison.interval()
         let margin = Self.relevantLift * comparison.traditional.rate

@@ -17,7 +17,7 @@ public struct ExperimentUser: Sendable, Hashable {
     }
 }
 
-/// Sums over the users of one arm, without the users: what is kept of an experiment for good.
+/// Sums over the users of one arm, without the users: what is kept of an experiment permanently.
 public struct ArmTotals: Sendable, Hashable {
     /// Users with at least one message.
     public var users: Int64 = 0
@@ -41,7 +41,7 @@ public struct ArmTotals: Sendable, Hashable {
     /// No users.
     public init() {}
 
-    /// Adds a user; one without messages is none.
+    /// Adds a user. A user without messages does not count.
     public mutating func add(_ user: ExperimentUser) {
         guard user.messages > 0 else { return }
         let (messages, opens) = (Int64(user.messages), Int64(user.opens))

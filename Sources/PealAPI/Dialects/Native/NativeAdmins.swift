@@ -95,7 +95,7 @@ extension NativeDocument {
         APIOperation(
             id: "rotateAdminToken", method: .post, path: "/peal/v1/admins:rotate",
             summary: "Replace the first admin's token",
-            text: "The former token is void at once. Refused with `conflict` if `PEAL_ADMIN_TOKEN` is configured.",
+            text: "The former token becomes invalid. Refused with `conflict` if `PEAL_ADMIN_TOKEN` is configured.",
             answers: [
                 APIAnswer(
                     200, "The new token, which is shown only once; a repeated request gets `secret_shown` instead.",

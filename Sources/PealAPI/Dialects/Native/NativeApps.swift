@@ -119,7 +119,7 @@ enum NativeAppShapes {
     private static let someHours = Rule<JSON.Members>("`from` and `to` differ.") {
         given, _, reading throws(PealError) in
         guard given["from"] == given["to"] else { return }
-        throw .invalid(reading.path("to"), "\(reading.path("to")) must differ from from")
+        throw .invalid(reading.path("to"), "\(reading.path("to")) must not be the same as from")
     }
 
     private static let frequencyCap: Shape<JSON> = ObjectShape(
@@ -169,7 +169,7 @@ extension AppSettings {
 extension NativeDocument {
     static let apps: [APIOperation] = [
         APIOperation(
-            id: "createApp", method: .post, path: "/peal/v1/apps", summary: "Make an app",
+            id: "createApp", method: .post, path: "/peal/v1/apps", summary: "Create an app",
             body: APIBody(
                 schema: NativeAppShapes.draft.schema(strict),
                 examples: [("app", ["name": "Cheese", "bundle_id": "com.example.cheese"])]),
@@ -182,7 +182,7 @@ extension NativeDocument {
             answers: [APIAnswer(200, "The app.", shown)]),
         APIOperation(
             id: "changeApp", method: .patch, path: app, summary: "Change an app",
-            text: "Absent members keep their values; null clears.",
+            text: "Absent members keep their values; null clears a member.",
             body: APIBody(
                 schema: NativeAppShapes.facts.change("NativeAppChange", strict),
                 examples: [("name", ["name": "Blue cheese"])]),

@@ -90,7 +90,7 @@ extension NativeDocument {
             id: "changeExperimentShare", method: .post, path: "\(app)/campaigns/:campaign/experiment",
             summary: "Change the share of an experiment",
             text: """
-                Its figures begin again with the messages that are sent from now on; the result so far is kept in \
+                Its figures start over with the messages that are sent from now on; the result so far is kept in \
                 `changes`. Users change their arm only as far as the new share requires.
                 """,
             body: APIBody(
@@ -99,7 +99,7 @@ extension NativeDocument {
             refusals: [.notFound, .conflict]),
         APIOperation(
             id: "rollBackModel", method: .post, path: "\(app)/campaigns/:campaign/model/rollback",
-            summary: "Issue an earlier moment model again",
+            summary: "Reissue an earlier moment model",
             text: "It gets a new version, because devices refuse older ones. For seven days no training replaces it.",
             body: APIBody(schema: NativeModel.rollback.schema(strict), examples: [("former", [:])], isRequired: false),
             answers: [APIAnswer(200, "The model.", NativeModel.schema)], refusals: [.notFound, .conflict]),

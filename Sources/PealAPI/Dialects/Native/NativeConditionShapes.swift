@@ -9,7 +9,7 @@ enum NativeConditionShapes {
             throw reading.refusal("may contain at most \(Limits.conditionsMax) conditions")
         }
         guard condition.depth <= Limits.conditionDepthMax else {
-            throw reading.refusal("may contain at most \(Limits.conditionDepthMax) conditions inside each other")
+            throw reading.refusal("may nest conditions at most \(Limits.conditionDepthMax) levels deep")
         }
         guard condition.json.bytes.count <= Limits.conditionBytesMax else {
             throw reading.refusal("must be at most \(Limits.conditionBytesMax) bytes long")
@@ -22,7 +22,7 @@ enum NativeConditionShapes {
 
     private static let one: Shape<Condition> = ObjectShape(
         "NativeCondition", Draft(),
-        "At most \(Limits.conditionsMax) conditions, \(Limits.conditionDepthMax) inside each other.",
+        "At most \(Limits.conditionsMax) conditions, nested at most \(Limits.conditionDepthMax) levels deep.",
         rules: [single]
     ) {
         Entry("and", parts) { $0.add($1.map(Condition.and)) }

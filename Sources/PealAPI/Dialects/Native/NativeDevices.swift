@@ -272,7 +272,7 @@ extension NativeDocument {
         APIOperation(id: "getDevice", method: .get, path: device, summary: "Show a device", answers: [shown]),
         APIOperation(
             id: "changeDevice", method: .patch, path: device, summary: "Change a device",
-            text: "Absent members keep their values; null clears. A retired device requires its address.",
+            text: "Absent members keep their values; null clears a member. A retired device requires its address.",
             body: APIBody(
                 schema: NativeDeviceShapes.change.schema(strict), examples: [("user", ["user_id": "ann"])]),
             answers: [shown], refusals: [.conflict]),

@@ -48,7 +48,7 @@ extension NativeDocument {
 
     static let states: [APIOperation] = [
         state("cancel", "Cancel a message", "A cancelled message can be cancelled again."),
-        state("pause", "Hold a message", nil), state("resume", "Resume a message", nil),
+        state("pause", "Pause a message", nil), state("resume", "Resume a message", nil),
     ]
 
     private static func state(_ verb: String, _ summary: String, _ text: String?) -> APIOperation {

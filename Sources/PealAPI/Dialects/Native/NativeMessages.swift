@@ -250,7 +250,7 @@ extension Notification {
         guard let bytesMax = route.provider?.network.delivery.bodyBytesAdvised, body.prefix.count > bytesMax else {
             return nil
         }
-        return "push services that pass messages on to a phone's own network may refuse or cut more than "
+        return "push services that forward messages to a phone's own network may refuse or truncate more than "
             + "\(bytesMax) bytes"
     }
 

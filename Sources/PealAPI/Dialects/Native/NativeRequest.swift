@@ -8,7 +8,7 @@ enum NativeRequest {
         given(draft).map { with(draft.options.ratePerSecond, $0) } ?? translated(draft)
     }
 
-    /// The rate is the one option that changes by itself while a message is being sent.
+    /// The rate is the only option that can be changed while a message is being sent.
     private static func with(_ rate: Int64?, _ request: JSON) -> JSON {
         var options = request["options"]?.objectValue ?? .init()
         guard options["rate_per_second"]?.integerValue != rate else { return request }

@@ -38,8 +38,8 @@ extension NativeDocument {
     static let signInLinks: [APIOperation] = [
         APIOperation(
             id: "createSignInLink", method: .post, path: "/peal/v1/sign-in-links",
-            summary: "Make a link that signs in to the console once",
-            text: "Whoever opens it acts as the caller. It ends after \(Limits.signInLinkSeconds / 60) minutes.",
+            summary: "Create a link that signs a browser in to the console once",
+            text: "Whoever opens it acts as the caller. It expires after \(Limits.signInLinkSeconds / 60) minutes.",
             answers: [
                 APIAnswer(
                     201, "The path of the link, shown only once.",

@@ -20,7 +20,7 @@ struct NativeStatistics: Sendable {
         let count = (last - step.start(of: from)).milliseconds / (step.seconds * 1000) + 1
         guard count <= Limits.statisticsItemsMax else {
             throw PealError.invalid(
-                "from", "there are more than \(Limits.statisticsItemsMax) steps; give a shorter time or a longer step")
+                "from", "more than \(Limits.statisticsItemsMax) steps; give a shorter period or a longer step")
         }
         let app = try call.app().key
         let counted = try await services.store.read(.heavy) { try $0.statistics(app: app, from: from, to: to) }
@@ -86,7 +86,7 @@ extension NativeDocument {
         APIOperation(
             id: "listStatistics", method: .get, path: "\(app)/stats",
             summary: "Count what happened in each minute, hour or day",
-            text: "Test messages do not count. At most \(Limits.statisticsItemsMax) steps, which begin at UTC.",
+            text: "Test messages do not count. At most \(Limits.statisticsItemsMax) steps, which are aligned to UTC.",
             parameters: NativeSpan.parameters + [
                 .query("step", .words(Statistics.Step.self), "The length of a step; `hour` if absent.")
             ],

@@ -61,7 +61,7 @@ extension PivotalDocument {
                 APIAnswer(200, "A page.", PivotalSchema.paged("topics", PivotalSchema.topic, total: "totalTopics"))
             ]),
         APIOperation(
-            id: "pivotalMakeTopic", method: .post, path: "/v2/topics", summary: "Make a topic",
+            id: "pivotalMakeTopic", method: .post, path: "/v2/topics", summary: "Create a topic",
             body: APIBody(
                 schema: PivotalTopicShapes.topic.describe(PivotalShapes.describing),
                 examples: [("fair", ["name": "fair", "timeToLive": 86400])]),
@@ -119,7 +119,7 @@ extension PivotalDocument {
                     ])),
             ]),
         APIOperation(
-            id: "pivotalMakeTag", method: .post, path: "/v1/tags/:tag", summary: "Make a tag",
+            id: "pivotalMakeTag", method: .post, path: "/v1/tags/:tag", summary: "Create a tag",
             answers: [APIAnswer(200, "The tag.", .object([.required("text", .text)]))]),
         APIOperation(
             id: "pivotalRemoveTag", method: .delete, path: "/v1/tags/:tag", summary: "Remove a tag", answers: [done]),

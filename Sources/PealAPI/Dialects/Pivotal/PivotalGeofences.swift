@@ -75,7 +75,7 @@ struct PivotalGeofences: Sendable {
     private func share(_ call: Call) async throws -> Answer {
         let app = try call.app()
         guard let platform = call.caller.key?.platform else {
-            throw PealError(.forbidden, "this key is not a platform's key")
+            throw PealError(.forbidden, "this endpoint needs a platform's key")
         }
         let known = try PivotalGeofencePage.whole(call.query, "timestamp", in: Int64.min...Int64.max) ?? 0
         let share = try await verbs(app, call).share(
@@ -134,7 +134,7 @@ struct PivotalGeofenceUpdate: Sendable {
         let reader = PivotalReader(options)
         var draft = try reader.draft(push, id: id, app: app, createdAt: now, now: start).draft
         draft.content.platforms[.ios]?.options.collapseKey = Self.collapseKey
-        // Nobody sees it, so it neither waits for quiet hours nor counts towards a frequency cap.
+        // It is silent, so it neither waits for quiet hours nor counts towards a frequency cap.
         draft.options.isTransactional = true
         if start > now {
             draft.startAt = start
