@@ -139,7 +139,7 @@ struct PivotalGeofenceTests {
         "that cannot be are refused with the member's name",
         arguments: [
             ("trigger_type", "both"), ("expiry_time", "soon"), ("expiry_time", nil), ("locations", []),
-            ("locations", [9]), ("locations", ["x"]), ("platform", "windows8"), ("data", []), ("data", nil),
+            ("locations", [9]), ("locations", ["x"]), ("platform", "windows8"), ("data", [1]), ("data", nil),
             ("start_time", 9_999_999_999_999), ("tags", "a"),
         ] as [(String, JSON?)])
     func refusals(name: String, value: JSON?) async throws {

@@ -28,7 +28,7 @@ package struct Receipt: Sendable, Hashable {
         var implied: [Kind] { self == .opened ? [.received] : [] }
 
         /// The order of receipts of one instant: an opened notification that proves the others has their time.
-        package var place: Int {
+        package var rank: Int {
             switch self {
             case .received: 0
             case .shown: 1

@@ -40,7 +40,7 @@ extension StoreSession {
     func receipts(app: AppKey, message: MessageID, device: DeviceKey) throws -> [Receipt] {
         try connection.all(ReceiptTable.of(device, message: message, app: app)) { row in
             Receipt(message: message, device: device, kind: try row.next(), at: try row.next())
-        }.sorted { ($0.at, $0.kind.place) < ($1.at, $1.kind.place) }
+        }.sorted { ($0.at, $0.kind.rank) < ($1.at, $1.kind.rank) }
     }
 
     func record(_ receipts: [Receipt], app: AppKey) throws -> Int {
