@@ -23,7 +23,7 @@ extension Shape {
         } describe: { describing in
             let items = element.describe(describing)
             guard describing.policy.isTolerant else { return .list(items, min...max) }
-            return .list(skipsEmpty ? describing.optional(items) : items.orNull, min...max)
+            return .list(skipsEmpty ? describing.optional(items) : describing.required(items).orNull, min...max)
         }
     }
 

@@ -215,7 +215,7 @@ package struct Describing: Sendable {
         self.now = now
     }
 
-    /// The schema of a required member: tolerant readers take an empty list for an empty object.
+    /// The schema of an element, or of a required member: tolerant readers take an empty list for an empty object.
     package func required(_ schema: Schema) -> Schema {
         policy.isTolerant && schema.allowsEmptyObject ? schema.or(.emptyList) : schema
     }

@@ -423,6 +423,22 @@ struct MomentStoreTests {
         }
     }
 
+    @Test("devices that a message has nothing for cannot show it, and an alert to them states the reason")
+    func absentPlatforms() async throws {
+        let fixture = try await Fixture(.selected)
+        try await fixture.register(1, user: "ann")
+        var draft = Self.draft(fixture)
+        draft.audience.platforms = [.ios, .android]
+        draft.content.absentPlatforms = [.ios]
+        let moment = try await Self.insert(fixture, draft)[0]
+        let (app, id) = (fixture.app, draft.id)
+        let routes = try await fixture.store.read { try $0.momentRoutes(app: app, message: id) }
+        #expect(Set(routes.map(\.platform)) == [.android])
+        fixture.time.advance(by: .seconds(3610))
+        #expect(try await Self.fire(fixture) == 1)
+        #expect(try await Self.moment(fixture, moment).state == .sending)
+    }
+
     @Test("a device that was not allowed to show a message reports nothing of it", arguments: StoreUnderTest.allCases)
     func ungranted(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

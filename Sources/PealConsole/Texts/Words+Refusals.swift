@@ -211,6 +211,9 @@ extension Word {
         Word("{} must be at most {} bytes long", "{} darf höchstens {} Bytes lang sein"),
         Word("{} must contain {} to {} {}", "{} muss {} bis {} {} enthalten"),
         Word("{} may contain at most {} {}", "{} darf höchstens {} {} enthalten"),
+        Word(
+            "{} may nest conditions at most {} levels deep",
+            "{} darf Bedingungen höchstens {} Ebenen tief verschachteln"),
         Word("{} must have one of the members {}", "{} braucht eines der Felder {}"),
         Word(
             "{} must have exactly one member; join conditions with and or or",

@@ -151,7 +151,8 @@ package protocol StoreReading {
     func openMoments(app: AppKey, userID: String, after cursor: MomentCursor?, limit: Int) throws -> [Moment]
     /// The moment of the message that the device has; nil if it has none.
     func moment(app: AppKey, message: MessageID, device: DeviceKey) throws -> Moment?
-    /// The routes on which a message's alerts may be sent; empty if it does not exist.
+    /// The routes of the devices that may show a message: the audience's, if the content has something for them. Empty
+    /// if it does not exist.
     func momentRoutes(app: AppKey, message: MessageID) throws -> [Route]
 
     /// The installation with that token, unless the key that issued it was deleted or has expired.

@@ -54,9 +54,13 @@ enum ContentCoding {
         return content
     }
 
-    /// Whether encoded content may have a platform's own `environment`; false is certain.
-    static func mayNameEnvironment(_ encoded: [UInt8]) -> Bool {
-        let name = Array("\"environment\"".utf8)
+    /// Whether encoded content may have a platform's own `environment` or absent platforms; false is certain.
+    static func mayLimitRoutes(_ encoded: [UInt8]) -> Bool {
+        mayHave("environment", encoded) || mayHave("absent", encoded)
+    }
+
+    private static func mayHave(_ member: String, _ encoded: [UInt8]) -> Bool {
+        let name = Array("\"\(member)\"".utf8)
         return encoded.withUnsafeBufferPointer { bytes in
             bytes.indices.dropLast(name.count - 1).contains { start in
                 bytes[start] == name[0] && bytes[start + 1] == name[1]

@@ -310,14 +310,17 @@ extension StoreSession {
         return found.sorted { ($0.at, $0.target.device) > ($1.at, $1.target.device) }.map { ($0.target, $0.hasSDK) }
     }
 
-    /// The routes that the alerts of a message may take.
+    /// The routes of the devices that may show a message.
     func momentRoutes(app: AppKey, message: MessageID) throws -> [Route] {
-        try alertTerms(app: app, message: message).routes
+        let terms = try alertTerms(app: app, message: message)
+        return terms.routes.filter { !terms.absentPlatforms.contains($0.platform) }
     }
 
     /// What the alerts of a message may do.
     struct AlertTerms {
         var routes: [Route] = []
+        /// See `Content.absentPlatforms`. Alerts take their routes too, because the outcome has the reason.
+        var absentPlatforms: Set<Platform> = []
         /// See `MessageOptions.isTransactional`.
         var isTransactional = false
         /// As its author stated it.
@@ -332,10 +335,11 @@ extension StoreSession {
             let bytes: [UInt8] = try row.next()
             let options = try OptionsCoding.decode(row.next())
             // Claims ask for the routes inside the writer, where decoding a large content would take long.
-            let content = ContentCoding.mayNameEnvironment(bytes) ? try ContentCoding.decode(bytes) : Content()
+            let content = ContentCoding.mayLimitRoutes(bytes) ? try ContentCoding.decode(bytes) : Content()
             return AlertTerms(
                 routes: ResolvedAudience.routes(audience, options.audienceEnvironment(in: content)),
-                isTransactional: options.isTransactional, life: options.life)
+                absentPlatforms: content.absentPlatforms, isTransactional: options.isTransactional,
+                life: options.life)
         } ?? AlertTerms()
     }
 }

@@ -91,7 +91,7 @@ enum DevtodevPartShapes {
             return elements
         } describe: { describing in
             let one = element.describe(describing)
-            return .component(name, .any(of: [one, .list(one.orNull)]))
+            return .component(name, .any(of: [one, .list(describing.required(one).orNull)]))
         }
     }
 }
