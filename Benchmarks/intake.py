@@ -202,6 +202,8 @@ def measure(setup, options):
             result |= {f"{row}_per_second": round(rate), f"{row}_p99_ms": round(p99, 2)}
         if rate and row != "bare":
             result[f"{row}_ratio"] = round(rate / bare, 3)
+    if "push_ratio" in result and "durable_ratio" in result:
+        result["push_to_durable"] = round(result["push_ratio"] / result["durable_ratio"], 3)
     return result
 
 
