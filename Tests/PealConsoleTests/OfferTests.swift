@@ -22,7 +22,7 @@ import Testing
                 for link in page.matches(of: /href="([^"]+)"/) where link.hasPrefix("/console/") {
                     if !link.contains("/assets/"), !link.contains("#") { open.append(link) }
                 }
-                for action in page.matches(of: /<form method="post" action="([^"]+)"/) { actions[action] = secret }
+                for action in page.matches(of: /<form [^>]*method="post" action="([^"]+)"/) { actions[action] = secret }
             }
             #expect(seen.count >= (scopes.contains(.read) ? 12 : 2))
             // These end the session.
