@@ -25,6 +25,10 @@ struct DamagedWorkTests {
             try await fixture.drive { try await fixture.state(good) == .sent }
             #expect(try await fixture.census().slicesQuarantined == 1)
             #expect(try await fixture.counts(damaged).reasons["quarantined"] ?? 0 > 0)
+            let (listed, loads) = try await fixture.store.read { [app = fixture.app] in
+                try ($0.quarantinedSlices(limit: 9), $0.routeLoads(app: app))
+            }
+            #expect(listed.map(\.message) == [damaged] && loads[.apnsProduction]?.pending == 10)
             try await fixture.pass(seconds: 20)
             #expect(service.metrics.snapshot.slicesQuarantined == 1)
             #expect(log.take("message", where: "quarantined") == ["\(damaged)"])
@@ -53,6 +57,8 @@ struct DamagedWorkTests {
             }
             try await fixture.move(unknown, from: [.sending], to: .cancelled)
             #expect(try await fixture.state(unknown) == .cancelled)
+            let loads = try await fixture.store.read { [app = fixture.app] in try $0.routeLoads(app: app) }
+            #expect(loads.isEmpty)
         }
     }
 

@@ -134,6 +134,25 @@ struct DeliveryTests {
         }
     }
 
+    @Test("only the straggler expires whose request could not be repeated before the expiry")
+    func expiredStraggler() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...300)
+        fixture.provider.answers { $0.key == 1 ? .silence : .accepted }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let expiry = fixture.time.now + .seconds(16)
+            let id = try await fixture.accept(fixture.draft(.all, lifeSeconds: 16), engine: service)
+            try await fixture.drive(isWorkUnderWay: true) { try await fixture.counts(id).accepted == 299 }
+            fixture.time.advance(by: expiry - fixture.time.now)
+            fixture.provider.answerOpen(ProviderAnswer(.unsent, reason: "Deadline"))
+            try await fixture.ended(id)
+            let counts = try await fixture.counts(id)
+            #expect(counts.accepted == 299 && counts.expired == 1 && counts.pending == 0)
+            #expect(try await fixture.trail(id, 2).map(\.outcome) == [.accepted])
+        }
+    }
+
     @Test("names the reason where an app has no credential")
     func noCredential() async throws {
         let fixture = try await DeliveryFixture(hasCredential: false)

@@ -36,6 +36,31 @@ struct RegistrationTests {
         #expect(try await fixture.register(3).device.key == 3)
     }
 
+    @Test("keys are consecutive although registrations of the same commit fail or find a known device")
+    func keysOfFailures() async throws {
+        let fixture = try await Fixture(.sqlite)
+        try await fixture.register(1)
+        await withTaskGroup(of: Void.self) { group in
+            for number in 1...100 {
+                group.addTask {
+                    _ = try? await fixture.store.write(.intake) { [app = fixture.app, now = fixture.now] store in
+                        for device in [10 * number, 10 * number + 1, 1, 10 * number + 2] {
+                            _ = try store.register(Fixture.registration(device), app: app, now: now)
+                        }
+                        if number.isMultiple(of: 10) { throw PealError.notFound("app") }
+                    }
+                }
+            }
+        }
+        let (keys, last) = try await fixture.test.engine.read { connection in
+            (
+                try connection.all("SELECT seq FROM device ORDER BY seq") { try $0.next(Int64.self) },
+                try connection.value("SELECT device_seq FROM app", Int64.self)
+            )
+        }
+        #expect(keys == Array(1...271) && last == 271)
+    }
+
     @Test("a registration that changes nothing still counts as the latest", arguments: StoreUnderTest.allCases)
     func unchanged(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

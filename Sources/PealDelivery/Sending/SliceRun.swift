@@ -247,6 +247,7 @@ struct SliceRun: Sendable {
         let page = pages[0].part(indices)
         var run = self
         run.slice = list
+        run.candidates = KeySet(listOf: list)
         run.pages = [page]
         run.group = []
         run.conclusion = nil

@@ -17,11 +17,6 @@ struct Scheduler: Sendable {
         DamagedWork(store: context.store, lane: .control, time: context.time, logger: context.logger)
     }
 
-    init(context: DeliveryContext, pollInterval: Duration) {
-        self.context = context
-        self.pollInterval = pollInterval
-    }
-
     /// Runs until the process stops.
     func run() async {
         var lastRound: Duration?

@@ -78,7 +78,8 @@ extension StoreSession {
 
     /// Whether the app had active devices on a route when the transaction first asked. Most apps use one environment of
     /// a network, so most batches need no search for addresses in the other one. Registrations of the same transaction
-    /// do not matter: only a device that was reached in the other environment before corrects a registration.
+    /// do not matter: only a device that was reached in the other environment before corrects a registration. If all
+    /// devices there are retired, the next push proves the environment again.
     private func isInhabited(_ route: Route, app: AppKey) throws -> Bool {
         let key = AppRoute(app: app, route: route)
         if let known = memo.inhabited[key] { return known }

@@ -137,11 +137,12 @@ extension StoreSession {
         var loads: [Route: RouteLoad] = [:]
         var createdAt: (message: MessageID, at: Timestamp)?
         try connection.query(SliceTable.ofApp(app, limit: Limits.routeSlicesRead)) { row in
-            let (message, route): (MessageID, Route) = (try row.next(), try row.next())
+            let (message, code): (MessageID, Int64) = (try row.next(), try row.next())
             let (state, isHeld): (Slice.State, Int64) = (try row.next(), try row.next())
             let estimate: Int = try row.next()
-            let settled = try CountsCoding.decode(row.next()).settled
-            guard state != .done else { return }
+            // Nothing is known to be settled in a slice that cannot be read.
+            let settled = (try? CountsCoding.decode(row.next()))?.settled ?? 0
+            guard state != .done, let route = Route(rawValue: code) else { return }
             if createdAt?.message != message {
                 createdAt = try self.message(app: app, id: message).map { (message, $0.createdAt) }
             }

@@ -3,28 +3,30 @@ internal import PealCore
 // What doctor, metrics and explanations read about slices.
 
 extension StoreSession {
+    /// Without those whose message or route cannot be read.
     func quarantinedSlices(limit: Int) throws -> [QuarantinedSlice] {
         let slices = try connection.all(
             """
             SELECT app, message, route, counts, estimate, fault FROM slice
             WHERE state = \(code: Slice.State.quarantined) ORDER BY app, message LIMIT \(limit)
             """
-        ) { row in
-            let (app, message, route): (AppKey, MessageID, Route) = (try row.next(), try row.next(), try row.next())
-            let counts = try? CountsCoding.decode(row.next())
-            let estimate: Int = try row.next()
-            return (
-                app: app, message: message, route: route, devices: max(0, estimate - (counts?.settled ?? 0)),
-                reason: try row.next(String?.self) ?? ""
-            )
-        }
-        return try slices.compactMap { slice in
+        ) { row in try? Self.quarantined(&row) }
+        return try slices.compactMap(\.self).compactMap { slice in
             try app(key: slice.app).map {
                 QuarantinedSlice(
                     app: $0.id, message: slice.message, route: slice.route, devices: slice.devices,
                     reason: slice.reason)
             }
         }
+    }
+
+    private static func quarantined(
+        _ row: inout RowReader
+    ) throws -> (app: AppKey, message: MessageID, route: Route, devices: Int, reason: String) {
+        let (app, message, route): (AppKey, MessageID, Route) = (try row.next(), try row.next(), try row.next())
+        let counts = try? CountsCoding.decode(row.next())
+        let estimate: Int = try row.next()
+        return (app, message, route, max(0, estimate - (counts?.settled ?? 0)), try row.next(String?.self) ?? "")
     }
 
     func census() throws -> StoreCensus {

@@ -303,7 +303,7 @@ extension StoreSession {
         return waves.map { wave in wave.sorted { precedes(settlements[$0].slice, settlements[$1].slice) } }
     }
 
-    /// The order in which all transactions lock slices.
+    /// The order in which settlements and heartbeats lock slices.
     static func precedes(_ left: Slice.ID, _ right: Slice.ID) -> Bool {
         if left.app != right.app { return left.app < right.app }
         if left.message != right.message { return left.message < right.message }
