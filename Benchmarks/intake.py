@@ -13,6 +13,7 @@ of pushes include their delivery: a round ends when the last of them has reached
   batch        new devices in batches of 1,000, in CPU time per device
   durable      no part of Peal: the bare route, which also inserts the rows of a push into SQLite before it answers, with
                the group commits of Peal's store. Nothing is checked, sent or settled
+  durable_register  the same with the rows of a registration
 """
 import argparse
 import json
@@ -26,7 +27,9 @@ import urllib.request
 
 from fanout import ADMIN, ROOT, Setup, call, cpu_seconds, pinned, run, wait_for
 
-ROWS = ["push", "native", "contextpush", "register", "batch", "durable"]
+ROWS = ["push", "native", "contextpush", "register", "batch", "durable", "durable_register"]
+# The rows whose requests store the rows of another one.
+DURABLE = {"durable": "push", "durable_register": "register"}
 # Rows whose requests send a notification at once.
 SENT = ["push", "native"]
 TEXT = "x" * 60
@@ -49,8 +52,8 @@ class IntakeSetup(Setup):
         self.numbers = 0
         self.routes = []
         self.bare, self.bare_port = self.route("bare")
-        if "durable" in self.options.rows:
-            self.durable, self.durable_port = self.durable_route()
+        self.durable = {
+            name: self.durable_route(name, row) for name, row in DURABLE.items() if name in self.options.rows}
 
     def stop(self):
         for route in getattr(self, "routes", []):
@@ -66,23 +69,26 @@ class IntakeSetup(Setup):
         self.routes.append(process)
         return process, int(wait_for(port_file, process))
 
-    def durable_route(self):
-        """A bare route that inserts the rows that a push leaves in the store."""
+    def durable_route(self, name, row):
+        """A bare route that inserts the rows that a request adds to the store. Returns its process and its port."""
         database = sqlite3.connect(f"file:{self.folder}/peal.db?mode=ro", uri=True)
-        self.load(self.port, self.peal, self.request("push"), 1, True)
-        # Statistics and marks of the pushes before are written with a delay.
+        tables = [Table(database, table) for table, in database.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
+        self.load(self.port, self.peal, self.request(row), 1, row in SENT)
+        # Statistics and marks of the requests before are written with a delay.
         time.sleep(2)
-        before = stored_rows(database)
-        self.load(self.port, self.peal, self.request("push"), 1, True)
+        before = [table.rows() for table in tables]
+        self.load(self.port, self.peal, self.request(row), 1, row in SENT)
         time.sleep(2)
-        after = stored_rows(database)
+        added = [
+            table.insertion(stored) for table, known in zip(tables, before)
+            for key, stored in table.rows().items() if key not in known]
         schema = [sql for sql, in database.execute(
             "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type DESC")]
-        rows = [inserted(database, table, row) for table in after for row in after[table] - before[table]]
         database.close()
-        path = self.folder / "rows.json"
-        path.write_text(json.dumps({"schema": schema, "rows": rows}))
-        return self.route("durable", "--rows", str(path), "--database", str(self.folder / "durable.db"))
+        path = self.folder / f"{name}.json"
+        path.write_text(json.dumps({"schema": schema, "rows": added}))
+        return self.route(name, "--rows", str(path), "--database", str(self.folder / f"{name}.db"))
 
     @property
     def port(self):
@@ -157,21 +163,31 @@ class IntakeSetup(Setup):
         return (cpu_seconds(self.peal.pid) - before) / count * 1e6
 
 
-def stored_rows(database):
-    """All rows of the database, by table."""
-    tables = [name for name, in database.execute(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
-    return {table: set(database.execute(f'SELECT * FROM "{table}"')) for table in tables}
+class Table:
+    """A table of a store, and how `peal-lab bench route --rows` inserts its rows."""
 
+    def __init__(self, database, name):
+        self.database, self.name = database, name
+        self.columns = list(database.execute(f'PRAGMA table_info("{name}")'))
+        self.key = [column for column in self.columns if column[5]] or self.columns
+        # One column of each unique index is new for each row: an id, or else the last one.
+        indexes = [index[1] for index in database.execute(f'PRAGMA index_list("{name}")') if index[2]]
+        unique = [[self.columns[part[1]] for part in database.execute(f'PRAGMA index_info("{index}")')]
+                  for index in indexes]
+        self.varied = sorted({
+            next((column for column in columns if column[2] == "BLOB"), columns[-1])[0]
+            for columns in [self.key, *unique]})
 
-def inserted(database, table, row):
-    """A row for `peal-lab bench route --rows`. A column of the primary key that is an id, or else the last one, is
-    new for each request."""
-    columns = list(database.execute(f'PRAGMA table_info("{table}")'))
-    key = [column for column in columns if column[5]]
-    varied = next((column for column in key if column[2] == "BLOB"), key[-1])[0]
-    values = [{"hex": value.hex()} if isinstance(value, bytes) else value for value in row]
-    return {"table": table, "columns": [column[1] for column in columns], "values": values, "varied": varied}
+    def rows(self):
+        """All rows by their keys."""
+        rows = self.database.execute(f'SELECT * FROM "{self.name}"')
+        return {tuple(row[column[0]] for column in self.key): row for row in rows}
+
+    def insertion(self, row):
+        """The row for `peal-lab`."""
+        values = [{"hex": value.hex()} if isinstance(value, bytes) else value for value in row]
+        return {"table": self.name, "columns": [column[1] for column in self.columns], "values": values,
+                "varied": self.varied}
 
 
 def base64(text):
@@ -186,8 +202,9 @@ def measure(setup, options):
         for row in options.rows:
             if row == "batch":
                 rounds[row].append((0, setup.batch(max(1000, options.count // 1000 * 1000)), 0, 0))
-            elif row == "durable":
-                rounds[row].append(setup.load(setup.durable_port, setup.durable, setup.request("bare"), options.count))
+            elif row in DURABLE:
+                process, port = setup.durable[row]
+                rounds[row].append(setup.load(port, process, setup.request("bare"), options.count))
             else:
                 rounds[row].append(
                     setup.load(setup.port, setup.peal, setup.request(row), options.count, row in SENT))
@@ -202,8 +219,9 @@ def measure(setup, options):
             result |= {f"{row}_per_second": round(rate), f"{row}_p99_ms": round(p99, 2)}
         if rate and row != "bare":
             result[f"{row}_ratio"] = round(rate / bare, 3)
-    if "push_ratio" in result and "durable_ratio" in result:
-        result["push_to_durable"] = round(result["push_ratio"] / result["durable_ratio"], 3)
+    for name, row in DURABLE.items():
+        if f"{name}_ratio" in result and f"{row}_ratio" in result:
+            result[f"{row}_to_durable"] = round(result[f"{row}_ratio"] / result[f"{name}_ratio"], 3)
     return result
 
 

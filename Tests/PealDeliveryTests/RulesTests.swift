@@ -39,9 +39,9 @@ struct RulesTests {
             #expect(fixture.now - start < .seconds(10))
             #expect(Set(fixture.provider.sent(id).keys) == [1, 4])
             #expect(try await fixture.lastEvent(id, 2) == "held QuietHours, until 2026-11-21T06:00:00Z")
-            try await fixture.drive(by: .seconds(10)) { fixture.provider.sentCount(id) > 2 }
+            try await fixture.drive(by: .seconds(60)) { fixture.provider.sentCount(id) > 2 }
             #expect(fixture.now - start >= .seconds(6 * 3600) && fixture.now - start < .seconds(7 * 3600))
-            try await fixture.drive(by: .seconds(10)) { try await fixture.state(id) == .sent }
+            try await fixture.drive(by: .seconds(60)) { try await fixture.state(id) == .sent }
             #expect(fixture.now - start >= .seconds(7 * 3600))
             let counts = try await fixture.counts(id)
             #expect(counts.accepted == 5 && counts.devices == 5 && counts.resent == 0)
@@ -64,7 +64,7 @@ struct RulesTests {
                 fixture.draft(.devices(1...2), lifeSeconds: 86_400), engine: service)
             try await fixture.eventually { try await fixture.counts(usual).accepted == 1 }
             #expect(fixture.provider.sent(usual)[2] == 1)
-            try await fixture.drive(by: .seconds(10)) { try await fixture.state(usual) == .sent }
+            try await fixture.drive(by: .seconds(60)) { try await fixture.state(usual) == .sent }
             let hours = (fixture.now - ManualTime().now).milliseconds / 3_600_000
             #expect(hours == 6)
         }
@@ -79,7 +79,7 @@ struct RulesTests {
             try await fixture.drive { fixture.provider.sentCount(id) == 1 }
             #expect(try await fixture.state(id) == .sending)
             try await fixture.eventually { try await fixture.counts(id).pending == 2 }
-            try await fixture.drive(by: .seconds(30)) { try await fixture.state(id) == .sent }
+            try await fixture.drive(by: .seconds(60)) { try await fixture.state(id) == .sent }
             let counts = try await fixture.counts(id)
             #expect(counts.accepted == 1 && counts.expired == 2 && counts.devices == 3)
             #expect(try await fixture.trail(id, 1).map(\.reason) == ["QuietHours", "Expired"])
@@ -105,7 +105,7 @@ struct RulesTests {
             let id = try await fixture.accept(draft, engine: service)
             var seen: [DeviceKey: Int64] = [:]
             var held: String?
-            try await fixture.drive(by: .seconds(30)) {
+            try await fixture.drive(by: .seconds(120)) {
                 // Read first: whatever it counts has been sent before the rest is read.
                 let isSent = try await fixture.state(id) == .sent
                 for key in fixture.provider.sent(id).keys where seen[key] == nil {
@@ -194,7 +194,7 @@ struct RulesTests {
                     address: Address(route: .apnsProduction, bytes: DeliveryFixture.address(3)), topics: [])
                 _ = try session.register(successor, app: app, now: now)
             }
-            try await fixture.drive(by: .seconds(10)) { try await fixture.state(id) == .sent }
+            try await fixture.drive(by: .seconds(60)) { try await fixture.state(id) == .sent }
             #expect(try await fixture.counts(id).accepted == 2)
             let end = "never handed to a network"
             #expect(

@@ -123,7 +123,7 @@ import Testing
             style.components(separatedBy: "```phrases\n").last?.components(separatedBy: "\n```").first?
             .split(separator: "\n").map(String.init) ?? []
         #expect(phrases.count > 10, "the phrases were not found")
-        let all = try Regex(phrases.map { "(?:\($0))" }.joined(separator: "|")).ignoresCase()
+        let all = try LinePattern(phrases.map { "(?:\($0))" }.joined(separator: "|"), ignoresCase: true)
         let files = try repository.paths().filter { path in
             path != "docs/style.md" && path != "CHANGELOG.md" && !path.hasPrefix("Tests/")
                 && (path.hasSuffix(".md") || path.hasSuffix(".py") || path.hasSuffix(".sh") || path == "Makefile"
@@ -131,7 +131,7 @@ import Testing
         }
         let found = files.flatMap { path in
             (try? repository.file(path)).map { file in
-                file.lines.enumerated().filter { $1.contains(all) }.map { "\(path):\($0 + 1): \($1)" }
+                all.lines(of: file.text).map { "\(path):\($0 + 1): \(file.lines[$0])" }
             } ?? []
         }
         #expect(found == [])

@@ -61,8 +61,8 @@ private final class RowInserts: Sendable {
     private struct Insert: Sendable {
         let text: String
         let values: [SQLValue]
-        /// The value that differs each time, so that the row is unique.
-        let varied: Int
+        /// The values that differ each time, so that the row is unique.
+        let varied: [Int]
     }
 
     private let engine: SQLiteEngine
@@ -85,7 +85,7 @@ private final class RowInserts: Sendable {
             return Insert(
                 text: "INSERT INTO \(row["table"]?.stringValue ?? "") (\(names)) VALUES (\(parameters))",
                 values: (row["values"]?.arrayValue ?? []).map(Self.value),
-                varied: Int(row["varied"]?.integerValue ?? 0))
+                varied: (row["varied"]?.arrayValue ?? []).compactMap { $0.integerValue.map(Int.init) })
         }
     }
 
@@ -100,10 +100,12 @@ private final class RowInserts: Sendable {
         try await engine.write(.intake) { [inserts] connection in
             for insert in inserts {
                 var values = insert.values
-                switch values[insert.varied] {
-                case .int: values[insert.varied] = .int(number)
-                case .text: values[insert.varied] = .text("\(number)")
-                case .bytes, .null: values[insert.varied] = Identifier<Message>(high: UInt64(number), low: 0).stored
+                for index in insert.varied {
+                    switch values[index] {
+                    case .int: values[index] = .int(number)
+                    case .text: values[index] = .text("\(number)")
+                    case .bytes, .null: values[index] = Identifier<Message>(high: UInt64(number), low: 0).stored
+                    }
                 }
                 try connection.execute(insert.text, values)
             }

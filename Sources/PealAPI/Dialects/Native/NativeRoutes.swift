@@ -10,10 +10,11 @@ struct NativeRoutes: Sendable {
 
     private static let app = "/peal/v1/apps/:app"
 
-    var all: [Endpoint] {
-        let strictness = NativeStrictness(NativeDocument.document(at: Timestamp(milliseconds: 0)).operations)
-        return endpoints.map(strictness.strict)
-    }
+    var all: [Endpoint] { endpoints.map(Self.strictness.strict) }
+
+    /// Made once: it takes a while, and the time changes only examples.
+    private static let strictness = NativeStrictness(
+        NativeDocument.document(at: Timestamp(milliseconds: 0)).operations)
 
     private var endpoints: [Endpoint] {
         NativeApps(services).endpoints(Self.app) + NativeCredentials(services).endpoints(Self.app)
