@@ -138,6 +138,7 @@ def main():
     parser.add_argument("--binaries", default=str(ROOT / ".build" / "release"))
     options = parser.parse_args()
     options.provider, options.devices, options.locales = "apns", 1, 1
+    options.rows = []
     SharedIntake.postgres = Postgres()
     try:
         result = run(SharedIntake, measure, options)
