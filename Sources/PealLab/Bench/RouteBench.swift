@@ -9,7 +9,7 @@ import Synchronization
 
 /// `peal-lab bench route`: a Hummingbird server whose only route decodes a Pivotal push and answers. The intake
 /// benchmark compares Peal with it: it shows the minimum cost of such a request on this server framework. With `--rows`,
-/// the route also inserts the rows of a push before it answers, durably: no server can accept a push for less.
+/// the route also inserts the rows of a request before it answers, durably.
 struct RouteBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "route", abstract: "Serve a bare Hummingbird route that decodes a push.")
