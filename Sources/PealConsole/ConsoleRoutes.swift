@@ -72,7 +72,7 @@ struct ConsoleRoute: Sendable {
 struct ConsoleRoutes: Sendable {
     private let routes: [ConsoleRoute]
 
-    private init(_ routes: [ConsoleRoute]) { self.routes = routes + Self.ways(back: routes) }
+    private init(_ routes: [ConsoleRoute]) { self.routes = routes + Self.redirects(ofFormsIn: routes) }
 
     static let all = ConsoleRoutes(
         SignInPages.routes + HomePage.routes + AppPage.routes + MessagePages.routes + MessageLive.routes
@@ -82,7 +82,7 @@ struct ConsoleRoutes: Sendable {
             + ImportPages.routes + ExportPages.routes)
 
     /// The result of a form may be at a path that has no page. Whoever loads it again gets the nearest page above it.
-    private static func ways(back routes: [ConsoleRoute]) -> [ConsoleRoute] {
+    private static func redirects(ofFormsIn routes: [ConsoleRoute]) -> [ConsoleRoute] {
         let pages = Set(routes.filter { $0.method == .get }.map(\.path))
         let forms = Set(routes.filter { $0.method == .post }.map(\.path)).subtracting(pages)
         return forms.map { path in

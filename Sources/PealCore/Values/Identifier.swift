@@ -115,8 +115,5 @@ package struct ExactText: Hashable, Comparable, Sendable {
 
 extension Sequence<String> {
     /// The texts that are distinct for the store, in the order of their bytes.
-    package var distinctTexts: [String] {
-        let texts = Set(map(ExactText.init))
-        return texts.count < 2 ? texts.map(\.text) : texts.sorted().map(\.text)
-    }
+    package var distinctTexts: [String] { Set(map(ExactText.init)).sorted().map(\.text) }
 }

@@ -66,8 +66,8 @@ final class RateBoard: Sendable {
         let isNear: Bool
     }
 
-    /// The next turn under the limit that is used up. Turns follow each other as fast as the rate allows, at most 100
-    /// ms apart; that of a small message is short.
+    /// The next turn under the limit that is used up. Turns follow each other as fast as the rate allows, at most
+    /// 100 ms apart; that of a small message is short.
     /// - Parameters:
     ///   - wait: After that, the rate has room.
     ///   - takes: See `RateGrant.takes`.

@@ -1,11 +1,9 @@
 internal import Logging
 internal import PealCore
 
-/// Warns of credentials that expire: 30, 14 and 7 days ahead, and once they have expired. APNs certificates last a
-/// year, and nothing is sent under an expired one.
+/// Warns of credentials that expire: `Limits.expiryWarningDays` ahead, and once they have expired. APNs certificates
+/// last a year, and nothing is sent under an expired one.
 struct CredentialWatch: Sendable {
-    /// Whole days before the end, the earliest warning first.
-    static let warningDays: [Int64] = [30, 14, 7]
     private static let interval: Duration = .seconds(60)
     /// The earliest expiries come first, so that a server with more credentials still gets the urgent warnings.
     private static let credentialsMax = 1000
@@ -73,8 +71,8 @@ struct CredentialWatch: Sendable {
 
     /// How many of the warnings are due; nil = none.
     static func stage(of end: Timestamp, now: Timestamp) -> Int? {
-        guard end > now else { return warningDays.count }
-        return warningDays.lastIndex { now >= end - .seconds($0 * 24 * 3600) }
+        guard end > now else { return Limits.expiryWarningDays.count }
+        return Limits.expiryWarningDays.lastIndex { now >= end - .seconds($0 * 24 * 3600) }
     }
 
     private func warn(_ subject: Subject, _ end: Timestamp, _ now: Timestamp) {

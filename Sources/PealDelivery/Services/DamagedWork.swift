@@ -34,7 +34,7 @@ struct DamagedWork: Sendable {
                 if room > 1 {
                     room /= 2
                 } else {
-                    guard await isPostponed(kind, error, postpone) else { return nil }
+                    guard await setAside(kind, after: error, postpone) else { return nil }
                     (postponed, room) = (postponed + 1, limit)
                 }
             }
@@ -42,9 +42,9 @@ struct DamagedWork: Sendable {
         return done
     }
 
-    /// Sets the first piece of the work aside because it failed with `error`. Returns false if that is not possible.
-    func isPostponed(
-        _ kind: String, _ error: any Error,
+    /// Sets the first piece of the work aside because it failed with `error`. Returns whether it could.
+    func setAside(
+        _ kind: String, after error: any Error,
         _ postpone: @escaping @Sendable (any StoreWriting, Timestamp) throws -> String?
     ) async -> Bool {
         let later = time.now + Self.pause

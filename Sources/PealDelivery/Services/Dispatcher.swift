@@ -128,7 +128,7 @@ struct Dispatcher: Sendable {
             } catch {
                 // The store fails as a whole, so the routes are not at fault.
                 if PealError.isOutage(error), !context.health.isWriting { break }
-                guard await !hasQuarantined(on: share.route) else { continue }
+                guard await !quarantineUnreadable(on: share.route) else { continue }
                 round.damaged[share.route] = context.time.uptime + Self.damagedPause
                 let app = await context.store.shownID(of: share.route.app)
                 context.logger.error(
@@ -140,7 +140,7 @@ struct Dispatcher: Sendable {
     }
 
     /// Quarantines what keeps the other slices of a route from being leased. Returns whether there was anything.
-    private func hasQuarantined(on route: ActiveRoute) async -> Bool {
+    private func quarantineUnreadable(on route: ActiveRoute) async -> Bool {
         let found = try? await context.store.write(.control) {
             try $0.quarantineUnreadable(on: route, limit: Self.examinedMax)
         }

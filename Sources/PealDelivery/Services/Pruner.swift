@@ -72,7 +72,7 @@ struct Pruner: Sendable {
         var working: [PruneStep] = []
         for step in steps {
             if step == .remainders {
-                if await hasCompleted(now, rows) { working.append(step) }
+                if await completeRemainders(now, rows) { working.append(step) }
                 continue
             }
             do {
@@ -88,8 +88,8 @@ struct Pruner: Sendable {
 }
 
 extension Pruner {
-    /// Completes changes that requests began. One that fails does not stop the others.
-    private func hasCompleted(_ now: Timestamp, _ rows: Int) async -> Bool {
+    /// Completes changes that requests began. One that fails does not stop the others. Returns whether the step works.
+    private func completeRemainders(_ now: Timestamp, _ rows: Int) async -> Bool {
         await DamagedWork(store: store, lane: .rest, time: time, logger: logger).work("change", limit: rows) {
             try $0.prune([.remainders], now: now, limit: $1)
         } postpone: {

@@ -50,7 +50,7 @@ struct Waker: Sendable {
             guard !PealError.isOutage(error) else { return 0 }
             let damaged = DamagedWork(
                 store: context.store, lane: .rest, time: context.time, logger: context.logger)
-            _ = await damaged.isPostponed("wake-up", error) { try $0.postponeDueWake(to: $1, now: now) }
+            _ = await damaged.setAside("wake-up", after: error) { try $0.postponeDueWake(to: $1, now: now) }
             return 0
         }
     }
