@@ -168,7 +168,10 @@ package enum StoreUnderTest: String, CaseIterable, Sendable {
     /// - Parameter composers: compose the reports and events for webhooks.
     package func open(composers: ReportComposers = .test) async throws -> TestStore {
         switch self {
-        case .sqlite: return try await TestStore(directory: TestStore.freshDirectory(), composers: composers)
+        case .sqlite:
+            let directory = try TestStore.freshDirectory()
+            try await SQLiteTemplate.shared.copy(to: directory)
+            return try await TestStore(directory: directory, composers: composers)
         case .postgres:
             let server = try PostgresServer.shared()
             let name = try server.createDatabase(from: await PostgresTemplate.shared.name(on: server))
@@ -197,6 +200,38 @@ private actor PostgresTemplate {
             }
         creation = task
         return try await task.value
+    }
+}
+
+/// The files of a database with this program's schema, which those of tests are copied from: creating every table takes
+/// longer than most tests.
+private actor SQLiteTemplate {
+    static let shared = SQLiteTemplate()
+
+    private var creation: Task<[String: Data], any Error>?
+
+    /// Writes the database and its master key, which nobody else may read.
+    func copy(to directory: String) async throws {
+        let task = creation ?? Task { try await Self.files() }
+        creation = task
+        for (name, data) in try await task.value {
+            let path = "\(directory)/\(name)"
+            guard FileManager.default.createFile(atPath: path, contents: data, attributes: [.posixPermissions: 0o600])
+            else { throw CocoaError(.fileWriteUnknown) }
+        }
+    }
+
+    private static func files() async throws -> [String: Data] {
+        let directory = try TestStore.freshDirectory()
+        let test = try await TestStore(directory: directory, composers: .test)
+        // Closing it moves everything from the write-ahead log into the database.
+        try test.close()
+        // The directory is deleted with the object.
+        return try withExtendedLifetime(test) {
+            try FileManager.default.contentsOfDirectory(atPath: directory).reduce(into: [:]) { files, name in
+                files[name] = FileManager.default.contents(atPath: "\(directory)/\(name)")
+            }
+        }
     }
 }
 
