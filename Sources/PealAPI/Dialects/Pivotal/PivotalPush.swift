@@ -96,7 +96,7 @@ struct PivotalTiming {
 
     private static let monthSeconds: Int64 = 30 * 24 * 3600
 
-    /// - Parameter immediateSeconds: a push that is due within this time starts immediately.
+    /// - Parameter immediateSeconds: a push that is due sooner starts immediately.
     /// - Throws: `invalid_field` when a scheduled push would end before it starts.
     init(
         _ push: PivotalPushDraft, settings: AppSettings, immediateSeconds: Int64, now: Timestamp
@@ -108,7 +108,7 @@ struct PivotalTiming {
             throw .invalid("scheduleIn", "scheduleIn must be 0 to \(Limits.ttlSecondsMax) seconds")
         }
         let due = push.at ?? delay.map { now + .seconds($0) }
-        let start = due.flatMap { $0 - now > .seconds(immediateSeconds) ? $0 : nil }
+        let start = due.flatMap { $0 > now && $0 - now >= .seconds(immediateSeconds) ? $0 : nil }
         expiresAt = push.expiry
         if let start, let expiresAt, expiresAt <= start {
             throw .invalid("expiryTime", "expiryTime must be later than the start")
