@@ -460,6 +460,30 @@ struct PivotalPushTests {
         }
     }
 
+    @Test("stays one while an operator pauses it, and can be cancelled")
+    func paused() async throws {
+        try await Self.open { fixture, push in
+            let authorization = fixture.basic("app-1", "application-key-1")
+            func call(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> Fixture.Reply
+            {
+                try await fixture.call(method, path, body: body, authorization: authorization)
+            }
+            let earlier = try await push(#"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200}"#)
+            let path = "/v1/schedules/\(earlier["schedule_id"]?.stringValue ?? "")"
+            let list = try await fixture.admin(.get, "…/messages?state=scheduled")
+            let message = try #require(list["items.0.id"]?.stringValue)
+            fixture.clock.advance(by: .seconds(1))
+            _ = try await push(#"{"message":{"body":"y"},"target":{"platform":"all"},"scheduleIn":7200}"#)
+            let (shown, all) = (try await call(.get, path), try await call(.get, "/v1/schedules"))
+            #expect(try await fixture.admin(.post, "…/messages/\(message)/pause")["state"] == "paused")
+            #expect(try await call(.get, path).text == shown.text)
+            #expect(try await call(.get, "/v1/schedules").text == all.text)
+            #expect(try await call(.put, path, #"{"scheduleIn":9000}"#).status == 409)
+            #expect(try await call(.delete, path).status == 204)
+            #expect(try await call(.get, path).status == 404)
+        }
+    }
+
     @Test("moved to within a minute goes at once and has a receipt")
     func soon() async throws {
         try await Self.open { fixture, push in
