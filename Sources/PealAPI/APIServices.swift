@@ -110,7 +110,7 @@ package struct APIOptions: Sendable {
     package var contextPushHoldSeconds: Int64 = Limits.contextPushHoldSeconds
     /// The longest delivery window that ContextPush accepts.
     package var contextPushWindowSecondsMax: Int64 = Limits.windowSecondsMax
-    /// Pivotal pushes that are due within this time are sent immediately.
+    /// Pivotal pushes that are due sooner are sent immediately.
     package var pivotalImmediateSeconds: Int64 = Limits.pivotalImmediateSeconds
     /// How many topics and users one Richie task may name.
     package var richieTopicsMax = Limits.richieTopicsMax

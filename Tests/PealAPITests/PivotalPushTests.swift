@@ -135,11 +135,11 @@ struct PivotalPushTests {
         }
     }
 
-    @Test("starts at once within the configured time")
+    @Test("starts at once if due sooner than configured")
     func threshold() async throws {
         try await Fixture.open(options: APIOptions { $0.pivotalImmediateSeconds = 5 }) { fixture in
             _ = try await fixture.key("pivotal", [("application_uuid", "app-1"), ("api_key", "application-key-1")])
-            for (seconds, member) in [(5, "receipt_id"), (6, "schedule_id")] {
+            for (seconds, member) in [(4, "receipt_id"), (5, "schedule_id")] {
                 let reply = try await fixture.call(
                     .post, "/v1/push",
                     body: #"{"message":{"body":"b"},"target":{"platform":"all"},"scheduleIn":\#(seconds)}"#,
@@ -326,12 +326,12 @@ struct PivotalPushTests {
     private static let now: Int64 = 1_795_219_200_000
 
     @Test(
-        "is scheduled when due in more than 60 seconds",
+        "is scheduled unless due in less than 60 seconds",
         arguments: [
             Timing(#""scheduleIn":7200"#, 7200), Timing(#""scheduleIn":"7200""#, 7200),
-            Timing(#""scheduleIn":59"#, 0), Timing(#""scheduleIn":60"#, 0), Timing(#""scheduleIn":61"#, 61),
+            Timing(#""scheduleIn":59"#, 0), Timing(#""scheduleIn":60"#, 60), Timing(#""scheduleIn":61"#, 61),
             Timing(#""scheduleIn":0,"scheduleAt":\#(now + 61_000),"expiryTime":null"#, 61),
-            Timing(#""scheduleAt":\#(now + 60_000)"#, 0), Timing(#""scheduleAt":\#(now + 60_001)"#, 60),
+            Timing(#""scheduleAt":\#(now + 59_999)"#, 0), Timing(#""scheduleAt":\#(now + 60_000)"#, 60),
             Timing(#""scheduleAt":1345852800000"#, 0), Timing(#""scheduleAt":null,"scheduleIn":"""#, 0),
             Timing(#""scheduleIn":7200000"#, 7_200_000), Timing(#""scheduleAt":\#(now),"scheduleIn":5"#, nil),
             Timing(#""scheduleIn":-1"#, nil), Timing(#""scheduleIn":99999999999999"#, nil),
@@ -457,6 +457,30 @@ struct PivotalPushTests {
                     authorization: fixture.basic("app-1", "application-key-1"))
                 #expect(reply["scheduled_for"] == .integer(Self.now + 7_200_000), "\(name) \(reply.text)")
             }
+        }
+    }
+
+    @Test("stays one while an operator pauses it, and can be cancelled")
+    func paused() async throws {
+        try await Self.open { fixture, push in
+            let authorization = fixture.basic("app-1", "application-key-1")
+            func call(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> Fixture.Reply
+            {
+                try await fixture.call(method, path, body: body, authorization: authorization)
+            }
+            let earlier = try await push(#"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200}"#)
+            let path = "/v1/schedules/\(earlier["schedule_id"]?.stringValue ?? "")"
+            let list = try await fixture.admin(.get, "…/messages?state=scheduled")
+            let message = try #require(list["items.0.id"]?.stringValue)
+            fixture.clock.advance(by: .seconds(1))
+            _ = try await push(#"{"message":{"body":"y"},"target":{"platform":"all"},"scheduleIn":7200}"#)
+            let (shown, all) = (try await call(.get, path), try await call(.get, "/v1/schedules"))
+            #expect(try await fixture.admin(.post, "…/messages/\(message)/pause")["state"] == "paused")
+            #expect(try await call(.get, path).text == shown.text)
+            #expect(try await call(.get, "/v1/schedules").text == all.text)
+            #expect(try await call(.put, path, #"{"scheduleIn":9000}"#).status == 409)
+            #expect(try await call(.delete, path).status == 204)
+            #expect(try await call(.get, path).status == 404)
         }
     }
 

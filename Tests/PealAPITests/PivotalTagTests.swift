@@ -59,6 +59,25 @@ struct PivotalTagTests {
         }
     }
 
+    @Test("show a browser by the endpoint of its subscription")
+    func browser() async throws {
+        try await Self.open { fixture, call in
+            let endpoint = "https://fcm.googleapis.com/fcm/send/x"
+            let reply = try await fixture.adminText(
+                .post, "…/devices",
+                """
+                {"platform":"web","topics":["web"],"address":{"endpoint":"\(endpoint)",\
+                "keys":{"p256dh":"\(String(repeating: "A", count: 87))",\
+                "auth":"\(String(repeating: "A", count: 22))"}}}
+                """)
+            #expect(reply.status == 201, "\(reply.text)")
+            let found = try await call(.get, "/v2/registrations?q=fcm.googleapis.com", nil)
+            #expect(found["registrations.0.registration_token"] == .string(endpoint), "\(found.text)")
+            let tagged = try await call(.get, "/v1/tags/all/web", nil)
+            #expect(tagged["0.registration_token"] == .string(endpoint), "\(tagged.text)")
+        }
+    }
+
     @Test(
         "find registrations by parts of their names",
         arguments: [

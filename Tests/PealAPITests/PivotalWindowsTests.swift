@@ -80,6 +80,13 @@ struct PivotalWindowsTests {
             .windows(#"{"type":"badge","template_fields":{"value":7}}"#, #"{"type":"badge","value":7}"#),
             .windows(
                 #"{"type":"badge","template_fields":{"badgeField1":"alert"}}"#, #"{"type":"badge","value":"alert"}"#),
+            // The vendor has one name for glyphs and one for numbers, and clients leave the other one empty.
+            .windows(
+                #"{"type":"badge","template_fields":{"badge_value_string":null,"badge_value_integer":7}}"#,
+                #"{"type":"badge","value":7}"#),
+            .windows(
+                #"{"type":"badge","template_fields":{"value":"","badge_value_string":"alert"}}"#,
+                #"{"type":"badge","value":"alert"}"#),
             .windows(#"{"type":"Badge","value":"3"}"#, #"{"type":"badge","value":"3"}"#),
             Case(#"{"body":"b","custom":{"windows8":{}}}"#, .windows, #"{"type":"toast","template":"ToastText01"}"#),
             .windows(#"{"template_name":"TileWideText03","template_fields":{}}"#, #"{"template":"TileWideText03"}"#),

@@ -54,6 +54,16 @@ struct RichieContentTests {
         }
     }
 
+    @Test("of iOS are alerts, even if the app has a key of its own that Live Activities use")
+    func event() async throws {
+        try await RichieFixture.open { richie in
+            let sent = #"{"ios":{"aps":{"alert":{"body":"b"},"event":"start"}}}"#
+            let draft = try await richie.draft(try await richie.send(sent))
+            let payload = #"{"aps":{"alert":{"body":"b"},"event":"start","task_id":"ID"}}"#
+            #expect(RichieFixture.fields(draft, .ios) == #"{"payload":\#(payload),"push_type":"alert"}"#)
+        }
+    }
+
     @Test(
         "of Android come flat, as alert, and both at once",
         arguments: [

@@ -188,7 +188,7 @@ extension ConfigurationKey {
     static let pivotalImmediate = ConfigurationKey(
         "pivotal.immediate.seconds", .integer(0...86_400, unit: "seconds"),
         default: String(Limits.pivotalImmediateSeconds),
-        "A scheduled Pivotal push that is due within this time is sent at once and is not a schedule")
+        "A scheduled Pivotal push that is due sooner is sent at once and is not a schedule")
     static let richieTopics = ConfigurationKey(
         "richie.topics.max", .integer(1...100_000, unit: "topics"), default: String(Limits.richieTopicsMax),
         "Maximum number of topics in a Richie task")

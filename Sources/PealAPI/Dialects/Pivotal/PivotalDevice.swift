@@ -181,8 +181,13 @@ extension PivotalDevice {
             ("device_model", .string(device.detail.model ?? "")),
             ("device_manufacturer", .string(device.detail.manufacturer ?? "")),
             ("device_alias", .string(device.detail.alias ?? "")),
-            ("registration_token", device.detail.addressAsSent.map(JSON.string) ?? device.address.json),
+            ("registration_token", .string(device.detail.addressAsSent ?? text(of: device.address.json))),
         ]
+    }
+
+    /// An address as text, which all clients expect: of a Web Push subscription its endpoint.
+    private static func text(of address: JSON) -> String {
+        address.stringValue ?? address["endpoint"]?.stringValue ?? ""
     }
 
     private static func tags(_ device: Device, now: Timestamp) -> JSON {

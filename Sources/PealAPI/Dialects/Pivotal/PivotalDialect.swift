@@ -76,7 +76,7 @@ enum PivotalSettings {
 extension Limits {
     package static let pivotalDevicesMax = 4096
     package static let pivotalUsersMax = 4096
-    /// Pushes due within this time are sent immediately, by default.
+    /// Pushes due sooner are sent immediately, by default.
     package static let pivotalImmediateSeconds: Int64 = 60
     /// The `apns-expiration` of a push without an expiry: the last second of a signed 32-bit clock.
     package static let pivotalExpirationSeconds: Int64 = 2_147_483_647

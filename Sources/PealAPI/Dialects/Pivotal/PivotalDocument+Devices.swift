@@ -139,7 +139,7 @@ extension PivotalDocument {
 extension PivotalSchema {
     private static let facts: [Property] =
         ["os", "os_version", "device_model", "device_manufacturer", "device_alias"].map { .required($0, .text) } + [
-            .required("registration_token", .anything), .required("device_uuid", .uuid), .required("active", .flag),
+            .required("registration_token", .text), .required("device_uuid", .uuid), .required("active", .flag),
         ]
 
     private static let shownTags = Schema.list(

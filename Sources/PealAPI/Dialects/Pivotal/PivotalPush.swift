@@ -96,7 +96,7 @@ struct PivotalTiming {
 
     private static let monthSeconds: Int64 = 30 * 24 * 3600
 
-    /// - Parameter immediateSeconds: a push that is due within this time starts immediately.
+    /// - Parameter immediateSeconds: a push that is due sooner starts immediately.
     /// - Throws: `invalid_field` when a scheduled push would end before it starts.
     init(
         _ push: PivotalPushDraft, settings: AppSettings, immediateSeconds: Int64, now: Timestamp
@@ -108,7 +108,7 @@ struct PivotalTiming {
             throw .invalid("scheduleIn", "scheduleIn must be 0 to \(Limits.ttlSecondsMax) seconds")
         }
         let due = push.at ?? delay.map { now + .seconds($0) }
-        let start = due.flatMap { $0 - now > .seconds(immediateSeconds) ? $0 : nil }
+        let start = due.flatMap { $0 > now && $0 - now >= .seconds(immediateSeconds) ? $0 : nil }
         expiresAt = push.expiry
         if let start, let expiresAt, expiresAt <= start {
             throw .invalid("expiryTime", "expiryTime must be later than the start")
@@ -167,10 +167,11 @@ struct PivotalSchedules: Sendable {
     private func list(_ call: Call) async throws -> Answer {
         let app = try call.app().key
         let items = try await services.store.read(.heavy) { store in
-            let filter = MessageFilter(state: .scheduled, dialect: .pivotal)
-            let messages = try store.messages(app: app, filter, before: nil, limit: Limits.schedulesListedMax)
-            let drafts = try messages.compactMap { try store.draft(app: app, id: $0.id) }
-            return drafts.filter(Self.isSchedule).map(Self.json)
+            let messages = try Self.filters.flatMap { filter in
+                try store.messages(app: app, filter, before: nil, limit: Limits.schedulesListedMax)
+            }
+            let newest = messages.sorted { $0.id > $1.id }.prefix(Limits.schedulesListedMax)
+            return try newest.compactMap { try Self.schedule($0, in: store) }.map(Self.json)
         }
         return Answer(.ok, .array(items))
     }
@@ -240,17 +241,25 @@ struct PivotalSchedules: Sendable {
         value.isNull || value.tolerantInteger == 0 || value.stringValue?.trimmedBlanks.isEmpty == true
     }
 
+    /// Find all schedules: an operator may have paused one before its start.
+    private static let filters = [Message.State.scheduled, .paused].map { MessageFilter(state: $0, dialect: .pivotal) }
+
     /// - Throws: `not_found` for a push that is unknown or no longer scheduled.
     private static func find(_ name: String, app: AppKey, in store: any StoreReading) throws -> MessageDraft {
-        let filter = MessageFilter(state: .scheduled, dialect: .pivotal)
-        guard let id = try MessageID.named(name, app: app, filter, in: store),
-            let draft = try store.draft(app: app, id: id), isSchedule(draft)
-        else { throw PealError.notFound("schedule") }
-        return draft
+        for filter in filters {
+            guard let id = try MessageID.named(name, app: app, filter, in: store),
+                let message = try store.message(app: app, id: id), let draft = try schedule(message, in: store)
+            else { continue }
+            return draft
+        }
+        throw PealError.notFound("schedule")
     }
 
-    /// Whether a push that has not started is a schedule. A push that was changed to start immediately is not.
-    private static func isSchedule(_ draft: MessageDraft) -> Bool { draft.source != nil }
+    /// nil for a push that has started, or that was changed to start immediately.
+    private static func schedule(_ message: Message, in store: any StoreReading) throws -> MessageDraft? {
+        guard message.cutoffAt == nil, let draft = try store.draft(app: message.app, id: message.id) else { return nil }
+        return draft.source == nil ? nil : draft
+    }
 
     /// The push as received, with its start as an instant.
     private static func push(of draft: MessageDraft) -> JSON.Members {

@@ -33,7 +33,7 @@ enum PivotalWindows {
         let options = windowsOptions(
             object("options", custom, "windows8", &warnings) ?? .init(), isToast: isToast, &own, &warnings)
         if type == "badge" {
-            own[.value] = custom.given("value") ?? given["value"] ?? given.pairs.map { $0.1 }.first
+            own[.value] = custom.given("value") ?? given.given("value") ?? given.values.first { !isAbsent($0) }
             own[.template] = nil
             return Content.PlatformContent(own, options: options)
         }
@@ -97,7 +97,9 @@ enum PivotalWindows {
         return value.objectValue
     }
 
-    private static func isBlank(_ fields: JSON.Members) -> Bool { fields.values.allSatisfy { $0.isNull || $0 == "" } }
+    private static func isBlank(_ fields: JSON.Members) -> Bool { fields.values.allSatisfy(isAbsent) }
+
+    private static func isAbsent(_ value: JSON) -> Bool { value.isNull || value == "" }
 
     private static func word(_ custom: JSON.Members, _ name: String) -> String? {
         custom.given(name)?.scalarText?.lowercased()
@@ -118,7 +120,7 @@ enum PivotalWindows {
             }
         }
         texts += others.sorted { $0.0 < $1.0 }.map { text($0.1) }
-        if let fallback, texts.allSatisfy({ $0.isNull || $0 == "" }) { texts = [.string(fallback)] }
+        if let fallback, texts.allSatisfy(isAbsent) { texts = [.string(fallback)] }
         return WNSContent.parts(texts: texts.isEmpty ? nil : texts, images: images.isEmpty ? nil : images)
     }
 

@@ -18,7 +18,7 @@ struct RichieContent {
         }
         if let given = payloads.ios {
             let ios = try RichieApple(given, &check)
-            content.platforms[.ios] = .init(APNsContent(payload: ios.payload(taskID: taskID)))
+            content.platforms[.ios] = .init(ios.content(taskID: taskID))
             reported["ios"] = ios.reported(taskID: taskID)
         }
         warnings = check.warnings
@@ -119,9 +119,12 @@ struct RichieApple {
     }
 
     /// What the device receives; without the task id if it would not fit.
-    func payload(taskID: String) -> JSON.Members {
+    func content(taskID: String) -> APNsContent {
         let named = named(taskID)
-        return JSON.object(named).bytes.count <= Limits.apnsPayloadBytesMax ? named : members
+        let payload = JSON.object(named).bytes.count <= Limits.apnsPayloadBytesMax ? named : members
+        guard members["aps"]?["event"] != nil else { return APNsContent(payload: payload) }
+        // The key is the app's own: a task cannot reach a Live Activity, to which it would belong otherwise.
+        return APNsContent(members: JSON.Members([("payload", .object(payload)), ("push_type", "alert")]))
     }
 
     /// What the report shows.
