@@ -217,7 +217,7 @@ struct SliceRun: Sendable {
         var settlements = conclusion.settlements(
             of: slice, owner: context.owner, pending: next == .done ? 0 : left, sentAt: group[0].sentAt,
             next: then, keep: keep, part: context.randomness.positiveNumber)
-        if group.contains(where: { $0.order.map { $0.flight.answers.begun > 0 } ?? false }) {
+        if group.contains(where: { $0.order?.flight.answers.isTried ?? false }) {
             settlements[0].triedAt = group[0].sentAt
         }
         if work.job.isTest {

@@ -99,7 +99,8 @@ struct RequestAttempt: Sendable {
 
     private func once() async -> Ending {
         do {
-            let request = try await exchange.request(for: subject)
+            var request = try await exchange.request(for: subject)
+            request.deadline = subject.order.deadline
             subject.order.flight.begin(1)
             return await send(request)
         } catch {
@@ -113,6 +114,7 @@ struct RequestAttempt: Sendable {
             let judgement = await exchange.judge(reply, to: request, for: subject)
             return Ending(answer: judgement.answer, originHold: judgement.originHold, hasReply: true)
         } catch {
+            if error.isUnwritten { subject.order.flight.withdraw(1) }
             return Ending(answer: error.answer, isUnreachable: error.isUnreachable)
         }
     }
