@@ -9,6 +9,8 @@ struct SliceRun: Sendable {
     /// The devices of the slice, as of `audience`.
     var candidates: KeySet
     var audience: AudienceAge
+    /// When the message's state was read last.
+    var stateReadAt: Duration
     let work: MessageWork
     let access: RouteAccess
     let terms: SendTerms
@@ -38,6 +40,7 @@ struct SliceRun: Sendable {
         self.slice = slice
         candidates = opening.candidates
         audience = AudienceAge(readAt: context.time.uptime)
+        stateReadAt = context.time.uptime
         work = opening.work
         self.access = access
         self.terms = terms
