@@ -100,6 +100,8 @@ struct RequestAttempt: Sendable {
     private func once() async -> Ending {
         do {
             var request = try await exchange.request(for: subject)
+            // An access token or an address may have been awaited meanwhile.
+            guard !subject.order.control.isStopped else { return Ending(answer: .unsent("Stopped")) }
             request.deadline = subject.order.deadline
             subject.order.flight.begin(1)
             return await send(request)

@@ -112,6 +112,23 @@ struct RequestPoolTests {
         await pool.close()
     }
 
+    @Test("sends nothing that was stopped while its request waited for an access token")
+    func stoppedMeanwhile() async throws {
+        let peer = try HTTPPeer { _ in .reply(200) }
+        var exchange = TestExchange()
+        exchange.refuses = { subject in
+            subject.order.control.stop()
+            return nil
+        }
+        let pool = try pool(exchange, .init(inFlightMax: 1, perOriginMax: 1))
+        let order = requestOrder(addresses(3, at: peer.url))
+        pool.submit(order)
+        let answers = await order.flight.completed()
+        #expect(answers.tally == ["unsent Stopped": 3])
+        #expect(answers.begun == 0 && peer.requests.isEmpty)
+        await pool.close()
+    }
+
     @Test("what is stopped is answered though nothing moves")
     func stop() async throws {
         let peer = try HTTPPeer { _ in .hold }
