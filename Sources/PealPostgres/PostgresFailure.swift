@@ -62,12 +62,13 @@ struct PostgresFailure: Error, CustomStringConvertible {
         case "26000", "25006": return .reconnect
         // Shutdown of the server, or of this connection; the server is starting.
         case "57P01", "57P02", "57P03", "57P05", "25P03": return .reconnect
-        // The statement time-out, and insufficient resources.
-        case "57014": return .wait
+        // The time-out of statements, and that of transactions (PostgreSQL 17).
+        case "57014", "25P04": return .wait
         default: break
         }
         switch state.prefix(2) {
         case "08": return .reconnect
+        // Insufficient resources, and failures of the system.
         case "53", "58": return .wait
         default: return .none
         }

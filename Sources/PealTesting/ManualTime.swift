@@ -33,6 +33,9 @@ package final class ManualTime: TimeSource {
         advance(by: duration)
     }
 
+    /// Sets the wall clock forward, or back by a negative duration.
+    package func setClock(by step: Duration) { state.withLock { $0.now = $0.now + step } }
+
     /// Moves both clocks and wakes the tasks that are due, earliest first.
     package func advance(by duration: Duration) {
         let woken = state.withLock { state -> [Sleeper] in

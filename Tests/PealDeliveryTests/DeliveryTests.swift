@@ -113,8 +113,10 @@ struct DeliveryTests {
         }
     }
 
-    @Test("begins no request after the expiry, although a page waited for connections, and keeps the route open")
-    func expiredInQueue() async throws {
+    @Test(
+        "sends nothing after the expiry, although a page waited for connections, and keeps the route open",
+        arguments: [ScriptedProvider.Reply.unsent("Deadline"), .withdrawn("Deadline")])
+    func expiredInQueue(_ reply: ScriptedProvider.Reply) async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...300)
         fixture.provider.hold()
@@ -123,7 +125,7 @@ struct DeliveryTests {
             let id = try await fixture.accept(fixture.draft(.all, lifeSeconds: 3), engine: service)
             try await fixture.eventually { fixture.provider.heldCount == 1 }
             #expect(fixture.provider.pages.map(\.deadline) == [fixture.time.uptime + .seconds(3)])
-            fixture.provider.answers { _ in .unsent("Deadline") }
+            fixture.provider.answers { _ in reply }
             fixture.time.advance(by: .seconds(3))
             fixture.provider.release()
             try await fixture.ended(id)

@@ -144,6 +144,31 @@ struct ResilienceTests {
         }
     }
 
+    @Test(
+        "a message that another server paused or cancelled stops although its announcement was lost",
+        arguments: [Message.State.paused, .cancelled])
+    func lostAnnouncement(_ state: Message.State) async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...6000)
+        fixture.provider.hold()
+        let service = fixture.service(isOnlyProcess: false, pagesInFlightMax: 1)
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.eventually { fixture.provider.heldCount == 1 }
+            try await fixture.move(id, from: [.sending], to: state)
+            fixture.time.advance(by: .seconds(1))
+            fixture.provider.release()
+            try await fixture.drive {
+                let census = try await fixture.census()
+                return census.slicesLeased + census.slicesReady + census.slicesEnding == 0
+            }
+            let counts = try await fixture.counts(id)
+            #expect(counts.accepted <= Limits.pageDevicesPerSlot)
+            #expect(fixture.provider.sentCount(id) == counts.accepted)
+            #expect(counts.suppressed == (state == .cancelled ? 6000 - counts.accepted : 0))
+        }
+    }
+
     @Test("a message that is cancelled while it is sent reaches nobody else, and every device is counted")
     func cancel() async throws {
         let fixture = try await DeliveryFixture()

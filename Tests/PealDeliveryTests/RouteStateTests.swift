@@ -47,6 +47,24 @@ struct RouteStateTests {
         }
     }
 
+    @Test("is tried again in time although the clock was set back meanwhile")
+    func clockSetBack() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        fixture.provider.answers { _ in Self.stop }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await Self.accept(1, fixture, service)[0]
+            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
+            fixture.provider.answers { _ in .accepted }
+            try await fixture.pass(seconds: 2)
+            fixture.time.setClock(by: .seconds(-3600))
+            let setAt = fixture.time.uptime
+            try await fixture.drive { try await fixture.state(id) == .sent }
+            #expect(fixture.time.uptime - setAt < .seconds(600))
+        }
+    }
+
     @Test("a message that alone is refused delays the others by one probe, and is not lost")
     func refusedAlone() async throws {
         let fixture = try await DeliveryFixture()

@@ -81,6 +81,23 @@ struct LeaseTests {
         #expect(try await fixture.lease().map(\.term) == [2])
     }
 
+    @Test("a lease from before the clock was set back is taken back", arguments: StoreUnderTest.allCases)
+    func setBack(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        try await fixture.register(1)
+        _ = try await fixture.send(.all)
+        let slice = try #require(try await fixture.lease().first)
+        func takeBack(at seconds: Int64, keeping kept: Set<Slice.Lease> = []) async throws -> Int {
+            try await fixture.store.write(.control) { [now = fixture.now] in
+                try $0.takeBackLeases(endedBefore: now + .seconds(seconds), keeping: kept, by: nil)
+            }
+        }
+        #expect(try await takeBack(at: -20) == 0, "the clocks of servers may differ a little")
+        #expect(try await takeBack(at: -3600, keeping: [Slice.Lease(id: slice.id, term: slice.term)]) == 0)
+        #expect(try await takeBack(at: -3600) == 1)
+        #expect(try await fixture.lease().map(\.term) == [2])
+    }
+
     @Test(
         "an extension that was asked for earlier does not shorten a lease, unless the clock was set back",
         arguments: StoreUnderTest.allCases)

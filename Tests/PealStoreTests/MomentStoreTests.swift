@@ -100,6 +100,11 @@ struct MomentStoreTests {
         try await fixture.register(2, user: "ann")
         try await fixture.install(3, user: "ann", after: 1)
         try await fixture.install(2, user: "ann", after: 2)
+        // A device of a network that only a newer server knows.
+        try await fixture.install(4, user: "ann", after: 3)
+        try await fixture.test.engine.write(.control) { connection in
+            _ = try connection.execute("UPDATE device SET route = 0 WHERE seq = 4")
+        }
         let draft = Self.draft(fixture)
         let moment = try await Self.insert(fixture, draft)[0]
         #expect(moment.hadSDK && moment.plannedArm == .contextAware && moment.isClaimable)

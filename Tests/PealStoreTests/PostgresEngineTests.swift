@@ -475,6 +475,19 @@ struct PostgresEngineTests {
         #expect(error?.code == .unavailable)
     }
 
+    @Test(
+        "what passes by itself ends as unavailable, so that no write is blamed for it",
+        arguments: ["57014", "25P04", "53100", "58030"])
+    func passing(state: String) async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let error = await #expect(throws: PealError.self) {
+            try await test.engine.write(.settle) { connection in
+                try connection.execute("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '\(state)'; END $$", [])
+            }
+        }
+        #expect(error?.code == .unavailable)
+    }
+
     @Test("a server that cannot be reached is unavailable at once, not after a wait")
     func unreachable() async throws {
         let lines = Mutex<[String]>([])

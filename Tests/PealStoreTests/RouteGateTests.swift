@@ -154,7 +154,9 @@ struct RouteGateTests {
         #expect(try await Self.close(fixture, fingerprint: record.fingerprint) != nil)
     }
 
-    @Test("gates of networks that this program does not know are left out", arguments: StoreUnderTest.allCases)
+    @Test(
+        "gates and devices of networks that this program does not know are left out",
+        arguments: StoreUnderTest.allCases)
     func unknownRoute(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         _ = try await Self.close(fixture)
@@ -167,6 +169,12 @@ struct RouteGateTests {
         try await fixture.register(1)
         _ = try await fixture.send(.all)
         #expect(try await fixture.store.read { try $0.census() }.slicesParked == 1)
+        try await fixture.register(2)
+        try await fixture.test.engine.write(.control) { connection in
+            _ = try connection.execute("UPDATE device SET route = 0 WHERE seq = 2")
+        }
+        #expect(try await fixture.send(.devices(1, 2)).plan.audienceEstimate == 1)
+        #expect(try await fixture.store.read { try $0.census() }.slicesParked == 2)
     }
 
     @Test("a walk looks at a bounded number of routes and goes on where it ended", arguments: StoreUnderTest.allCases)

@@ -73,10 +73,14 @@ package final class PageFlight: Sendable {
         package fileprivate(set) var exceptions: [Int: ProviderAnswer] = [:]
         /// Requests begun so far.
         package fileprivate(set) var begun = 0
+        /// Those of them that ended before anything was written.
+        package fileprivate(set) var withdrawn = 0
         /// Grows with every request begun and every answer.
         package fileprivate(set) var changeCount = 0
 
         package var isComplete: Bool { !isAnswered.contains(false) }
+        /// Whether a push network may have received anything.
+        package var isTried: Bool { begun > withdrawn }
     }
 
     private struct State {
@@ -99,6 +103,9 @@ package final class PageFlight: Sendable {
             $0.answers.changeCount += 1
         }
     }
+
+    /// Records that requests that began ended before anything was written.
+    package func withdraw(_ count: Int) { state.withLock { $0.answers.withdrawn += count } }
 
     /// Adds a run of acceptances and a run of other answers. A second answer to a device is ignored.
     package func answer(accepted: [Int32], others: [(index: Int, answer: ProviderAnswer)] = []) {

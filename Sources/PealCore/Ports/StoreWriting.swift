@@ -125,9 +125,9 @@ package protocol StoreWriting: StoreReading {
     func quarantineUnreadable(on route: ActiveRoute, limit: Int) throws -> [UnreadableSlice]
     /// Extends the leases that `owner` still holds. Returns their slices.
     func extendLeases(_ slices: [(id: Slice.ID, term: Int64)], owner: String, until: Timestamp) throws -> [Slice.ID]
-    /// Ends leases that expired before `now`, except `kept`; nil ends all leases, for example at the start of the only
-    /// process. Holders other than `process`, which has just started, may have sent to the next devices: those are in
-    /// doubt.
+    /// Ends leases that expired before `now` or end much later than one that is taken now, because the clock was set
+    /// back, except `kept`; nil ends all leases, for example at the start of the only process. Holders other than
+    /// `process`, which has just started, may have sent to the next devices: those are in doubt.
     /// - Returns: how many leases ended.
     func takeBackLeases(
         endedBefore now: Timestamp?, keeping kept: Set<Slice.Lease>, by process: String?

@@ -85,6 +85,11 @@ final class RouteBoard: Sendable {
 
     func isSaved(_ route: ActiveRoute) -> Bool { state.withLock { !$0.unsaved.contains(route) } }
 
+    /// Makes the gates of closed routes be written again, with the ends of their pauses by the present wall clock.
+    func rewriteClosed() {
+        state.withLock { state in state.unsaved.formUnion(state.breakers.filter { $1.closedUntil != nil }.keys) }
+    }
+
     var lastChange: Int64 { state.withLock { $0.change } }
 
     /// Makes the next read begin with the oldest change.

@@ -189,6 +189,8 @@ extension DeliveryContext {
 struct RouteKeeper: Sendable {
     private static let interval: Duration = .seconds(1)
     private static let gatesPerRead = 500
+    /// A clock that is corrected by less is not regarded as set.
+    private static let stepMin: Duration = .seconds(5)
 
     let context: DeliveryContext
 
@@ -201,11 +203,19 @@ struct RouteKeeper: Sendable {
     /// Runs until the process stops.
     func run() async {
         let sleeper = context.stop.sleeper()
+        var offset = clockOffset
         while await context.stop.pause(sleeper, atMost: Self.interval) {
+            let step = clockOffset - offset
+            offset = offset + step
+            // The store compares the ends of pauses with the wall clock.
+            if step < .zero - Self.stepMin { context.routes.rewriteClosed() }
             await context.saveGates(of: nil, nil)
             if !context.isOnlyProcess { await read() }
         }
     }
+
+    /// What the wall clock showed at uptime 0. It changes when the clock is set.
+    private var clockOffset: Timestamp { context.time.now - context.time.uptime }
 
     private func read() async {
         do {

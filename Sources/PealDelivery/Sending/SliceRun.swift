@@ -9,6 +9,8 @@ struct SliceRun: Sendable {
     /// The devices of the slice, as of `audience`.
     var candidates: KeySet
     var audience: AudienceAge
+    /// When the message's state was read last.
+    var stateReadAt: Duration
     let work: MessageWork
     let access: RouteAccess
     let terms: SendTerms
@@ -38,6 +40,7 @@ struct SliceRun: Sendable {
         self.slice = slice
         candidates = opening.candidates
         audience = AudienceAge(readAt: context.time.uptime)
+        stateReadAt = context.time.uptime
         work = opening.work
         self.access = access
         self.terms = terms
@@ -217,7 +220,7 @@ struct SliceRun: Sendable {
         var settlements = conclusion.settlements(
             of: slice, owner: context.owner, pending: next == .done ? 0 : left, sentAt: group[0].sentAt,
             next: then, keep: keep, part: context.randomness.positiveNumber)
-        if group.contains(where: { $0.order.map { $0.flight.answers.begun > 0 } ?? false }) {
+        if group.contains(where: { $0.order?.flight.answers.isTried ?? false }) {
             settlements[0].triedAt = group[0].sentAt
         }
         if work.job.isTest {

@@ -126,14 +126,12 @@ final class APNsChannels: ChannelDirectory {
         do throws(OutboundFailure) {
             return try await client.send(request)
         } catch {
-            switch error {
-            case .unsent(let reason), .unusable(let reason), .unreachable(let reason):
-                throw PealError(.unavailable, "cannot reach APNs' channel management (\(reason))")
-            case .lost(let reason):
-                throw PealError(
+            let reason = error.answer.reason
+            throw error.isUnwritten
+                ? PealError(.unavailable, "cannot reach APNs' channel management (\(reason))")
+                : PealError(
                     .unavailable,
                     "APNs' channel management did not answer (\(reason)); the request may have taken effect")
-            }
         }
     }
 }

@@ -72,6 +72,7 @@ package final class OutboundClient: OutboundSender {
         configuration.connectionPool.retryConnectionEstablishment = false
         // Close idle connections before the peer does: a request on a connection that is being closed counts as lost.
         configuration.connectionPool.idleTimeout = .seconds(Limits.outboundIdleSeconds)
+        configuration.http1_1ConnectionDebugInitializer = { DeadlineGuard.add(to: $0, time: time) }
         self.group = group
         self.time = time
         self.configuration = configuration
@@ -108,6 +109,9 @@ package final class OutboundClient: OutboundSender {
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = request.method
         outgoing.headers = request.headers
+        if let deadline = request.deadline, configuration.httpVersion == .http1Only {
+            DeadlineGuard.set(deadline, in: &outgoing.headers)
+        }
         if !request.body.isEmpty || request.method == .POST { outgoing.body = .bytes(request.body) }
         let generation = generation(for: request.url)
         defer { withExtendedLifetime(generation) {} }
@@ -209,6 +213,7 @@ package final class OutboundClient: OutboundSender {
     private static func failure(_ error: any Error) -> OutboundFailure {
         switch error {
         case let error as HTTPClientError: failure(error)
+        case is DeadlineGuard.Passed: .late
         // Only a failed handshake: after a later TLS error, such as a close without an alert, the request may have been
         // written.
         case NIOSSLError.handshakeFailed: .unsent("NoTLS")

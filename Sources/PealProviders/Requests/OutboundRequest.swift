@@ -12,6 +12,8 @@ struct OutboundRequest: Sendable {
     var authorizationVersion = 0
     /// For the whole reply. A body that is not complete by then is cut off, but not within 500 ms of its head.
     var timeout: Duration = .seconds(Limits.requestTimeoutSeconds)
+    /// By `TimeSource.uptime`: over HTTP/1.1 nothing of the request is written later; nil for no such limit.
+    var deadline: Duration?
     /// The only address of the URL's host that may be connected to, already checked; nil if the name is resolved as
     /// usual.
     var address: IPAddress?
@@ -37,6 +39,8 @@ struct OutboundReply: Sendable, Equatable {
 enum OutboundFailure: Error, Sendable, Hashable {
     /// Nothing of the request can have reached the peer: no address, no connection or no TLS.
     case unsent(String)
+    /// Nothing of the request was written, because its deadline passed while it waited for a connection.
+    case late
     /// The request may have reached the peer.
     case lost(String)
     /// The request is malformed and can never be sent.
@@ -47,6 +51,7 @@ enum OutboundFailure: Error, Sendable, Hashable {
     var answer: ProviderAnswer {
         switch self {
         case .unsent(let reason): .unsent(reason)
+        case .late: .unsent("Deadline")
         case .lost(let reason): .lost(reason)
         case .unusable(let reason): ProviderAnswer(.verdict(.rejectMessage), reason: reason)
         case .unreachable(let reason): ProviderAnswer(.verdict(.holdAddress(after: .zero)), reason: reason)
@@ -57,7 +62,15 @@ enum OutboundFailure: Error, Sendable, Hashable {
     var isUnreachable: Bool {
         switch self {
         case .unsent, .unreachable: true
-        case .lost, .unusable: false
+        case .late, .lost, .unusable: false
+        }
+    }
+
+    /// Whether nothing of the request was written.
+    var isUnwritten: Bool {
+        switch self {
+        case .unsent, .late, .unusable, .unreachable: true
+        case .lost: false
         }
     }
 }

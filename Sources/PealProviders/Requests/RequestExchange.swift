@@ -99,7 +99,10 @@ struct RequestAttempt: Sendable {
 
     private func once() async -> Ending {
         do {
-            let request = try await exchange.request(for: subject)
+            var request = try await exchange.request(for: subject)
+            // An access token or an address may have been awaited meanwhile.
+            guard !subject.order.control.isStopped else { return Ending(answer: .unsent("Stopped")) }
+            request.deadline = subject.order.deadline
             subject.order.flight.begin(1)
             return await send(request)
         } catch {
@@ -113,6 +116,7 @@ struct RequestAttempt: Sendable {
             let judgement = await exchange.judge(reply, to: request, for: subject)
             return Ending(answer: judgement.answer, originHold: judgement.originHold, hasReply: true)
         } catch {
+            if error.isUnwritten { subject.order.flight.withdraw(1) }
             return Ending(answer: error.answer, isUnreachable: error.isUnreachable)
         }
     }

@@ -213,7 +213,8 @@ final class RequestPool: Sendable {
         // The network counts the app's requests together, so every other order would get the same answer.
         case .verdict(.holdApp): return queue.removeAll(.unsent("Throttled"))
         case .verdict(.stopApp), .unsent:
-            return queue.remove(errand.subject.order, .unsent("RouteStopped"))
+            // First those whose deadline has passed as well.
+            return queue.sweep(uptime: uptime) + queue.remove(errand.subject.order, .unsent("RouteStopped"))
         case .verdict(.accepted), .verdict(.rejectMessage), .verdict(.retireAddress), .verdict(.holdAddress),
             .verdict(.refreshCredential), .verdict(.reconnect), .verdict(.retry), .lost, .held:
             return []

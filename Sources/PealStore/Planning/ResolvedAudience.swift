@@ -87,11 +87,13 @@ extension StoreSession {
         let statements = [AppTable.facts(app), RouteGateTable.closed(app)] + names
         try connection.query(statements) { index, row in
             if index == 0 { return try note(facts: row, of: app) }
+            // A newer server on the same database may know more routes.
+            guard let route = Route(rawValue: row.int(index == 1 ? 0 : 1)) else { return }
             if index == 1 {
-                closed.insert(try Route(row, 0))
+                closed.insert(route)
                 return
             }
-            let (key, route) = (row.int(0), try Route(row, 1))
+            let key = row.int(0)
             guard routes.contains(route), keys[route, default: []].insert(key).inserted, devices != nil else { return }
             devices?[key] = NamedDevice(
                 address: row.withBytes(2) { Array($0) }, revision: row.int(3),

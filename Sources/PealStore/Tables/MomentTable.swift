@@ -303,9 +303,12 @@ extension StoreSession {
     ) throws -> [(target: Moment.Target, hasSDK: Bool)] {
         var found: [(target: Moment.Target, at: Timestamp, hasSDK: Bool)] = []
         try connection.query(MomentTable.devices(of: userID, app: app)) { row in
-            let target = Moment.Target(device: try row.next(), route: try row.next())
+            let (device, code): (DeviceKey, Int64) = (try row.next(), try row.next())
             let (registeredAt, seenAt): (Timestamp, Timestamp) = (try row.next(), try row.next())
-            if routes.contains(target.route) { found.append((target, max(registeredAt, seenAt), try row.next())) }
+            // A newer server on the same database may know more routes.
+            guard let route = Route(rawValue: code), routes.contains(route) else { return }
+            let target = Moment.Target(device: device, route: route)
+            found.append((target, max(registeredAt, seenAt), try row.next()))
         }
         return found.sorted { ($0.at, $0.target.device) > ($1.at, $1.target.device) }.map { ($0.target, $0.hasSDK) }
     }

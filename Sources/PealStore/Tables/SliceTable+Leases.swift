@@ -51,10 +51,9 @@ extension StoreSession {
         let end = now ?? Timestamp(milliseconds: .max)
         guard !kept.isEmpty else {
             return try connection.execute(
-                "\(SliceTable.takeBack(by: process)) WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)"
-            )
+                "\(SliceTable.takeBack(by: process)) WHERE \(SliceTable.isAbandoned(at: end))")
         }
-        let ended = try connection.all(SliceTable.leased(until: end)) { row in
+        let ended = try connection.all(SliceTable.abandoned(at: end)) { row in
             (key: try StoredSliceKey(&row), term: try row.next(Int64.self))
         }
         return try connection.execute(

@@ -152,10 +152,16 @@ enum SliceTable {
         """
     }
 
-    static func leased(until end: Timestamp) -> SQL {
+    static func abandoned(at now: Timestamp) -> SQL {
+        "SELECT \(StoredSliceKey.columns), term FROM slice WHERE \(isAbandoned(at: now))"
+    }
+
+    /// Whether a slice is leased by a holder that is gone: its lease has ended, or its end lies so far ahead that the
+    /// clock was set back since. Holders extend their leases by the new clock.
+    static func isAbandoned(at now: Timestamp) -> SQL {
         """
-        SELECT \(StoredSliceKey.columns), term FROM slice
-        WHERE state = \(code: Slice.State.leased) AND lease_until < \(end)
+        state = \(code: Slice.State.leased)
+            AND (lease_until < \(now) OR lease_until - \(2000 * Limits.leaseSeconds) > \(now))
         """
     }
 

@@ -43,6 +43,17 @@ import Testing
         #expect(flight.answers.changeCount > begun)
     }
 
+    @Test("counts a page as tried if any request was written")
+    func tried() {
+        let flight = PageFlight(count: 2)
+        #expect(!flight.answers.isTried)
+        flight.begin(2)
+        flight.withdraw(1)
+        #expect(flight.answers.isTried)
+        flight.withdraw(1)
+        #expect(!flight.answers.isTried && flight.answers.begun == 2)
+    }
+
     @Test("does not wait for a page without devices, nor for one that is answered")
     func nothingToWaitFor() async {
         await PageFlight(count: 0).wait()

@@ -10,6 +10,8 @@ final class ScriptedProvider: Provider {
         case silence
         /// It never begins.
         case unsent(String)
+        /// It begins, but nothing of it is written.
+        case withdrawn(String)
 
         static let accepted = Reply.answer(.accepted)
         static func verdict(_ verdict: Verdict, _ reason: String, status: Int = 0) -> Reply {
@@ -88,7 +90,7 @@ final class ScriptedProvider: Provider {
     private func work(_ order: PageOrder) {
         var accepted: [Int32] = []
         var others: [(index: Int, answer: ProviderAnswer)] = []
-        var begun = 0
+        var (begun, withdrawn) = (0, 0)
         for (index, key) in order.page.keys.enumerated() {
             if order.control.isStopped {
                 others.append((index, ProviderAnswer(.unsent, reason: "Stopped")))
@@ -98,6 +100,10 @@ final class ScriptedProvider: Provider {
             case .unsent(let reason):
                 others.append((index, ProviderAnswer(.unsent, reason: reason)))
                 continue
+            case .withdrawn(let reason):
+                others.append((index, ProviderAnswer(.unsent, reason: reason)))
+                withdrawn += 1
+                continue
             case .silence: state.withLock { $0.open.append((order, index)) }
             case .answer(.accepted): accepted.append(Int32(index))
             case .answer(let answer): others.append((index, answer))
@@ -105,7 +111,8 @@ final class ScriptedProvider: Provider {
             begun += 1
             state.withLock { $0.sent[Recipient(message: order.slice.message, key: key), default: 0] += 1 }
         }
-        order.flight.begin(begun)
+        order.flight.begin(begun + withdrawn)
+        order.flight.withdraw(withdrawn)
         order.flight.answer(accepted: accepted, others: others)
     }
 

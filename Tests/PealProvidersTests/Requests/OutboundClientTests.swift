@@ -135,6 +135,30 @@ struct OutboundClientTests {
         #expect(unknown == .failure(.unsent("NoConnection")))
     }
 
+    @Test("a request whose deadline passed before it had a connection is not written", arguments: ["", "hello"])
+    func late(body: String) async throws {
+        let peer = try HTTPPeer { _ in .reply(200) }
+        let time = ManualTime()
+        let client = try testClient(time: time)
+        var request = OutboundRequest(url: peer.url, body: Array(body.utf8))
+        for overdue in [Duration.milliseconds(1), .seconds(3600)] {
+            request.deadline = time.uptime - overdue
+            var failure: (any Error)?
+            do { _ = try await client.send(request) } catch { failure = error }
+            #expect(failure as? OutboundFailure == .late)
+        }
+        try await Polling.wait(for: "the connections") { peer.connectionCount == 2 }
+        request.deadline = time.uptime
+        #expect(try await client.send(request).status == 200)
+        #expect(try await client.send(request).status == 200)
+        #expect(peer.requests.count == 2)
+        for received in peer.requests {
+            #expect(received.body == request.body)
+            #expect(!received.headers.contains { $0.name.lowercased().hasPrefix("x-peal") })
+        }
+        await client.close()
+    }
+
     @Test("TLS goes to whom the roots vouch for, and no handshake means nothing was sent")
     func tls() async throws {
         let certificates = try TestDirectory.certificates()

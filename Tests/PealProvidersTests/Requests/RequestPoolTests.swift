@@ -14,7 +14,7 @@ struct RequestPoolTests {
         client change: (inout OutboundClient.Options) -> Void = { _ in }
     ) throws -> RequestPool {
         RequestPool(
-            client: try testClient(change), exchange: exchange, bounds: bounds,
+            client: try testClient(time: time, change), exchange: exchange, bounds: bounds,
             group: MultiThreadedEventLoopGroup.singleton, time: time, logger: quiet)
     }
 
@@ -86,6 +86,46 @@ struct RequestPoolTests {
         peer.release()
         await expectTally(order.flight.completed().tally, ["accepted": 7, "unsent Deadline": 13])
         #expect(peer.requests.count == 7)
+        await pool.close()
+    }
+
+    @Test("writes nothing after the deadline, although the request began before it")
+    func lateConnection() async throws {
+        let peer = try HTTPPeer { _ in .reply(200) }
+        let time = ManualTime()
+        var exchange = TestExchange()
+        // As if the first request waited for its connection.
+        exchange.refuses = { subject in
+            if subject.index == 0 { time.advance(.seconds(11)) }
+            return nil
+        }
+        let pool = try pool(exchange, .init(inFlightMax: 1, perOriginMax: 1), time: time)
+        let order = requestOrder(addresses(5, at: peer.url), deadline: time.uptime + .seconds(10))
+        let other = requestOrder(addresses(2, at: peer.url))
+        pool.submit(order)
+        await expectTally(order.flight.completed().tally, ["unsent Deadline": 5])
+        #expect(order.flight.answers.begun == 1 && !order.flight.answers.isTried)
+        #expect(peer.requests.isEmpty)
+        pool.submit(other)
+        await expectTally(other.flight.completed().tally, ["accepted": 2])
+        #expect(other.flight.answers.isTried)
+        await pool.close()
+    }
+
+    @Test("sends nothing that was stopped while its request waited for an access token")
+    func stoppedMeanwhile() async throws {
+        let peer = try HTTPPeer { _ in .reply(200) }
+        var exchange = TestExchange()
+        exchange.refuses = { subject in
+            subject.order.control.stop()
+            return nil
+        }
+        let pool = try pool(exchange, .init(inFlightMax: 1, perOriginMax: 1))
+        let order = requestOrder(addresses(3, at: peer.url))
+        pool.submit(order)
+        let answers = await order.flight.completed()
+        #expect(answers.tally == ["unsent Stopped": 3])
+        #expect(answers.begun == 0 && peer.requests.isEmpty)
         await pool.close()
     }
 
