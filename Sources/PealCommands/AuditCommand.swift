@@ -39,6 +39,12 @@ struct AuditListCommand: AsyncParsableCommand {
 
     private static let columns = ["at", "actor", "actor_name", "address", "action", "object", "outcome"]
 
+    func validate() throws {
+        guard !export || list.givenLimit == nil else {
+            throw ValidationError("--limit is not allowed with --export, which prints every row.")
+        }
+    }
+
     func run() async throws {
         let path = try path().adding("from", from).adding("to", to).adding("actor", actor).adding("action", action)
         let client = try options.client()

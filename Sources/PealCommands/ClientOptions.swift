@@ -213,8 +213,10 @@ struct BodyOptions: ParsableArguments {
 
 /// How many items of a list to show.
 struct ListOptions: ParsableArguments {
-    @Option(help: "Maximum number of items.")
-    var limit = 200
+    @Option(name: .customLong("limit"), help: "Maximum number of items. Default: 200.")
+    var givenLimit: Int?
+
+    var limit: Int { givenLimit ?? 200 }
 
     func validate() throws {
         guard limit > 0 else { throw ValidationError("--limit must be at least 1.") }

@@ -788,7 +788,7 @@ import Testing
         "end with 2 on wrong usage, without asking the server",
         arguments: [
             ["app"], ["nonsense"], ["app", "nonsense"], ["app", "list", "--limit", "0"],
-            ["app", "list", "--limit", "x"],
+            ["app", "list", "--limit", "x"], ["audit", "list", "--all", "--export", "--limit", "5"],
             ["app", "show", "--app", "no-uuid"], ["app", "delete"], ["app", "list", "--server", "ftp://x"],
             ["app", "list", "--api-key", "a b"], ["app", "create", "--file", "absent.json"],
             ["app", "create", "--file", "broken.json"], ["app", "create", "--file", "list.json"],
