@@ -233,6 +233,8 @@ private enum HotStatements {
         "webhook.enqueue": OutboxTable.enqueue(event, for: "events", gathering: .zero),
         "webhook.due": OutboxTable.due(now), "webhook.dueDeliveries": WebhookDeliveryTable.due(now),
         "webhook.events": OutboxTable.events(webhook, limit: 1),
+        "webhook.examinedEvents": OutboxTable.examined(webhook, limit: 1),
+        "webhook.examinedDeliveries": WebhookDeliveryTable.examined(webhook, limit: 1),
         "webhook.takeEvent": OutboxTable.take(event, webhook),
         "webhook.pendingDue": WebhookDeliveryTable.pendingDue(webhook, now),
         "webhook.leaseDeliveries": WebhookDeliveryTable.lease(

@@ -243,6 +243,13 @@ package protocol StoreWriting: StoreReading {
     func cut(
         _ events: [OutboxEvent], into delivery: WebhookDelivery, body: [UInt8]?, owner: String, until: Timestamp
     ) throws -> LeasedDelivery?
+    /// Fails what a webhook cannot be sent because it cannot be read, so that it does not stop the rest: the first
+    /// events and pending deliveries are examined, at most `limit` of each.
+    /// - Parameter newID: makes the ids of the failed deliveries.
+    /// - Returns: the damaged rows' ids in hexadecimal.
+    func failUnreadable(
+        of reference: WebhookReference, limit: Int, now: Timestamp, newID: () -> WebhookDeliveryID
+    ) throws -> [String]
     /// Leases due deliveries, the longest overdue first.
     func leaseDeliveries(
         of reference: WebhookReference, limit: Int, owner: String, until: Timestamp, now: Timestamp

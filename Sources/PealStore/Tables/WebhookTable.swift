@@ -150,7 +150,7 @@ extension StoreSession {
         let events = try TablePiece.outbox.delete(
             where: "\(WebhookTable.matching(reference)) AND created_at <= \(end)", limit: limit, connection)
         let room = limit - events
-        let pending: [WebhookDeliveryID] = try connection.values(
+        let pending: [[UInt8]] = try connection.values(
             WebhookDeliveryTable.pending(reference, createdBefore: end, limit: room))
         try connection.post(
             pending.map { WebhookDeliveryTable.disable($0, reference, now: now) })
