@@ -202,6 +202,8 @@ private enum HotStatements {
         "condition.locales": WordTable.all(.locale), "segment.find": SegmentTable.find("", app: 1),
         "segment.list": SegmentTable.list(app: 1, after: "", limit: 1),
         "anyActive": once(DeviceTable.anyActive, (1, .fcm)),
+        "anyCredential": CredentialTable.any(
+            at: CredentialSlot(app: 1, provider: .apns, environment: .sandbox)),
         "allStream": DeviceTable.stream(app: 1, .fcm, 1...2, cutoff: Cutoff(at: now, future: now)),
         "plainDevices": DeviceTable.plain(app: 1, .fcm, 1...2),
         "topicStream": once(SubscriptionTable.stream, (1, 1, .fcm, 1...2, Cutoff(at: now, future: now))),
