@@ -251,7 +251,8 @@ private enum HotStatements {
         "receipt.ofDevice": ReceiptTable.of(1, message: message, app: 1),
 
         "prune.next": RemainderTable.next(.user, now), "prune.erasure": RemainderTable.deleteErasure(of: "", app: 1),
-        "prune.messages": Pruning.messages(now, now, limit: 1), "prune.devices": Pruning.devices(now, limit: 1),
+        "prune.messages": Pruning.messages(now, now, limit: 1, skipping: 1),
+        "prune.devices": Pruning.devices(now, limit: 1),
         "prune.topics": Pruning.topics(now, limit: 1), "prune.audit": Pruning.audit(limit: 1),
         "prune.answers": TablePiece.answer.keys(where: Pruning.answers(now), limit: 1),
         "prune.tombstones": TablePiece.geofenceTombstone.keys(where: Pruning.geofenceTombstones(now), limit: 1),
@@ -303,7 +304,7 @@ private enum HotStatements {
         "figure.next": CampaignTotalTable.nextTotal(after: "", app: 1),
         "figure.outcomes": ExperimentTable.outcomes(of: message, app: 1),
         "figure.user": ExperimentTable.count(messages: 1, opens: 1, of: "", "", app: 1),
-        "figure.final": ExperimentTable.final(by: now, limit: 1),
+        "figure.final": ExperimentTable.final(by: now, limit: 1, skipping: 1),
         "figure.mark": ExperimentTable.mark(message, app: 1),
         "figure.newest": ExperimentSumTable.newest(.traditional, .init(app: 1, campaign: "", salt: "")),
         "prune.totals": TablePiece.campaignTotal.keys(where: Pruning.figures(now), limit: 1),
