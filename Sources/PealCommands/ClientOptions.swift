@@ -120,7 +120,7 @@ struct ClientOptions: ParsableArguments {
         // In a container, commands have the server's environment.
         let port = environment["PEAL_HTTP_PORT"].flatMap { UInt16($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 8080
         let base = server ?? environment["PEAL_SERVER_URL"] ?? address ?? "http://127.0.0.1:\(port)"
-        guard base.contains(#/^https?://[^/?#]/#) else {
+        guard base.contains(#/^https?://[^/?#][^?#]*$/#) else {
             throw .usage("\(base) is not a valid server URL, such as http://127.0.0.1:8080")
         }
         return base

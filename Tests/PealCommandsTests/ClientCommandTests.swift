@@ -94,6 +94,7 @@ struct ClientCommandTests {
             ["credential", "put", "fcm", "--service-account-file", "absent.json"], ["channel", "list"],
             ["message", "send", "--data", "{"], ["message", "send", "--address", "x"],
             ["message", "show"], ["version", "--nonsense"], ["app", "list", "--server", "http://"],
+            ["app", "list", "--server", "http://127.0.0.1?x"], ["app", "list", "--server", "http://127.0.0.1/#x"],
         ])
     func usage(arguments: [String]) async throws {
         let (code, terminal, seen) = try await Terminal.run(arguments, files: ["broken.json": "{", "list.json": "[]"])
@@ -127,8 +128,14 @@ struct ClientCommandTests {
             ["audit", "verify"], body: #"{"ok":false,"id":"r9","reason":"the row was changed"}"#)
         #expect(bad.code == 1 && bad.terminal.errors.contains("row r9: the row was changed"))
         let (first, second) = (#"{"id":"a","hash":"00"}"#, #"{"id":"b","hash":"11"}"#)
-        let files = ["one.jsonl": first + "\n", "two.jsonl": "\(first)\n\(second)\n", "text.jsonl": "hello\n"]
-        for (file, expected) in [("one.jsonl", 0), ("two.jsonl", 1), ("text.jsonl", 1)] as [(String, Int32)] {
+        let odd = "{\"id\":\"a\",\"object\":\"topic x\u{2028}y\u{85}z\",\"hash\":\"00\"}\r\n\r\n"
+        let files = [
+            "one.jsonl": first + "\n", "two.jsonl": "\(first)\n\(second)\n", "text.jsonl": "hello\n",
+            "odd.jsonl": odd,
+        ]
+        for (file, expected) in [
+            ("one.jsonl", 0), ("two.jsonl", 1), ("text.jsonl", 1), ("odd.jsonl", 0),
+        ] as [(String, Int32)] {
             let (code, terminal, seen) = try await Terminal.run(["audit", "verify", "--file", file], files: files)
             #expect(code == expected && seen.isEmpty, "\(file): \(terminal.errors)")
         }
