@@ -258,6 +258,10 @@ struct CourierTests {
         let failed = try await fixture.deliveries(webhook).filter { $0.state == .failed }
         #expect(failed.map(\.lastError) == ["NoReport", "NoReport"] && failed.allSatisfy { $0.type == "t" })
         #expect(courier.metrics.snapshot.failed == 2)
+        let retried = try await fixture.store.write(.control) { [now = fixture.now] store in
+            try failed.compactMap { try store.retryDelivery(of: webhook.reference, id: $0.id, now: now) }
+        }
+        #expect(retried.isEmpty)
         #expect(try await fixture.store.read { try $0.dueWebhooks(now: webhook.createdAt) }.isEmpty)
     }
 
