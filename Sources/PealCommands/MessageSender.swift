@@ -149,7 +149,7 @@ struct MessageWatch {
         let pending = progress["counts"]?["pending"]?.integerValue ?? 0
         let devices = progress["devices"]?.integerValue ?? 0
         let line = Progress.line(
-            Int(devices - pending), of: Int(devices), "devices",
+            Int(devices.saturated(subtracting: pending)), of: Int(devices), "devices",
             counts.map { "\($1.text) \($0)" }.joined(separator: ", "),
             rate: progress["rate"]?.doubleValue ?? 0)
         Surroundings.current.warn("\(progress["state"]?.stringValue ?? ""): \(line)")

@@ -308,6 +308,21 @@ struct MessageCommandTests {
         #expect(result.seen.first?.uri.hasSuffix("/messages/m/events") == true)
     }
 
+    @Test("follow a message whatever numbers the server sends")
+    func absurdProgress() async throws {
+        let events = """
+            event: progress
+            data: {"devices":9223372036854775807,"counts":{"pending":-9223372036854775808},"rate":1e300}
+
+            event: end
+            data: {"id":"m","state":"sent"}
+
+
+            """
+        let (code, terminal, _) = try await Terminal.run(["message", "watch", "m"], body: events)
+        #expect(code == 0 && terminal.errors.contains("/s"), "\(terminal.errors)")
+    }
+
     @Test(
         "refuse times that are not clear",
         arguments: [
