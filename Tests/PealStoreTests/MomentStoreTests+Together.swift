@@ -90,7 +90,7 @@ extension MomentStoreTests {
     }
 
     /// Processes a slice in one page.
-    static func settle(
+    private static func settle(
         _ worker: Worker, _ slice: Slice, putOff: [DeviceKey] = [], _ outcome: (DeviceKey) -> Outcome
     ) async throws -> Bool {
         let page = try await worker.page(of: slice)
