@@ -154,7 +154,7 @@ extension StoreSession {
             }
         }
         try connection.execute(found.map { WebhookDeliveryTable.fail($0, as: newID(), reference, now: now) })
-        return found.map(Hex.encode)
+        return found.map { Hex.encode($0) }
     }
 
     func facts(app: AppKey, message id: MessageID) throws -> MessageFacts? {
