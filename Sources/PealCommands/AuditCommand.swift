@@ -43,6 +43,7 @@ struct AuditListCommand: AsyncParsableCommand {
         guard !export || list.givenLimit == nil else {
             throw ValidationError("--limit is not allowed with --export, which prints every row.")
         }
+        guard !all || app.app == nil else { throw ValidationError("Give either --all or --app.") }
     }
 
     func run() async throws {

@@ -62,6 +62,10 @@ struct ConfirmationOptions: ParsableArguments {
 
     private static let aboveDefault: Int64 = 1000
 
+    func validate() throws {
+        guard !yes || count == nil else { throw ValidationError("Give either --yes or --count.") }
+    }
+
     /// Counts the audience if it may be large, and asks for confirmation.
     /// - Throws: `usage` without confirmation.
     func confirm(_ body: JSON, _ sender: MessageSender) async throws(CommandFailure) {

@@ -87,6 +87,8 @@ struct ClientCommandTests {
         arguments: [
             ["app"], ["nonsense"], ["app", "nonsense"], ["app", "list", "--limit", "0"],
             ["app", "list", "--limit", "x"], ["audit", "list", "--all", "--export", "--limit", "5"],
+            ["audit", "list", "--all", "--app", Terminal.app],
+            ["message", "send", "--all", "--title", "x", "--yes", "--count", "5"],
             ["app", "show", "--app", "no-uuid"], ["app", "delete"], ["app", "list", "--server", "ftp://x"],
             ["app", "list", "--api-key", "a b"], ["app", "create", "--file", "absent.json"],
             ["app", "create", "--file", "broken.json"], ["app", "create", "--file", "list.json"],
