@@ -15,7 +15,7 @@ struct NativeStatistics: Sendable {
         let span = try NativeSpan(call.query)
         let to = span.to ?? call.now + .milliseconds(1)
         let last = step.start(of: to - .milliseconds(1))
-        let from = span.from ?? last - .seconds(step.seconds * (Self.stepsDefault(step) - 1))
+        let from = span.from ?? max(.earliest, last - .seconds(step.seconds * (Self.stepsDefault(step) - 1)))
         guard from < to else { throw PealError.invalid("from", "from must be before to") }
         let count = (last - step.start(of: from)).milliseconds / (step.seconds * 1000) + 1
         guard count <= Limits.statisticsItemsMax else {
