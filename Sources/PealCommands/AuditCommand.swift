@@ -39,6 +39,13 @@ struct AuditListCommand: AsyncParsableCommand {
 
     private static let columns = ["at", "actor", "actor_name", "address", "action", "object", "outcome"]
 
+    func validate() throws {
+        guard !export || list.givenLimit == nil else {
+            throw ValidationError("--limit is not allowed with --export, which prints every row.")
+        }
+        guard !all || app.app == nil else { throw ValidationError("Give either --all or --app.") }
+    }
+
     func run() async throws {
         let path = try path().adding("from", from).adding("to", to).adding("actor", actor).adding("action", action)
         let client = try options.client()
@@ -89,8 +96,9 @@ struct AuditVerifyCommand: AsyncParsableCommand {
     /// The first row is trusted, because rows before it may have been pruned.
     static func check(lines: String) -> JSON {
         var (last, count) = (String?.none, 0)
-        for line in lines.split(whereSeparator: \.isNewline) {
-            guard let row = try? JSONParser.parse(String(line)), var members = row.objectValue,
+        // Only LF ends a line. Names may contain other characters that Swift counts as line breaks, such as U+2028.
+        for line in lines.utf8.split(separator: UInt8(ascii: "\n")) where !line.elementsEqual("\r".utf8) {
+            guard let row = try? JSONParser.parse(line), var members = row.objectValue,
                 let hash = members["hash"]?.stringValue
             else { return ["ok": false, "row": .integer(count + 1), "reason": "the line is not an audit log entry"] }
             members["hash"] = nil

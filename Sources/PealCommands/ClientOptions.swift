@@ -120,7 +120,7 @@ struct ClientOptions: ParsableArguments {
         // In a container, commands have the server's environment.
         let port = environment["PEAL_HTTP_PORT"].flatMap { UInt16($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 8080
         let base = server ?? environment["PEAL_SERVER_URL"] ?? address ?? "http://127.0.0.1:\(port)"
-        guard base.contains(#/^https?://[^/?#]/#) else {
+        guard base.contains(#/^https?://[^/?#][^?#]*$/#) else {
             throw .usage("\(base) is not a valid server URL, such as http://127.0.0.1:8080")
         }
         return base
@@ -213,8 +213,10 @@ struct BodyOptions: ParsableArguments {
 
 /// How many items of a list to show.
 struct ListOptions: ParsableArguments {
-    @Option(help: "Maximum number of items.")
-    var limit = 200
+    @Option(name: .customLong("limit"), help: "Maximum number of items. Default: 200.")
+    var givenLimit: Int?
+
+    var limit: Int { givenLimit ?? 200 }
 
     func validate() throws {
         guard limit > 0 else { throw ValidationError("--limit must be at least 1.") }

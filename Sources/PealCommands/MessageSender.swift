@@ -62,6 +62,10 @@ struct ConfirmationOptions: ParsableArguments {
 
     private static let aboveDefault: Int64 = 1000
 
+    func validate() throws {
+        guard !yes || count == nil else { throw ValidationError("Give either --yes or --count.") }
+    }
+
     /// Counts the audience if it may be large, and asks for confirmation.
     /// - Throws: `usage` without confirmation.
     func confirm(_ body: JSON, _ sender: MessageSender) async throws(CommandFailure) {
@@ -149,7 +153,7 @@ struct MessageWatch {
         let pending = progress["counts"]?["pending"]?.integerValue ?? 0
         let devices = progress["devices"]?.integerValue ?? 0
         let line = Progress.line(
-            Int(devices - pending), of: Int(devices), "devices",
+            Int(devices.saturated(subtracting: pending)), of: Int(devices), "devices",
             counts.map { "\($1.text) \($0)" }.joined(separator: ", "),
             rate: progress["rate"]?.doubleValue ?? 0)
         Surroundings.current.warn("\(progress["state"]?.stringValue ?? ""): \(line)")

@@ -16,12 +16,29 @@ struct WebhookLane: Sendable {
             } catch is Overtaken {
                 return
             } catch {
+                if !PealError.isOutage(error), await failUnreadable() { continue }
                 let metadata = await metadata(["error": "\(error)"])
                 context.logger.error("cannot serve a webhook", metadata: metadata)
                 if !PealError.isOutage(error) { context.setAside(reference) }
                 return
             }
         }
+    }
+
+    /// Fails events and deliveries that cannot be read. Returns whether there were any.
+    private func failUnreadable() async -> Bool {
+        let now = context.time.now
+        let ids = try? await context.store.write(.rest) { [reference, randomness = context.randomness] store in
+            // As many as are read at once.
+            try store.failUnreadable(of: reference, limit: 2 * Limits.webhookItemsPerRequestMax, now: now) {
+                randomness.timeOrderedIdentifier(at: now)
+            }
+        }
+        guard let ids, !ids.isEmpty else { return false }
+        context.metrics.change { $0.failed += ids.count }
+        let metadata = await metadata(["ids": "\(ids.joined(separator: " "))"])
+        context.logger.error("events for a webhook cannot be read", metadata: metadata)
+        return true
     }
 
     private struct Work: Sendable {

@@ -23,34 +23,36 @@ package struct StoreRetention: Sendable, Hashable {
 extension StoreSession {
     /// Half of the limit is reserved for what requests began, so that neither a large deletion nor a backlog of old
     /// rows delays the other.
-    func prune(_ steps: [PruneStep], now: Timestamp, limit: Int) throws -> Int {
+    func prune(
+        _ steps: [PruneStep], now: Timestamp, limit: Int, skipping skipped: [PruneStep: Int]
+    ) throws -> Int {
         let completes = steps.contains(.remainders)
         var count = completes ? try completeRemainders(now: now, limit: max(1, limit / 2)) : 0
         for step in steps where count < limit && step != .remainders {
-            count += try work(of: step)(now, limit - count)
+            count += try work(step, now, limit - count, skipping: skipped[step] ?? 0)
         }
         if completes, count < limit { count += try completeRemainders(now: now, limit: limit - count) }
         return count
     }
 
-    private func work(of step: PruneStep) -> (_ now: Timestamp, _ limit: Int) throws -> Int {
+    private func work(_ step: PruneStep, _ now: Timestamp, _ limit: Int, skipping skipped: Int) throws -> Int {
         switch step {
-        case .remainders: completeRemainders
-        case .answers: pruneAnswers
-        case .outcomes: sumOutcomes
-        case .messages: pruneMessages
-        case .devices: pruneDevices
-        case .topics: pruneTopics
-        case .geofences: pruneGeofences
-        case .audit: pruneAudit
-        case .webhooks: pruneWebhooks
-        case .statistics: pruneStatistics
-        case .frequency: pruneFrequency
-        case .events: pruneEvents
-        case .settings: pruneSettings
-        case .models: pruneModels
-        case .figures: pruneFigures
-        case .wakes: pruneSpentWakes
+        case .remainders: try completeRemainders(now: now, limit: limit)
+        case .answers: try pruneAnswers(now, limit)
+        case .outcomes: try sumOutcomes(now, limit, skipping: skipped)
+        case .messages: try pruneMessages(now, limit, skipping: skipped)
+        case .devices: try pruneDevices(now, limit)
+        case .topics: try pruneTopics(now, limit)
+        case .geofences: try pruneGeofences(now, limit)
+        case .audit: try pruneAudit(now, limit)
+        case .webhooks: try pruneWebhooks(now, limit)
+        case .statistics: try pruneStatistics(now, limit)
+        case .frequency: try pruneFrequency(now, limit)
+        case .events: try pruneEvents(now, limit)
+        case .settings: try pruneSettings(now, limit)
+        case .models: try pruneModels(now, limit)
+        case .figures: try pruneFigures(now, limit)
+        case .wakes: try pruneSpentWakes(now, limit)
         }
     }
 
@@ -60,21 +62,41 @@ extension StoreSession {
 
     /// Messages whose retention has ended, with everything that belongs to them. Their campaign keeps their figures.
     /// With that they leave it, so that each counts once although a long log is deleted in pieces.
-    private func pruneMessages(_ now: Timestamp, _ limit: Int) throws -> Int {
+    private func pruneMessages(_ now: Timestamp, _ limit: Int, skipping skipped: Int) throws -> Int {
         var room = limit
         let over = try connection.all(
-            Pruning.messages(now - .seconds(context.retention.messageSeconds), now, limit: limit)
-        ) { row -> (app: AppKey, id: MessageID, campaign: String?) in
+            Pruning.messages(
+                now - .seconds(context.retention.messageSeconds), now, limit: limit, skipping: skipped)
+        ) { row -> (app: AppKey, id: [UInt8], campaign: String?) in
             (app: try row.next(), id: try row.next(), campaign: try row.next())
         }
-        for (app, id, campaign) in over where room > 0 {
-            if let campaign { room -= try keepFigures(of: id, campaign, app: app, now: now) }
-            let piece = try piece(of: TablePiece.ofMessage, room) { _ in MessageTable.matching(app, id) }
+        for (app, bytes, campaign) in over where room > 0 {
+            let piece = try naming(bytes) { id in try prune(id, campaign, app: app, limit: room, now: now) }
             room -= piece.rows
             guard piece.isComplete else { break }
-            room -= try connection.execute("DELETE FROM message WHERE \(MessageTable.matching(app, id))")
         }
         return limit - room
+    }
+
+    private func prune(
+        _ id: MessageID, _ campaign: String?, app: AppKey, limit: Int, now: Timestamp
+    ) throws -> Piece {
+        let figures = try campaign.map { try keepFigures(of: id, $0, app: app, now: now) } ?? 0
+        var piece = try piece(of: TablePiece.ofMessage, limit - figures) { _ in MessageTable.matching(app, id) }
+        piece.rows += figures
+        guard piece.isComplete else { return piece }
+        piece.rows += try connection.execute("DELETE FROM message WHERE \(MessageTable.matching(app, id))")
+        return piece
+    }
+
+    /// Does the work of one message. If it cannot be read, the error names the message.
+    func naming<R>(_ bytes: [UInt8], _ work: (MessageID) throws -> R) throws -> R {
+        guard let id = MessageID(bytes: bytes) else { throw PealError.damaged("the message id \(Hex.encode(bytes))") }
+        do {
+            return try work(id)
+        } catch let error as PealError where error.code == .internal {
+            throw PealError(.internal, "message \(id): \(error.message)")
+        }
     }
 
     /// An experiment, and what was learned of the campaign's displays, end with the last message of the campaign.
@@ -184,12 +206,12 @@ enum Pruning {
     }
 
     /// Messages with a window also remain until opens no longer count in their experiment.
-    static func messages(_ earliest: Timestamp, _ now: Timestamp, limit: Int) -> SQL {
+    static func messages(_ earliest: Timestamp, _ now: Timestamp, limit: Int, skipping skipped: Int) -> SQL {
         """
         SELECT app, message, campaign_id FROM message
         WHERE ended_at <= \(earliest) AND ended_at IS NOT NULL AND slices_open = 0
             AND (window_until IS NULL OR window_until <= \(now - ExperimentTable.maturity))
-        ORDER BY ended_at LIMIT \(limit)
+        ORDER BY ended_at LIMIT \(limit) OFFSET \(skipped)
         """
     }
 

@@ -68,8 +68,8 @@ struct StoreSession: StoreWriting {
         var closedRoutes: [AppKey: Set<Route>] = [:]
         /// Whether the last registered device was new, so that the next one probably is too.
         var expectsNewDevices = false
-        /// Whether an app had active devices on a route.
-        var inhabited: [AppRoute: Bool] = [:]
+        /// Whether an app had active devices on a route, or its credential.
+        var used: [AppRoute: Bool] = [:]
         /// Whether an app has an installation.
         var installs: [AppKey: Bool] = [:]
         /// Whether an app, a credential, a key or an admin was changed.

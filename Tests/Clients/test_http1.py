@@ -78,6 +78,19 @@ def test_pipelined_requests_are_answered_in_order(serve):
         assert file.read() == b""
 
 
+def test_the_answer_to_head_of_a_stream_has_no_length_and_ends_with_its_head(server):
+    head = (
+        "HEAD /peal/v1/audit HTTP/1.1\r\nHost: x\r\nAccept: application/x-ndjson\r\n"
+        f"Authorization: Bearer {server.admin_token}\r\n"
+    ).encode()
+    with connect(server) as connection, connection.makefile("rb") as file:
+        connection.sendall(head + b"\r\n" + head + b"Connection: close\r\n\r\n")
+        for _ in range(2):
+            status, headers, _ = answer(file)
+            assert "200" in status and "content-length" not in headers
+        assert file.read() == b""
+
+
 HOSTS = {
     "none": "",
     "two": "Host: a\r\nHost: a\r\n",

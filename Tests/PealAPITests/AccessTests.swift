@@ -79,6 +79,9 @@ struct AccessTests {
             _ = try await fixture.admin(.post, "/peal/v1/apps", ["name": "Other"])
             let apps = try await fixture.call(.get, "/peal/v1/apps", authorization: bearer)
             #expect(apps["items"]?.arrayValue?.count == 1)
+            let rest = try await fixture.call(
+                .get, "/peal/v1/apps?cursor=\(Base64URL.encode(fixture.app.bytes))", authorization: bearer)
+            #expect(rest["items"]?.arrayValue?.isEmpty == true, "\(rest.text)")
             #expect(try await fixture.admin(.get, "/peal/v1/apps")["items"]?.arrayValue?.count == 2)
         }
     }

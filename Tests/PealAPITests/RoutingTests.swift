@@ -37,7 +37,11 @@ struct RoutingTests {
             #expect(head.status == 200)
             #expect(head.text.isEmpty)
             #expect(head.header("X-Request-Id")?.count == 16)
+            #expect(head.header("Content-Length") == "15")
             #expect(try await fixture.call(.get, "/healthz", authorization: nil).text == #"{"status":"ok"}"#)
+            let stream = try await fixture.admin(.head, "…/audit", headers: ["Accept": "application/x-ndjson"])
+            #expect(stream.status == 200 && stream.text.isEmpty)
+            #expect(stream.header("Content-Length") == nil)
         }
     }
 

@@ -117,6 +117,14 @@ struct StatisticsTests {
         }
     }
 
+    @Test("begin with the first instant that can be written")
+    func earliest() async throws {
+        try await Fixture.open { fixture in
+            let reply = try await fixture.admin(.get, "…/stats?step=day&to=0000-01-01T00:00:01Z")
+            #expect(reply["items"]?.arrayValue?.map { $0["at"] } == ["0000-01-01T00:00:00Z"], "\(reply.text)")
+        }
+    }
+
     @Test(
         "refuse what is no span of time",
         arguments: [

@@ -12,11 +12,12 @@ private func plain(_ text: String) -> [UInt8] { Array(text.utf8) }
 /// ASCII in UTF-16, little-endian.
 private func wide(_ text: String, after mark: [UInt8]) -> [UInt8] { mark + text.utf8.flatMap { [$0, 0] } }
 
-@Suite("Import and export") struct ImportCommandTests {
-    private static let app = firstApp
+@Suite("Import and export")
+struct ImportCommandTests {
+    static let app = firstApp
 
     /// A server that keeps devices by address, as the native API answers; `address` beginning with `bad` is refused.
-    private final class FakeServer: Sendable {
+    final class FakeServer: Sendable {
         let devices = Mutex<[String: JSON]>([:])
         let batches = Mutex<[(key: String, count: Int)]>([])
         /// Answers this many batches, then 503.
@@ -275,188 +276,9 @@ private func wide(_ text: String, after mark: [UInt8]) -> [UInt8] { mark + text.
             (["import", "--from", "pivotal", "--url", "http://h"], 2),
             (["import", "--from", "pivotal", "--url", "h", "--application-uuid", "a", "--api-key", "k"], 2),
             (["export", "--json"], 2), (["import", "--format", "xml", "f"], 2),
+            (["import", "/dev/null", "--url", "http://h"], 2), (["import", "/dev/null", "--without-topics"], 2),
         ] as [([String], Int32)])
     func usage(arguments: [String], code: Int32) async throws {
         try await with(FakeServer()) { run in #expect(await run(arguments).0 == code) }
-    }
-
-    @Test("writes every page of devices, whole or not at all")
-    func export() async throws {
-        let folder = try Folder()
-        let pages: [String: String] = [
-            "": #"{"items":[{"id":"1","address":"x"},{"id":"2","user_id":"a,b"}],"next_cursor":"p2"}"#,
-            "p2": #"{"items":[{"id":"3","topics":["t"]}],"next_cursor":null}"#,
-        ]
-        try await ScriptedServer.with({ seen in
-            let cursor = seen.uri.split(separator: "cursor=").dropFirst().first.map(String.init) ?? ""
-            return .init(status: 200, body: pages[cursor] ?? "{}")
-        }) { url, _ in
-            let environment = ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app]
-            let terminal = Terminal(environment: environment)
-            #expect(await terminal.run(["export"]) == 0)
-            #expect(
-                terminal.output == """
-                    {"id":"1","address":"x"}
-                    {"id":"2","user_id":"a,b"}
-                    {"id":"3","topics":["t"]}
-
-                    """)
-            let output = "\(folder.path)/out.csv"
-            let file = Terminal(environment: environment)
-            #expect(await file.run(["export", "--output", output, "--json"]) == 0)
-            #expect(file.output == #"{"devices":3,"output":"\#(output)"}"# + "\n")
-            let lines = (folder.text("out.csv") ?? "").split(separator: "\n")
-            #expect(lines.count == 4 && lines[0].hasPrefix("id,platform,"))
-            #expect(
-                lines[1].hasPrefix("1,,,x,") && lines[2].contains(",\"a,b\",") && lines[3].contains("\"[\"\"t\"\"]\""))
-            let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-            #expect(files == ["out.csv"])
-        }
-    }
-
-    @Test(
-        "writes only to a file, before anything is requested",
-        arguments: ["inner", "inner/", "linked", "broken", "/dev/null", "missing/x", "new/", ""])
-    func exportTargets(name: String) async throws {
-        let folder = try Folder()
-        let files = FileManager.default
-        try files.createDirectory(atPath: "\(folder.path)/inner", withIntermediateDirectories: false)
-        _ = try folder.write("inner/kept", "kept")
-        try files.createSymbolicLink(atPath: "\(folder.path)/linked", withDestinationPath: "inner")
-        try files.createSymbolicLink(atPath: "\(folder.path)/broken", withDestinationPath: "nothing")
-        try await ScriptedServer.with({ _ in .init(status: 200, body: #"{"items":[]}"#) }) { url, server in
-            let terminal = Terminal(
-                environment: ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app])
-            let output = name.isEmpty || name.hasPrefix("/") ? name : "\(folder.path)/\(name)"
-            #expect(await terminal.run(["export", "--output", output]) == 2)
-            #expect(!terminal.errors.contains("Error Domain"), "\(terminal.errors)")
-            #expect(server.requests.isEmpty)
-        }
-        #expect(folder.text("inner/kept") == "kept")
-        #expect(try files.contentsOfDirectory(atPath: folder.path).sorted() == ["broken", "inner", "linked"])
-        #expect(try files.destinationOfSymbolicLink(atPath: "\(folder.path)/linked") == "inner")
-    }
-
-    @Test("replaces a file through its link, and only with all devices", arguments: ["out.jsonl", "link"])
-    func exportReplacement(name: String) async throws {
-        let folder = try Folder()
-        _ = try folder.write("out.jsonl", "old\n")
-        _ = try folder.write("out.jsonl.partial", "of the user\n")
-        let files = FileManager.default
-        try files.createSymbolicLink(atPath: "\(folder.path)/link", withDestinationPath: "out.jsonl")
-        let isRefused = Mutex(true)
-        try await ScriptedServer.with({ seen in
-            guard seen.uri.contains("cursor=p2") else {
-                return .init(status: 200, body: #"{"items":[{"id":"1"}],"next_cursor":"p2"}"#)
-            }
-            return isRefused.withLock { $0 }
-                ? .init(status: 403, body: "{}") : .init(status: 200, body: #"{"items":[{"id":"2"}]}"#)
-        }) { url, _ in
-            let terminal = Terminal(
-                environment: ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app])
-            let arguments = ["export", "--output", "\(folder.path)/\(name)"]
-            #expect(await terminal.run(arguments) == 1)
-            #expect(folder.text("out.jsonl") == "old\n")
-            isRefused.withLock { $0 = false }
-            #expect(await terminal.run(arguments) == 0, "\(terminal.errors)")
-        }
-        #expect(folder.text("out.jsonl") == #"{"id":"1"}"# + "\n" + #"{"id":"2"}"# + "\n")
-        #expect(folder.text("out.jsonl.partial") == "of the user\n")
-        #expect(try files.destinationOfSymbolicLink(atPath: "\(folder.path)/link") == "out.jsonl")
-        let names = try files.contentsOfDirectory(atPath: folder.path).sorted()
-        #expect(names == ["link", "out.jsonl", "out.jsonl.partial"])
-        let mode = try files.attributesOfItem(atPath: "\(folder.path)/out.jsonl")[.posixPermissions] as? Int
-        #expect(mode == 0o600)
-    }
-
-    @Test("reads every registration of a page as its platform, or is refused with what is missing", arguments: [6, 50])
-    func platforms(count: Int) async throws {
-        let fake = FakeServer()
-        let misses = Mutex(false)
-        try await ScriptedServer.with({ seen in
-            if seen.uri.contains("/v2/topics") { return .init(status: 404, body: "") }
-            if seen.uri.contains("/v1/registration/"), let id = seen.uri.split(separator: "/").last {
-                if id == "u2", misses.withLock({ $0 }) { return .init(status: 404, body: "{}") }
-                let found: JSON = [
-                    "os": "ios", "device_uuid": .string(String(id)), "registration_token": .string("t\(id)"),
-                    "tags": [["text": "News"]], "custom_user_id": "ann",
-                ]
-                return .init(status: 200, body: found.text)
-            }
-            guard seen.uri.contains("/v2/registrations") else { return fake.answer(seen) }
-            let list = (1...count).map { number -> JSON in
-                ["os": "ios", "device_uuid": .string("u\(number)"), "registration_token": .string("t\(number)")]
-            }
-            let answer: JSON = ["registrations": .array(list), "totalRegistrations": .integer(count), "totalPages": 1]
-            return .init(status: 200, body: answer.text)
-        }) { url, server in
-            let arguments = [
-                "import", "--from", "pivotal", "--url", url, "--application-uuid", "a", "--source-api-key", "s",
-                "--platform", "p:q", "--json",
-            ]
-            let environment = ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app]
-            let terminal = Terminal(environment: environment)
-            #expect(await terminal.run(arguments) == 0, "\(terminal.errors)")
-            let sent = try #require(server.requests.first { $0.uri.contains("devices:batch") })
-            let devices = try #require(try JSONParser.parse(sent.body)["devices"]?.arrayValue)
-            #expect(devices.map { $0["id"]?.stringValue } == (1...count).map { "u\($0)" })
-            #expect(devices.allSatisfy { $0["user_id"] == "ann" && $0["topics"] == ["news"] })
-            misses.withLock { $0 = true }
-            let before = server.requests.count { $0.uri.contains("devices:batch") }
-            let refused = Terminal(environment: environment)
-            #expect(await refused.run(arguments) == 1)
-            #expect(refused.errors.contains("none of the given platforms can read 1 of os ios"), "\(refused.errors)")
-            #expect(server.requests.count { $0.uri.contains("devices:batch") } == before)
-        }
-    }
-
-    @Test("pages a Pivotal server, and knows its platforms, tags and inactive devices")
-    func pivotal() async throws {
-        let pages = Mutex<[String]>([])
-        let fake = FakeServer()
-        try await ScriptedServer.with({ seen in
-            guard seen.uri.contains("/v2/registrations") else { return fake.answer(seen) }
-            pages.withLock { $0.append("\(seen.uri) \(seen.headers["authorization"] ?? "")") }
-            let page = seen.uri.hasSuffix("page=1") ? 1 : 2
-            let registrations = (1...(page == 1 ? 50 : 3)).map { index -> JSON in
-                let number = (page - 1) * 50 + index
-                return [
-                    "os": number == 51 ? "bb10" : number == 2 ? "android-fcm" : "ios", "os_version": "",
-                    "device_uuid": .string("u\(number)"), "registration_token": .string("t\(number)"),
-                    "active": number == 3 ? false : true, "tags": [["text": "News"]], "custom_user_id": "ann",
-                ]
-            }
-            let answer: JSON = [
-                "registrations": .array(registrations), "totalRegistrations": 53, "totalPages": 2, "size": 50,
-            ]
-            return .init(status: 200, body: answer.text)
-        }) { url, _ in
-            let terminal = Terminal(
-                environment: ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app])
-            let code = await terminal.run(
-                [
-                    "import", "--from", "pivotal", "--url", "\(url)/v1/", "--application-uuid", "a", "--api-key", "k",
-                    "--json",
-                ])
-            #expect(code == 1)
-            let summary = try JSONParser.parse(terminal.output)
-            #expect(
-                summary == [
-                    "created": 51, "updated": 0, "refused": 1, "skipped": 1, "resumed_after": 0, "topics": 0,
-                    "subscriptions": 51,
-                ])
-            #expect(terminal.errors.contains(#"registration 51: os "bb10""#), "\(terminal.errors)")
-            #expect(terminal.errors.contains("has no /v2/topics"))
-        }
-        #expect(
-            pages.withLock { $0 } == [
-                "/v2/registrations?size=50&page=1 Basic YTpr", "/v2/registrations?size=50&page=2 Basic YTpr",
-            ])
-        let device = fake.devices.withLock { $0["t2"] }
-        #expect(
-            device == [
-                "id": "u2", "platform": "android", "address": "t2", "user_id": "ann", "topics": ["news"],
-                "vendor_os": "android-fcm",
-            ])
     }
 }

@@ -1,5 +1,6 @@
 import PealCommands
 import Synchronization
+import Testing
 
 /// Runs commands as a shell would, without a process.
 final class Terminal: Sendable {
@@ -31,5 +32,26 @@ final class Terminal: Sendable {
                 return self.typed
             })
         return await PealProgram.run(arguments, in: surroundings)
+    }
+}
+
+extension Terminal {
+    /// The app of commands that name none.
+    static let app = "0199b2c0-0000-7000-8000-000000000001"
+
+    /// Runs a command against a server that gives the same answer to everything, and returns what the server saw.
+    static func run(
+        _ arguments: [String], status: Int = 200, body: String = "{}", headers: [(String, String)] = [],
+        files: [String: String] = [:], typed: String? = nil, environment: [String: String] = [:]
+    ) async throws -> (code: Int32, terminal: Terminal, seen: [ScriptedServer.Seen]) {
+        nonisolated(unsafe) var result: (Int32, Terminal, [ScriptedServer.Seen])?
+        try await ScriptedServer.with({ _ in .init(status: status, body: body, headers: headers) }) { url, server in
+            let own = ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": app]
+            let terminal = Terminal(
+                environment: own.merging(environment) { $1 }, files: files, typed: typed)
+            let code = await terminal.run(arguments)
+            result = (code, terminal, server.requests)
+        }
+        return try #require(result)
     }
 }

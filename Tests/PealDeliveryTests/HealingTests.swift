@@ -136,6 +136,24 @@ struct HealingTests {
         }
     }
 
+    @Test("a new id in the disproved environment corrects it among new devices even if the device was retired since")
+    func rememberedOfRetired() async throws {
+        try await Self.afterHealing { fixture, service in
+            fixture.provider.answers { _ in Self.doubt }
+            try await fixture.ended(try await fixture.accept(fixture.draft(.all), engine: service))
+            #expect(try await fixture.device(1)?.retirement != nil)
+            try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] store in
+                for (id, address) in [(2, 2), (3, 1)] {
+                    let address = Address(route: .apnsProduction, bytes: DeliveryFixture.address(address))
+                    let registration = DeviceRegistration(id: DeliveryFixture.deviceID(id), address: address)
+                    _ = try store.register(registration, app: app, now: now)
+                }
+            }
+            #expect(try await fixture.device(2)?.environment == .production)
+            #expect(try await fixture.device(3)?.environment == .sandbox)
+        }
+    }
+
     @Test("an address that neither environment knows is retired after one try in each")
     func unknown() async throws {
         let fixture = try await Self.fixture()

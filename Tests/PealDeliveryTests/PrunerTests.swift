@@ -1,3 +1,4 @@
+import Logging
 import PealCore
 @testable import PealDelivery
 import PealStore
@@ -36,7 +37,7 @@ struct PrunerTests {
         }
     }
 
-    @Test("deletes everything else although some rows cannot be deleted, and these in the next round")
+    @Test("deletes everything else although some rows cannot be deleted, and these once they can")
     func damaged() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...400)
@@ -63,8 +64,42 @@ struct PrunerTests {
             try await fixture.test.execute(
                 fixture.test.engine.dialect.isShared
                     ? "DROP RULE damaged ON message_content" : "DROP TRIGGER damaged")
-            fixture.time.advance(by: .seconds(Limits.pruneIntervalSeconds))
+            fixture.time.advance(by: DamagedWork.pause)
             try await fixture.drive(isWorkUnderWay: true) { try await !isKept() }
+        }
+    }
+
+    @Test("deletes messages although others before them cannot be read, and the log names these")
+    func unreadable() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...10)
+        var drafts = (0..<5).map { _ in fixture.draft(.all) }
+        for index in drafts.indices { drafts[index].campaignID = "daily" }
+        let (all, damaged) = (Set(drafts.map(\.id)), Set(drafts.prefix(3).map(\.id)))
+        try await fixture.running(fixture.service()) {
+            for draft in drafts { try await fixture.accept(draft) }
+            try await fixture.drive(isWorkUnderWay: true) { try await fixture.census().messagesUnfinished == 0 }
+        }
+        for id in damaged {
+            try await fixture.test.engine.write(.control) {
+                _ = try $0.execute("UPDATE message SET counts = \([UInt8(0xFF)]) WHERE message = \(id)")
+            }
+        }
+        fixture.time.advance(by: .seconds(31 * 24 * 3600))
+        let log = RecordedLog()
+        let service = DeliveryService(
+            store: fixture.store, providers: [.apns: fixture.provider], time: fixture.time,
+            randomness: fixture.randomness, logger: log.logger(.error))
+        try await fixture.running(service) {
+            try await fixture.drive(isWorkUnderWay: true) {
+                try await fixture.test.engine.read {
+                    try $0.values("SELECT message FROM message ORDER BY message", MessageID.self)
+                } == damaged.sorted()
+            }
+        }
+        let errors = log.take().map { $0.metadata["error"]?.description ?? "" }
+        for id in all {
+            #expect(errors.contains { $0.contains("message \(id)") } == damaged.contains(id), "\(errors)")
         }
     }
 

@@ -239,6 +239,58 @@ struct CourierTests {
         }
     }
 
+    @Test("events that cannot be read fail alone")
+    func damagedEvents() async throws {
+        let fixture = try await CourierFixture()
+        let webhook = try await fixture.webhook()
+        try await fixture.enqueue(1...4)
+        let ids = [2, 3].map { OutboxEventID(high: 1, low: $0) }
+        try await fixture.test.engine.write(.control) {
+            _ = try $0.execute("UPDATE outbox SET id = \([UInt8(1)]) WHERE id = \(ids[0])")
+            _ = try $0.execute("UPDATE outbox SET message = \([UInt8(1)]) WHERE id = \(ids[1])")
+        }
+        let transport = ScriptedTransport(status: 204)
+        let courier = fixture.courier(transport)
+        await courier.runOnce()
+        #expect(
+            Set(transport.requests.map(\.text))
+                == Set([1, 4].map { #"{"type":"t","timestamp":"\#(fixture.now)","data":\#($0)}"# }))
+        let failed = try await fixture.deliveries(webhook).filter { $0.state == .failed }
+        #expect(failed.map(\.lastError) == ["NoReport", "NoReport"] && failed.allSatisfy { $0.type == "t" })
+        #expect(courier.metrics.snapshot.failed == 2)
+        let retried = try await fixture.store.write(.control) { [now = fixture.now] store in
+            try failed.compactMap { try store.retryDelivery(of: webhook.reference, id: $0.id, now: now) }
+        }
+        #expect(retried.isEmpty)
+        #expect(try await fixture.store.read { try $0.dueWebhooks(now: webhook.createdAt) }.isEmpty)
+    }
+
+    @Test("a request that cannot be read fails alone, and can be retried under its new id")
+    func damagedDelivery() async throws {
+        let fixture = try await CourierFixture()
+        let webhook = try await fixture.webhook()
+        try await fixture.enqueue(1...3)
+        await fixture.courier(ScriptedTransport(status: 503)).runOnce()
+        let damaged = try #require(try await fixture.deliveries(webhook).first).id
+        try await fixture.test.engine.write(.control) {
+            _ = try $0.execute("UPDATE webhook_delivery SET id = \([UInt8(1)]) WHERE id = \(damaged)")
+        }
+        fixture.time.advance(by: .seconds(10))
+        let transport = ScriptedTransport(status: 204)
+        let courier = fixture.courier(transport, seed: 4)
+        await courier.runOnce()
+        #expect(transport.requests.count == 2)
+        let failed = try await fixture.deliveries(webhook).filter { $0.state == .failed }
+        #expect(failed.map(\.lastError) == ["NoReport"])
+        let id = try #require(failed.first).id
+        _ = try await fixture.store.write(.control) { [now = fixture.now] in
+            try $0.retryDelivery(of: webhook.reference, id: id, now: now)
+        }
+        await courier.runOnce()
+        #expect(transport.requests.count == 3)
+        #expect(try await fixture.deliveries(webhook).allSatisfy { $0.state == .delivered })
+    }
+
     @Test("a webhook that cannot be read is tried and reported once a minute, and delays no other")
     func damagedWebhook() async throws {
         let fixture = try await CourierFixture()

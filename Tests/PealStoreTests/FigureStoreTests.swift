@@ -156,6 +156,32 @@ struct FigureStoreTests {
         #expect(names == ["daily"])
     }
 
+    @Test("are added up although those of an earlier message cannot be read", arguments: StoreUnderTest.allCases)
+    func unreadable(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        for number in 1...20 { try await fixture.install(number, user: "u\(number)") }
+        let damaged = try await Self.send(fixture)
+        fixture.time.advance(by: .seconds(86_400))
+        let sound = try await Self.send(fixture)
+        fixture.time.advance(by: ExperimentTable.finality + .seconds(3600))
+        try await fixture.test.engine.write(.control) {
+            _ = try $0.execute("UPDATE moment SET arm = 99 WHERE message = \(damaged)")
+        }
+        let now = fixture.now
+        let refusal = await #expect(throws: PealError.self) {
+            try await fixture.store.write(.rest) { try $0.prune([.outcomes], now: now, limit: 1, skipping: [:]) }
+        }
+        #expect(refusal?.message.contains("message \(damaged)") == true)
+        let count = try await fixture.store.write(.rest) {
+            try $0.prune([.outcomes], now: now, limit: 100, skipping: [.outcomes: 1])
+        }
+        #expect(count > 0)
+        let summed = try await fixture.test.engine.read {
+            try $0.values("SELECT message FROM message WHERE ending = 2", MessageID.self)
+        }
+        #expect(summed == [sound])
+    }
+
     @Test("are added up when they are final, long before messages are pruned", arguments: StoreUnderTest.allCases)
     func summed(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

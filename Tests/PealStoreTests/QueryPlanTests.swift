@@ -202,6 +202,8 @@ private enum HotStatements {
         "condition.locales": WordTable.all(.locale), "segment.find": SegmentTable.find("", app: 1),
         "segment.list": SegmentTable.list(app: 1, after: "", limit: 1),
         "anyActive": once(DeviceTable.anyActive, (1, .fcm)),
+        "anyCredential": CredentialTable.any(
+            at: CredentialSlot(app: 1, provider: .apns, environment: .sandbox)),
         "allStream": DeviceTable.stream(app: 1, .fcm, 1...2, cutoff: Cutoff(at: now, future: now)),
         "plainDevices": DeviceTable.plain(app: 1, .fcm, 1...2),
         "topicStream": once(SubscriptionTable.stream, (1, 1, .fcm, 1...2, Cutoff(at: now, future: now))),
@@ -233,6 +235,8 @@ private enum HotStatements {
         "webhook.enqueue": OutboxTable.enqueue(event, for: "events", gathering: .zero),
         "webhook.due": OutboxTable.due(now), "webhook.dueDeliveries": WebhookDeliveryTable.due(now),
         "webhook.events": OutboxTable.events(webhook, limit: 1),
+        "webhook.examinedEvents": OutboxTable.examined(webhook, limit: 1),
+        "webhook.examinedDeliveries": WebhookDeliveryTable.examined(webhook, limit: 1),
         "webhook.takeEvent": OutboxTable.take(event, webhook),
         "webhook.pendingDue": WebhookDeliveryTable.pendingDue(webhook, now),
         "webhook.leaseDeliveries": WebhookDeliveryTable.lease(
@@ -247,7 +251,8 @@ private enum HotStatements {
         "receipt.ofDevice": ReceiptTable.of(1, message: message, app: 1),
 
         "prune.next": RemainderTable.next(.user, now), "prune.erasure": RemainderTable.deleteErasure(of: "", app: 1),
-        "prune.messages": Pruning.messages(now, now, limit: 1), "prune.devices": Pruning.devices(now, limit: 1),
+        "prune.messages": Pruning.messages(now, now, limit: 1, skipping: 1),
+        "prune.devices": Pruning.devices(now, limit: 1),
         "prune.topics": Pruning.topics(now, limit: 1), "prune.audit": Pruning.audit(limit: 1),
         "prune.answers": TablePiece.answer.keys(where: Pruning.answers(now), limit: 1),
         "prune.tombstones": TablePiece.geofenceTombstone.keys(where: Pruning.geofenceTombstones(now), limit: 1),
@@ -299,7 +304,7 @@ private enum HotStatements {
         "figure.next": CampaignTotalTable.nextTotal(after: "", app: 1),
         "figure.outcomes": ExperimentTable.outcomes(of: message, app: 1),
         "figure.user": ExperimentTable.count(messages: 1, opens: 1, of: "", "", app: 1),
-        "figure.final": ExperimentTable.final(by: now, limit: 1),
+        "figure.final": ExperimentTable.final(by: now, limit: 1, skipping: 1),
         "figure.mark": ExperimentTable.mark(message, app: 1),
         "figure.newest": ExperimentSumTable.newest(.traditional, .init(app: 1, campaign: "", salt: "")),
         "prune.totals": TablePiece.campaignTotal.keys(where: Pruning.figures(now), limit: 1),

@@ -76,6 +76,20 @@ struct WebhookStoreTests {
         #expect(deleted == [true, false])
     }
 
+    @Test("a webhook that cannot be read can be deleted, and put again", arguments: StoreUnderTest.allCases)
+    func unreadable(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let damaged = try await Self.put(Self.webhook(fixture, "main"), fixture).webhook
+        try await fixture.test.engine.write(.control) {
+            _ = try $0.execute("UPDATE webhook SET sealed = \([UInt8(1)]) WHERE webhook = \(damaged.key)")
+        }
+        let isDeleted = try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] in
+            try $0.deleteWebhook(app: app, name: "main", now: now)
+        }
+        #expect(isDeleted)
+        #expect(try await Self.put(Self.webhook(fixture, "main"), fixture).isNew)
+    }
+
     @Test("an event is queued for the webhooks that want it, once", arguments: StoreUnderTest.allCases)
     func queueing(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

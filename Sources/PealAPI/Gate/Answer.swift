@@ -64,11 +64,14 @@ struct Answer: Sendable {
 
     private static let warningsMax = 8
 
-    /// - Parameter isHead: sends the length of the body without the body.
+    /// - Parameter isHead: sends the length of the body without the body; no length for a stream.
     func response(isHead: Bool) -> Response {
         var headers = headers
         if headers[.cacheControl] == nil { headers[.cacheControl] = "no-store" }
-        if let stream { return Response(status: status, headers: headers, body: isHead ? ResponseBody() : stream) }
+        if let stream {
+            let nothing = ResponseBody { writer in try await writer.finish(nil) }
+            return Response(status: status, headers: headers, body: isHead ? nothing : stream)
+        }
         if isHead { headers[.contentLength] = String(body.count) }
         let hasBody = !body.isEmpty && !isHead
         return Response(

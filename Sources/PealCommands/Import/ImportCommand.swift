@@ -63,11 +63,22 @@ struct ImportCommand: AsyncParsableCommand {
         try checkFiles()
         switch from {
         case .file:
+            try checkOptions()
             guard let file else { throw CommandFailure.usage("give a file, or - for standard input") }
             let source = try FileSource(file, .chosen(format, file: file), environment: environment?.rawValue)
             try await run(source, unit: "line", client: try options.client())
         case .pivotal: try await runPivotal()
         }
+    }
+
+    /// - Throws: `usage` when an option is only for another source than a file.
+    private func checkOptions() throws(CommandFailure) {
+        let foreign = [
+            ("--url", url != nil), ("--application-uuid", applicationUUID != nil),
+            ("--source-api-key", sourceAPIKey != nil), ("--platform", !platforms.isEmpty),
+            ("--without-topics", withoutTopics),
+        ]
+        if let (option, _) = foreign.first(where: { $0.1 }) { throw .usage("\(option) needs --from pivotal") }
     }
 
     /// - Throws: `usage` when a file would be written that is read, or that is written for another purpose.

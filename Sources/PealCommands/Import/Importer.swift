@@ -232,7 +232,7 @@ struct Progress {
     /// `5200 of 10000 devices, 10 rejected, 52%, 412/s, 12 s left`.
     static func line(_ count: Int, of total: Int, _ what: String, _ counts: String, rate: Double) -> String {
         let share = total > 0 ? Double(count) / Double(total) : nil
-        let left = rate > 0 && count < total ? Double(total - count) / rate : nil
+        let left = rate > 0 && count < total ? (Double(total) - Double(count)) / rate : nil
         return line(count, "of \(total) \(what)", counts, share: share, rate: rate, left: left)
     }
 
@@ -241,7 +241,7 @@ struct Progress {
     ) -> String {
         let parts = [
             "\(count) \(what)", counts, share.map { "\(Int(min(1, max(0, $0)) * 100))%" } ?? "",
-            rate > 0 ? "\(Int(rate))/s" : "", left.map { "\(duration($0)) left" } ?? "",
+            rate > 0 ? "\(Int(min(rate, 1e9)))/s" : "", left.map { "\(duration($0)) left" } ?? "",
         ]
         return parts.filter { !$0.isEmpty }.joined(separator: ", ")
     }

@@ -197,6 +197,9 @@ extension Word {
         Word(
             "the delivery is {} and cannot be retried",
             "die Zustellung hat den Zustand {} und kann nicht wiederholt werden"),
+        Word(
+            "the delivery never had a request and cannot be retried",
+            "die Zustellung hatte nie eine Anfrage und kann nicht wiederholt werden"),
         Word("an app may have at most {} webhooks", "eine App darf höchstens {} Webhooks haben"),
     ]
 

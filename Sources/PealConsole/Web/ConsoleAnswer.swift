@@ -46,12 +46,14 @@ package struct ConsoleAnswer: Sendable {
         headers.append(HTTPField(name: .setCookie, value: value))
     }
 
-    /// - Parameter isHead: sends the length of the body without the body.
+    /// - Parameter isHead: sends the length of the body without the body; no length for a body that is produced.
     package func response(isHead: Bool) -> Response {
         var headers = headers
         for (name, value) in Self.protection where headers[name] == nil { headers[name] = value }
-        if isHead { headers[.contentLength] = byteCount.map(String.init) }
-        return Response(status: status, headers: headers, body: isHead ? ResponseBody() : body)
+        guard isHead else { return Response(status: status, headers: headers, body: body) }
+        headers[.contentLength] = byteCount.map(String.init)
+        let nothing = ResponseBody { writer in try await writer.finish(nil) }
+        return Response(status: status, headers: headers, body: nothing)
     }
 
     /// Allows only the console's own files: no inline code, no frames, no referrer, no caching.

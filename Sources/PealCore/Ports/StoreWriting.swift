@@ -160,9 +160,11 @@ package protocol StoreWriting: StoreReading {
     /// Ends the quarantined slices of messages that have ended, of at most `limit` messages. Returns how many slices.
     func endQuarantined(limit: Int) throws -> Int
     /// Deletes rows whose retention has ended, and completes what requests began: at most about `limit` rows.
-    /// - Parameter steps: the kinds of work, in their order.
+    /// - Parameters:
+    ///   - steps: the kinds of work, in their order.
+    ///   - skipped: how many messages of a kind stay, because their work fails: the first ones in its order.
     /// - Returns: how many rows were changed; 0 when nothing is left to do now.
-    func prune(_ steps: [PruneStep], now: Timestamp, limit: Int) throws -> Int
+    func prune(_ steps: [PruneStep], now: Timestamp, limit: Int, skipping skipped: [PruneStep: Int]) throws -> Int
 
     /// Applies `event` as one compare-and-set, together with what follows from it: the alert's slice, webhook events,
     /// the message's state.
@@ -243,6 +245,13 @@ package protocol StoreWriting: StoreReading {
     func cut(
         _ events: [OutboxEvent], into delivery: WebhookDelivery, body: [UInt8]?, owner: String, until: Timestamp
     ) throws -> LeasedDelivery?
+    /// Fails what a webhook cannot be sent because it cannot be read, so that it does not stop the rest: the first
+    /// events and pending deliveries are examined, at most `limit` of each.
+    /// - Parameter newID: makes the ids of the failed deliveries.
+    /// - Returns: the damaged rows' ids in hexadecimal.
+    func failUnreadable(
+        of reference: WebhookReference, limit: Int, now: Timestamp, newID: () -> WebhookDeliveryID
+    ) throws -> [String]
     /// Leases due deliveries, the longest overdue first.
     func leaseDeliveries(
         of reference: WebhookReference, limit: Int, owner: String, until: Timestamp, now: Timestamp
@@ -314,11 +323,14 @@ extension StoreWriting {
 package enum PruneStep: String, CaseIterable, Sendable {
     case remainders, answers, outcomes, messages, devices, topics, geofences, audit, webhooks, statistics, frequency
     case events, settings, models, figures, wakes
+
+    /// Whether it is done message by message, so that messages can be skipped.
+    package var isOfMessages: Bool { self == .outcomes || self == .messages }
 }
 
 extension StoreWriting {
     /// All kinds of work at once.
     package func prune(now: Timestamp, limit: Int) throws -> Int {
-        try prune(PruneStep.allCases, now: now, limit: limit)
+        try prune(PruneStep.allCases, now: now, limit: limit, skipping: [:])
     }
 }

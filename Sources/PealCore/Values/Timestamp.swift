@@ -66,6 +66,9 @@ extension Timestamp: CustomStringConvertible {
     /// From 0000-01-01T00:00:00Z to 9999-12-31T23:59:59.999Z.
     private static let writable: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
+    /// The first instant that RFC 3339 can write.
+    package static let earliest = Timestamp(milliseconds: writable.lowerBound)
+
     private static func fraction(_ rest: inout ArraySlice<UInt8>) -> Int64? {
         guard rest.first == UInt8(ascii: ".") else { return 0 }
         rest = rest.dropFirst()

@@ -237,9 +237,12 @@ package struct WebhookVerbs: Sendable {
             guard webhook.disabledAt == nil else {
                 throw PealError(.conflict, "the webhook is disabled; PUT it again to enable it")
             }
-            guard known.state.successors.contains(.pending),
-                let retried = try store.retryDelivery(of: webhook.reference, id: id, now: call.now)
-            else { throw PealError(.conflict, "the delivery is \(known.state.name) and cannot be retried") }
+            guard known.state.successors.contains(.pending) else {
+                throw PealError(.conflict, "the delivery is \(known.state.name) and cannot be retried")
+            }
+            guard let retried = try store.retryDelivery(of: webhook.reference, id: id, now: call.now) else {
+                throw PealError(.conflict, "the delivery never had a request and cannot be retried")
+            }
             try store.audit(call, app: app, "webhook.retry", "delivery \(id) of webhook \(name)")
             return retried
         }.reply

@@ -5,7 +5,7 @@ internal import PealCore
 /// it does not stop the rest.
 struct DamagedWork: Sendable {
     /// How long what failed is set aside. It may have failed for a reason that passes.
-    private static let pause: Duration = .seconds(300)
+    static let pause: Duration = .seconds(300)
     /// How much may fail at a time, so that a reason that concerns everything postpones little.
     private static let postponedMax = 8
 

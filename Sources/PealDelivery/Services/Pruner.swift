@@ -8,6 +8,16 @@ struct Pruner: Sendable {
     private static let interval: Duration = .seconds(Limits.pruneIntervalSeconds)
     /// Between attempts while the store refuses writes.
     private static let pauseAfterFailure: Duration = .seconds(10)
+    /// How many messages that fail may be skipped, of each kind of work.
+    private static let skippedMax = 32
+
+    /// What a round does: everything, until it fails.
+    private struct Round {
+        var steps = PruneStep.allCases
+        /// How many messages fail, of each kind of work. They are tried again after a while.
+        var skipped: [PruneStep: Int] = [:]
+        var skippedSince: Duration
+    }
 
     private let store: any Store
     private let time: any TimeSource
@@ -26,16 +36,17 @@ struct Pruner: Sendable {
         let sleeper = stop.sleeper()
         var pace = PrunePace()
         var lastRound: Duration?
-        var steps = PruneStep.allCases
+        var round = Round(skippedSince: time.uptime)
         repeat {
             let now = time.uptime
             let isRoundDue = lastRound.map { now - $0 >= Self.interval } ?? true
             if isRoundDue {
-                (steps, lastRound) = (PruneStep.allCases, now)
+                (round.steps, lastRound) = (PruneStep.allCases, now)
+                if now - round.skippedSince >= DamagedWork.pause { round = Round(skippedSince: now) }
             } else {
-                guard steps.contains(.remainders), await hasRemainders() else { continue }
+                guard round.steps.contains(.remainders), await hasRemainders() else { continue }
             }
-            while let pause = await piece(&pace, &steps) {
+            while let pause = await piece(&pace, &round) {
                 guard await stop.pause(sleeper, atMost: pause) else { return }
             }
         } while await stop.pause(sleeper, atMost: Self.pollInterval)
@@ -46,13 +57,13 @@ struct Pruner: Sendable {
         return (try? await store.read { try $0.hasRemainders(now: now) }) ?? false
     }
 
-    /// - Parameter steps: what is done. Receives what did not fail, so that one damaged row does not keep the rest from
-    ///   being deleted; the next round tries all of it again.
     /// - Returns: how long to pause before the next piece; nil when nothing is left.
-    private func piece(_ pace: inout PrunePace, _ steps: inout [PruneStep]) async -> Duration? {
+    private func piece(_ pace: inout PrunePace, _ round: inout Round) async -> Duration? {
         let (now, begun, rows) = (time.now, time.uptime, pace.rows)
         do {
-            let count = try await store.write(.rest) { [steps] in try $0.prune(steps, now: now, limit: rows) }
+            let count = try await store.write(.rest) { [round] in
+                try $0.prune(round.steps, now: now, limit: rows, skipping: round.skipped)
+            }
             guard count > 0 else { return nil }
             return pace.pause(after: time.uptime - begun)
         } catch {
@@ -60,30 +71,50 @@ struct Pruner: Sendable {
                 logger.error("old rows could not be deleted", metadata: ["error": "\(error)"])
                 return Self.pauseAfterFailure
             }
-            let working = await apart(steps, now, rows)
+            let working = await apart(&round, now, rows)
             if working.isEmpty { return Self.pauseAfterFailure }
-            steps = working
+            round.steps = working
             return pace.pause(after: time.uptime - begun)
         }
     }
 
     /// Does each kind of work in a write of its own. Returns those that did not fail.
-    private func apart(_ steps: [PruneStep], _ now: Timestamp, _ rows: Int) async -> [PruneStep] {
+    private func apart(_ round: inout Round, _ now: Timestamp, _ rows: Int) async -> [PruneStep] {
         var working: [PruneStep] = []
-        for step in steps {
-            if step == .remainders {
-                if await completeRemainders(now, rows) { working.append(step) }
-                continue
-            }
-            do {
-                _ = try await store.write(.rest) { try $0.prune([step], now: now, limit: rows) }
-                working.append(step)
-            } catch {
-                logger.error(
-                    "old rows could not be deleted", metadata: ["rows": "\(step.rawValue)", "error": "\(error)"])
-            }
+        for step in round.steps {
+            let works =
+                await step == .remainders ? completeRemainders(now, rows) : work(step, &round, now, rows)
+            if works { working.append(step) }
         }
         return working
+    }
+
+    /// Does one kind of work. A message that fails is found and skipped, so that it does not stop those after it.
+    /// Returns whether the step works.
+    private func work(_ step: PruneStep, _ round: inout Round, _ now: Timestamp, _ rows: Int) async -> Bool {
+        var room = rows
+        while true {
+            do {
+                _ = try await store.write(.rest) { [room, skipped = round.skipped] in
+                    try $0.prune([step], now: now, limit: room, skipping: skipped)
+                }
+                return true
+            } catch {
+                let maySkip = step.isOfMessages && !PealError.isOutage(error)
+                if maySkip, room > 1 {
+                    room /= 2
+                    continue
+                }
+                logger.error(
+                    "old rows could not be deleted",
+                    metadata: [
+                        "rows": "\(step.rawValue)", "error": "\((error as? PealError)?.message ?? "\(error)")",
+                    ])
+                guard maySkip, round.skipped[step, default: 0] < Self.skippedMax else { return false }
+                round.skipped[step, default: 0] += 1
+                room = rows
+            }
+        }
     }
 }
 
@@ -91,7 +122,7 @@ extension Pruner {
     /// Completes changes that requests began. One that fails does not stop the others. Returns whether the step works.
     private func completeRemainders(_ now: Timestamp, _ rows: Int) async -> Bool {
         await DamagedWork(store: store, lane: .rest, time: time, logger: logger).work("change", limit: rows) {
-            try $0.prune([.remainders], now: now, limit: $1)
+            try $0.prune([.remainders], now: now, limit: $1, skipping: [:])
         } postpone: {
             try $0.postponeRemainder(to: $1, now: now)
         } != nil

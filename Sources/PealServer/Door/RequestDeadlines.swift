@@ -46,7 +46,7 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
         let pipeline = context.pipeline.syncOperations
         if let codec = try? pipeline.handler(type: HTTP1ToHTTPServerCodec.self) {
             isHTTP1 = true
-            try? pipeline.addHandlers([HostCheck(), KeepAliveHandler()], position: .before(codec))
+            try? pipeline.addHandlers([HostCheck(), HeadAnswers(), KeepAliveHandler()], position: .before(codec))
         }
     }
 

@@ -48,6 +48,9 @@ enum CredentialTable {
         "app = \(slot.app) AND provider = \(slot.provider) AND environment = \(slot.environment)"
     }
 
+    /// 1 if there is a credential.
+    static func any(at slot: CredentialSlot) -> SQL { "SELECT 1 FROM credential WHERE \(matching(slot))" }
+
     /// What a sealed credential is bound to.
     static func sealLabel(_ slot: CredentialSlot) -> String {
         sealLabel(["\(slot.app)", slot.provider.rawValue, slot.environment.rawValue])

@@ -64,7 +64,7 @@ extension StoreSession {
     private func insertIfNew(
         _ registration: DeviceRegistration, _ addressKey: [UInt8], elsewhere: Address?, app: AppKey, now: Timestamp
     ) throws -> DeviceRegistration.Result? {
-        if let elsewhere, try isInhabited(elsewhere.route, app: app) {
+        if let elsewhere, try isUsed(elsewhere.route, app: app) {
             let key = DeviceTable.addressKey(of: elsewhere)
             if try connection.value(DeviceTable.withAddressKey.sql((app, key)), Int64.self) != nil { return nil }
         }
@@ -76,16 +76,19 @@ extension StoreSession {
         return try complete(row, registration, app: app, now: now)
     }
 
-    /// Whether the app had active devices on a route when the transaction first asked. Most apps use one environment of
-    /// a network, so most batches need no search for addresses in the other one. Registrations of the same transaction
-    /// do not matter: only a device that was reached in the other environment before corrects a registration. If all
-    /// devices there are retired, the next push proves the environment again.
-    private func isInhabited(_ route: Route, app: AppKey) throws -> Bool {
+    /// Whether the app had active devices on a route, or its credential, when the transaction first asked. Most apps
+    /// use one environment of a network, so most batches need no search for addresses in the other one. Registrations
+    /// of the same transaction do not matter: only a device that was reached in the other environment before corrects a
+    /// registration. If all devices there are retired and the credential is gone, none of them can be reached anyway.
+    private func isUsed(_ route: Route, app: AppKey) throws -> Bool {
         let key = AppRoute(app: app, route: route)
-        if let known = memo.inhabited[key] { return known }
-        let isInhabited = try connection.value(DeviceTable.anyActive.sql((app, route)), Int64.self) != nil
-        memo.inhabited[key] = isInhabited
-        return isInhabited
+        if let known = memo.used[key] { return known }
+        let slot = CredentialSlot(of: ActiveRoute(app: app, route: route))
+        let isUsed =
+            try connection.value(DeviceTable.anyActive.sql((app, route)), Int64.self) != nil
+            || slot.map { try connection.value(CredentialTable.any(at: $0), Int64.self) != nil } ?? false
+        memo.used[key] = isUsed
+        return isUsed
     }
 
     private func newRow(

@@ -134,14 +134,14 @@ extension StoreSession {
 
     /// Adds messages to their experiments as soon as their outcomes are final, so that nobody who reads an experiment
     /// has to count all of its messages again.
-    func sumOutcomes(_ now: Timestamp, _ limit: Int) throws -> Int {
+    func sumOutcomes(_ now: Timestamp, _ limit: Int, skipping skipped: Int) throws -> Int {
         var room = limit
-        let due = try connection.all(ExperimentTable.final(by: now, limit: limit)) {
-            row -> (app: AppKey, id: MessageID, campaign: String) in
+        let due = try connection.all(ExperimentTable.final(by: now, limit: limit, skipping: skipped)) {
+            row -> (app: AppKey, id: [UInt8], campaign: String) in
             (app: try row.next(), id: try row.next(), campaign: try row.next())
         }
-        for (app, id, campaign) in due where room > 0 {
-            room -= 1 + (try keepOutcomes(of: id, campaign, app: app, now: now))
+        for (app, bytes, campaign) in due where room > 0 {
+            room -= 1 + (try naming(bytes) { id in try keepOutcomes(of: id, campaign, app: app, now: now) })
         }
         return limit - room
     }

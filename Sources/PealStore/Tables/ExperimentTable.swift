@@ -46,11 +46,11 @@ enum ExperimentTable {
     }
 
     /// Messages whose outcomes are final, and that are not in the sums yet.
-    static func final(by now: Timestamp, limit: Int) -> SQL {
+    static func final(by now: Timestamp, limit: Int, skipping skipped: Int) -> SQL {
         """
         SELECT app, message, campaign_id FROM message
         WHERE window_until <= \(now - finality) AND \(isUnsummed) AND ended_at IS NOT NULL AND slices_open = 0
-        ORDER BY window_until LIMIT \(limit)
+        ORDER BY window_until LIMIT \(limit) OFFSET \(skipped)
         """
     }
 

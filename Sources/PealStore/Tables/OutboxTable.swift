@@ -25,11 +25,25 @@ enum OutboxTable {
                 """)
     }
 
+    private static let columns: Columns = "id, type, payload, message, created_at, due_at"
+
+    static func event(_ row: inout RowReader, for reference: WebhookReference) throws -> OutboxEvent {
+        OutboxEvent(
+            id: try row.next(), app: reference.app, type: try row.next(), payload: try row.next(),
+            message: try row.next(), createdAt: try row.next(), dueAt: try row.next())
+    }
+
     static func events(_ reference: WebhookReference, limit: Int) -> SQL {
-        """
-        SELECT id, type, payload, message, created_at, due_at FROM outbox
-        WHERE \(WebhookTable.matching(reference)) ORDER BY created_at, id LIMIT \(limit)
-        """
+        "SELECT \(columns) \(oldest(reference, limit))"
+    }
+
+    /// With what every row has, even one that cannot be read.
+    static func examined(_ reference: WebhookReference, limit: Int) -> SQL {
+        "SELECT created_at, id, type, \(columns) \(oldest(reference, limit))"
+    }
+
+    private static func oldest(_ reference: WebhookReference, _ limit: Int) -> SQL {
+        "FROM outbox WHERE \(WebhookTable.matching(reference)) ORDER BY created_at, id LIMIT \(limit)"
     }
 
     static func take(_ event: OutboxEvent, _ reference: WebhookReference) -> SQL {
@@ -87,10 +101,60 @@ extension StoreSession {
 
     func outboxEvents(for reference: WebhookReference, limit: Int) throws -> [OutboxEvent] {
         try connection.all(OutboxTable.events(reference, limit: limit)) { row in
-            OutboxEvent(
-                id: try row.next(), app: reference.app, type: try row.next(), payload: try row.next(),
-                message: try row.next(), createdAt: try row.next(), dueAt: try row.next())
+            try OutboxTable.event(&row, for: reference)
         }
+    }
+
+    func failUnreadable(
+        of reference: WebhookReference, limit: Int, now: Timestamp, newID: () -> WebhookDeliveryID
+    ) throws -> [String] {
+        try failEvents(of: reference, limit: limit, now: now, newID)
+            + failDeliveries(of: reference, limit: limit, now: now, newID)
+    }
+
+    /// Replaces events that cannot be read with failed deliveries.
+    private func failEvents(
+        of reference: WebhookReference, limit: Int, now: Timestamp, _ newID: () -> WebhookDeliveryID
+    ) throws -> [String] {
+        var found: [(createdAt: Int64, id: [UInt8], type: String)] = []
+        try connection.query(OutboxTable.examined(reference, limit: limit)) { row in
+            let key = (createdAt: try row.next(Int64.self), id: try row.next([UInt8].self))
+            let type: String = try row.next()
+            do {
+                _ = try OutboxTable.event(&row, for: reference)
+            } catch {
+                found.append((key.createdAt, key.id, type))
+            }
+        }
+        for event in found {
+            try connection.execute(
+                TablePiece.outbox.deletion([
+                    .int(reference.app), .int(reference.key), .int(event.createdAt), .bytes(event.id),
+                ]))
+            let delivery = WebhookDelivery(
+                id: newID(), webhook: reference, type: event.type, state: .failed, itemCount: 1,
+                lastError: WebhookDelivery.Refusal.noReport.rawValue, createdAt: now, endedAt: now)
+            let leased = LeasedDelivery(delivery: delivery, body: [], owner: "", term: 0)
+            try connection.post(WebhookDeliveryTable.insert(leased, body: nil, until: now))
+        }
+        return found.map { Hex.encode($0.id) }
+    }
+
+    /// Fails pending deliveries that cannot be read, under new ids.
+    private func failDeliveries(
+        of reference: WebhookReference, limit: Int, now: Timestamp, _ newID: () -> WebhookDeliveryID
+    ) throws -> [String] {
+        var found: [[UInt8]] = []
+        try connection.query(WebhookDeliveryTable.examined(reference, limit: limit)) { row in
+            let id: [UInt8] = try row.next()
+            do {
+                _ = try WebhookDeliveryTable.delivery(&row)
+            } catch {
+                found.append(id)
+            }
+        }
+        try connection.execute(found.map { WebhookDeliveryTable.fail($0, as: newID(), reference, now: now) })
+        return found.map { Hex.encode($0) }
     }
 
     func facts(app: AppKey, message id: MessageID) throws -> MessageFacts? {

@@ -87,7 +87,25 @@ enum WebhookDeliveryTable {
         """
     }
 
-    static func disable(_ id: WebhookDeliveryID, _ reference: WebhookReference, now: Timestamp) -> SQL {
+    /// Pending ones with what every row has, even one that cannot be read.
+    static func examined(_ reference: WebhookReference, limit: Int) -> SQL {
+        """
+        SELECT id, \(columns) FROM webhook_delivery
+        WHERE state = \(code: State.pending) AND \(WebhookTable.matching(reference)) ORDER BY next_at LIMIT \(limit)
+        """
+    }
+
+    static func fail(
+        _ damaged: [UInt8], as id: WebhookDeliveryID, _ reference: WebhookReference, now: Timestamp
+    ) -> SQL {
+        """
+        UPDATE webhook_delivery SET id = \(id), state = \(State.failed),
+            last_error = \(WebhookDelivery.Refusal.noReport.rawValue), ended_at = \(now), lease_until = 0
+        WHERE app = \(reference.app) AND id = \(damaged) AND state = \(code: State.pending)
+        """
+    }
+
+    static func disable(_ id: [UInt8], _ reference: WebhookReference, now: Timestamp) -> SQL {
         """
         UPDATE webhook_delivery SET state = \(State.failed),
             last_error = \(WebhookDelivery.Refusal.disabled.rawValue), ended_at = \(now), lease_until = 0

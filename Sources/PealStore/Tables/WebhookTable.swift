@@ -129,9 +129,12 @@ extension StoreSession {
     }
 
     func deleteWebhook(app: AppKey, name: String, now: Timestamp) throws -> Bool {
-        guard let webhook = try webhook(app: app, name: name) else { return false }
-        try connection.post("DELETE FROM webhook WHERE \(WebhookTable.matching(webhook.reference))")
-        try leave(.webhook, app: app, object: webhook.key, now: now)
+        // Even one that cannot be read can be deleted.
+        let key = try connection.value(
+            "SELECT webhook FROM webhook WHERE app = \(app) AND name = \(name)", WebhookKey.self)
+        guard let key else { return false }
+        try connection.post("DELETE FROM webhook WHERE \(WebhookTable.matching(.init(app: app, key: key)))")
+        try leave(.webhook, app: app, object: key, now: now)
         return true
     }
 
@@ -150,7 +153,7 @@ extension StoreSession {
         let events = try TablePiece.outbox.delete(
             where: "\(WebhookTable.matching(reference)) AND created_at <= \(end)", limit: limit, connection)
         let room = limit - events
-        let pending: [WebhookDeliveryID] = try connection.values(
+        let pending: [[UInt8]] = try connection.values(
             WebhookDeliveryTable.pending(reference, createdBefore: end, limit: room))
         try connection.post(
             pending.map { WebhookDeliveryTable.disable($0, reference, now: now) })

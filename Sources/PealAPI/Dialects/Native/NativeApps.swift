@@ -28,13 +28,12 @@ struct NativeApps: Sendable {
 
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .id)
-        let apps: [App]
         if let key = call.caller.key {
             guard key.scopes.contains(.read) else { throw PealError(.forbidden, "this key lacks the scope read") }
-            apps = try await services.store.read { try $0.app(key: key.app).map { [$0] } ?? [] }
-        } else {
-            apps = try await services.store.read { try $0.apps(after: list.id(), limit: list.fetchCount) }
+            let own = try await services.store.read { try $0.app(key: key.app) }
+            return list.answer(ofAll: own.map { [$0] } ?? [], by: \.id, json: Self.json)
         }
+        let apps = try await services.store.read { try $0.apps(after: list.id(), limit: list.fetchCount) }
         return list.answer(apps, cursor: \.id.bytes, json: Self.json)
     }
 

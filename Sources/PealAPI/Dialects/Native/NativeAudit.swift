@@ -25,8 +25,12 @@ struct NativeAudit: Sendable {
     private func list(_ call: Call, app: App?) async throws -> Answer {
         let list = try NativeList(call.query, by: .number)
         let filter = try Self.filter(call, app: app?.id)
+        let wantsLines = Self.wantsLines(call.headers[.accept])
+        if wantsLines, let name = ["limit", "cursor"].first(where: { call.query[$0] != nil }) {
+            throw PealError.invalid(name, "\(name) is not allowed with \(Self.linesType), which returns every row")
+        }
         try await AccessRecorder(services).write()
-        if Self.wantsLines(call.headers[.accept]) { return lines(filter) }
+        if wantsLines { return lines(filter) }
         let rows = try await services.verbs.audit.rows(filter, before: list.number, limit: list.fetchCount)
         return list.answer(rows, cursor: { NativeList.bytes($0.number) }, json: \.json)
     }
@@ -126,9 +130,9 @@ extension NativeDocument {
     ]
 
     private static let exportText = """
-        With `Accept: application/x-ndjson` the answer has all rows, oldest first, one JSON object a line. `hash` is \
-        the SHA-256 in hexadecimal of the hash of the row before (nothing before the first row), a line feed, and the \
-        row without `hash` as compact JSON.
+        With `Accept: application/x-ndjson` the answer has all rows, oldest first, one JSON object a line; `limit` \
+        and `cursor` are not allowed then. `hash` is the SHA-256 in hexadecimal of the hash of the row before (nothing \
+        before the first row), a line feed, and the row without `hash` as compact JSON.
         """
 
     private static let auditParameters =

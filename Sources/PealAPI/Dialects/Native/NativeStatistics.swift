@@ -15,7 +15,7 @@ struct NativeStatistics: Sendable {
         let span = try NativeSpan(call.query)
         let to = span.to ?? call.now + .milliseconds(1)
         let last = step.start(of: to - .milliseconds(1))
-        let from = span.from ?? last - .seconds(step.seconds * (Self.stepsDefault(step) - 1))
+        let from = span.from ?? max(.earliest, last - .seconds(step.seconds * (Self.stepsDefault(step) - 1)))
         guard from < to else { throw PealError.invalid("from", "from must be before to") }
         let count = (last - step.start(of: from)).milliseconds / (step.seconds * 1000) + 1
         guard count <= Limits.statisticsItemsMax else {
@@ -70,11 +70,15 @@ struct NativeSpan {
     }
 
     private static func time(_ name: String, _ query: Query) throws(PealError) -> Timestamp? {
-        // Clients often forget to escape the plus sign of an offset.
+        // Clients often forget to escape the plus sign of an offset. A space may also separate date and time.
         try query.given(name).map { text throws(PealError) in
-            try Shape.time.value(of: text.replacing(" ", with: "+"), named: name)
+            let date = String(text.prefix(Self.dateAndSeparator))
+            let rest = text.dropFirst(Self.dateAndSeparator).replacing(" ", with: "+")
+            return try Shape.time.value(of: date + rest, named: name)
         }
     }
+
+    private static let dateAndSeparator = "2026-11-21T".count
 
     static let parameters: [APIParameter] = [
         .query("from", .time, "The first instant."), .query("to", .time, "The instant after the last one."),

@@ -1,0 +1,125 @@
+import HTTPTypes
+import PealCore
+import PealTesting
+import Testing
+
+@testable import PealAPI
+
+@Suite("Quotas of devices")
+struct DeviceQuotaTests {
+    private static func device(_ number: Int, topics: Int = 0) -> JSON {
+        let address = String(repeating: "ab", count: 31) + Hex.encode([UInt8(number)])
+        return [
+            "platform": "ios", "address": .string(address),
+            "topics": .array((0..<topics).map { .string("t\($0)") }),
+        ]
+    }
+
+    @Test("a full app takes no new device, and still updates known ones")
+    func devices() async throws {
+        var options = APIOptions()
+        options.devicesPerAppMax = 2
+        try await Fixture.open(options: options) { fixture in
+            for number in 1...2 {
+                #expect(try await fixture.admin(.post, "…/devices", Self.device(number)).status == 201)
+            }
+            let full = try await fixture.admin(.post, "…/devices", Self.device(3))
+            #expect(full.status == 429)
+            #expect(full.header("Retry-After") == "60")
+            #expect(try await fixture.admin(.post, "…/devices", Self.device(2)).status < 300)
+            let batch = try await fixture.admin(
+                .post, "…/devices:batch", ["devices": [Self.device(1), Self.device(4)]])
+            #expect(batch["results.0.status"]?.stringValue != nil)
+            #expect(batch["results.1.error.code"] == "rate_limited")
+        }
+    }
+
+    @Test("an app takes as many devices as it may have, at once and in a batch, and new ones for deleted ones")
+    func races() async throws {
+        var options = APIOptions()
+        options.devicesPerAppMax = 5
+        try await Fixture.open(options: options) { fixture in
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 1...4 {
+                    group.addTask { try await fixture.admin(.post, "…/devices", Self.device(number)).status }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses == [201, 201, 201, 201])
+            // What is refused takes no place.
+            #expect(try await fixture.admin(.post, "…/devices", ["platform": "ios", "address": "x"]).status == 400)
+            let batch = try await fixture.admin(
+                .post, "…/devices:batch", ["devices": .array((5...9).map { Self.device($0) })])
+            #expect(batch["results.0.status"] == "created")
+            for index in 1...4 { #expect(batch["results.\(index).error.code"] == "rate_limited", "\(batch.text)") }
+            let late = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 10...14 {
+                    group.addTask { try await fixture.admin(.post, "…/devices", Self.device(number)).status }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(late == [429, 429, 429, 429, 429])
+            let id = try #require(batch["results.0.id"]?.stringValue)
+            #expect(try await fixture.admin(.delete, "…/devices/\(id)").status == 204)
+            #expect(try await fixture.admin(.post, "…/devices", Self.device(15)).status == 201)
+            #expect(try await fixture.admin(.post, "…/devices", Self.device(16)).status == 429)
+        }
+    }
+
+    @Test("registrations that come together count the devices once")
+    func countsOnce() async throws {
+        try await Fixture.open(wrapping: { ObservedStore($0) }) { fixture in
+            let store = try #require(fixture.store as? ObservedStore)
+            for round in 1...2 {
+                let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for number in 1...64 {
+                        group.addTask { try await fixture.admin(.post, "…/devices", Self.device(number)).status }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(statuses.allSatisfy { $0 < 300 }, "\(statuses)")
+                #expect(store.heavyReads == round)
+                fixture.clock.advance(by: .seconds(61))
+            }
+        }
+    }
+
+    @Test("a batch changes no more subscriptions than allowed; its further devices are refused by name")
+    func batchTopics() async throws {
+        var options = APIOptions()
+        options.topicChangesPerBatchMax = 5
+        try await Fixture.open(options: options) { fixture in
+            let batch = { (topics: [Int]) in
+                let devices = topics.enumerated().map { Self.device($0 + 1, topics: $1) }
+                return try await fixture.admin(.post, "…/devices:batch", ["devices": .array(devices)])
+            }
+            // The third device begins below the limit, so that a device alone is never refused.
+            let first = try await batch([2, 2, 3, 0, 1])
+            #expect(first["results.2.status"] == "created")
+            for index in [3, 4] {
+                #expect(
+                    first["results.\(index).error.field"]?.stringValue == "devices[\(index)].topics", "\(first.text)")
+            }
+            // Those that stay do not count, but those that end do.
+            let same = try await batch([2, 2, 3, 2, 1])
+            #expect((0..<5).allSatisfy { same["results.\($0).id"] != nil }, "\(same.text)")
+            let none = try await batch([0, 0, 0, 0, 0])
+            #expect(none["results.2.id"] != nil && none["results.3.error.field"] == "devices[3].topics", "\(none.text)")
+        }
+    }
+
+    @Test("a device has no more topics than configured")
+    func topics() async throws {
+        var options = APIOptions()
+        options.topicsPerDeviceMax = 2
+        try await Fixture.open(options: options) { fixture in
+            let refused = try await fixture.admin(.post, "…/devices", Self.device(1, topics: 3))
+            #expect(refused.status == 400)
+            #expect(refused.field == "topics")
+            let made = try await fixture.admin(.post, "…/devices", Self.device(1, topics: 2))
+            #expect(made.status == 201)
+            let more = try await fixture.admin(.put, "…/devices/\(made["id"]?.stringValue ?? "")/topics/another")
+            #expect(more.status == 400)
+        }
+    }
+}

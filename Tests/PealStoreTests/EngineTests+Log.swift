@@ -1,0 +1,150 @@
+import Foundation
+import PealCore
+import PealSQLite
+import PealStore
+import PealTesting
+import Testing
+
+extension EngineTests {
+    @Test("the write-ahead log is overwritten while writes come, and cut when one made it long")
+    func checkpoints() async throws {
+        let test = try await StoreUnderTest.sqlite.open()
+        let value = [UInt8](repeating: 1, count: 64 * 1024)
+        func logBytes() throws -> Int {
+            try FileManager.default.attributesOfItem(atPath: test.path + "-wal")[.size] as? Int ?? .max
+        }
+        /// Each small write is followed by a rest, in which the log may be restarted or cut.
+        func rest(untilBelow megabytes: Int) async throws {
+            var attempts = 0
+            while try logBytes() > megabytes << 20, attempts < 5000 {
+                try await test.store.write(.control) { try $0.setSetting("small", [1]) }
+                attempts += 1
+            }
+            #expect(try logBytes() <= megabytes << 20)
+        }
+        // 40 rounds write 100 MiB.
+        for round in 0..<40 {
+            try await test.store.write(.control) { session in
+                for number in 0..<40 { try session.setSetting("\(round) \(number)", value) }
+            }
+        }
+        try await rest(untilBelow: 64)
+        // While somebody reads, the log cannot be cut.
+        let gate = DispatchSemaphore(value: 0)
+        let (reads, begun) = AsyncStream.makeStream(of: Void.self)
+        async let reader = test.store.read { session in
+            _ = try session.setting("small")
+            begun.finish()
+            gate.wait()
+        }
+        for await _ in reads {}
+        try await test.store.write(.control) { session in
+            for number in 0..<1600 { try session.setSetting("large \(number)", value) }
+        }
+        #expect(try logBytes() > 64 << 20)
+        gate.signal()
+        try await reader
+        try await rest(untilBelow: 1)
+        #expect(try await test.store.read { try $0.setting("39 39") } == value)
+    }
+
+    @Test("the write-ahead log is restarted at its limit although the writer never rests and has more to move")
+    func busyWriter() {
+        var limits = CheckpointLimits()
+        (limits.pagesBetween, limits.pagesMax) = (100, 1000)
+        var plan = CheckpointPlan(limits)
+        var actions: [CheckpointPlan.Action] = []
+        var pages: Int32 = 0
+        // Each commit writes as much as is worth a checkpoint.
+        for _ in 0..<40 {
+            pages += 100
+            plan.committed(pages)
+            let action = plan.begin(writerRests: false)
+            actions += [action].compactMap(\.self)
+            #expect(plan.begin(writerRests: false) == nil)
+            switch action {
+            case .move?: plan.moved(pages)
+            case .force?:
+                plan.restarted(isDone: true, isTruncated: false)
+                pages = 0
+            default: Issue.record("unexpected: \(String(describing: action)) at \(pages)")
+            }
+            #expect(pages <= limits.pagesMax)
+        }
+        #expect(actions.count { $0 == .force } == 3)
+    }
+
+    @Test("readers who prevent a restart delay the next attempt until enough has been written again")
+    func blockedRestart() {
+        var limits = CheckpointLimits()
+        (limits.pagesBetween, limits.pagesMax) = (100, 1000)
+        var plan = CheckpointPlan(limits)
+        plan.committed(1010)
+        #expect(plan.begin(writerRests: false) == .force)
+        plan.restarted(isDone: false, isTruncated: false)
+        plan.committed(1020)
+        #expect(plan.begin(writerRests: false) == .move)
+        plan.moved(1020)
+        plan.committed(1110)
+        #expect(plan.begin(writerRests: false) == nil)
+        plan.committed(1111)
+        #expect(plan.begin(writerRests: false) == .force)
+        plan.restarted(isDone: true, isTruncated: false)
+        plan.committed(99)
+        #expect(plan.begin(writerRests: false) == nil)
+    }
+
+    @Test("closing while pages are being moved leaves nothing that uses the closed database")
+    func closingDuringCheckpoint() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "peal-test-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let path = directory.appending(path: "closing.db").path
+        // Each commit is worth a checkpoint, after which the writer looks whether the log can be restarted.
+        var limits = CheckpointLimits()
+        (limits.pagesBetween, limits.pagesMovedAtRestMax, limits.pagesKeptMax) = (1, 0, 1)
+        for round in 0..<100 {
+            let engine = try SQLiteEngine(path: path, checkpoints: limits)
+            try await engine.write(.control) {
+                try $0.execute("CREATE TABLE IF NOT EXISTS closing (id BIGINT PRIMARY KEY, value BLOB)", [])
+                let value = [UInt8](repeating: 1, count: 64 * 1024)
+                try $0.execute("INSERT INTO closing VALUES ($1, $2)", [.int(round), .bytes(value)])
+            }
+            try engine.close()
+            await #expect(throws: PealError.self) { try await engine.write(.control) { _ in } }
+        }
+    }
+
+    @Test("the write-ahead log stays short while many write")
+    func manyWriters() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "peal-test-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let path = directory.appending(path: "busy.db").path
+        var limits = CheckpointLimits()
+        (limits.pagesBetween, limits.pagesMax) = (50, 500)
+        let engine = try SQLiteEngine(path: path, checkpoints: limits)
+        try await engine.write(.control) {
+            _ = try $0.execute("CREATE TABLE busy (id BIGINT PRIMARY KEY, value BLOB)", [])
+        }
+        let value = [UInt8](repeating: 1, count: 64 * 1024)
+        // Eight tasks write 100 MiB in all: some write always waits.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for _ in 0..<200 {
+                        try await engine.write(.intake) { connection in
+                            _ = try connection.execute(
+                                "INSERT INTO busy (id, value) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET value = $2",
+                                [.int(Int64(task)), .bytes(value)])
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let size = try FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int
+        #expect(try #require(size) < 50 << 20)
+        try engine.close()
+    }
+}
