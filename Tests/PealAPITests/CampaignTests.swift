@@ -138,7 +138,7 @@ struct CampaignTests {
         let opens = earlier["experiment.arms.context_aware.opens"]
         #expect(change["arms.context_aware.opens"] == opens)
         let later = try await fixture.admin(.get, "…/campaigns/daily")
-        #expect(later["experiment.changes"]?.arrayValue == [try #require(change.json)])
+        #expect(later["experiment.changes"]?.arrayValue == [change.json])
         #expect(later["experiment.share"] == .number("0.95") && later["experiment.verdict"] == "undecided")
         #expect(later["experiment.salt"] == earlier["experiment.salt"])
         #expect(later["experiment.arms.traditional.users"] == 0, "\(later.text)")
