@@ -118,13 +118,14 @@ package struct HTTPDeviceAPI: DeviceAPI {
 
     private func failure(_ response: HTTPResponse) -> APIFailure {
         switch response.status {
-        case 401: return .unauthorized
         case 408, 425, 429, 500...: return .busy(afterSeconds: response.headers["retry-after"].flatMap { Int($0) })
         default:
             let error = (try? JSONDecoder().decode(ErrorAnswer.self, from: response.body))?.error
             // Only Peal's own refusals are final. A redirect or a page is from something in between, such as a captive
-            // portal; but what it says of the size of a request is true.
+            // portal or a proxy with a password of its own, which must not cost the device its token and user; but what
+            // it says of the size of a request is true.
             guard error != nil || response.status == 413 else { return .lost }
+            guard response.status != 401 else { return .unauthorized }
             return .refused(
                 status: response.status, code: error?.code ?? "payload_too_large", message: error?.message,
                 field: error?.field)
