@@ -163,15 +163,15 @@ package struct Ledger: Sendable, Hashable, Codable {
         return true
     }
 
-    /// The claim was refused. Only an entry that waits for this answer is affected.
+    /// The claim was refused. Only an entry that waits for this answer is affected. A notification that may be on the
+    /// screen stays in `intent`, to silence an alert that may follow, and is not claimed again.
     package mutating func lose(_ id: String, claimID: String, now: Int64) {
-        guard let entry = self[id], entry.stage == .asked, entry.claim?.id == claimID else { return }
-        self[id]?.enter(.gone, at: now)
-    }
-
-    /// The server sends an alert for a display that was not confirmed: no further claim.
-    package mutating func awaitAlert(_ id: String) {
-        if self[id]?.stage == .intent { self[id]?.claim = nil }
+        guard let entry = self[id], entry.claim?.id == claimID else { return }
+        switch entry.stage {
+        case .asked: self[id]?.enter(.gone, at: now)
+        case .intent: self[id]?.claim = nil
+        case .held, .shown, .opened, .dismissed, .gone: break
+        }
     }
 
     /// The person allows no notifications: the message ends here.

@@ -77,6 +77,53 @@ extension MomentEngineTests {
         #expect(exchange.bodies("events").count == 2 && ledger.now.outbox.isEmpty)
     }
 
+    @Test(
+        "claims a display of a process that died once more, and never again after a refusal",
+        arguments: ["cancelled", "fallback", "expired", "closed", "missing"])
+    func refusedDisplay(reason: String) async {
+        let exchange = exchange { request in
+            guard request.url.lastPathComponent == "claim" else { return nil }
+            return reason == "missing"
+                ? Self.ok(#"{"error":{"code":"not_found"}}"#, 404)
+                : Self.ok(#"{"granted":false,"reason":"\#(reason)","now":"\#(Self.now)"}"#, 409)
+        }
+        await peal(exchange, policy: FixedPolicy(isGood: false)).setDeviceToken(Data([1]))
+        ledger.with { ledger in
+            _ = ledger.ask(uuid(7), claimID: uuid(1), score: nil, snapshot: nil, now: 0)
+            _ = ledger.grant(uuid(7), claimID: uuid(1), run: "r", now: 0)
+        }
+        let next = peal(exchange, policy: FixedPolicy(isGood: false), run: "r2")
+        for wake in 1...3 { _ = await next.didReceive(push(wake)) }
+        #expect(exchange.bodies("claim").count == 1)
+        #expect(presenter.state.now.displayed.isEmpty && ledger.now[uuid(7)]?.stage == .intent)
+        let verdict = ledger.with { $0.alert(uuid(7), mayWait: false, eventIDs: ("1", "2"), now: 0) }
+        #expect(verdict == .silence, "the person may have seen it")
+    }
+
+    @Test("repeats a claim that got no answer after quiet hours, unless it is transactional", arguments: [true, false])
+    func quietClaim(isTransactional: Bool) async {
+        let isDown = Locked(true)
+        let answer =
+            #"{"now":"\#(Self.now)","messages":[{"id":"\#(uuid(7))","rev":3,"transactional":\#(isTransactional),"#
+            + #""start":"2026-01-25T02:00:00Z","fallback_at":"2026-01-25T12:00:00Z","content":{}}],"#
+            + #""rules":{"quiet_hours":{"from":"22:00","to":"07:00"}}}"#
+        let exchange = exchange { request in
+            let name = request.url.lastPathComponent
+            if name == "claim", isDown.now { throw URLError(.notConnectedToInternet) }
+            return name == "sync" ? Self.ok(answer) : nil
+        }
+        let peal = peal(exchange)
+        await peal.setDeviceToken(Data([1]))
+        _ = await peal.didGetBackgroundTime()
+        #expect(ledger.now[uuid(7)]?.stage == .asked)
+        isDown.with { $0 = false }
+        _ = await peal.didReceive(push(1))
+        #expect(presenter.state.now.alerts[uuid(7)] == (isTransactional ? 1 : nil), "it is 3 at night")
+        clock.advance(5 * 3_600_000)
+        _ = await peal.didReceive(push(2))
+        #expect(presenter.state.now.alerts == [uuid(7): 1])
+    }
+
     /// Images by the message that they belong to.
     private final class Pictures: ImageStore {
         let urls = Locked<[String: String]>([:])
