@@ -16,7 +16,7 @@ package struct Ledger: Sendable, Hashable, Codable {
     /// When to try the server again.
     package struct Pause: Sendable, Hashable, Codable {
         private static let longest: Int64 = 3_600_000
-        private static let failuresMax = 11
+        private static let failuresMax = 12
 
         private var failures = 0
         /// By the wall clock.

@@ -124,6 +124,16 @@ extension MomentEngineTests {
         #expect(presenter.state.now.alerts == [uuid(7): 1])
     }
 
+    @Test("waits twice as long after every failure, up to an hour")
+    func longestPause() {
+        var pause = Ledger.Pause()
+        let lengths = (0..<14).map { _ in
+            pause.begin(at: 0, seconds: nil)
+            return (1...4000).first { !pause.holds(at: $0 * 1000) }
+        }
+        #expect(lengths == [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600, 3600])
+    }
+
     /// Images by the message that they belong to.
     private final class Pictures: ImageStore {
         let urls = Locked<[String: String]>([:])
