@@ -43,6 +43,7 @@ package struct Ledger: Sendable, Hashable, Codable {
     package static let traceBytesMax = 1280
     /// Longer than a message can be recovered: 7 days of window and one more.
     package static let memory: Int64 = 9 * 86_400_000
+    private static let capHoursMax = 90 * 24
 
     /// The server's address, for the extension.
     package var server: String?
@@ -328,9 +329,12 @@ package struct Ledger: Sendable, Hashable, Codable {
     package mutating func prune(now: Int64) {
         // What was shown while the clock was ahead must not keep other messages back until then.
         for key in entries.keys { entries[key]?.limit(to: now) }
+        // The app's cap may count what was shown weeks ago.
+        let capHours = min(max(rules?.frequencyCap?.hours ?? 0, 0), Self.capHoursMax)
+        let shownMemory = max(Self.memory, Int64(capHours) * 3_600_000)
         entries = entries.filter { _, entry in
             let end = entry.message?.fallbackAt.milliseconds ?? entry.since
-            return max(end, entry.since) > now - Self.memory
+            return max(end, entry.since) > now - (entry.stage.wasShown ? shownMemory : Self.memory)
         }
         guard entries.count > Self.entriesMax else { return }
         for entry in entries.sorted(by: { $0.value.since < $1.value.since }).prefix(entries.count - Self.entriesMax) {
