@@ -220,7 +220,8 @@ public actor Peal {
             var event = DeviceEvent(
                 eventID: self.parts.makeID(), message: push?.message, type: .contentOpened,
                 at: ledger.clock.now(self.parts.clock.reading))
-            event.content = String(content.prefix(255))
+            // The server counts code points, of which one character may have several.
+            event.content = String(String.UnicodeScalarView(content.unicodeScalars.prefix(255)))
             ledger.report(event)
         }
     }

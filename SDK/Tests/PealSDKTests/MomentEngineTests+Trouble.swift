@@ -124,6 +124,13 @@ extension MomentEngineTests {
         #expect(presenter.state.now.alerts == [uuid(7): 1])
     }
 
+    @Test("names content as far as the server reads it, in code points", arguments: ["a", "👩‍👩‍👧‍👦", "e\u{301}"])
+    func longContent(character: String) async {
+        let peal = peal(exchange(), policy: FixedPolicy(isGood: false))
+        await peal.didOpen(content: String(repeating: character, count: 300))
+        #expect(ledger.now.outbox.last?.content?.unicodeScalars.count == 255)
+    }
+
     @Test("waits twice as long after every failure, up to an hour")
     func longestPause() {
         var pause = Ledger.Pause()
