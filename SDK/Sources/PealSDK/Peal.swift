@@ -121,7 +121,8 @@ public actor Peal {
         await send()
     }
 
-    /// Whether displays may be reported with their context, which trains the model. Off unless the person agreed.
+    /// Whether displays may be reported with their context, which trains the model. Off unless the person agreed. The
+    /// device keeps the setting: call this again when another person signs in.
     public func setContextSharing(_ isOn: Bool) {
         change { ledger in
             if isOn { ledger.sharesContext = true } else { ledger.stopSharing() }
