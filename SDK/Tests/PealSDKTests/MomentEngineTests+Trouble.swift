@@ -141,6 +141,31 @@ extension MomentEngineTests {
         #expect(lengths == [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600, 3600])
     }
 
+    @Test("the extension uploads for a few seconds only, because the person waits", arguments: [true, false])
+    func slowExtension(isRefused: Bool) async throws {
+        let clock = clock
+        let exchange = exchange { request in
+            guard request.url.lastPathComponent == "events" else { return nil }
+            clock.advance(4000)
+            return isRefused ? Self.ok(#"{"error":{"code":"invalid_field"}}"#, 400) : nil
+        }
+        await peal(exchange, policy: FixedPolicy(isGood: false)).setDeviceToken(Data([1]))
+        ledger.with { ledger in
+            for number in 1000..<1900 {
+                let at = WireTime(milliseconds: clock.wall)
+                ledger.report(DeviceEvent(eventID: uuid(number), type: .contentOpened, at: at))
+            }
+        }
+        let receiver = AlertReceiver(
+            state: MemoryState(ledger, process: Process()) { false }, presenter: presenter,
+            api: HTTPDeviceAPI(
+                server: URL(string: "https://push.example.com/base")!, key: "key", exchange: exchange),
+            clock: clock, makeID: { UUID().uuidString }, pause: { _ in })
+        #expect(try await receiver.receive(uuid(8)) == .show)
+        try await receiver.flush()
+        #expect(exchange.bodies("events").count == 2)
+    }
+
     /// Images by the message that they belong to.
     private final class Pictures: ImageStore {
         let urls = Locked<[String: String]>([:])
