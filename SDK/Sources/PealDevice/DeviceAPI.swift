@@ -83,14 +83,20 @@ package struct HTTPDeviceAPI: DeviceAPI {
         _ topic: String, isSubscribed: Bool, as deviceToken: String
     ) async throws(APIFailure) {
         let name = topic.addingPercentEncoding(withAllowedCharacters: Self.unreserved) ?? topic
-        _ = try await call(isSubscribed ? "PUT" : "DELETE", "topics/\(name)", body: Nothing?.none, as: deviceToken)
+        try await change(isSubscribed ? "PUT" : "DELETE", "topics/\(name)", as: deviceToken)
     }
 
     package func unregister(as deviceToken: String) async throws(APIFailure) {
-        _ = try await call("DELETE", "registration", body: Nothing?.none, as: deviceToken)
+        try await change("DELETE", "registration", as: deviceToken)
     }
 
     private struct Nothing: Encodable {}
+
+    /// A call whose answer is empty. A page instead, such as one of a captive portal, counts as no answer.
+    private func change(_ method: String, _ path: String, as deviceToken: String) async throws(APIFailure) {
+        let response = try await call(method, path, body: Nothing?.none, as: deviceToken)
+        guard response.status == 204 else { throw .lost }
+    }
 
     /// RFC 3986 §2.3.
     private static let unreserved = CharacterSet(
