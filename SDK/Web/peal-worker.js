@@ -152,16 +152,31 @@
       if (isBusy(response.status)) await beginPause(response.headers.get("retry-after"));
       // Only Peal's own refusals are final. Others are from something in between, such as a network that wants a login;
       // but what it says of the size of a request is true.
-      const isFinal = answer?.error || response.status === 413;
+      const isFinal = typeof answer?.error?.code === "string" || response.status === 413;
       if (!isFinal && !isBusy(response.status)) throw new Failure(0);
       throw new Failure(response.status, answer?.error?.message, answer?.error?.field);
     }
     // A page of a network that wants a login is no answer of the server.
     const isEmpty = response.status === 204 && method !== "POST";
     if (!isEmpty && typeof answer?.now !== "string") throw new Failure(0);
-    await transaction((values) => void values.delete("pause"));
+    await noteSuccess(answer?.now);
     return answer;
   }
+
+  /**
+   * Ends the pause, and takes the server's time: the person may have set the browser's clock since the registration.
+   * @param {string | undefined} now As the answer states it.
+   */
+  const noteSuccess = (now) =>
+    transaction((values) => {
+      values.delete("pause");
+      const ahead = Date.parse(now ?? "") - Date.now();
+      if (Number.isNaN(ahead)) return;
+      const request = values.get("device");
+      request.onsuccess = () => {
+        if (request.result) values.put({ ...request.result, ahead }, "device");
+      };
+    });
 
   // Pauses -----------------------------------------------------------------------------------------------------------
 
@@ -572,7 +587,8 @@
     },
     topic: ({ topic, isSubscribed }) => inTurn(() => changeTopic(topic, isSubscribed)),
     async opened({ content, message }) {
-      await report([{ type: "content_opened", content: String(content).slice(0, 255), message }]);
+      // The server counts code points; half of one would be refused.
+      await report([{ type: "content_opened", content: [...String(content)].slice(0, 255).join(""), message }]);
     },
     disconnect: () => inTurn(unregister),
   };

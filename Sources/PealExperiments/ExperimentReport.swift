@@ -7,7 +7,7 @@ package struct ExperimentReport: Sendable {
     package let facts: ExperimentFacts
     /// nil unless both arms have two users with matured messages.
     package let comparison: ArmComparison?
-    /// Whether the sizes of the arms agree with the share of the run, at all looks.
+    /// Whether the sizes of the arms agree with the share of the run, on all days.
     package let alarm: SampleRatioAlarm
     package let decision: ExperimentDecision
     /// One for each day on which windows matured, but at most `looksMax`; in ascending order.
@@ -40,10 +40,13 @@ package struct ExperimentReport: Sendable {
         var looks: [Look] = []
         var last: ArmComparison?
         var course = ExperimentCourse(facts)
-        for day in Self.days(course.days) {
+        let days = Set(Self.days(course.days))
+        for day in course.days {
             course.advance(through: day)
             let (aware, plain) = (course.sums(.contextAware), course.sums(.traditional))
+            // Every day: which days have looks changes, and an alarm must not end with a look.
             alarm.record(contextAware: Int(aware.users), traditional: Int(plain.users))
+            guard days.contains(day) else { continue }
             last = ArmComparison(contextAware: ArmTotals(aware), traditional: ArmTotals(plain))
             if let last { looks.append(Self.look(last, day: day)) }
         }

@@ -475,6 +475,26 @@ def test_content_opens_are_reported(browser, api, message):
     assert api.event(message, "content_opened")["content"] == "article-7"
 
 
+@pytest.mark.parametrize("character", ["a", "\U0001f9c0"])
+def test_long_content_is_cut_between_characters(browser, api, message, character):
+    browser.connect(api.url, api.key)
+    given = [f"x{character * 300}", message]
+    browser.page.evaluate("([content, message]) => connection.opened(content, message)", given)
+    assert api.event(message, "content_opened")["content"] == f"x{character * 254}"
+
+
+@pytest.mark.parametrize("days", [-3, 3])
+def test_reports_are_in_the_servers_time_after_the_clock_was_set(browser, api, message, days):
+    browser.connect(api.url, api.key)
+    browser.worker.evaluate(
+        "(days) => { const now = Date.now.bind(Date); Date.now = () => now() + days * 86_400_000; }", days)
+    # The first answer after that has the server's time.
+    browser.page.evaluate("connection.opened('article-7')")
+    browser.page.evaluate("(message) => connection.opened('article-8', message)", message)
+    at = datetime.datetime.fromisoformat(api.event(message, "content_opened")["at"]).timestamp()
+    assert 3500 < at - datetime.datetime.now().timestamp() < 3700
+
+
 def test_disconnecting_deletes_the_device(browser, api):
     browser.connect(api.url, api.key)
     browser.page.evaluate("connection.disconnect()")

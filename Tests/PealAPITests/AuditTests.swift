@@ -143,6 +143,20 @@ struct AuditTests {
         }
     }
 
+    @Test("what a device changes about itself has rows without its address")
+    func ownChanges() async throws {
+        try await DeviceFixture.open { server in
+            let phone = try await server.phone()
+            #expect(try await server.call(.put, "topics/news", as: phone.token).status == 204)
+            #expect(try await server.call(.delete, "registration", as: phone.token).status == 204)
+            let rows = try await Self.rows(server.fixture)
+            let own = rows.filter { $0["actor"] == .string("device \(phone.device)") }
+            #expect(own.map { $0["action"] } == ["device.delete", "device.topics"])
+            #expect(own.allSatisfy { $0["address"] == .null })
+            #expect(rows.first { $0["action"] == "key.create" }?["address"]?.stringValue != nil)
+        }
+    }
+
     @Test("a flood of refusals makes a bounded number of rows that count all of them")
     func flood() async throws {
         try await Fixture.open { fixture in

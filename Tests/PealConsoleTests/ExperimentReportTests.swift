@@ -51,6 +51,16 @@ import Testing
         #expect(report.alarm.isRaised && report.decision == .untrustworthy)
     }
 
+    @Test("keeps an alarm that was raised on a day without a look")
+    func alarmBetweenLooks() {
+        let late = (0..<400).map { _ in
+            ExperimentFacts.User(arm: .traditional, days: [.init(number: 20_001, messages: 1, opens: 0)])
+        }
+        let report = Self.report(Self.users(.contextAware, 400, days: 122, period: 4) + late)
+        #expect(report.looks.first?.at == Timestamp(milliseconds: 20_002 * 86_400_000), "the second day is the first")
+        #expect(report.alarm.isRaised && report.decision == .untrustworthy)
+    }
+
     @Test("says nothing without messages that count, and no lift without opens")
     func empty() {
         let nothing = Self.report([])

@@ -6,6 +6,8 @@ package struct AlertReceiver: Sendable {
     /// How long the extension waits for an app that is currently displaying the message.
     package static let patienceMilliseconds = 5000
     private static let lookMilliseconds = 250
+    /// How long it uploads. The person waits for the notification meanwhile, and iOS ends an extension after 30 s.
+    private static let uploadMilliseconds: Int64 = 8000
 
     private let state: any SharedState<Ledger>
     private let presenter: any NotificationPresenter
@@ -44,11 +46,13 @@ package struct AlertReceiver: Sendable {
         }
     }
 
-    /// Sends the queued events, unless the server asked for a pause. Nothing is lost if this fails: the app sends them
-    /// later.
+    /// Sends the queued events, unless the server asked for a pause. Nothing is lost if this fails, or if there is no
+    /// time for all of them: the app sends them later.
     package func flush() async throws {
         guard let api, try !state.read().pause.holds(at: clock.wall) else { return }
-        if case .busy(let seconds)? = try await Reporter(state: state, api: api).flush() {
+        let end = clock.uptime + Self.uploadMilliseconds
+        let failure = try await Reporter(state: state, api: api).flush { clock.uptime < end }
+        if case .busy(let seconds)? = failure {
             try state.update { $0.pause.begin(at: clock.wall, seconds: seconds) }
         }
     }
@@ -64,10 +68,11 @@ package struct Reporter: Sendable {
     package init(state: any SharedState<Ledger>, api: any DeviceAPI) { (self.state, self.api) = (state, api) }
 
     /// Sends until the queue is empty or the server does not answer.
-    /// - Returns: what stopped it; nil when everything was sent.
+    /// - Parameter hasTime: whether there is time for another request.
+    /// - Returns: what stopped it; nil when everything was sent, and without time.
     @discardableResult
-    package func flush() async throws -> APIFailure? {
-        while true {
+    package func flush(while hasTime: @Sendable () -> Bool = { true }) async throws -> APIFailure? {
+        while hasTime() {
             let ledger = try state.read()
             let batch = Array(ledger.outbox.prefix(Self.eventsPerRequestMax))
             guard let identity = ledger.identity, !batch.isEmpty else { return nil }
@@ -77,19 +82,20 @@ package struct Reporter: Sendable {
                 // A batch that is refused as a whole would be refused forever and block all later events.
                 guard case .refused(let status, _, _, _) = error, status == 400 || status == 413 else { return error }
                 if batch.count > 1 {
-                    if let failure = try await one(of: batch.map(\.eventID)) { return failure }
+                    if let failure = try await one(of: batch.map(\.eventID), while: hasTime) { return failure }
                     continue
                 }
             }
             let ids = Set(batch.map(\.eventID))
             try state.update { $0.acknowledge(events: ids) }
         }
+        return nil
     }
 
     /// Sends events one at a time, to find the one that is refused. Each is read again: the person may have stopped
     /// sharing contexts meanwhile, or the app asked to be forgotten.
-    private func one(of ids: [String]) async throws -> APIFailure? {
-        for id in ids {
+    private func one(of ids: [String], while hasTime: @Sendable () -> Bool) async throws -> APIFailure? {
+        for id in ids where hasTime() {
             let ledger = try state.read()
             guard let identity = ledger.identity, let event = ledger.outbox.first(where: { $0.eventID == id }) else {
                 continue

@@ -83,14 +83,20 @@ package struct HTTPDeviceAPI: DeviceAPI {
         _ topic: String, isSubscribed: Bool, as deviceToken: String
     ) async throws(APIFailure) {
         let name = topic.addingPercentEncoding(withAllowedCharacters: Self.unreserved) ?? topic
-        _ = try await call(isSubscribed ? "PUT" : "DELETE", "topics/\(name)", body: Nothing?.none, as: deviceToken)
+        try await change(isSubscribed ? "PUT" : "DELETE", "topics/\(name)", as: deviceToken)
     }
 
     package func unregister(as deviceToken: String) async throws(APIFailure) {
-        _ = try await call("DELETE", "registration", body: Nothing?.none, as: deviceToken)
+        try await change("DELETE", "registration", as: deviceToken)
     }
 
     private struct Nothing: Encodable {}
+
+    /// A call whose answer is empty. A page instead, such as one of a captive portal, counts as no answer.
+    private func change(_ method: String, _ path: String, as deviceToken: String) async throws(APIFailure) {
+        let response = try await call(method, path, body: Nothing?.none, as: deviceToken)
+        guard response.status == 204 else { throw .lost }
+    }
 
     /// RFC 3986 §2.3.
     private static let unreserved = CharacterSet(
@@ -118,13 +124,14 @@ package struct HTTPDeviceAPI: DeviceAPI {
 
     private func failure(_ response: HTTPResponse) -> APIFailure {
         switch response.status {
-        case 401: return .unauthorized
         case 408, 425, 429, 500...: return .busy(afterSeconds: response.headers["retry-after"].flatMap { Int($0) })
         default:
             let error = (try? JSONDecoder().decode(ErrorAnswer.self, from: response.body))?.error
             // Only Peal's own refusals are final. A redirect or a page is from something in between, such as a captive
-            // portal; but what it says of the size of a request is true.
+            // portal or a proxy with a password of its own, which must not cost the device its token and user; but what
+            // it says of the size of a request is true.
             guard error != nil || response.status == 413 else { return .lost }
+            guard response.status != 401 else { return .unauthorized }
             return .refused(
                 status: response.status, code: error?.code ?? "payload_too_large", message: error?.message,
                 field: error?.field)

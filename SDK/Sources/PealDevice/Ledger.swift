@@ -16,7 +16,7 @@ package struct Ledger: Sendable, Hashable, Codable {
     /// When to try the server again.
     package struct Pause: Sendable, Hashable, Codable {
         private static let longest: Int64 = 3_600_000
-        private static let failuresMax = 11
+        private static let failuresMax = 12
 
         private var failures = 0
         /// By the wall clock.
@@ -43,6 +43,7 @@ package struct Ledger: Sendable, Hashable, Codable {
     package static let traceBytesMax = 1280
     /// Longer than a message can be recovered: 7 days of window and one more.
     package static let memory: Int64 = 9 * 86_400_000
+    private static let capHoursMax = 90 * 24
 
     /// The server's address, for the extension.
     package var server: String?
@@ -163,15 +164,15 @@ package struct Ledger: Sendable, Hashable, Codable {
         return true
     }
 
-    /// The claim was refused. Only an entry that waits for this answer is affected.
+    /// The claim was refused. Only an entry that waits for this answer is affected. A notification that may be on the
+    /// screen stays in `intent`, to silence an alert that may follow, and is not claimed again.
     package mutating func lose(_ id: String, claimID: String, now: Int64) {
-        guard let entry = self[id], entry.stage == .asked, entry.claim?.id == claimID else { return }
-        self[id]?.enter(.gone, at: now)
-    }
-
-    /// The server sends an alert for a display that was not confirmed: no further claim.
-    package mutating func awaitAlert(_ id: String) {
-        if self[id]?.stage == .intent { self[id]?.claim = nil }
+        guard let entry = self[id], entry.claim?.id == claimID else { return }
+        switch entry.stage {
+        case .asked: self[id]?.enter(.gone, at: now)
+        case .intent: self[id]?.claim = nil
+        case .held, .shown, .opened, .dismissed, .gone: break
+        }
     }
 
     /// The person allows no notifications: the message ends here.
@@ -328,9 +329,12 @@ package struct Ledger: Sendable, Hashable, Codable {
     package mutating func prune(now: Int64) {
         // What was shown while the clock was ahead must not keep other messages back until then.
         for key in entries.keys { entries[key]?.limit(to: now) }
+        // The app's cap may count what was shown weeks ago.
+        let capHours = min(max(rules?.frequencyCap?.hours ?? 0, 0), Self.capHoursMax)
+        let shownMemory = max(Self.memory, Int64(capHours) * 3_600_000)
         entries = entries.filter { _, entry in
             let end = entry.message?.fallbackAt.milliseconds ?? entry.since
-            return max(end, entry.since) > now - Self.memory
+            return max(end, entry.since) > now - (entry.stage.wasShown ? shownMemory : Self.memory)
         }
         guard entries.count > Self.entriesMax else { return }
         for entry in entries.sorted(by: { $0.value.since < $1.value.since }).prefix(entries.count - Self.entriesMax) {

@@ -102,14 +102,19 @@ public enum FeatureSchema {
     /// Appends what `sensed` returns.
     public static func appendSensed(_ signals: Signals, to features: inout [Double]) {
         func number(_ flag: Bool?) -> Double { flag.map { $0 ? 1 : 0 } ?? .nan }
+        // As far as a context states it: the model was trained with contexts.
+        func share(_ value: Double?) -> Double {
+            guard let value, value.isFinite else { return .nan }
+            return min(max(value, 0), 1)
+        }
         for flag in [
             signals.isUnlocked, signals.wasUnlocked, signals.isInVehicle, signals.isWalking, signals.isCharging,
             signals.isOnWiFi, signals.hasHeadphones, signals.isFaceDown,
         ] {
             features.append(number(flag))
         }
-        features.append(signals.brightness ?? .nan)
-        features.append(signals.battery ?? .nan)
+        features.append(share(signals.brightness))
+        features.append(share(signals.battery))
         features.append(number(signals.isInLowPowerMode))
         features.append(number(signals.isSilent))
     }

@@ -52,10 +52,7 @@ extension MomentEngine {
         }
         try parts.state.update { ledger in
             ledger.clock.learn(answer.now, sentAt: sent)
-            guard !answer.granted else { return }
-            let now = answer.now.milliseconds
-            if answer.reason == .fallback { ledger.awaitAlert(id) }
-            ledger.lose(id, claimID: claim.id, now: now)
+            if !answer.granted { ledger.lose(id, claimID: claim.id, now: answer.now.milliseconds) }
         }
         guard answer.granted, let showBy = answer.showBy else { return nil }
         return sent.uptime + (showBy.milliseconds - answer.now.milliseconds)

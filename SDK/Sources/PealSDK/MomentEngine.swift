@@ -250,9 +250,14 @@ actor MomentEngine {
     }
 
     /// Repeats claims that got no answer, even if the moment is no longer good: only this device may have the message.
+    /// In quiet hours they wait, because the repetition may be the first claim that the server gets.
     private func askAgain() async throws -> String? {
+        let ledger = try parts.state.read()
+        let now = ledger.clock.now(parts.clock.reading).milliseconds
+        let time = LocalTime(milliseconds: now, utcOffsetSeconds: parts.utcOffsetSeconds())
+        let isQuiet = ModelPolicy.rules(ledger.rules).isQuiet(time)
         var shown: String?
-        for entry in try parts.state.read().entries(in: .asked) {
+        for entry in ledger.entries(in: .asked) where !isQuiet || entry.message?.transactional == true {
             if try await show(entry.id, MomentChoice()) { shown = entry.id }
         }
         return shown

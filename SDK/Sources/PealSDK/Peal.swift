@@ -121,7 +121,8 @@ public actor Peal {
         await send()
     }
 
-    /// Whether displays may be reported with their context, which trains the model. Off unless the person agreed.
+    /// Whether displays may be reported with their context, which trains the model. Off unless the person agreed. The
+    /// device keeps the setting: call this again when another person signs in.
     public func setContextSharing(_ isOn: Bool) {
         change { ledger in
             if isOn { ledger.sharesContext = true } else { ledger.stopSharing() }
@@ -220,7 +221,8 @@ public actor Peal {
             var event = DeviceEvent(
                 eventID: self.parts.makeID(), message: push?.message, type: .contentOpened,
                 at: ledger.clock.now(self.parts.clock.reading))
-            event.content = String(content.prefix(255))
+            // The server counts code points, of which one character may have several.
+            event.content = String(String.UnicodeScalarView(content.unicodeScalars.prefix(255)))
             ledger.report(event)
         }
     }

@@ -13,7 +13,7 @@ public struct PealConfiguration: Sendable {
     public var server: URL
     /// The app's device key.
     public var key: String
-    /// The app group that app and notification service extension share; nil without an extension.
+    /// The app group that app and notification service extension share, with no other app; nil without an extension.
     public var group: String?
     /// Whether the app itself passes every alert push to `Peal.receiveAlert`, as it can on systems that leave the
     /// presentation to the app. Then it recognizes repeated alerts without an extension.

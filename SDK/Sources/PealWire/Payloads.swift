@@ -30,7 +30,7 @@ public struct WakePush: Sendable, Hashable {
 
     /// Reads a payload; nil if it is not a wake-up. On Android the values are texts.
     public init?(userInfo: [AnyHashable: Any]) {
-        guard let payload = JSONValue(userInfo)?.members, let sequence = Self.integer(payload["w"]),
+        guard let payload = JSONValue(userInfo)?.members, let sequence = Self.integer(payload["w"]), sequence >= 0,
             let list = Self.list(payload["m"])
         else { return nil }
         self.sequence = Int(truncatingIfNeeded: sequence)

@@ -216,6 +216,21 @@ struct MomentModelTests {
         #expect(model.table.bins == model.table.bins.sorted())
     }
 
+    @Test(
+        "decides by what a context would state, even if a sensor leaves its range",
+        arguments: [-3, 255, .infinity, -.infinity, .nan] as [Double])
+    func range(value: Double) throws {
+        var signals = Signals()
+        (signals.brightness, signals.battery) = (value, value)
+        let person = Person(profile: .neutral, openness: 0)
+        let bytes = ContextSnapshot.encode(signals, at: LocalTime(hour: 20, isWeekend: false), for: person)
+        let context = try #require(ContextSnapshot(bytes: bytes))
+        let stated = context.features.dropFirst(FeatureSchema.knownCount)
+        for (sensed, stated) in zip(FeatureSchema.sensed(signals), stated) {
+            #expect(sensed == stated || sensed.isNaN && stated.isNaN)
+        }
+    }
+
     @Test("the logistic never overflows", arguments: [-1e6, -40.0, 0, 40, 1e6])
     func extremes(logit: Double) {
         let probability = Logistic.probability(logit)

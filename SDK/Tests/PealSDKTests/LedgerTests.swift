@@ -120,6 +120,21 @@ import Testing
         #expect(ledger["m"]?.stage == .shown)
     }
 
+    @Test(
+        "counts what was shown as long as the app's frequency cap looks back",
+        arguments: [(24, 9), (720, 30), (1_000_000_000_000, 90), (-1, 9)])
+    func cap(hours: Int, days: Int64) {
+        var (ledger, rules) = (Ledger(), DisplayRules())
+        rules.frequencyCap = DisplayRules.Cap(messages: 1, hours: hours)
+        ledger.rules = rules
+        #expect(ledger.alert("m", mayWait: false, eventIDs: ("1", "2"), now: Self.now) == .show)
+        let end = Self.now + days * 86_400_000
+        ledger.prune(now: end - 1)
+        #expect(ledger.shownTimes == [Self.now])
+        ledger.prune(now: end)
+        #expect(ledger.shownTimes.isEmpty)
+    }
+
     @Test("of an earlier version of the SDK is read, and does not claim an extension")
     func formerFormat() throws {
         let file = SharedFile(url: folder().appendingPathComponent("ledger.json"), initial: { Ledger() })

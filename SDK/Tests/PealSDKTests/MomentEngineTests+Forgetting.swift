@@ -18,7 +18,7 @@ extension MomentEngineTests {
                     number += 1
                     return true
                 }
-                return HTTPResponse(isKnown ? 204 : 401)
+                return isKnown ? HTTPResponse(204) : Self.unauthorized
             }
             guard request.url.lastPathComponent == "register" else { return nil }
             let user = try JSONDecoder().decode(Registration.self, from: request.body ?? Data()).userID

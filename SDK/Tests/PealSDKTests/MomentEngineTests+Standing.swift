@@ -9,6 +9,8 @@ import Testing
 /// What the server knows of the device, and what it refuses.
 extension MomentEngineTests {
     private static let invalid = #"{"error":{"code":"invalid_field","message":"too long","field":"locale"}}"#
+    /// What the server says of a token, or a key, that has ended.
+    static let unauthorized = ok(#"{"error":{"code":"unauthorized","message":"not valid"}}"#, 401)
 
     private func capabilities(_ exchange: ScriptedExchange) throws -> [Bool?] {
         let registered = try registrations(exchange).map(\.capabilities?.nseLedger)
@@ -131,7 +133,7 @@ extension MomentEngineTests {
 
     @Test("an app whose key is not valid can read that")
     func invalidKey() async {
-        let exchange = exchange { $0.url.lastPathComponent == "register" ? HTTPResponse(401) : nil }
+        let exchange = exchange { $0.url.lastPathComponent == "register" ? Self.unauthorized : nil }
         let peal = peal(exchange)
         await peal.setDeviceToken(Data([1]))
         guard case .refused("unauthorized", _, _) = await peal.lastRefusal else {
@@ -144,7 +146,7 @@ extension MomentEngineTests {
     func invalidKeyLater() async throws {
         let isValid = Locked(true)
         let exchange = exchange { request in
-            isValid.now || request.url.lastPathComponent != "register" ? nil : HTTPResponse(401)
+            isValid.now || request.url.lastPathComponent != "register" ? nil : Self.unauthorized
         }
         await peal(exchange, policy: FixedPolicy(isGood: false)).setDeviceToken(Data([1]))
         isValid.with { $0 = false }
@@ -164,6 +166,22 @@ extension MomentEngineTests {
         await next.didBecomeActive()
         #expect(await next.lastRefusal == nil && !ledger.now.needsRegistration)
         #expect(try registrations(exchange).last?.deviceToken == "pdt_1")
+    }
+
+    @Test("a device keeps its token when a proxy or a login page answers for the server", arguments: [200, 401, 403])
+    func proxy(status: Int) async throws {
+        let isBetween = Locked(false)
+        let exchange = exchange { _ in isBetween.now ? Self.ok("<html>Authorization Required</html>", status) : nil }
+        let peal = peal(exchange)
+        await peal.setDeviceToken(Data([1]))
+        isBetween.with { $0 = true }
+        #expect(await peal.didReceive(push(1, sync: true)) == .failed)
+        await peal.forgetDevice()
+        #expect(ledger.now.isLeaving, "no server has deleted the device")
+        isBetween.with { $0 = false }
+        await peal.didBecomeActive()
+        #expect(try registrations(exchange).count == 1 && ledger.now == Ledger())
+        #expect(exchange.requests.now.last?.headers["authorization"] == "Bearer pdt_1")
     }
 
     @Test("a topic that the server refuses costs neither the device nor the other topics", arguments: [true, false])

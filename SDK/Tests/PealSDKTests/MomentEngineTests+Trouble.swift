@@ -31,7 +31,7 @@ extension MomentEngineTests {
         #expect(ledger.now.outbox == [])
     }
 
-    @Test("changes a topic although a page of the network answered first", arguments: [302, 403, 404])
+    @Test("changes a topic although a page of the network answered first", arguments: [200, 302, 403, 404])
     func captiveTopic(status: Int) async {
         let isCaptive = Locked(true)
         let exchange = exchange { request in
@@ -75,6 +75,95 @@ extension MomentEngineTests {
         clock.advance(121_000)
         try await receiver.flush()
         #expect(exchange.bodies("events").count == 2 && ledger.now.outbox.isEmpty)
+    }
+
+    @Test(
+        "claims a display of a process that died once more, and never again after a refusal",
+        arguments: ["cancelled", "fallback", "expired", "closed", "missing"])
+    func refusedDisplay(reason: String) async {
+        let exchange = exchange { request in
+            guard request.url.lastPathComponent == "claim" else { return nil }
+            return reason == "missing"
+                ? Self.ok(#"{"error":{"code":"not_found"}}"#, 404)
+                : Self.ok(#"{"granted":false,"reason":"\#(reason)","now":"\#(Self.now)"}"#, 409)
+        }
+        await peal(exchange, policy: FixedPolicy(isGood: false)).setDeviceToken(Data([1]))
+        ledger.with { ledger in
+            _ = ledger.ask(uuid(7), claimID: uuid(1), score: nil, snapshot: nil, now: 0)
+            _ = ledger.grant(uuid(7), claimID: uuid(1), run: "r", now: 0)
+        }
+        let next = peal(exchange, policy: FixedPolicy(isGood: false), run: "r2")
+        for wake in 1...3 { _ = await next.didReceive(push(wake)) }
+        #expect(exchange.bodies("claim").count == 1)
+        #expect(presenter.state.now.displayed.isEmpty && ledger.now[uuid(7)]?.stage == .intent)
+        let verdict = ledger.with { $0.alert(uuid(7), mayWait: false, eventIDs: ("1", "2"), now: 0) }
+        #expect(verdict == .silence, "the person may have seen it")
+    }
+
+    @Test("repeats a claim that got no answer after quiet hours, unless it is transactional", arguments: [true, false])
+    func quietClaim(isTransactional: Bool) async {
+        let isDown = Locked(true)
+        let answer =
+            #"{"now":"\#(Self.now)","messages":[{"id":"\#(uuid(7))","rev":3,"transactional":\#(isTransactional),"#
+            + #""start":"2026-01-25T02:00:00Z","fallback_at":"2026-01-25T12:00:00Z","content":{}}],"#
+            + #""rules":{"quiet_hours":{"from":"22:00","to":"07:00"}}}"#
+        let exchange = exchange { request in
+            let name = request.url.lastPathComponent
+            if name == "claim", isDown.now { throw URLError(.notConnectedToInternet) }
+            return name == "sync" ? Self.ok(answer) : nil
+        }
+        let peal = peal(exchange)
+        await peal.setDeviceToken(Data([1]))
+        _ = await peal.didGetBackgroundTime()
+        #expect(ledger.now[uuid(7)]?.stage == .asked)
+        isDown.with { $0 = false }
+        _ = await peal.didReceive(push(1))
+        #expect(presenter.state.now.alerts[uuid(7)] == (isTransactional ? 1 : nil), "it is 3 at night")
+        clock.advance(5 * 3_600_000)
+        _ = await peal.didReceive(push(2))
+        #expect(presenter.state.now.alerts == [uuid(7): 1])
+    }
+
+    @Test("names content as far as the server reads it, in code points", arguments: ["a", "👩‍👩‍👧‍👦", "e\u{301}"])
+    func longContent(character: String) async {
+        let peal = peal(exchange(), policy: FixedPolicy(isGood: false))
+        await peal.didOpen(content: String(repeating: character, count: 300))
+        #expect(ledger.now.outbox.last?.content?.unicodeScalars.count == 255)
+    }
+
+    @Test("waits twice as long after every failure, up to an hour")
+    func longestPause() {
+        var pause = Ledger.Pause()
+        let lengths = (0..<14).map { _ in
+            pause.begin(at: 0, seconds: nil)
+            return (1...4000).first { !pause.holds(at: $0 * 1000) }
+        }
+        #expect(lengths == [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600, 3600])
+    }
+
+    @Test("the extension uploads for a few seconds only, because the person waits", arguments: [true, false])
+    func slowExtension(isRefused: Bool) async throws {
+        let clock = clock
+        let exchange = exchange { request in
+            guard request.url.lastPathComponent == "events" else { return nil }
+            clock.advance(4000)
+            return isRefused ? Self.ok(#"{"error":{"code":"invalid_field"}}"#, 400) : nil
+        }
+        await peal(exchange, policy: FixedPolicy(isGood: false)).setDeviceToken(Data([1]))
+        ledger.with { ledger in
+            for number in 1000..<1900 {
+                let at = WireTime(milliseconds: clock.wall)
+                ledger.report(DeviceEvent(eventID: uuid(number), type: .contentOpened, at: at))
+            }
+        }
+        let receiver = AlertReceiver(
+            state: MemoryState(ledger, process: Process()) { false }, presenter: presenter,
+            api: HTTPDeviceAPI(
+                server: URL(string: "https://push.example.com/base")!, key: "key", exchange: exchange),
+            clock: clock, makeID: { UUID().uuidString }, pause: { _ in })
+        #expect(try await receiver.receive(uuid(8)) == .show)
+        try await receiver.flush()
+        #expect(exchange.bodies("events").count == 2)
     }
 
     /// Images by the message that they belong to.

@@ -324,7 +324,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         let exchange = exchange { request in
             if ended.now, request.headers["authorization"] == "Bearer pdt_1", request.url.lastPathComponent == "sync" {
                 ended.with { $0 = false }
-                return HTTPResponse(401)
+                return Self.unauthorized
             }
             return nil
         }
@@ -370,7 +370,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
 
     @Test("forgets everything when the app asks for it, also when the token had ended")
     func forget() async {
-        let exchange = exchange { $0.method == "DELETE" ? HTTPResponse(401) : nil }
+        let exchange = exchange { $0.method == "DELETE" ? Self.unauthorized : nil }
         let peal = peal(exchange)
         await peal.setDeviceToken(Data([1]))
         await peal.forgetDevice()

@@ -63,6 +63,7 @@ import Testing
                 .init(id: "id", rev: 2, campaign: "c", fallbackAt: WireTime(milliseconds: 1_769_309_940_000))
             ])
         #expect(WakePush(userInfo: ["w": "x", "m": []]) == nil)
+        #expect(WakePush(userInfo: ["w": -1, "m": []]) == nil, "a server would refuse every sync that reports it")
         #expect(WakePush(userInfo: ["aps": [:]]) == nil)
     }
 

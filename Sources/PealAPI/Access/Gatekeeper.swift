@@ -384,6 +384,8 @@ struct Caller: Sendable {
 
     var isAdmin: Bool { if case .admin = identity { true } else { false } }
 
+    var isDevice: Bool { if case .device = identity { true } else { false } }
+
     var key: APIKey? { if case .key(let stored) = identity { stored.key } else { nil } }
 
     /// What the caller may do; an admin may do everything.

@@ -27,11 +27,12 @@ struct Call: Sendable {
     /// For the verbs.
     var verb: VerbCall { verb(by: caller) }
 
-    /// For the verbs, if the body named the caller.
+    /// For the verbs, if the body named the caller. Where a device was when it changed its topics, or deleted itself,
+    /// is not kept.
     func verb(by caller: Caller) -> VerbCall {
         var call = VerbCall(
-            actor: caller.actor, now: now, request: idempotent, address: visit.address.text,
-            requestID: visit.requestID)
+            actor: caller.actor, now: now, request: idempotent,
+            address: caller.isDevice ? nil : visit.address.text, requestID: visit.requestID)
         call.noted = visit.noted
         return call
     }

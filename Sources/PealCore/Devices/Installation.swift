@@ -64,12 +64,15 @@ package struct WakeUps: Sendable, Hashable {
 
     package init() {}
 
-    /// The earliest instant at which the budget allows another one.
+    /// The earliest instant at which the budget allows another one. Wake-ups that are far ahead are from a clock that
+    /// was set back since: they would keep the device asleep until then.
     package func allowed(at now: Timestamp) -> Timestamp {
-        let spaced = lastAt.map { $0 + .seconds(Limits.wakeSpacingSeconds) } ?? now
-        let budgeted =
-            earlierAt.map { $0 + .seconds(Limits.wakeBudgetSeconds + Limits.wakeLatenessSeconds) } ?? now
-        return max(now, spaced, budgeted)
+        func end(_ at: Timestamp?, _ seconds: Int64) -> Timestamp {
+            guard let at, at - now <= .seconds(Limits.wakeBudgetSeconds) else { return now }
+            return at + .seconds(seconds)
+        }
+        let spaced = end(lastAt, Limits.wakeSpacingSeconds)
+        return max(now, spaced, end(earlierAt, Limits.wakeBudgetSeconds + Limits.wakeLatenessSeconds))
     }
 
     /// Counts wake-ups that the same phone got under an earlier registration.

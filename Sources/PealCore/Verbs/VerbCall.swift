@@ -5,7 +5,7 @@ package struct VerbCall: Sendable {
     package let now: Timestamp
     /// Set if the request has an `Idempotency-Key`.
     package let request: IdempotentRequest?
-    /// The client's address; nil for what the server does on its own.
+    /// The client's address; nil for what a device does, or the server on its own.
     package let address: String?
     package let requestID: String?
     /// Receives the id of the message that the call creates.

@@ -93,6 +93,16 @@ struct ReachabilityTests {
         #expect(answered.reachability.misses == 0)
     }
 
+    @Test(
+        "wake-ups from before the clock was set back by days keep no device asleep",
+        arguments: [(Int64(604_800), Int64(0)), (3600, 4800), (10, 1210)])
+    func setBack(ahead: Int64, due: Int64) {
+        var wakes = WakeUps()
+        wakes.take(asking: false, at: Self.start + .seconds(ahead), jitter: .zero)
+        wakes.request(at: Self.start)
+        #expect(wakes.dueAt == Self.start + .seconds(due))
+    }
+
     @Test("whatever asks for wake-ups, no hour has more than two and no two are closer than 20 minutes")
     func budget() {
         var wakes = WakeUps()
