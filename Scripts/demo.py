@@ -286,7 +286,7 @@ def main():
         demonstration.run()
         if not show_phones(stage, ROOT, pathlib.Path(folder)):
             demonstration.problems.append("the phones showed what they must not")
-        stage.say("inventing a history for the console: an app with an experiment of two weeks and 300 users")
+        stage.say("adding a made-up history for the console: an app with an experiment of two weeks and 300 users")
         courses = Courses(demonstration.native, simulator, pathlib.Path(folder) / "peal.db")
         courses.furnish(receiver.url)
         show_console(stage, demonstration.native)

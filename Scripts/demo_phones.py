@@ -22,7 +22,7 @@ def show_phones(stage, root, folder):
     except Problem as problem:
         stage.say(f"leaving out the phones: {problem}")
         return True
-    stage.say(f"letting {PHONES} simulated phones with the SDK live through a day, in about a minute")
+    stage.say(f"running {PHONES} simulated phones with the SDK through a day, in about a minute")
     with Programs(root, folder) as programs:
         simulator = programs.start_simulator(clock.environment)
         admin_token = secrets.token_hex(24)

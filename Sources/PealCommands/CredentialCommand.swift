@@ -29,17 +29,19 @@ struct CredentialName: ParsableArguments {
     @Argument(help: ArgumentHelp("One of \(ProviderName.allCases.map(\.rawValue).joined(separator: ", "))."))
     var provider: String
 
-    @Argument(help: "production or sandbox, for apns.")
+    @Argument(help: "production or sandbox, only for apns.")
     var environment: String?
 
     /// How the network's credential is supplied; nil for an unknown network.
     var form: CredentialForm? { ProviderName(rawValue: provider)?.network.credentials }
 
     /// The path of the credential.
-    /// - Throws: `CommandFailure.usage` for APNs without an environment.
+    /// - Throws: `CommandFailure.usage` for APNs without an environment, or another network with one.
     func path(_ app: AppOptions, adding part: String? = nil) throws(CommandFailure) -> APIPath {
-        guard ProviderName(rawValue: provider)?.hasEnvironments != true || environment != nil else {
-            throw .usage("\(provider) needs an environment: production or sandbox")
+        switch (ProviderName(rawValue: provider)?.hasEnvironments, environment) {
+        case (true?, nil): throw .usage("\(provider) needs an environment: production or sandbox")
+        case (false?, let environment?): throw .usage("\(provider) has no environments; leave out \(environment)")
+        default: break
         }
         return try app.path(["credentials", provider] + [environment, part].compactMap { $0 })
     }
@@ -53,9 +55,11 @@ struct CredentialPutCommand: AsyncParsableCommand {
         discussion: """
             peal credential put apns production --key-id ABC123DEFG --team-id DEF123GHIJ \\
               --bundle-id com.example.app --private-key-file AuthKey_ABC123DEFG.p8
-            peal credential put apns production --bundle-id com.example.app --p12-file push.p12 --passphrase-file secret
+            peal credential put apns production --bundle-id com.example.app \\
+              --p12-file push.p12 --passphrase-file secret
             peal credential put fcm --service-account-file account.json
-            peal credential put wns --package-sid ms-app://S-1-15-2-… --client-secret-file secret
+            peal credential put wns --package-sid ms-app://S-1-15-2-… \\
+              --client-secret-file secret
             peal credential put webpush --subject mailto:push@example.com
             """)
 

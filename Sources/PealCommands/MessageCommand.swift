@@ -19,7 +19,9 @@ struct MessageSendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send", abstract: "Send a message.",
         discussion: """
-              peal message send --topic news --title 'Hello' --title-in de=Servus --body 'Hello from Peal.'
+              peal message send --topic news --title Hello --title-in de=Servus \\
+                --body 'Hello from Peal.'
+
             Above 1,000 devices (--confirm-above) it asks for confirmation; without a terminal, give --yes, or --count \
             with the number. Options for the audience and the schedule replace those of --file.
             """)
@@ -71,6 +73,7 @@ struct MessageUpdateCommand: AsyncParsableCommand {
         abstract: "Change a message that is still scheduled, or the rate of one that is being sent.",
         discussion: """
               peal message update ID --title 'Hello again' --ttl 600
+
             Options for content and delivery replace single members of the message. The audience, the schedule, and each \
             part in --file replace that part as a whole.
             """)

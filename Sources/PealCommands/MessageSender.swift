@@ -34,6 +34,9 @@ struct MessageSender {
             try await check(body)
             return nil
         }
+        guard body["audience"] != nil else {
+            throw .usage("no audience: give --topic, --user, --device, --address, --where or --all")
+        }
         let answer = try await client.send(
             .post, APIPath(["apps", app, "messages"]), body: body, idempotencyKey: idempotencyKey)
         warnIfEmpty(answer["audience_estimate"]?.integerValue)

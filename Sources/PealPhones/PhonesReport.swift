@@ -152,7 +152,8 @@ struct PhonesReport: Codable, Sendable {
         func percent(_ value: Double?) -> String { value.map { String(format: "%+.1f %%", $0 * 100) } ?? "–" }
         func rate(_ value: Double) -> String { String(format: "%.2f %%", value * 100) }
         var lines = [
-            "\(phones) phones, \(days) days, seed \(seed), windows of \(windowHours) h: \(Int(seconds)) s",
+            "\(phones) phones, \(days) \(days == 1 ? "day" : "days"), seed \(seed), windows of \(windowHours) h: "
+                + "\(Int(seconds)) s",
             "  messages \(messages): shown by the phone \(shownByPhone), pushed \(shownByPush), cancelled \(cancelled)",
             "  wake-ups \(wakes), of which \(wakesLost) were lost; at most \(wakesPerHourMax) an hour and phone",
             "  shown twice \(shownTwice), after a cancellation \(shownAfterCancel), not attempted \(unattempted)",
@@ -171,9 +172,9 @@ struct PhonesReport: Codable, Sendable {
                     "  " + name.padding(toLength: 13, withPad: " ", startingAt: 0)
                         + String(format: "%7d %9d %6d   ", arm.users, arm.messages, arm.opens) + rate(share))
             }
-            lines.append(
-                "  reported lift \(percent(experiment.lift)), between \(percent(experiment.low)) and "
-                    + "\(percent(experiment.high)): \(experiment.verdict)")
+            let range =
+                experiment.low == nil ? "" : ", between \(percent(experiment.low)) and \(percent(experiment.high))"
+            lines.append("  reported lift \(percent(experiment.lift))\(range): \(experiment.verdict)")
         }
         lines.append(
             "  true lift of the chosen moments \(percent(trueLift)): \(rate(immediateRate)) at once, "

@@ -43,7 +43,8 @@ struct PhonesStory {
             (.wifi, "Wi-Fi"), (.headphones, "headphones"), (.faceDown, "face down"),
         ]
         let sensed = signs.filter { seen.contains($0.0) }.map(\.1)
-        return "\(Self.activities[Int(world.world.activities[index])]) (\(sensed.joined(separator: ", ")))"
+        let activity = Self.activities[Int(world.world.activities[index])]
+        return sensed.isEmpty ? activity : "\(activity) (\(sensed.joined(separator: ", ")))"
     }
 
     private static func name(_ person: Int) -> String {

@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOHTTP2
@@ -16,11 +17,14 @@ struct ListenerPlan {
     /// Opens all of `listeners`. Throws when a port is taken; those already open are closed then.
     func open(_ listeners: [Listener]) async throws -> [ListenerName: any Channel] {
         var opened: [ListenerName: any Channel] = [:]
-        do {
-            for listener in listeners { opened[listener.name] = try await open(listener) }
-        } catch {
-            for channel in opened.values { try? await channel.close().get() }
-            throw SimulatorError("cannot listen on \(host): \(error)")
+        for listener in listeners {
+            do {
+                opened[listener.name] = try await open(listener)
+            } catch {
+                for channel in opened.values { try? await channel.close().get() }
+                let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+                throw SimulatorError("cannot listen on \(host):\(listener.port): \(reason)")
+            }
         }
         return opened
     }

@@ -321,7 +321,7 @@ def test_local_time_rate_and_window(admin, fixture):
     tomorrow = time.strftime("%Y-%m-%dT08:00", time.gmtime(time.time() + 2 * 86_400))
     page.get_by_label("Send at").fill(tomorrow)
     page.get_by_label("In each recipient's own time").check()
-    page.get_by_label("Also in quiet hours").check()
+    page.get_by_label("Even in quiet hours").check()
     page.get_by_label("At most, per second").fill("none")
     page.get_by_role("button", name="Review").click()
     expect(page.get_by_role("alert")).to_contain_text("the rate must be a number")

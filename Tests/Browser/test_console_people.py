@@ -288,7 +288,7 @@ def test_reasons_lead_to_devices_and_their_timelines(admin, fixture):
     admin.open(f"apps/{app}/messages/{message}")
     row = page.get_by_role("region", name="Reasons").get_by_role("row").filter(has_text="Unregistered")
     admin.shoot("message-reasons")
-    row.get_by_role("link", name=devices[0][:8]).click()
+    row.get_by_role("link", name=devices[0][-8:]).click()
     expect(page.get_by_text("Retired").first).to_be_visible()
     expect(page.locator(".events").first).to_contain_text("Unregistered")
     admin.open(f"apps/{app}/campaigns/plain")
@@ -374,6 +374,35 @@ def test_a_text_that_is_too_long_is_named_while_it_is_typed(admin, fixture):
     expect(page.locator("#check .error, #check .notice").first).to_contain_text("body")
     expect(page.locator("#check .error, #check .notice").first).to_contain_text("4096")
     admin.shoot("compose-too-long")
+
+
+def test_long_names_leave_room_for_the_other_columns(admin, fixture):
+    name = "Donaudampfschifffahrtselektrizitäten" * 2
+    app, _ = fixture.app(name)
+    device = fixture.peal.post(f"/apps/{app}/devices", {
+        "platform": "ios", "address": secrets.token_hex(32), "user_id": name, "alias": name, "topics": [name]})["id"]
+    fixture.peal.put(f"/apps/{app}/segments/{'x' * 100}", {"where": {"topic": "news"}})
+    message = fixture.peal.post(f"/apps/{app}/messages", {
+        "audience": {"devices": [device]}, "content": {"title": name}, "campaign_id": name[:64]})["id"]
+    fixture.finished(app, message)
+    page = admin.page
+    page.set_viewport_size({"width": 1100, "height": 800})
+    for path in ("", f"apps/{app}/devices", f"apps/{app}/messages", f"apps/{app}/segments"):
+        admin.open(path)
+        hidden = page.locator(".table").evaluate_all("all => all.map((e) => e.scrollWidth - e.clientWidth)")
+        assert hidden and max(hidden) <= 0, path
+        admin.check()
+
+
+def test_paper_shows_neither_navigation_nor_buttons(admin, cheese):
+    app, _ = cheese
+    page = admin.page
+    admin.open(f"apps/{app}/messages")
+    page.emulate_media(media="print")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.get_by_role("navigation").filter(visible=True)).to_have_count(0)
+    expect(page.get_by_role("button").filter(visible=True)).to_have_count(0)
+    page.emulate_media(media="screen")
 
 
 def test_lists_have_more_pages_than_one(admin, fixture):

@@ -204,6 +204,7 @@ struct MessageCommandTests {
                 ["message", "send", "--user", "u", "--ttl", "5", "--expires-at", "2030-01-01T00:00:00Z"],
                 "give either --ttl or --expires-at"
             ),
+            (["message", "send", "--title", "x"], "no audience: give --topic, --user"),
             (["message", "explain", "m"], "give exactly one of --device, --user and --address"),
             (["message", "explain", "m", "--device", "d", "--user", "u"], "give exactly one of --device"),
             (["message", "deliveries", "m", "--address", "a", "--user", "u"], "give exactly one of --device"),

@@ -32,6 +32,31 @@ import Testing
         }
     }
 
+    @Test("name the app once in the title of the window")
+    func titles() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            for (path, title) in [("", "Cheese · Peal"), ("messages", "Messages · Cheese · Peal")] {
+                let page = try await fixture.get(fixture.page(path), cookie: cookie)
+                #expect(page.text.contains("<title>\(title)</title>"), "\(path)")
+            }
+        }
+    }
+
+    @Test("tell apart devices without a name that registered at the same time")
+    func shortenedIDs() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            let secret = try #require(try await fixture.get(fixture.page("import"), cookie: cookie).formSecret)
+            let devices = (0..<3).map { #"{"platform":"ios","address":"\#(String(repeating: "a\($0)", count: 32))"}"# }
+            _ = try await fixture.post(
+                fixture.page("import"), ["csrf": secret, "devices": devices.joined(separator: "\n")], cookie: cookie)
+            let list = try await fixture.get(fixture.page("devices"), cookie: cookie)
+            let names = list.text.matches(of: /class="title" href="[^"]+">…([0-9a-f]{8})</).map { String($0.output.1) }
+            #expect(names.count == 3 && Set(names).count == 3)
+        }
+    }
+
     @Test("tolerate doubled and trailing slashes, and know other methods")
     func paths() async throws {
         try await ConsoleFixture.open { fixture in

@@ -28,8 +28,10 @@ struct SimulatorTests {
         #expect(key[.posixPermissions] as? Int == 0o600)
         #expect(Set([simulator.description.port(.apns), simulator.description.port(.apnsSandbox)]).count == 2)
 
-        options.ports[.control] = simulator.description.port(.control)
-        await #expect(throws: SimulatorError.self) { try await Simulator.start(options) }
+        let port = simulator.description.port(.control)
+        options.ports[.control] = port
+        let error = await #expect(throws: SimulatorError.self) { try await Simulator.start(options) }
+        #expect(error?.description == "cannot listen on 127.0.0.1:\(port): Address already in use")
         await simulator.stop()
     }
 

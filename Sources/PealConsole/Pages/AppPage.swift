@@ -30,11 +30,23 @@ enum AppPage {
             \(try await traffic(visit, app))
             \(try await AppProblems.reasons(visit, app, from: visit.now - .seconds(hoursShown * 3600)))
             <section id="routes"><h2>\(texts[.ways])</h2>\(ways(visit, items))</section>
-            <section><div class="row"><h2>\(texts[.recentMessages])</h2>\
-            <a href="\(visit.link("messages"))">\(texts[.allMessages])</a></div>\
-            \(MessagePages.table(visit, Array(messages.prefix(5))))</section>
+            \(recent(visit, Array(messages.prefix(5))))
             """
         return page.answer()
+    }
+
+    private static func recent(_ visit: PageCall, _ messages: [MessagePages.Summary]) -> HTML {
+        let texts = visit.texts
+        guard !messages.isEmpty else {
+            return """
+                <section><h2>\(texts[.recentMessages])</h2><p class="none">\(texts[.noMessagesText])</p></section>
+                """
+        }
+        return """
+            <section><div class="row"><h2>\(texts[.recentMessages])</h2>\
+            <a href="\(visit.link("messages"))">\(texts[.allMessages])</a></div>\
+            \(MessagePages.table(visit, messages))</section>
+            """
     }
 
     private static let hoursShown: Int64 = 48

@@ -157,7 +157,7 @@ extension Texts {
         case .segment(let name): self(.segmentNamed, name)
         case .topic(let name): self(.topicNamed, name)
         case .user(let id): self(.userNamed, id)
-        case .device(let id): "\(self[.device]) \(id.description.prefix(8))"
+        case .device(let id): "\(self[.device]) \(id.shortened)"
         case .platform(let platform): self.platform(platform)
         case .locale(let tag): "\(self[.locale]) \(tag)"
         case .timeZone(let name): "\(self[.timeZone]) \(name)"

@@ -55,9 +55,10 @@ enum CredentialPages {
         facts.add(texts[.made], visit.time(record.createdAt))
         if let expiry = record.expiresAt { facts.add(texts[.expires], visit.time(expiry)) }
         let result = outcome?.environment == record.environment ? outcome?.verification : nil
+        // Without environments, the network's heading says enough.
+        let heading = HTML.when(record.provider.hasEnvironments, "<h3>\(record.environment.rawValue)</h3>")
         return """
-            <div class="credential"><div class="row"><h3>\(record.provider.hasEnvironments ? record.environment.rawValue : record.provider.network.title)</h3>\
-            \(health(visit, record))</div>
+            <div class="credential"><div class="row">\(heading)\(health(visit, record))</div>
             \(facts.html)
             \(HTML.with(texts.warning(record, at: visit.now)) { "<p class=\"notice warn\">\($0)</p>" })
             \(HTML.with(result) { verification(visit, $0) })

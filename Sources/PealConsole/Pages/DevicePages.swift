@@ -106,7 +106,7 @@ enum DevicePages {
     }
 
     private static func name(_ device: Device) -> String {
-        device.detail.alias ?? device.detail.model ?? String(device.id.description.prefix(8))
+        device.detail.alias ?? device.detail.model ?? device.id.shortened
     }
 
     private static func state(_ visit: PageCall, _ device: Device) -> HTML {

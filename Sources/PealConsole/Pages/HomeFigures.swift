@@ -54,7 +54,7 @@ struct HomeFigures: Sendable {
         table.rows = apps.map { app in
             let title: HTML = """
                 <a class="title" href="/console/apps/\(app.id.description)/">\(app.name)</a>\
-                \(HTML.with(app.bundleID) { " <span class=\"hint\">\($0)</span>" })
+                \(HTML.with(app.bundleID) { "<p class=\"hint\">\($0)</p>" })
                 """
             guard let line = lines[app.key] else { return [title, none, none, none, none, none] }
             let sum = line.traffic.sum

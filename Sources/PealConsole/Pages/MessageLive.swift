@@ -96,10 +96,7 @@ enum MessageLive {
         var table = ListTable(
             caption: texts[.reasons], columns: [texts[.reason], texts[.devices], texts[.samples]], numbers: [1])
         table.rows = total.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(50).map { reason, count in
-            let devices = HTML.each(samples[reason] ?? []) { device in
-                "<a class=\"sample\" href=\"\(visit.link("devices", device.description))\">\(device.description.prefix(8).description)</a> "
-            }
-            return ["<code>\(reason)</code>", visit.number(count), devices]
+            ["<code>\(reason)</code>", visit.number(count), HTML.each(samples[reason] ?? []) { visit.shortLink($0) }]
         }
         return table.html
     }

@@ -62,7 +62,7 @@ extension Word {
         "Für Unaufschiebbares, etwa einen Code. Zählt nicht für die Obergrenze.")
     static let transactionalShort = Word("Ignored", "Werden übergangen")
     static let transactional = Word(
-        "Also in quiet hours and above the frequency cap", "Auch in Ruhezeiten und über der Obergrenze")
+        "Even in quiet hours and above the frequency cap", "Auch in Ruhezeiten und über der Obergrenze")
     static let underAMinute = Word("less than a minute left", "weniger als eine Minute")
     static let unreachableBestHour = Word("In the user's best hour", "In der besten Stunde der Person")
     static let unreachableDeadline = Word("When the window ends", "Am Ende des Zeitfensters")

@@ -20,7 +20,7 @@ extension Word {
     static let confirmYes = Word("Yes, continue", "Ja, fortfahren")
     static let failedByReasonHintDay = Word(
         "In each app's latest {} messages of the last 24 hours.",
-        "Der letzten {} Nachrichten jeder App in den letzten 24 Stunden.")
+        "Aus den letzten {} Nachrichten jeder App in den letzten 24 Stunden.")
     static let figuresOfFirst = Word(
         "Figures are shown for the first {} apps; each app's overview has its own.",
         "Die Zahlen sind von den ersten {} Apps; die Übersicht jeder App hat ihre eigenen.")

@@ -30,7 +30,7 @@ extension Word {
     static let chartLabel = Word(
         "{}: {} devices in all, at most {} in one step.",
         "{}: insgesamt {} Geräte, höchstens {} in einem Schritt.")
-    static let chartTop = Word("at most {}", "höchstens {}")
+    static let chartTop = Word("peak {}", "Spitze {}")
     static let chooseScope = Word("Choose at least one scope.", "Mindestens ein Recht auswählen.")
     static let collapseKeyHint = Word(
         "A later message with the same key replaces this one on the device.",
@@ -49,8 +49,8 @@ extension Word {
         "A JSON object that the app receives, such as {\"order\": 7}.",
         "Ein JSON-Objekt, das die App erhält, etwa {\"order\": 7}.")
     static let defaultLocaleHint = Word(
-        "For devices whose language has no translation. Such as en or de.",
-        "Für Geräte, deren Sprache keine Übersetzung hat. Etwa en oder de.")
+        "A locale such as en or de, for devices whose language has no translation.",
+        "Etwa en oder de, für Geräte, deren Sprache keine Übersetzung hat.")
     static let deleteCredentialConfirm = Word(
         "Delete this credential? Nothing can be sent through this network until there is another one.",
         "Diese Zugangsdaten löschen? Über dieses Netz kann dann nichts gesendet werden, bis es andere gibt.")
@@ -118,7 +118,7 @@ extension Word {
         "Er wird nur jetzt gezeigt. Jetzt dorthin kopieren, wo er gebraucht wird.")
     static let keyMade = Word("Your new key", "Der neue Schlüssel")
     static let keyNameHint = Word(
-        "Who or what uses it, such as \"newsletter\".",
+        "Who or what uses it, such as “newsletter”.",
         "Wer oder was ihn benutzt, etwa „newsletter“.")
     static let keysLead = Word(
         "Keys let programs and people use this app. Each secret is shown once.",
@@ -162,7 +162,7 @@ extension Word {
     static let servers = Word("Servers on this database", "Server an dieser Datenbank")
     static let failedByReason = Word("Not accepted, by reason", "Nicht angenommen, nach Grund")
     static let failedByReasonHint = Word(
-        "In the latest {} messages of the last 48 hours.", "Der letzten {} Nachrichten der letzten 48 Stunden.")
+        "In the latest {} messages of the last 48 hours.", "Aus den letzten {} Nachrichten der letzten 48 Stunden.")
     static let deviceWaitsSince = Word("{} device waiting since", "{} Gerät wartet seit")
     static let devicesWaitSince = Word("{} devices waiting since", "{} Geräte warten seit")
     static let webhookIsDisabled = Word(

@@ -17,8 +17,9 @@ struct ColumnChart: Sendable {
         let texts = visit.texts
         let top = max(1, columns.map { $0.accepted + $0.failed }.max() ?? 1)
         let total = columns.reduce(0) { $0 + $1.accepted + $1.failed }
+        let width = max(1, columns.count) * (Self.width + Self.gap) - Self.gap
         return """
-            <figure class="chart"><svg viewBox="0 0 \(max(1, columns.count) * (Self.width + Self.gap)) \(Self.height + 4)" \
+            <figure class="chart"><svg viewBox="0 0 \(width) \(Self.height + 4)" \
             preserveAspectRatio="none" role="img" aria-label="\(texts(.chartLabel, title, texts.number(total), texts.number(top)))">\
             \(HTML.each(columns.enumerated()) { bar($0, $1, top: top) })</svg>
             <figcaption class="row hint"><span>\(HTML.with(columns.first) { visit.time($0.at) })</span>\

@@ -32,7 +32,7 @@ struct Page: Sendable {
     private var html: HTML {
         let texts = visit.texts
         return PageFrame.document(
-            texts, title: visit.named.map { "\(title) · \($0.name)" } ?? title, scripts: ["console.js"] + scripts,
+            texts, title: windowTitle, scripts: ["console.js"] + scripts,
             """
             <a class="skip" href="#main">\(texts[.skipToContent])</a>
             <div class="shell">
@@ -46,6 +46,12 @@ struct Page: Sendable {
             </main>
             </div>
             """)
+    }
+
+    /// The heading and the app. An app's overview is headed by the app's name.
+    private var windowTitle: String {
+        guard let app = visit.named, current != .overview else { return title }
+        return "\(title) · \(app.name)"
     }
 
     private var breadcrumbs: HTML {

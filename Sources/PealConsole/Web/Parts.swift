@@ -233,10 +233,15 @@ extension Message.State {
     }
 }
 
+extension DeviceID {
+    /// The end of the id, which is random. Devices that registered within a minute have the same beginning.
+    var shortened: String { "…\(description.suffix(8))" }
+}
+
 extension PageCall {
-    /// The beginning of a device's id, as a link to its page.
+    /// The end of a device's id, as a link to its page.
     func shortLink(_ device: DeviceID) -> HTML {
-        " <a class=\"sample\" href=\"\(link("devices", device.description))\">\(String(device.description.prefix(8)))</a>"
+        " <a class=\"sample\" href=\"\(link("devices", device.description))\">\(device.shortened)</a>"
     }
 
     /// The detail of a delivery's event, which the core states in English with instants in UTC: in the page's language,

@@ -4,7 +4,7 @@ internal import Synchronization
 /// `Network` and a `Provider` and add both to their lists; nothing else switches over networks.
 package struct Network: Sendable {
     package let name: ProviderName
-    /// The display name, which also appears in the operation ids of the OpenAPI document.
+    /// The display name.
     package let title: String
     package let platforms: [Platform.Traits]
     package let routes: [Route.Traits]
@@ -40,6 +40,9 @@ package struct Network: Sendable {
         self.delivery = delivery
         self.contentMembers = contentMembers
     }
+
+    /// The display name without spaces, for the names in the OpenAPI document.
+    package var titleInNames: String { title.filter { $0 != " " } }
 
     /// The environments that have their own credential.
     package var environments: [Environment] {

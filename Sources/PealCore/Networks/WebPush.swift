@@ -1,7 +1,7 @@
 extension Network {
     /// Web Push (RFC 8030): the push services of browsers.
     package static let webPush = Network(
-        name: .webpush, title: "WebPush", platforms: [Platform.Traits(.web)], routes: [Route.Traits(.webPush, .web)],
+        name: .webpush, title: "Web Push", platforms: [Platform.Traits(.web)], routes: [Route.Traits(.webPush, .web)],
         address: .subscription,
         hosts: HostPolicy(own: [
             "fcm.googleapis.com", ".push.services.mozilla.com", ".push.apple.com", ".notify.windows.com",

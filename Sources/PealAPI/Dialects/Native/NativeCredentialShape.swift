@@ -9,8 +9,8 @@ struct NativeCredentialShape: Sendable {
 
     init(_ network: Network) {
         let form = network.credentials
-        let name = "Native\(network.title)Credential"
-        let inner = Self.choice(form, name: form.object == nil ? name : nil, prefix: "Native\(network.title)")
+        let name = "Native\(network.titleInNames)Credential"
+        let inner = Self.choice(form, name: form.object == nil ? name : nil, prefix: "Native\(network.titleInNames)")
         self.form = form
         shape = Shape { json, reading throws(PealError) in
             guard let members = json.objectValue else { throw reading.wrongType(json, "an object") }

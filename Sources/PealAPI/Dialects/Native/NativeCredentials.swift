@@ -163,11 +163,11 @@ extension NativeDocument {
         + ProviderName.allCases.flatMap(operations)
 
     private static func operations(_ provider: ProviderName) -> [APIOperation] {
-        let suffix = provider.network.title
+        let (title, suffix) = (provider.network.title, provider.network.titleInNames)
         let path = "\(app)/credentials/\(provider.rawValue)" + (provider.hasEnvironments ? "/:environment" : "")
         return [
             APIOperation(
-                id: "put\(suffix)Credential", method: .put, path: path, summary: "Store the credential for \(suffix)",
+                id: "put\(suffix)Credential", method: .put, path: path, summary: "Store the credential for \(title)",
                 text: provider.network.credentials.keepsEarlierKeys
                     ? "Earlier keys remain." : "Replaces the earlier credential immediately.",
                 body: APIBody(schema: NativeCredentialShape(provider.network).shape.describe(strict)),
@@ -175,11 +175,11 @@ extension NativeDocument {
                 refusals: [.conflict]),
             APIOperation(
                 id: "delete\(suffix)Credential", method: .delete, path: path,
-                summary: "Delete the credential for \(suffix)", answers: [APIAnswer(204, "Deleted.")],
+                summary: "Delete the credential for \(title)", answers: [APIAnswer(204, "Deleted.")],
                 refusals: [.notFound]),
             APIOperation(
                 id: "verify\(suffix)Credential", method: .post, path: "\(path)/verify",
-                summary: "Verify the credential with a harmless request to \(suffix)",
+                summary: "Verify the credential with a harmless request to \(title)",
                 answers: [APIAnswer(200, "The network's answer.", verification)], refusals: [.notFound]),
         ]
     }
