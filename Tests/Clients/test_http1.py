@@ -84,10 +84,13 @@ def test_the_answer_to_head_of_a_stream_has_no_length_and_ends_with_its_head(ser
         f"Authorization: Bearer {server.admin_token}\r\n"
     ).encode()
     with connect(server) as connection, connection.makefile("rb") as file:
-        connection.sendall(head + b"\r\n" + head + b"Connection: close\r\n\r\n")
-        for _ in range(2):
-            status, headers, _ = answer(file)
-            assert "200" in status and "content-length" not in headers
+        get = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+        connection.sendall(head + b"\r\n" + get + head + b"\r\n" + b"GET /healthz HTTP/1.1\r\n\r\n")
+        for is_head in (True, False, True):
+            status, headers, body = answer(file)
+            assert "200" in status and ("content-length" not in headers) == is_head == (not body)
+        # The last request has no Host, so its refusal ends the connection.
+        assert "400" in answer(file)[0]
         assert file.read() == b""
 
 

@@ -45,6 +45,7 @@ struct RichieContentTests {
             Form(#"{"aps":{"alert":"b","badge":""}}"#, #"{"aps":{"alert":"b","task_id":"ID"}}"#),
             Form(#"{"aps":{"alert":"b","content-available":null}}"#, #"{"aps":{"alert":"b","task_id":"ID"}}"#),
             Form(#"{"aps":{"alert":"b","task_id":"mine"}}"#, #"{"aps":{"alert":"b","task_id":"ID"}}"#),
+            Form(#"{"aps":{"alert":"b","event":7}}"#, #"{"aps":{"alert":"b","event":7,"task_id":"ID"}}"#),
         ])
     func apple(form: Form) async throws {
         try await RichieFixture.open { richie in
@@ -54,13 +55,20 @@ struct RichieContentTests {
         }
     }
 
-    @Test("of iOS are alerts, even if the app has a key of its own that Live Activities use")
-    func event() async throws {
+    @Test(
+        "of iOS never belong to a Live Activity, even if the app has a key of its own that those use",
+        arguments: [
+            Form(#""alert":{"body":"b"},"event":"start""#, "alert"), Form(#""body":"b","event":"start""#, "alert"),
+            Form(#""body":"b","content-available":1,"event":"start""#, "background"),
+            Form(#""alert":"b","content-available":1,"event":"start""#, "alert"),
+            Form(#""body":"b","content-available":0,"event":"start""#, "alert"),
+        ])
+    func event(form: Form) async throws {
         try await RichieFixture.open { richie in
-            let sent = #"{"ios":{"aps":{"alert":{"body":"b"},"event":"start"}}}"#
-            let draft = try await richie.draft(try await richie.send(sent))
-            let payload = #"{"aps":{"alert":{"body":"b"},"event":"start","task_id":"ID"}}"#
-            #expect(RichieFixture.fields(draft, .ios) == #"{"payload":\#(payload),"push_type":"alert"}"#)
+            let draft = try await richie.draft(try await richie.send(#"{"ios":{"aps":{\#(form.sent)}}}"#))
+            let payload = #"{"aps":{\#(form.sent),"task_id":"ID"}}"#
+            #expect(
+                RichieFixture.fields(draft, .ios) == #"{"payload":\#(payload),"push_type":"\#(form.expected)"}"#)
         }
     }
 

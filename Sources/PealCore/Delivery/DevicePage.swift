@@ -104,7 +104,7 @@ package final class PageFlight: Sendable {
         }
     }
 
-    /// Records that requests that began ended before anything was written.
+    /// Records that requests that had begun ended before anything was written.
     package func withdraw(_ count: Int) { state.withLock { $0.answers.withdrawn += count } }
 
     /// Adds a run of acceptances and a run of other answers. A second answer to a device is ignored.

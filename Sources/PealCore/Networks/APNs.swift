@@ -194,4 +194,9 @@ package struct APNsContent: NetworkContent {
     package var pushType: JSON? { self["push_type"] }
     /// The payload, which is deep-merged over the one built from the common fields.
     package var payload: JSON? { self["payload"] }
+
+    /// Whether devices show or play anything of an `aps`.
+    package static func isVisible(_ aps: JSON) -> Bool {
+        ["alert", "badge", "sound"].contains { aps[$0].map { !$0.isNull } ?? false }
+    }
 }

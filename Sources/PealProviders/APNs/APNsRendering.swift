@@ -226,9 +226,8 @@ enum APNsPushType: String, CaseIterable, Sendable {
     /// Derives the type if the author gave none.
     static func derived(from aps: JSON, isBackground: Bool) -> APNsPushType {
         if aps["event"]?.stringValue != nil { return .liveactivity }
-        let isVisible = ["alert", "badge", "sound"].contains { aps[$0].map { !$0.isNull } ?? false }
         let isContentAvailable = aps["content-available"]?.integerValue == 1
-        return !isVisible && (isContentAvailable || isBackground) ? .background : .alert
+        return !APNsContent.isVisible(aps) && (isContentAvailable || isBackground) ? .background : .alert
     }
 }
 

@@ -122,9 +122,11 @@ struct RichieApple {
     func content(taskID: String) -> APNsContent {
         let named = named(taskID)
         let payload = JSON.object(named).bytes.count <= Limits.apnsPayloadBytesMax ? named : members
-        guard members["aps"]?["event"] != nil else { return APNsContent(payload: payload) }
+        guard let aps = members["aps"], aps["event"]?.stringValue != nil else { return APNsContent(payload: payload) }
         // The key is the app's own: a task cannot reach a Live Activity, to which it would belong otherwise.
-        return APNsContent(members: JSON.Members([("payload", .object(payload)), ("push_type", "alert")]))
+        let isSilent = aps["content-available"] == 1 && !APNsContent.isVisible(aps)
+        let type: JSON = isSilent ? "background" : "alert"
+        return APNsContent(members: JSON.Members([("payload", .object(payload)), ("push_type", type)]))
     }
 
     /// What the report shows.
