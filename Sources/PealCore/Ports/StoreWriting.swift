@@ -162,7 +162,7 @@ package protocol StoreWriting: StoreReading {
     /// Deletes rows whose retention has ended, and completes what requests began: at most about `limit` rows.
     /// - Parameters:
     ///   - steps: the kinds of work, in their order.
-    ///   - skipped: how many messages each kind of work passes over because they fail: the first ones in its order.
+    ///   - skipped: how many messages of a kind stay because they fail: the first ones in its order.
     /// - Returns: how many rows were changed; 0 when nothing is left to do now.
     func prune(_ steps: [PruneStep], now: Timestamp, limit: Int, skipping skipped: [PruneStep: Int]) throws -> Int
 

@@ -40,8 +40,8 @@ struct SliceRun: Sendable {
         self.slice = slice
         candidates = opening.candidates
         audience = AudienceAge(readAt: context.time.uptime)
-        stateReadAt = context.time.uptime
         work = opening.work
+        stateReadAt = work.readAt
         self.access = access
         self.terms = terms
         self.provider = provider
