@@ -205,13 +205,14 @@ enum Pruning {
         "at <= \(now - .seconds(Limits.idempotencyLifeSeconds)) ORDER BY at"
     }
 
-    /// Messages with a window also remain until opens no longer count in their experiment.
+    /// Messages with a window also remain until opens no longer count in their experiment. In a total order, so that the
+    /// skipped ones are the same each time.
     static func messages(_ earliest: Timestamp, _ now: Timestamp, limit: Int, skipping skipped: Int) -> SQL {
         """
         SELECT app, message, campaign_id FROM message
         WHERE ended_at <= \(earliest) AND ended_at IS NOT NULL AND slices_open = 0
             AND (window_until IS NULL OR window_until <= \(now - ExperimentTable.maturity))
-        ORDER BY ended_at LIMIT \(limit) OFFSET \(skipped)
+        ORDER BY ended_at, app, message LIMIT \(limit) OFFSET \(skipped)
         """
     }
 

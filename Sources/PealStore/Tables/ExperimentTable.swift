@@ -50,7 +50,7 @@ enum ExperimentTable {
         """
         SELECT app, message, campaign_id FROM message
         WHERE window_until <= \(now - finality) AND \(isUnsummed) AND ended_at IS NOT NULL AND slices_open = 0
-        ORDER BY window_until LIMIT \(limit) OFFSET \(skipped)
+        ORDER BY window_until, app, message LIMIT \(limit) OFFSET \(skipped)
         """
     }
 
