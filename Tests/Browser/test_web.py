@@ -239,8 +239,9 @@ def leave_the_page(browser):
 @pytest.mark.parametrize("push", [{"data": {"story": 17}}, {"title": "", "body": ""}, {"title": None, "body": None}, ""])
 def test_a_push_without_text_shows_a_quiet_notification(browser, api, message, push):
     browser.connect(api.url, api.key)
-    leave_the_page(browser)
     for _ in range(2):
+        # Each time, because a worker that was stopped starts without it.
+        leave_the_page(browser)
         browser.push(push and {**push, "peal": {"message": message}})
         notification = shown(browser)[0]
     host = browser.origin.removeprefix("http://")
