@@ -114,9 +114,9 @@ package final class PostgresServer: Sendable {
         return name
     }
 
-    /// Creates it on a thread of its own: creating a database waits for every connection of the server, and Swift's
-    /// threads must not wait.
-    package func createDatabase(awaiting template: String?) async throws -> String {
+    /// Creates it on a thread of its own: creating a database waits for every connection of the server, and the threads
+    /// of Swift's concurrency must not wait.
+    package func createDatabaseOnThread(from template: String? = nil) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try self.createDatabase(from: template) }) }
         }
@@ -125,8 +125,8 @@ package final class PostgresServer: Sendable {
     /// Ends its connections too.
     package func dropDatabase(_ name: String) { try? execute("DROP DATABASE \(name) WITH (FORCE)", in: "postgres") }
 
-    /// Drops it on a thread of its own, for the same reason as `createDatabase(awaiting:)`.
-    func dropLater(_ name: String) { Thread.detachNewThread { self.dropDatabase(name) } }
+    /// Drops it on a thread of its own, for the same reason.
+    func dropDatabaseOnThread(_ name: String) { Thread.detachNewThread { self.dropDatabase(name) } }
 
     /// Runs a statement on a connection of its own, outside a transaction.
     package func execute(_ statement: String, in database: String) throws {

@@ -26,7 +26,7 @@ package final class TestStore: Sendable {
         deinit {
             switch storage {
             case .file(let directory): try? FileManager.default.removeItem(atPath: directory)
-            case .postgres(let server, let name): server.dropLater(name)
+            case .postgres(let server, let name): server.dropDatabaseOnThread(name)
             }
         }
 
@@ -174,7 +174,7 @@ package enum StoreUnderTest: String, CaseIterable, Sendable {
             return try await TestStore(directory: directory, composers: composers)
         case .postgres:
             let server = try PostgresServer.shared()
-            let name = try await server.createDatabase(awaiting: PostgresTemplate.shared.name(on: server))
+            let name = try await server.createDatabaseOnThread(from: PostgresTemplate.shared.name(on: server))
             return try await TestStore(server, name: name, composers: composers)
         }
     }
@@ -192,7 +192,7 @@ private actor PostgresTemplate {
         let task =
             creation
             ?? Task {
-                let name = try await server.createDatabase(awaiting: nil)
+                let name = try await server.createDatabaseOnThread()
                 let engine = PostgresEngine(PostgresSettings(url: server.url(name)))
                 try await SQLStore(engine: engine, masterKey: Self.masterKey).migrate()
                 try engine.close()

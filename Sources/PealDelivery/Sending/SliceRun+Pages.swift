@@ -173,14 +173,11 @@ extension SliceRun {
         audience = AudienceAge(readAt: begun, took: context.time.uptime - begun)
     }
 
-    /// How often the message's state is read while its slice is sent.
-    private static let stateLife = Duration.seconds(1)
-
     /// Whether another server paused or ended the message. It announces that, but the announcement is lost if it dies
     /// immediately afterwards, or if a pooler does not forward it. Then every slice of the message is stopped here.
     private mutating func isStoppedElsewhere() async throws -> Bool {
         let begun = context.time.uptime
-        guard !context.isOnlyProcess, begun - stateReadAt >= Self.stateLife else { return false }
+        guard !context.isOnlyProcess, begun - stateReadAt >= context.stateLife else { return false }
         let (app, message) = (slice.id.app, slice.id.message)
         let state = try await context.store.read(.delivery) { try $0.message(app: app, id: message)?.state }
         stateReadAt = begun

@@ -108,8 +108,9 @@ struct SendTerms: Sendable {
 }
 
 extension DeliveryContext {
-    /// How old a message's state may be when a slice is opened. Changes by this process are known at once.
-    private var stateLife: Duration { isOnlyProcess ? MessageCache.life : .seconds(1) }
+    /// How old a message's state may be when a slice is opened or, with several servers, a page is sent. Changes by this
+    /// process are known at once.
+    var stateLife: Duration { isOnlyProcess ? MessageCache.life : .seconds(1) }
 
     /// Reads what the slice needs, in one read, unless it is already known.
     /// - Returns: nil when its message is gone.
