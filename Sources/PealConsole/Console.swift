@@ -24,7 +24,7 @@ package struct Console: Sendable {
     }
 
     /// Whether the console serves a path, which may end in a query.
-    package static func owns(_ target: some StringProtocol) -> Bool {
+    package static func owns(_ target: String) -> Bool {
         let (slash, name) = (UInt8(ascii: "/"), "console".utf8)
         let path = target.utf8.prefix { $0 != UInt8(ascii: "?") }
         let segments = path.drop { $0 == slash }

@@ -54,10 +54,11 @@ struct ServerLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
+        let own = event.metadata ?? [:]
         log.write(
             LogEntry(
                 at: SystemTime().now, level: event.level, message: event.message.description, source: label,
-                metadata: metadata.merging(event.metadata ?? [:]) { $1 }))
+                metadata: metadata.isEmpty ? own : metadata.merging(own) { $1 }))
     }
 }
 
@@ -70,17 +71,25 @@ struct LogEntry {
     let metadata: Logger.Metadata
 
     /// An object with `at`, `level`, `message`, `source` and the metadata. Metadata with one of these names gets a
-    /// prefix, such as `metadata.message`.
+    /// prefix, such as `metadata.message`. Every request writes an entry, so it is written without a `JSON` in between.
     var json: String {
-        var members = JSON.Members([
-            ("at", .string(at.description)), ("level", .string(level.rawValue)), ("message", .string(message)),
-            ("source", .string(source)),
-        ])
-        let own = Set(members.names)
-        for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
-            members[own.contains(key) ? "metadata.\(key)" : key] = Self.json(value)
+        let own = [("at", at.description), ("level", level.rawValue), ("message", message), ("source", source)]
+        var line: [UInt8] = []
+        line.reserveCapacity(512)
+        for (name, value) in own {
+            line.append(UInt8(ascii: line.isEmpty ? "{" : ","))
+            JSON.write(name, to: &line)
+            line.append(UInt8(ascii: ":"))
+            JSON.write(value, to: &line)
         }
-        return JSON.object(members).text
+        for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
+            line.append(UInt8(ascii: ","))
+            JSON.write(own.contains { $0.0 == key } ? "metadata.\(key)" : key, to: &line)
+            line.append(UInt8(ascii: ":"))
+            if case .string(let text) = value { JSON.write(text, to: &line) } else { Self.json(value).write(to: &line) }
+        }
+        line.append(UInt8(ascii: "}"))
+        return String(decoding: line, as: UTF8.self)
     }
 
     private static func json(_ value: Logger.Metadata.Value) -> JSON {
@@ -112,13 +121,16 @@ struct LogEntry {
 /// drops lines and logs how many.
 final class LogOutput: Sendable {
     private struct State {
-        var lines: [String] = []
-        var bytes = 0
+        /// The lines that wait, each with its line end.
+        var lines: [UInt8] = []
         var dropped = 0
         var isWriting = false
     }
 
     static let standardError = LogOutput { try? StandardStream.error.write($0) }
+
+    /// How long lines wait after others were written: waking a thread for each of many lines costs more than they do.
+    private static let pause = DispatchTimeInterval.milliseconds(10)
 
     private let bytesMax: Int
     private let queue = DispatchQueue(label: "peal.log")
@@ -133,12 +145,12 @@ final class LogOutput: Sendable {
 
     func write(_ line: String) {
         let starts = state.withLock { state in
-            guard state.bytes + line.utf8.count <= bytesMax else {
+            guard state.lines.count + line.utf8.count <= bytesMax else {
                 state.dropped += 1
                 return false
             }
-            state.lines.append(line)
-            state.bytes += line.utf8.count
+            state.lines.append(contentsOf: line.utf8)
+            state.lines.append(UInt8(ascii: "\n"))
             defer { state.isWriting = true }
             return !state.isWriting
         }
@@ -148,22 +160,30 @@ final class LogOutput: Sendable {
     /// Waits until everything is written, at most for `seconds`.
     func flush(seconds: Double = 1) {
         let done = DispatchSemaphore(value: 0)
-        queue.async { done.signal() }
+        queue.async {
+            self.writeWaiting()
+            done.signal()
+        }
         _ = done.wait(timeout: .now() + seconds)
     }
 
+    /// Writes what waits, again and again until nothing does.
     private func drain() {
-        while true {
-            let (lines, dropped) = state.withLock { state in
-                let taken = (state.lines, state.dropped)
-                (state.lines, state.bytes, state.dropped) = ([], 0, 0)
-                if taken.0.isEmpty, taken.1 == 0 { state.isWriting = false }
-                return taken
-            }
-            guard !lines.isEmpty || dropped > 0 else { return }
-            let note =
-                dropped > 0 ? ["\(dropped) log entries were dropped because the reader of the log was too slow"] : []
-            sink((lines + note).joined(separator: "\n") + "\n")
+        if writeWaiting() { queue.asyncAfter(deadline: .now() + Self.pause) { self.drain() } }
+    }
+
+    /// - Returns: false if nothing was waiting; then the next line starts the drain again.
+    @discardableResult
+    private func writeWaiting() -> Bool {
+        let (lines, dropped) = state.withLock { state in
+            let taken = (state.lines, state.dropped)
+            (state.lines, state.dropped) = ([], 0)
+            if taken.0.isEmpty, taken.1 == 0 { state.isWriting = false }
+            return taken
         }
+        guard !lines.isEmpty || dropped > 0 else { return false }
+        let note = "\(dropped) log entries were dropped because the reader of the log was too slow\n"
+        sink(String(decoding: lines, as: UTF8.self) + (dropped > 0 ? note : ""))
+        return true
     }
 }

@@ -35,14 +35,15 @@ struct Gate: RouterMiddleware {
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
         let raw = target[..<mark]
         let path = RequestPath(raw)
+        let dialect = Dialects.owner(of: path, raw: raw)
         var answer: Answer
         do {
             let query = mark < target.endIndex ? target[target.utf8.index(after: mark)...] : ""
             if Self.isBrief(request, path) {
-                answer = try await answered(request, visit, path: path, query: query)
+                answer = try await answered(request, visit, dialect, path: path, query: query)
             } else {
                 answer = try await withTaskExecutorPreference(globalConcurrentExecutor) {
-                    try await answered(request, visit, path: path, query: query)
+                    try await answered(request, visit, dialect, path: path, query: query)
                 }
             }
         } catch let broken as BrokenBody {
@@ -52,13 +53,13 @@ struct Gate: RouterMiddleware {
         } catch {
             let refusal = refusal(for: error, requestID: visit.requestID)
             services.refusals.note(refusal, visit, method: request.method.rawValue, at: services.time.now)
-            answer = Dialects.owner(of: path, raw: raw).envelope.answer(
+            answer = dialect.envelope.answer(
                 refusal, path: path?.text ?? String(raw), now: services.time.now, requestID: visit.requestID)
             if refusal.field == BodyDecoder.fieldName { answer.headers[.acceptEncoding] = "gzip" }
             if case .otherMethod(let allowed) = error as? Unmatched { answer.headers[.allow] = allowed }
         }
         answer.headers[.requestID] = visit.requestID
-        if Dialects.owner(of: path, raw: raw).servesAllOrigins { answer.allowAllOrigins() }
+        if dialect.servesAllOrigins { answer.allowAllOrigins() }
         finish(request, visit, status: answer.status.code, after: services.time.uptime - start)
         return answer.response(isHead: request.method == .head)
     }
@@ -111,10 +112,9 @@ struct Gate: RouterMiddleware {
     }
 
     private func answered(
-        _ request: Request, _ visit: Visit, path: RequestPath?, query: Substring
+        _ request: Request, _ visit: Visit, _ dialect: any Dialect, path: RequestPath?, query: Substring
     ) async throws -> Answer {
         guard let path else { throw Unmatched.path }
-        let dialect = Dialects.owner(of: path, raw: "")
         if request.method == .options, dialect.servesAllOrigins { return .preflight }
         let match = routes.match(request.method, path)
         guard case .endpoint(let endpoint, let parameters) = match else {
@@ -263,7 +263,10 @@ struct Gate: RouterMiddleware {
 extension HTTPRequest.Method {
     /// The method in metrics and in the log; unknown methods share a label because clients can make them up.
     package var label: String {
-        [.get, .head, .post, .put, .patch, .delete, .options].contains(self) ? rawValue : "OTHER"
+        switch self {
+        case .get, .head, .post, .put, .patch, .delete, .options: rawValue
+        default: "OTHER"
+        }
     }
 }
 
@@ -282,7 +285,7 @@ enum MediaType {
     /// - Parameter contentType: of a repeated header, whose values are joined by commas, the first one counts.
     /// - Throws: `unsupported_media_type`.
     static func check(_ contentType: String?, tolerance: Tolerance) throws(PealError) {
-        guard tolerance != .everything else { return }
+        guard tolerance != .everything, contentType != "application/json" else { return }
         let first = (contentType ?? "").prefix { $0 != ";" && $0 != "," }
         let name = first.lowercased().filter { $0 != " " && $0 != "\t" }
         if name == "application/json" || name.hasSuffix("+json") { return }

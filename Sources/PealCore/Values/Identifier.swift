@@ -10,20 +10,12 @@ package struct Identifier<Of>: Hashable, Sendable {
 
     /// Reads a UUID in either case: 32 hexadecimal digits in groups of 8-4-4-4-12.
     package init?(_ text: some StringProtocol) {
-        var (high, low): (UInt64, UInt64) = (0, 0)
-        var position = 0
-        for character in text.utf8 {
-            switch position {
-            case 8, 13, 18, 23: guard character == UInt8(ascii: "-") else { return nil }
-            case 36...: return nil
-            default:
-                guard let digit = Hex.digit(character) else { return nil }
-                if position < 18 { high = high << 4 | UInt64(digit) } else { low = low << 4 | UInt64(digit) }
-            }
-            position += 1
-        }
-        guard position == 36 else { return nil }
-        self.init(high: high, low: low)
+        // Other modules call this unspecialized, where iterating over bytes is slow.
+        let halves =
+            text.utf8.withContiguousStorageIfAvailable(identifierHalves)
+            ?? Array(text.utf8).withUnsafeBufferPointer(identifierHalves)
+        guard let halves else { return nil }
+        self.init(high: halves.high, low: halves.low)
     }
 
     /// Reads 16 bytes, big-endian; nil for another count.
@@ -50,6 +42,20 @@ package struct Identifier<Of>: Hashable, Sendable {
 /// Not a method of `Identifier`: generic code that is not specialized looks up the array's type with every call.
 private func bigEndianBytes(_ high: UInt64, _ low: UInt64) -> [UInt8] {
     withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) }
+}
+
+private func identifierHalves(_ text: UnsafeBufferPointer<UInt8>) -> (high: UInt64, low: UInt64)? {
+    guard text.count == 36 else { return nil }
+    var (high, low): (UInt64, UInt64) = (0, 0)
+    for (position, character) in text.enumerated() {
+        if position == 8 || position == 13 || position == 18 || position == 23 {
+            guard character == UInt8(ascii: "-") else { return nil }
+            continue
+        }
+        guard let digit = Hex.digit(character) else { return nil }
+        if position < 18 { high = high << 4 | UInt64(digit) } else { low = low << 4 | UInt64(digit) }
+    }
+    return (high, low)
 }
 
 extension Identifier: CustomStringConvertible {

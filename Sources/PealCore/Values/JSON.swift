@@ -207,6 +207,8 @@ extension JSON {
     /// The document as compact UTF-8, members in written order.
     package var bytes: [UInt8] {
         var out: [UInt8] = []
+        // Room for most documents: growing from nothing allocates again five times.
+        out.reserveCapacity(512)
         write(to: &out)
         return out
     }
@@ -251,24 +253,37 @@ extension JSON {
 
     /// Writes `text` as a JSON string: only the quote, the backslash and control characters are escaped (RFC 8259 §7).
     package static func write(_ text: String, to out: inout [UInt8]) {
+        var text = text
         out.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                out.append(UInt8(ascii: "\\"))
-                out.append(byte)
-            case 0x0A: out.append(contentsOf: "\\n".utf8)
-            case 0x0D: out.append(contentsOf: "\\r".utf8)
-            case 0x09: out.append(contentsOf: "\\t".utf8)
-            case 0..<0x20:
-                let digits = Array("0123456789abcdef".utf8)
-                out.append(contentsOf: "\\u00".utf8)
-                out.append(digits[Int(byte >> 4)])
-                out.append(digits[Int(byte & 15)])
-            default: out.append(byte)
+        text.withUTF8 { bytes in
+            var start = 0
+            for position in bytes.indices where isEscaped(bytes[position]) {
+                out.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start..<position]))
+                writeEscaped(bytes[position], to: &out)
+                start = position + 1
             }
+            out.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start...]))
         }
         out.append(UInt8(ascii: "\""))
+    }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private static func writeEscaped(_ byte: UInt8, to out: inout [UInt8]) {
+        switch byte {
+        case 0x0A: out.append(contentsOf: "\\n".utf8)
+        case 0x0D: out.append(contentsOf: "\\r".utf8)
+        case 0x09: out.append(contentsOf: "\\t".utf8)
+        case 0..<0x20:
+            out.append(contentsOf: "\\u00".utf8)
+            out.append(Hex.character(byte >> 4))
+            out.append(Hex.character(byte & 15))
+        default:
+            out.append(UInt8(ascii: "\\"))
+            out.append(byte)
+        }
     }
 }
 

@@ -30,16 +30,41 @@ extension Duration {
 }
 
 extension Timestamp: CustomStringConvertible {
-    /// RFC 3339 in UTC, with milliseconds only if they are not 0: `2026-11-21T02:30:00Z`.
+    /// RFC 3339 in UTC, with milliseconds only if they are not 0: `2026-11-21T02:30:00Z`. Instants before the year 0000
+    /// or after 9999 appear as the nearest one that can be written.
     package var description: String {
+        let milliseconds = min(max(milliseconds, Self.writable.lowerBound), Self.writable.upperBound)
         let days = milliseconds.floorDivided(by: 86_400_000)
         let inDay = milliseconds &- days &* 86_400_000
         let (year, month, day) = Self.civil(fromDays: days)
         let seconds = inDay / 1000
-        let date = "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))"
-        let time = [seconds / 3600, seconds / 60 % 60, seconds % 60].map { Self.padded($0, 2) }.joined(separator: ":")
-        let fraction = inDay % 1000 == 0 ? "" : "." + Self.padded(inDay % 1000, 3)
-        return "\(date)T\(time)\(fraction)Z"
+        return String(unsafeUninitializedCapacity: 24) { text in
+            var digits = DigitWriter(text: text)
+            digits.put(year, 4, before: "-")
+            digits.put(month, 2, before: "-")
+            digits.put(day, 2, before: "T")
+            digits.put(seconds / 3600, 2, before: ":")
+            digits.put(seconds / 60 % 60, 2, before: ":")
+            digits.put(seconds % 60, 2, before: inDay % 1000 == 0 ? "Z" : ".")
+            if inDay % 1000 != 0 { digits.put(inDay % 1000, 3, before: "Z") }
+            return digits.end
+        }
+    }
+
+    /// Writes numbers with leading zeros.
+    private struct DigitWriter {
+        let text: UnsafeMutableBufferPointer<UInt8>
+        var end = 0
+
+        mutating func put(_ value: Int64, _ width: Int, before mark: Unicode.Scalar) {
+            var rest = value
+            for position in (end..<end + width).reversed() {
+                text[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            }
+            text[end + width] = UInt8(ascii: mark)
+            end += width + 1
+        }
     }
 
     /// Reads RFC 3339 §5.6 with any offset. Truncates digits beyond milliseconds; a leap second counts as the next
@@ -98,11 +123,6 @@ extension Timestamp: CustomStringConvertible {
             value = value * 10 + Int64(digit - UInt8(ascii: "0"))
         }
         return value
-    }
-
-    private static func padded(_ value: Int64, _ width: Int) -> String {
-        let text = String(value)
-        return String(repeating: "0", count: max(0, width - text.count)) + text
     }
 
     private static func dayCount(year: Int64, month: Int64) -> Int64 {
