@@ -49,7 +49,8 @@ class IntakeSetup(Setup):
         call("PUT", f"{self.app}/devices/{self.device}", self.network.device(1) | {"user_id": "ann"})
         self.pivotal = call("POST", f"{self.app}/keys", {"dialect": "pivotal"})
         self.contextpush = call("POST", f"{self.app}/keys", {"dialect": "contextpush"})
-        self.numbers = 0
+        # The device above has the address of number 1.
+        self.numbers = 2
         self.routes = []
         self.bare, self.bare_port = self.route("bare")
         self.durable = {
@@ -100,12 +101,13 @@ class IntakeSetup(Setup):
         path = self.folder / "request.json"
         path.write_text(json.dumps(request))
         lab = str(pathlib.Path(self.options.binaries) / "peal-lab")
+        first = self.numbers
         self.numbers += count
         received = self.received() if is_sent else 0
         before = cpu_seconds(process.pid)
         result = subprocess.run(
             pinned(0, [lab, "bench", "load", "--port", str(port), "--request", str(path), "--count", str(count),
-                       "--connections", str(self.options.connections), "--first", str(self.numbers)]),
+                       "--connections", str(self.options.connections), "--first", str(first)]),
             capture_output=True, text=True)
         if result.returncode:
             sys.exit(f"{request['path']}: {result.stdout} {result.stderr}")
