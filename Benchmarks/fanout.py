@@ -134,6 +134,8 @@ class FCM:
 class Setup:
     def __init__(self, options, folder):
         self.options = options
+        # The log goes to a file if it contains more than warnings.
+        log_level = getattr(options, "log_level", "warning")
         # Of the first device of each batch.
         self.ids = []
         self.network = {"apns": APNs, "fcm": FCM}[options.provider]()
@@ -147,9 +149,12 @@ class Setup:
         self.sim = self.networks(json.loads(wait_for(directory / "simulator.json", self.simulator)))
         environment = dict(
             os.environ, PEAL_HTTP_PORT="0", PEAL_HTTP_PORT_FILE=str(folder / "port"), PEAL_ADMIN_TOKEN=ADMIN,
-            PEAL_PROVIDERS_CA_FILE=self.sim["ca_file"], PEAL_LOG_LEVEL="warning", **self.store(),
+            PEAL_PROVIDERS_CA_FILE=self.sim["ca_file"], PEAL_LOG_LEVEL=log_level, **self.store(),
             **self.network.environment(self.sim, options))
-        self.peal = subprocess.Popen(pinned(1, [str(binaries / "peal"), "serve"]), env=environment)
+        with open(folder / "log", "w") as log:
+            self.peal = subprocess.Popen(
+                pinned(1, [str(binaries / "peal"), "serve"]), env=environment,
+                stderr=None if log_level == "warning" else log)
         port = int(wait_for(folder / "port", self.peal))
         self.base = f"http://127.0.0.1:{port}/peal/v1"
 

@@ -233,6 +233,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--rows", type=lambda text: text.split(","), default=ROWS)
+    parser.add_argument("--log-level", default="warning", help="info logs every request, as the server does by default")
     parser.add_argument("--binaries", default=str(ROOT / ".build" / "release"))
     options = parser.parse_args()
     options.provider, options.devices, options.locales = "apns", 1, 1
