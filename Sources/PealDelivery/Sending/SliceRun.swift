@@ -133,12 +133,15 @@ struct SliceRun: Sendable {
     private func suspicion(
         _ report: DeliveryContext.RouteReport, readyAt: Timestamp, now: Timestamp, chance: UInt64
     ) -> Conclusion.Suspicion? {
-        guard !report.trustsSuspicious else { return nil }
-        let attempt = slice.attempt + (report.isDoubted ? 1 : 0)
-        let until =
-            report.isDoubtAlone
-            ? now + BackOff.delay(.doubt, attempt: attempt, chance: chance) : max(readyAt, now + .seconds(1))
-        return Conclusion.Suspicion(until: until, attempt: attempt)
+        let (attempt, soon) = (slice.attempt + 1, max(readyAt, now + .seconds(1)))
+        switch report.suspiciousAddresses {
+        case .retire: return nil
+        case .retryUncounted: return Conclusion.Suspicion(until: soon, attempt: slice.attempt)
+        case .retryOnOpenRoute: return Conclusion.Suspicion(until: soon, attempt: attempt)
+        case .retryLater:
+            let delay = BackOff.delay(.doubt, attempt: attempt, chance: chance)
+            return Conclusion.Suspicion(until: now + delay, attempt: attempt)
+        }
     }
 
     /// Writes what was concluded; without a conclusion, only ends the lease. It returns when the write is durable,

@@ -16,7 +16,7 @@ struct SliceWorker: Sendable {
             defer { context.messages.removeControl(control, of: slice.id.message) }
             guard !control.isStopped else { return await release(slice, readyAt: nil) }
             guard let opening = try await context.open(slice) else { return }
-            try await follow(opening, slice, control)
+            try await work(slice, opening, control)
         } catch {
             context.logger.error(
                 "a slice could not be read",
@@ -36,7 +36,7 @@ struct SliceWorker: Sendable {
         return message.map { $0.state.isFinal || $0.expiresAt <= context.time.now } ?? true
     }
 
-    private func follow(_ opening: SliceOpening, _ slice: Slice, _ control: SendControl) async throws {
+    private func work(_ slice: Slice, _ opening: SliceOpening, _ control: SendControl) async throws {
         switch opening.course {
         case .release(let readyAt):
             await release(slice, readyAt: readyAt)
@@ -46,7 +46,7 @@ struct SliceWorker: Sendable {
                 isTest: opening.work.job.isTest)
             await rest.settle(outcome, reason: reason)
         case .send(let access, let terms, let provider):
-            guard try await !isSorted(opening, slice, terms.life) else { return }
+            guard try await !replaceWithLists(slice, opening, terms.life) else { return }
             let isRated = slice.lane == .bulk && !slice.isProbe
             let rates = isRated ? try await context.gate.rates(of: opening.work.job, in: slice.id) : GateRates()
             let limits = RateBoard.keys(of: slice.id, rates)
@@ -63,7 +63,10 @@ struct SliceWorker: Sendable {
     }
 
     /// Replaces a key range with lists if some of its devices must wait.
-    private func isSorted(_ opening: SliceOpening, _ slice: Slice, _ life: PlatformLife) async throws -> Bool {
+    /// - Returns: whether the slice was replaced, or lost.
+    private func replaceWithLists(
+        _ slice: Slice, _ opening: SliceOpening, _ life: PlatformLife
+    ) async throws -> Bool {
         // A probe needs answers: its page goes through the gate alone.
         guard slice.keys == nil, !slice.id.holdsAddresses, slice.lane == .bulk, !slice.isProbe,
             try await context.gate.needs(of: opening.work.job, in: slice.id).sorting
