@@ -155,7 +155,7 @@ package struct Console: Sendable {
 package struct ConsoleServices: Sendable {
     package let verbs: Verbs
     package let experiments: ExperimentReports
-    package let door: any SignInDoor
+    package let authenticator: any SignInAuthenticator
     /// The rules of the keys that may sign in, and that the console creates.
     package let keyRules: KeyRules
     package let options: ConsoleOptions
@@ -172,12 +172,12 @@ package struct ConsoleServices: Sendable {
     var trustedProxies: [IPAddress] { options.trustedProxies }
 
     package init(
-        verbs: Verbs, experiments: ExperimentReports, door: any SignInDoor, keyRules: KeyRules,
+        verbs: Verbs, experiments: ExperimentReports, authenticator: any SignInAuthenticator, keyRules: KeyRules,
         options: ConsoleOptions, operations: any ConsoleOperations, native: NativeReader, logger: Logger
     ) {
         self.verbs = verbs
         self.experiments = experiments
-        self.door = door
+        self.authenticator = authenticator
         self.keyRules = keyRules
         self.options = options
         self.operations = operations

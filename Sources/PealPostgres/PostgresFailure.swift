@@ -40,9 +40,9 @@ struct PostgresFailure: Error, CustomStringConvertible {
     /// How a caller may react.
     enum Remedy {
         /// The same transaction may succeed immediately, because it conflicted with another one.
-        case again
+        case retry
         /// A row with the same unique key exists. If another transaction inserted it, a repetition sees it.
-        case meetTwin
+        case retryAfterDuplicate
         /// The same transaction may succeed on another connection.
         case reconnect
         /// Wait before trying again.
@@ -56,8 +56,8 @@ struct PostgresFailure: Error, CustomStringConvertible {
         guard let state else { return isHang ? .wait : .reconnect }
         switch state {
         // Serialization failure, deadlock, lock not available.
-        case "40001", "40P01", "55P03": return .again
-        case "23505": return .meetTwin
+        case "40001", "40P01", "55P03": return .retry
+        case "23505": return .retryAfterDuplicate
         // A pooler moved the connection to a server that does not have the prepared statement, or to a standby.
         case "26000", "25006": return .reconnect
         // Shutdown of the server, or of this connection; the server is starting.
@@ -86,8 +86,8 @@ struct PostgresFailure: Error, CustomStringConvertible {
         // PostgreSQL's texts cannot hold U+0000.
         if failure.state == "22021" { return PealError(.invalidField, "a text contains U+0000") }
         switch failure.remedy {
-        case .again, .reconnect, .wait: return unavailable
-        case .meetTwin, .none: return PealError(.internal, "the database rejected a statement: \(failure)")
+        case .retry, .reconnect, .wait: return unavailable
+        case .retryAfterDuplicate, .none: return PealError(.internal, "the database rejected a statement: \(failure)")
         }
     }
 

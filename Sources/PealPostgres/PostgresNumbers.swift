@@ -48,7 +48,7 @@ final class PostgresNumbers: Sendable {
                 // Answers that were not awaited would be read as those of the next statements.
                 if failure.remedy == .reconnect || box.connection.isLost { state.connection = nil }
                 // The row is locked, perhaps by the transaction that waits for this number.
-                if failure.remedy == .again { return nil }
+                if failure.remedy == .retry { return nil }
                 throw failure
             }
             return Self.take(series.name, &state)

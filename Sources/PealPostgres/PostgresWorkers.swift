@@ -153,9 +153,9 @@ final class PostgresSession {
     /// Repetitions of a transaction that conflicted with others.
     private static let attemptsMax = 40
     /// Of these, the ones beside other transactions of the process.
-    private static let attemptsAtOnce = 5
+    private static let concurrentAttemptsMax = 5
     /// Repetitions because of a unique violation. If it persists, the statement is wrong.
-    private static let twinsMax = 12
+    private static let duplicatesMax = 12
     /// Repetitions after a lost connection.
     private static let connectionsMax = 3
 
@@ -178,7 +178,7 @@ final class PostgresSession {
         turns?.enter(alone: false)
         defer { turns?.leave(alone: isAlone) }
         while true {
-            if attempts >= Self.attemptsAtOnce, !isAlone {
+            if attempts >= Self.concurrentAttemptsMax, !isAlone {
                 turns?.leave(alone: false)
                 turns?.enter(alone: true)
                 isAlone = true
@@ -199,12 +199,12 @@ final class PostgresSession {
                 if connection.isLost { drop(failure) }
                 attempts += 1
                 switch failure?.remedy {
-                case .again? where attempts < Self.attemptsMax: Self.pause(attempts)
-                case .meetTwin? where attempts < Self.twinsMax: Self.pause(attempts)
+                case .retry? where attempts < Self.attemptsMax: Self.pause(attempts)
+                case .retryAfterDuplicate? where attempts < Self.duplicatesMax: Self.pause(attempts)
                 case .reconnect? where connections < Self.connectionsMax:
                     connections += 1
                     self.connection = nil
-                case .again?, .meetTwin?, .reconnect?, .wait?, PostgresFailure.Remedy.none?, nil:
+                case .retry?, .retryAfterDuplicate?, .reconnect?, .wait?, PostgresFailure.Remedy.none?, nil:
                     throw PostgresFailure.refusal(failure ?? error)
                 }
             }

@@ -28,7 +28,7 @@ struct Front: HTTPResponder {
 }
 
 /// The API's gatekeeper, for the console's sign-in.
-struct ConsoleDoor: SignInDoor {
+struct ConsoleAuthenticator: SignInAuthenticator {
     let signIn: SignIn
     let hasher: any KeyHasher
 
@@ -79,7 +79,7 @@ extension ConsoleServices {
     init(_ api: APIServices, _ configuration: ServerConfiguration, _ operations: ServerConsoleOperations) {
         self.init(
             verbs: api.verbs, experiments: api.experiments,
-            door: ConsoleDoor(signIn: SignIn(api), hasher: api.hasher), keyRules: api.nativeKeyRules,
+            authenticator: ConsoleAuthenticator(signIn: SignIn(api), hasher: api.hasher), keyRules: api.nativeKeyRules,
             options: ConsoleOptions(
                 trustedProxies: configuration.http.trustedProxies, version: PealVersion.current,
                 webhookKinds: servedWebhookKinds),

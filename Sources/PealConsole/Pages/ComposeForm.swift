@@ -23,7 +23,7 @@ struct ComposeForm: Sendable {
     var environment: Environment? { form["environment"].flatMap { Environment(alias: $0) } }
 
     /// The form with an audience, for a preview before one is chosen.
-    func withAnybody() -> ComposeForm {
+    func withAnyAudience() -> ComposeForm {
         ((try? audience())?.isEmpty ?? true) ? ComposeForm(form.with("all", "1")) : self
     }
 

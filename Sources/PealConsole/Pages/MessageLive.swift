@@ -123,11 +123,11 @@ enum MessageLive {
         guard try await visit.services.store.read({ try $0.message(app: app, id: id) }) != nil else {
             throw PealError.notFound("message")
         }
-        guard let seat = LiveSeat() else {
+        guard let slot = LiveStreamSlot() else {
             throw PealError(.unavailable, "too many pages follow messages", retryAfterSeconds: 10)
         }
         return ConsoleAnswer { writer in
-            defer { withExtendedLifetime(seat) {} }
+            defer { withExtendedLifetime(slot) {} }
             var last: HTML?
             var (idle, turn) = (0, 0)
             while !Task.isCancelled, !Task.isShuttingDownGracefully {
@@ -166,8 +166,8 @@ enum MessageLive {
 
 /// One of the streams that a process serves. It is free again as soon as nothing refers to it: an answer to HEAD, and
 /// one whose client has gone, never write their body.
-final class LiveSeat: Sendable {
-    /// A page without a seat is not updated.
+final class LiveStreamSlot: Sendable {
+    /// A page without a slot is not updated.
     static let max = 200
     private static let taken = Atomic(0)
 

@@ -106,5 +106,5 @@ extension MessageOptions {
     }
 
     /// The effective priority: high by default, normal for background messages.
-    package var priorityInForce: Priority { priority ?? (isBackground ? .normal : .high) }
+    package var effectivePriority: Priority { priority ?? (isBackground ? .normal : .high) }
 }

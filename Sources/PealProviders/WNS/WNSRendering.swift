@@ -105,7 +105,7 @@ enum WNSRendering {
     }
 
     private static func priority(_ options: MessageOptions) -> String {
-        switch options.priorityInForce {
+        switch options.effectivePriority {
         case .high: "1"
         case .normal: "2"
         case .low: "3"

@@ -30,7 +30,7 @@ extension DialectName {
 
 extension KeyKind {
     static let contextPush = KeyKind(
-        .contextPush, usualScopes: [.send, .read], secret: ("token", .base64URL(prefix: "CTX-", byteCount: 32)),
+        .contextPush, defaultScopes: [.send, .read], secret: ("token", .base64URL(prefix: "CTX-", byteCount: 32)),
         isGrantable: true)
 }
 

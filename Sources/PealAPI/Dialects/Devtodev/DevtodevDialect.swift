@@ -32,7 +32,7 @@ extension DialectName {
 
 extension KeyKind {
     static let devtodev = KeyKind(
-        .devtodev, usualScopes: [.send, .read], secret: ("user_token", .hex(byteCount: 32)), isSharedByApps: true,
+        .devtodev, defaultScopes: [.send, .read], secret: ("user_token", .hex(byteCount: 32)), isSharedByApps: true,
         isGrantable: true)
 }
 
