@@ -151,8 +151,7 @@ struct RouteEffect: Sendable {
 
 /// Closed routes and the store.
 extension DeliveryContext {
-    /// When slices that are released on a route become ready: nil while it is open, else when its gate is known to hold
-    /// them.
+    /// When slices that are released on a route become ready; nil while the route is open.
     private func readyAt(on route: ActiveRoute) async -> Timestamp? {
         guard routes.change(route, { $0.closedUntil }) != nil else { return nil }
         return await park(on: route)

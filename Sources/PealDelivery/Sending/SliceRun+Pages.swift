@@ -2,7 +2,7 @@ internal import Logging
 internal import PealCore
 
 extension SliceRun {
-    /// How much time the lease must leave for a page; otherwise it is extended first.
+    /// The remaining time that a lease needs for a page; otherwise it is extended first.
     private static let pageSeconds: Int64 = 5
     /// How long a page may go without an answer until it counts as stalled.
     private static let stalledAfter: Duration = .seconds(1)
@@ -79,7 +79,7 @@ extension SliceRun {
         case crowded
     }
 
-    /// How many devices the rates of message and app allow now.
+    /// How many devices the rates of the message and the app allow now.
     private func allowed(_ usual: Int, isFirst: Bool) async -> Allowance {
         let (app, message, wanted) = (slice.id.app, slice.id.message, max(1, min(usual, unsettled)))
         while true {
@@ -216,8 +216,8 @@ extension SliceRun {
         return now + .seconds(Limits.leaseSeconds) - Self.afterDeadline
     }
 
-    /// Gives a page to the provider, without the devices that the gate ruled on or that cannot be rendered for. If the
-    /// message expires while the page waits for free connections, its other requests do not begin.
+    /// Gives a page to the provider, without the devices that the gate ruled on or whose variant cannot be rendered. If
+    /// the message expires while the page waits for free connections, its other requests do not begin.
     /// - Parameter id: The slice's, or the one it would have on another route.
     func submit(
         _ page: DevicePage, _ choice: Variants.Choice, rulings: [PageRuling] = [], as id: Slice.ID,
@@ -277,7 +277,7 @@ extension SliceRun {
         }
     }
 
-    /// Whether what was answered should be settled without the rest.
+    /// Whether the answered devices should be settled without the rest.
     private func mayLeave(_ page: SentPage, _ answers: PageFlight.Answers, _ quiet: Duration) -> Bool {
         guard isBulk, !isFollowing else {
             return pages.contains { page in page.order.map { page.isAnswered($0.flight.answers) } ?? false }
@@ -301,8 +301,8 @@ extension SliceRun {
         context.direct.resume(slice.id)
     }
 
-    /// Every request has begun, and no answer has arrived for a while. The time allowed is longer if the whole page is
-    /// slow.
+    /// Whether every request has begun and no answer has arrived for a while. If the whole page is slow, that while is
+    /// longer.
     private static func hasOnlyStragglers(_ answers: PageFlight.Answers, quiet: Duration) -> Bool {
         guard quiet >= .milliseconds(Limits.stragglerMilliseconds) else { return false }
         let unsent = answers.exceptions.values.count { $0.result == .unsent }

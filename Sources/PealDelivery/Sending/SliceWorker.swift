@@ -11,7 +11,7 @@ struct SliceWorker: Sendable {
         context.leases.add(slice, askedAt: askedAt)
         defer { context.leases.remove(slice) }
         do {
-            // Before the state is read, so that no interruption falls between the two.
+            // Before the state is read, so that no interruption is missed in between.
             let control = context.messages.addControl(slice.id.message)
             defer { context.messages.removeControl(control, of: slice.id.message) }
             guard !control.isStopped else { return await release(slice, readyAt: nil) }
@@ -23,8 +23,8 @@ struct SliceWorker: Sendable {
                 metadata: [
                     "message": "\(slice.id.message)", "key_range": "\(slice.id.rangeStart)", "error": "\(error)",
                 ])
-            // If its message has ended, it would be leased again at once, so it waits until its lease expires. So does
-            // one whose message cannot be read either, because that may have ended.
+            // If the slice's message has ended, a released slice would be leased again at once, so its lease must
+            // expire first. The same applies if the message cannot be read either, because it may have ended.
             if !PealError.isOutage(error), await hasEnded(slice.id) { return }
             await release(slice, readyAt: context.time.now + .seconds(5))
         }
@@ -91,7 +91,7 @@ struct SliceOpening: Sendable {
         case send(RouteAccess, SendTerms, any Provider)
         /// All remaining devices of the slice end without being sent to.
         case settleRest(Outcome, reason: String)
-        /// The store holds it, or it becomes ready later.
+        /// The store holds the slice, or the slice becomes ready later.
         case release(readyAt: Timestamp?)
     }
 
@@ -100,7 +100,7 @@ struct SliceOpening: Sendable {
     let course: Course
 }
 
-/// What the pages of a slice are sent under, and by which their answers are judged.
+/// The route, credential and lifetime with which the pages of a slice are sent, and by which their answers are judged.
 struct SendTerms: Sendable {
     let route: ActiveRoute
     let slot: CredentialSlot
@@ -145,8 +145,8 @@ extension DeliveryContext {
             course: course(slice, work, found.access, slot: slot, version: version))
     }
 
-    /// Whether the slice's keys are its audience as they were when its message was accepted, because that was just now
-    /// or they cannot leave it.
+    /// Whether the slice's keys are still its audience: the message was just accepted, or its devices cannot leave the
+    /// audience.
     private func isStillPlainList(_ slice: Slice, _ known: MessageWork) -> Bool {
         let isSame = known.job.isLastingList || time.uptime - known.readAt < .seconds(1)
         return isSame && known.job.isPlainList && !slice.id.holdsAddresses && slice.attempt == 0
@@ -184,7 +184,7 @@ extension DeliveryContext {
     }
 }
 
-/// Ends all remaining devices of a slice without sending. It needs only the set of keys and reads no addresses.
+/// Settles all remaining devices of a slice without sending. It needs only the set of keys and reads no addresses.
 struct SliceRest: Sendable {
     private static let devicesPerRow = 4096
     private static let rowsPerWrite = 8
@@ -194,7 +194,7 @@ struct SliceRest: Sendable {
     let candidates: KeySet
     /// How many devices are left.
     var left: Int
-    /// Whether its message is kept out of statistics.
+    /// Whether the message is a test, which statistics do not count.
     let isTest: Bool
 
     /// Settles all of them as `outcome`, with `reason` in the log.

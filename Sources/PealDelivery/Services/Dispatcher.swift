@@ -19,14 +19,14 @@ struct Dispatcher: Sendable {
         let count: Int
     }
 
-    /// The rounds so far: where the next one begins, and when busy routes were last looked at.
+    /// Where the next round begins, and when busy routes were last examined.
     private struct Round {
         /// Where the next search through the routes continues.
         var resumeAfter: ActiveRoute?
         var expressAt: Duration?
         /// Until when routes are left out because their slices could not be leased.
         var damaged: [ActiveRoute: Duration] = [:]
-        /// When leasing failed first because the store was not available.
+        /// Since when leasing has failed because the store was not available.
         var outageAt: Duration?
     }
 
@@ -178,12 +178,12 @@ struct Dispatcher: Sendable {
         let hasRoomForBulk = load.total < Limits.slicesActiveMax + Limits.slicesExpressMax / 2
         let wanted = slices.filter { $0.lane == .direct || hasRoomForBulk && !load.isBusy(with: $0.id.message) }
         for slice in slices where !wanted.contains(slice) {
-            // On the board until it is written, so that it is not taken back meanwhile.
+            // Added to the board before the write ends, so that it is not taken back in the meantime.
             context.leases.add(slice, askedAt: now)
             await SliceWorker(context: context).release(slice, readyAt: nil)
             context.leases.remove(slice)
         }
-        // There may be more: look again at once.
+        // There may be more, so look again at once.
         if !wanted.isEmpty { round.expressAt = nil }
         return wanted
     }
