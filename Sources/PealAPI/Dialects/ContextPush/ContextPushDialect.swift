@@ -60,7 +60,7 @@ struct ContextPushEnvelope: Envelope {
         return answer
     }
 
-    /// The refusal to cancel a message that can no longer be cancelled, by its state.
+    /// The answer for a message whose state no longer allows it to be cancelled.
     static func tooLate(_ state: Moment.State) -> Answer {
         let word =
             switch state {

@@ -60,7 +60,7 @@ final class ProgressStreams: Sendable {
 
     private let state = Mutex(State())
 
-    /// Held as long as the stream is open.
+    /// A slot of an open stream, which is free again when nothing refers to it.
     final class Slot: Sendable {
         private let streams: ProgressStreams
         private let app: AppKey
@@ -98,7 +98,7 @@ final class ProgressStreams: Sendable {
     /// Ends all streams and refuses new ones, because the server is stopping.
     func close() { state.withLock { $0.isClosed = true } }
 
-    /// Waits, but no longer than until the streams close.
+    /// Waits until the time is over or the streams close.
     /// - Throws: `CancellationError`.
     func pause(for duration: Duration, _ time: any TimeSource) async throws {
         let end = time.uptime + duration
