@@ -5,7 +5,7 @@ internal import PealMoments
 /// How often displays were opened by what the person was doing and the hour of the person's day, from phones whose
 /// users share the context of displays.
 package struct ContextMap: Sendable, Hashable {
-    /// What somebody was doing. The raw value is part of the API.
+    /// What a person was doing. The raw value is part of the API.
     package enum Activity: String, CaseIterable, Sendable, Hashable {
         case usingPhone = "using_phone"
         case walking

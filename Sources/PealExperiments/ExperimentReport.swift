@@ -12,7 +12,7 @@ package struct ExperimentReport: Sendable {
     package let decision: ExperimentDecision
     /// One for each day on which windows matured, but at most `looksMax`; in ascending order.
     package let looks: [Look]
-    /// What people did and at which hours, when they opened; nil if nobody shares a context.
+    /// What people did when they opened messages, by hour; nil if no user shares a context.
     package var contexts: ContextMap?
     /// How the model that phones have fits what happened; nil if it cannot be read.
     package var modelCheck: ModelCheck?

@@ -112,7 +112,7 @@ package final class ExperimentReports: Sendable {
         }
     }
 
-    /// Ends the present run of an experiment with the result that it has now, and begins one with another share.
+    /// Ends the current run of an experiment with its current result, and begins one with another share.
     /// - Throws: `not_found` if no experiment runs; `conflict` if it has that share, or another run has begun.
     package func changeShare(
         of campaign: String, in app: App, to share: Double, _ call: VerbCall,

@@ -29,7 +29,7 @@ package struct LearningMaterial: Sendable {
 /// What an app's training found out about one campaign.
 package struct Lesson: Sendable {
     package var learning: CampaignLearning
-    /// The model to release; nil if the present one stays.
+    /// The model to release; nil if the current one stays.
     package var draft: ModelRelease.Draft?
 }
 

@@ -37,11 +37,12 @@ struct PostgresFailure: Error, CustomStringConvertible {
     /// The statement was sent in a transaction that an earlier error had ended.
     static let aborted = PostgresFailure(state: "25P02", "an earlier statement of the transaction failed")
 
-    /// How a caller may react.
+    /// What a caller may do about the failure.
     enum Remedy {
         /// The same transaction may succeed immediately, because it conflicted with another one.
         case retry
-        /// A row with the same unique key exists. If another transaction inserted it, a repetition sees it.
+        /// A row with the same unique key exists. If another transaction inserted it meanwhile, the repeated
+        /// transaction sees it.
         case retryAfterDuplicate
         /// The same transaction may succeed on another connection.
         case reconnect

@@ -36,7 +36,7 @@ final class PostgresNumbers: Sendable {
             state.connection = box
             do {
                 guard let last = try Self.raise(series, box.connection) else { return nil }
-                // What is left of the blocks of deleted apps.
+                // Drops what is left of the blocks, including those of deleted apps.
                 if state.blocks.count >= Self.blocksMax { (state.blocks, state.spare) = ([:], [:]) }
                 state.blocks[series.name] = (last - series.blockSize + 1)...last
             } catch let unknown as PostgresConnection.CommitUnknown {

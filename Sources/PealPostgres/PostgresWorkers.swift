@@ -107,8 +107,8 @@ final class PostgresWorkers: Sendable {
     }
 }
 
-/// Lets the transactions of a process run beside each other, except one that has conflicted too often: it runs alone,
-/// so that only other processes can make it fail. New ones wait until it ends.
+/// Lets the transactions of a process run concurrently, except one that has conflicted too often: it runs alone, so
+/// that only other processes can make it fail. New transactions wait until it ends.
 final class PostgresTurns: Sendable {
     private struct State {
         var beside = 0
@@ -150,13 +150,13 @@ final class PostgresSession {
     private var connection: PostgresConnection?
     private var backOff = BackOff()
 
-    /// Repetitions of a transaction that conflicted with others.
+    /// How often a transaction that conflicted with others is repeated.
     private static let attemptsMax = 40
-    /// Of these, the ones beside other transactions of the process.
+    /// How many of these attempts run concurrently with the process's other transactions.
     private static let concurrentAttemptsMax = 5
-    /// Repetitions because of a unique violation. If it persists, the statement is wrong.
+    /// How often a transaction is repeated after a unique violation. If it persists, the statement is wrong.
     private static let duplicatesMax = 12
-    /// Repetitions after a lost connection.
+    /// How often a transaction is repeated after a lost connection.
     private static let connectionsMax = 3
 
     /// - Parameter turns: shared by the sessions of the process whose transactions may conflict.

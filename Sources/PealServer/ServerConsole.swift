@@ -5,7 +5,7 @@ internal import PealAPI
 internal import PealConsole
 internal import PealCore
 
-/// Passes each request to the console or to the API, by its path.
+/// Routes each request to the console or to the API, by its path.
 struct Front: HTTPResponder {
     let api: RouterResponder<APIContext>
     let console: Console
@@ -27,7 +27,7 @@ struct Front: HTTPResponder {
     }
 }
 
-/// The API's gatekeeper, for the console's sign-in.
+/// Authenticates at the console's sign-in as the API's gatekeeper does.
 struct ConsoleAuthenticator: SignInAuthenticator {
     let signIn: SignIn
     let hasher: any KeyHasher

@@ -90,7 +90,7 @@ extension AccessTokenReply {
 }
 
 extension CredentialVerification {
-    /// The result of a token endpoint's reply, where nothing else is verified.
+    /// The result of a token endpoint's reply, for networks that verify nothing else.
     init(_ reply: AccessTokenReply) {
         switch reply {
         case .granted:

@@ -112,7 +112,7 @@ enum WNSRendering {
         }
     }
 
-    /// A notification replaces the one with the same tag. A collapse key that is not a valid tag is replaced by its
+    /// A notification replaces the one with the same tag. A collapse key that is not a valid tag is replaced with its
     /// digest.
     private static func tag(
         _ order: RenderOrder, _ type: WNSType, _ fields: PlatformFields

@@ -1,8 +1,8 @@
 internal import PealAPI
 internal import PealCore
 
-/// A configuration key. It documents itself: `peal serve --print-config` and the table in `docs/configuration.md` are
-/// made from these values, and a test compares the table with them.
+/// A configuration key. `peal serve --print-config` is generated from these values, and a test compares them with the
+/// table in `docs/configuration.md`.
 package struct ConfigurationKey: Sendable, Hashable {
     /// The words of its name: `http.port.file` is `PEAL_HTTP_PORT_FILE`, `--http-port-file`, and in the file
     /// `http: {port_file: …}`.

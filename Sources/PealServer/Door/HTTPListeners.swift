@@ -25,7 +25,7 @@ struct HTTPListeners {
         _ configuration: ServerConfiguration, services api: APIServices, console: Console, connections: Connections,
         group: any EventLoopGroup, logger: Logger
     ) throws {
-        let maker = Maker(
+        let maker = ListenerFactory(
             deadlines: configuration.http.deadlines, time: api.time, group: group, logger: logger)
         let http = configuration.http
         let main = try Self.server(.init(http.tls), http.deadlines, connections)
@@ -103,8 +103,8 @@ struct HTTPListeners {
         }
     }
 
-    /// What the listeners have in common.
-    private struct Maker {
+    /// Creates the listeners with what they share.
+    private struct ListenerFactory {
         let deadlines: HTTPDeadlines
         let time: any TimeSource
         let group: any EventLoopGroup
@@ -217,7 +217,7 @@ struct HTTPListeners {
     }
 }
 
-/// The certificate of a listener, and what must happen when it changes.
+/// Renews the certificate of a listener.
 private final class CertificateRenewal: Sendable {
     private let present: Mutex<TLSConfiguration>
     private let change = Mutex<(@Sendable () throws -> Void)?>(nil)
