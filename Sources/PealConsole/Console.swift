@@ -151,7 +151,7 @@ package struct Console: Sendable {
     }
 }
 
-/// Everything that the console needs. The server creates it once.
+/// The dependencies of the console, which the server creates once.
 package struct ConsoleServices: Sendable {
     package let verbs: Verbs
     package let experiments: ExperimentReports
@@ -206,7 +206,7 @@ package struct ConsoleOptions: Sendable {
 package protocol ConsoleOperations: Sendable {
     /// Every subsystem, with the reason if it does not work.
     func readiness() async -> [(subsystem: String, failure: String?)]
-    /// The keys of the configuration with their values in force and where they came from, secrets masked.
+    /// The configuration keys with their effective values and where these came from, secrets masked.
     func configurationLines() -> [ConfigurationLine]
     /// The bytes of the embedded database; nil if the store is elsewhere.
     func storeBytes() -> Int64?
@@ -233,8 +233,8 @@ package struct ConfigurationLine: Sendable {
     }
 }
 
-/// What the log and the metrics say about a request, as for requests of the API. The path may contain ids of people, so
-/// only its pattern is named.
+/// What the log and the metrics record about a request, as for requests of the API. The path may contain ids of people,
+/// so only its pattern is recorded.
 struct AccessLine {
     let requestID: String
     let method: HTTPRequest.Method

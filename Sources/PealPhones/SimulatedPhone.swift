@@ -6,7 +6,7 @@ import PealSDK
 import PealWorlds
 import Synchronization
 
-/// What kind of phone somebody has.
+/// What kind of phone a person has.
 enum PhonePlatform: String, CaseIterable {
     case ios, android
 }

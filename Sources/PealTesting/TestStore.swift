@@ -210,7 +210,7 @@ private actor SQLiteTemplate {
 
     private var creation: Task<[String: Data], any Error>?
 
-    /// Writes the database and its master key, which nobody else may read.
+    /// Writes the database and its master key, which no other user may read.
     func copy(to directory: String) async throws {
         let task = creation ?? Task { try await Self.files() }
         creation = task

@@ -170,8 +170,8 @@ struct ShownNotification: Sendable {
     }
 }
 
-/// The number of devices that a review showed. Its form carries it back, so that what was typed is compared with what
-/// was shown: an audience of a large app changes between the two.
+/// The number of devices that a review showed. The review's form returns it, so that what the visitor typed is compared
+/// with what was shown: the audience of a large app changes in between.
 struct ReviewedCount: Sendable {
     /// Audiences of this size or larger require typing their number before sending.
     static let typedMin = 10_000
@@ -208,7 +208,7 @@ struct ReviewedCount: Sendable {
 
     /// - Parameters:
     ///   - typed: what was typed, with any separators; ignored after the review of a small audience.
-    ///   - present: the present number of devices.
+    ///   - present: the current number of devices.
     func answer(typed: String?, present: Int) -> Answer {
         guard devices < Self.typedMin || Int((typed ?? "").filter(\.isWholeNumber)) == devices else {
             return .wrongNumber

@@ -3,8 +3,7 @@ import PealMomentTraining
 import PealMoments
 import PealWorlds
 
-/// The first schema with its prior, with the product's trainer and stopping rule. The product's schema is compared with
-/// it.
+/// A baseline for the product's schema: the first schema with its prior, and the product's trainer and stopping rule.
 struct FirstSchemaPolicy: TrialPolicy {
     private static let width = FirstSchema.knownCount + SignalProducts.count
     private let trial: PocketDayTrial
@@ -108,8 +107,8 @@ struct FirstSchemaPolicy: TrialPolicy {
     }
 }
 
-/// The sensed features of the first two schemas: signals, and products of two of them or with the hour. The yardsticks
-/// still use them.
+/// The sensed features of the first two schemas: signals, and products of two signals or of a signal and the hour. Only
+/// the baselines still use them.
 enum SignalProducts {
     static let count = 24
 
