@@ -84,7 +84,7 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
 
     private var undecodablePath: String { url.path + ".undecodable" }
 
-    /// Keeps the present file, if there is one, beside the new one. The last such file is enough.
+    /// Keeps the current file, if there is one, next to the new one. Only the last such file is kept.
     private func setAsideUndecodable() {
         guard rename(url.path, undecodablePath) == 0 else { return }
         SystemLog.error("\(url.lastPathComponent) could not be decoded; it was renamed, and a new one begins.")
@@ -223,7 +223,7 @@ private struct Descriptor {
     }
 }
 
-/// Shared state of a simulated device, which ends with its process.
+/// Shared state in memory, for a simulated device whose state ends with its process.
 ///
 /// `@unchecked Sendable`: `value` is accessed only under `lock`. `Mutex` needs iOS 18.
 package final class SharedMemory<Value: Sendable>: SharedState, @unchecked Sendable {
