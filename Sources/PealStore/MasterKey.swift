@@ -182,7 +182,7 @@ extension MasterKey {
     /// - Throws: `StoreStartFailure` when this is not the current key, or another replacement is in progress.
     func begin(next: MasterKey, _ connection: any SQLConnection) throws {
         guard try Self.setting(.mark, connection) == mark else {
-            throw StoreStartFailure("the configured master key is not the present key of the database")
+            throw StoreStartFailure("the configured master key is not the current key of the database")
         }
         if let under = try Self.setting(.nextMark, connection) {
             guard under == next.mark else {
