@@ -16,6 +16,14 @@ extension String {
         return String(String.UnicodeScalarView(unicodeScalars.map { $0.disturbsLine ? " " : $0 }))
     }
 
+    /// The text if it can be a reason in logs and lists: at most `Limits.logReasonBytesMax` ASCII letters, digits and,
+    /// if allowed, underscores. Otherwise nil.
+    package func asReason(allowsUnderscores: Bool = false) -> String? {
+        guard (1...Limits.logReasonBytesMax).contains(utf8.count) else { return nil }
+        let isReason = utf8.allSatisfy { $0.isASCIIAlphanumeric || allowsUnderscores && $0 == UInt8(ascii: "_") }
+        return isReason ? self : nil
+    }
+
     /// The text as a JSON string, with an escape for each character that would disturb the line.
     package var quotedOnOneLine: String {
         var line = ""
