@@ -90,6 +90,7 @@ struct NativeKeys: Sendable {
     }
 }
 
+/// The shape of a request to create a key.
 enum NativeKeyShapes {
     /// Each dialect's keys have their own values.
     static let draft = Shape<KeyDraft>.tagged(

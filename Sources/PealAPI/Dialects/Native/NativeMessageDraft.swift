@@ -15,12 +15,14 @@ struct NativeMessageDraft: Sendable {
     var schedule: NativeSchedule?
 }
 
+/// `audience` as a request contains it: addresses and the channel are checked by `MessageReader`.
 struct NativeAudience: Sendable {
     var audience = Audience()
     var addresses: [Located<NativeAddress>] = []
     var channel: Located<NativeChannelName>?
 }
 
+/// An element of `audience.addresses`.
 struct NativeAddress: Sendable {
     /// Required in requests.
     var platform = Platform.addressable[0]
@@ -28,11 +30,13 @@ struct NativeAddress: Sendable {
     var environment: Environment?
 }
 
+/// `audience.channel`.
 struct NativeChannelName: Sendable {
     var id = JSON.null
     var environment: Environment?
 }
 
+/// `schedule`: when the message starts, and its delivery window.
 struct NativeSchedule: Sendable {
     var at: Timestamp?
     /// `at` as it is written, without its offset.

@@ -29,6 +29,7 @@ struct PivotalMessage: Sendable {
     }
 }
 
+/// The shape of `message` in a push.
 enum PivotalMessageShapes {
     static let message = ObjectShape("PivotalMessage", PivotalMessage(), rules: [saysSomething]) {
         Entry("body", .content) { $0.body = $1 }

@@ -24,6 +24,7 @@ struct PivotalRegistrationDraft: Sendable {
     }
 }
 
+/// The shape of a registration.
 enum PivotalRegistrationShapes {
     static let whole = ObjectShape("PivotalRegistration", PivotalRegistrationDraft()) {
         Entry(required: "registration_token", deviceToken) { $0.deviceToken = $1 }

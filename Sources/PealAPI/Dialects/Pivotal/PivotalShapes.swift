@@ -41,6 +41,7 @@ struct PivotalPushDraft: Sendable {
     var message = PivotalMessage()
 }
 
+/// The shape of a push.
 enum PivotalPushShapes {
     static let push = ObjectShape("PivotalPush", PivotalPushDraft(), rules: [oneStart]) {
         Entry("scheduleAt", PivotalShapes.milliseconds.described("Milliseconds since 1970.")) { $0.at = $1 ?? nil }
