@@ -60,7 +60,7 @@ package struct ContextMap: Sendable, Hashable {
         return min(23, Int((hour < -1e-6 ? hour + 24 : max(hour, 0)) + 1e-6))
     }
 
-    /// What was not measured is NaN, which is not greater than anything.
+    /// A feature that was not measured is NaN, for which every comparison is false.
     private static func activity(_ features: [Double]) -> Activity {
         if features[vehicle] > 0.5 { return .vehicle }
         if features[walking] > 0.5 { return .walking }
