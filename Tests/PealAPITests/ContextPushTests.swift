@@ -141,7 +141,7 @@ struct ContextPushTests {
         }
     }
 
-    @Test("reads past the line ends that templates leave, and keeps those of texts")
+    @Test("ignores the line ends that templates leave, and keeps those of texts")
     func lineEnds() async throws {
         try await Self.open { fixture, call in
             let content: JSON = [

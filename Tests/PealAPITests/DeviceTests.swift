@@ -209,7 +209,7 @@ struct DeviceTests {
         }
     }
 
-    @Test("of a user go with the user")
+    @Test("of a user are deleted with the user")
     func erase() async throws {
         try await Fixture.open { fixture in
             _ = try await fixture.admin(.put, "…/devices/\(Self.id)", Self.device([("user_id", "a b")]))

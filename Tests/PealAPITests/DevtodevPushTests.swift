@@ -20,7 +20,7 @@ struct DevtodevPushTests {
         }
     }
 
-    @Test("takes user_token from the body, else from the query, whatever the body is called")
+    @Test("takes user_token from the body, else from the query, whatever the body's media type")
     func userToken() async throws {
         try await DevtodevFixture.open { devtodev in
             let token = DevtodevFixture.userToken
@@ -47,7 +47,7 @@ struct DevtodevPushTests {
         }
     }
 
-    @Test("goes to the app it names with a user_token that two apps have")
+    @Test("is sent to the app that it names, if two apps have its user_token")
     func space() async throws {
         try await DevtodevFixture.open { devtodev in
             let (fixture, other) = (devtodev.fixture, "bbbbbbbb-0000-4000-8000-00000000000b")
@@ -72,7 +72,7 @@ struct DevtodevPushTests {
         }
     }
 
-    @Test("goes to the app that a large body names last", arguments: [true, false])
+    @Test("is sent to the app that a large body names last", arguments: [true, false])
     func lateApp(isFirstKeyDeleted: Bool) async throws {
         try await DevtodevFixture.open { devtodev in
             let (fixture, other) = (devtodev.fixture, "bbbbbbbb-0000-4000-8000-00000000000b")
@@ -189,7 +189,7 @@ struct DevtodevPushTests {
             DevtodevFixture.body(#""ios":{"payload":{"text":"\#(String(repeating: "x", count: 5000))"}}"#), 413, 1011),
     ]
 
-    @Test("that cannot be is refused with a number of its own, and stores nothing", arguments: refusals)
+    @Test("that is invalid is refused with its own number, and stores nothing", arguments: refusals)
     func refused(one: Refusal) async throws {
         try await DevtodevFixture.open { devtodev in
             let reply = try await devtodev.post(one.text)

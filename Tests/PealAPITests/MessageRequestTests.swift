@@ -69,7 +69,7 @@ struct MessageRequestTests {
     }
 
     @Test(
-        "has a title from whatever texts there are",
+        "has a title from the first text that exists",
         arguments: [
             (#"{"title":{"de":"Servus","en":"Hello"}}"#, "Hello"), (#"{"body":"Only text"}"#, "Only text"),
             (#"{"ios":{"payload":{"aps":{"alert":{"title":"T","body":"B"}}}}}"#, "T"),
@@ -210,7 +210,7 @@ struct MessageRequestTests {
         }
     }
 
-    @Test("says when nobody was reached")
+    @Test("says when no device was reached")
     func empty() async throws {
         try await Fixture.open { fixture in
             let sent = try await fixture.admin(

@@ -153,7 +153,7 @@ struct MessageTests {
         }
     }
 
-    @Test("to a topic are cut and left to the engine, to nobody are sent")
+    @Test("to a topic are divided into slices for the engine, and to no device are sent")
     func bulk() async throws {
         try await Fixture.open { fixture in
             try await Self.register(fixture)
@@ -243,7 +243,7 @@ struct MessageTests {
         }
     }
 
-    @Test("are shown as the exact requests that would be made, and what does not fit")
+    @Test("are shown as the exact requests that would be made, with payloads that are too large")
     func validate() async throws {
         try await Fixture.open { fixture in
             let reply = try await fixture.admin(

@@ -64,7 +64,7 @@ struct PivotalPushContentTests {
         }
     }
 
-    @Test("makes the complete iOS payload, receipt at the top level and nobody's extra over it")
+    @Test("makes the complete iOS payload, with the receipt at the top level, which extra members do not overwrite")
     func payload() async throws {
         try await PivotalPushFixture.open { fixture, push in
             let reply = try await push(

@@ -45,7 +45,7 @@ struct WebhookTests {
         }
     }
 
-    @Test("get a test event of their own, unless they are disabled or unknown")
+    @Test("get their own test event, unless they are disabled or unknown")
     func test() async throws {
         try await Fixture.open { fixture in
             #expect(try await fixture.admin(.post, "…/webhooks/main/test").code == "not_found")

@@ -217,7 +217,7 @@ struct MessageCommandTests {
         #expect(terminal.errors.contains(text), "\(terminal.errors)")
     }
 
-    @Test("warn when nobody gets a message")
+    @Test("warn when no device gets a message")
     func nobody() async throws {
         let (code, terminal, _) = try await Terminal.run(
             ["message", "send", "--user", "u", "--title", "x"], status: 202,

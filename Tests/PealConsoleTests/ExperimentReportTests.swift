@@ -61,7 +61,7 @@ import Testing
         #expect(report.alarm.isRaised && report.decision == .untrustworthy)
     }
 
-    @Test("says nothing without messages that count, and no lift without opens")
+    @Test("has no result without messages that count, and no lift without opens")
     func empty() {
         let nothing = Self.report([])
         #expect(nothing.comparison == nil && nothing.looks.isEmpty && nothing.decision == .undecided)
@@ -91,7 +91,7 @@ import Testing
         #expect(guardrail.isWorse == isWorse)
     }
 
-    @Test("takes its guardrails from all messages and people")
+    @Test("computes its guardrails from all messages and people")
     func guardrails() {
         var facts = ExperimentFacts(
             ExperimentRun(salt: "s", share: 0.5, startedAt: Timestamp(milliseconds: 0)), users: [])

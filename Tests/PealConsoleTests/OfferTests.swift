@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test("of a key keeps what was typed, and an accepted one is emptied")
+    @Test("of a key keeps what was typed, and is emptied once it is accepted")
     func key() async throws {
         try await ConsoleFixture.open { fixture in
             let cookie = try await fixture.signIn()

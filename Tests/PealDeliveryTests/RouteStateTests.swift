@@ -163,7 +163,7 @@ struct RouteStateTests {
         }
     }
 
-    @Test("a gate that could not be written holds nobody up, and is written later")
+    @Test("a gate that could not be written delays no device, and is written later")
     func failedWrite() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...1)

@@ -29,7 +29,7 @@ struct APNsChannelsTests {
         ChannelAccess(credential: credential, fingerprint: "test", environment: .production)
     }
 
-    @Test("are made, told of, listed and deleted", .timeLimit(.minutes(10)))
+    @Test("are created, shown, listed and deleted", .timeLimit(.minutes(10)))
     func requests() async throws {
         let server = try server()
         let provider = try testProvider(server)

@@ -176,7 +176,7 @@ struct AccessTokensTests {
         #expect(text(await tokens.ready()) == "Bearer token-2")
     }
 
-    @Test("failure of the endpoint is waited for longer and longer, and nobody is kept waiting")
+    @Test("after each failure of the endpoint the pause is longer, and callers do not wait for it")
     func backOff() async {
         let failure = AccessTokenReply.failed(.init(reason: "NoConnection"), retryAfter: nil)
         let source = ScriptedTokens(Array(repeating: failure, count: 12))
@@ -230,7 +230,7 @@ struct AccessTokensTests {
         #expect(tokens.refused(version: 2) == .refreshCredential)
     }
 
-    @Test("asking anew ends every pause")
+    @Test("an explicit renewal ends every pause")
     func renew() async {
         let source = ScriptedTokens([.refused(.init(reason: "invalid_grant", status: 400))])
         let tokens = tokens(source)

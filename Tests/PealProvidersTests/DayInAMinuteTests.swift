@@ -151,7 +151,7 @@ struct DayInAMinuteTests {
         #expect(order.flight.answers.tally == ["accepted": 50])
     }
 
-    @Test("a server that shuts down is replaced when there is work, again and again")
+    @Test("a server that shuts down repeatedly is replaced each time there is work")
     func shutdowns() throws {
         let pool = try pool()
         for hour in 0..<24 {

@@ -168,7 +168,7 @@ struct FCMRenderingTests {
             ])
     }
 
-    @Test("the second form of Android's part takes the place of the first")
+    @Test("the second form of Android's part replaces the first")
     func secondForm() throws {
         let content = try content(#"{"android_v2": {"remote_notification": {"notification": {"id": 4}}}}"#) {
             $0.sound = "chime"

@@ -237,7 +237,7 @@ struct HTTP2ConnectionStateTests {
         #expect(written7.map(\.header.kind) == [HTTP2Frame.Kind.reset])
     }
 
-    @Test("stream ids pass over those still open and run out before the last")
+    @Test("stream ids skip those still open and run out before the last")
     func streamIDs() throws {
         var fixture = try StateFixture(streamIDMax: 30_001)
         fixture.begin(0)
@@ -279,7 +279,7 @@ struct HTTP2ConnectionStateTests {
         #expect(!fixture.state.isStarved(before: 5) && fixture.state.openCount == 0)
     }
 
-    @Test("unknown frames and settings are passed over")
+    @Test("unknown frames and settings are ignored")
     func unknown() throws {
         var fixture = try StateFixture()
         fixture.begin(0)

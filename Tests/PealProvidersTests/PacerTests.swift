@@ -59,7 +59,7 @@ struct PacerTests {
         #expect(pacer.allowance(at: now + wait + .microseconds(1)) == 1)
     }
 
-    @Test("begins anew after an idle minute, and not before")
+    @Test("starts over after an idle minute, and not before")
     func idle() {
         var pacer = pacer()
         _ = drain(&pacer, from: .seconds(0), for: .seconds(61))
@@ -70,7 +70,7 @@ struct PacerTests {
         #expect(pacer.rate(at: .seconds(61 + 60)) == 2000)
     }
 
-    @Test("stands still while the provider wants nothing, and goes on from half")
+    @Test("pauses while the provider accepts nothing, and continues at half the rate")
     func throttle() {
         var pacer = pacer()
         _ = drain(&pacer, from: .zero, for: .seconds(30))

@@ -109,7 +109,7 @@ struct PoolTests {
         #expect(effects.openings == [0, 1, 2])
     }
 
-    @Test("before a connection's stream ids run out another is opened beside it")
+    @Test("before a connection's stream ids run out, another connection is opened")
     func replacement() {
         var state = state()
         var effects = PoolState.Effects()

@@ -30,7 +30,7 @@ struct ConnectionMannersTests {
         #expect(try fixture.reply(.apns, good, &memory).laterStreamLimit == nil)
     }
 
-    @Test("a refusal closes them until the next success, when told so")
+    @Test("a refusal closes them until the next success, if the script says so")
     func slowdown() throws {
         let fixture = try fixture { $0.slowsDownAfterRefusal = true }
         var memory = ConnectionMemory()

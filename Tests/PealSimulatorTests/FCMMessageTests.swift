@@ -28,7 +28,7 @@ struct FCMMessageTests {
     }
 
     @Test(
-        "takes what the schema allows, in either spelling",
+        "accepts what the schema allows, in either spelling",
         arguments: [
             (#"{"token":"t","notification":{"title":"a","body":"b"}}"#, "t"),
             (#"{"fid":"f","data":{"a":"b"}}"#, "f"), (#"{"topic":"a-b_c.d~e%"}"#, "/topics/a-b_c.d~e%"),

@@ -224,7 +224,7 @@ struct AppTests {
         }
     }
 
-    @Test("answers are kept for a day and settings for ever", arguments: StoreUnderTest.allCases)
+    @Test("answers are kept for a day and settings forever", arguments: StoreUnderTest.allCases)
     func records(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let request = IdempotentRequest(scope: [1, 2], key: "k", digest: [3])

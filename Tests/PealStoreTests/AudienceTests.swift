@@ -205,7 +205,7 @@ struct AudienceTests {
         }
     }
 
-    @Test("an expired topic reaches nobody", arguments: StoreUnderTest.allCases)
+    @Test("an expired topic reaches no device", arguments: StoreUnderTest.allCases)
     func expiredTopic(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.register(1, topics: ["a"])
@@ -219,7 +219,7 @@ struct AudienceTests {
         #expect(try await fixture.send(.topics("a")).plan.state == .sent)
     }
 
-    @Test("an audience of nobody ends the message at once", arguments: StoreUnderTest.allCases)
+    @Test("an empty audience ends the message at once", arguments: StoreUnderTest.allCases)
     func empty(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         for audience in [Audience.all, .topics("a"), .users("x"), .devices(5)] {

@@ -120,7 +120,7 @@ struct DeletionTests {
         #expect(try await PruningTests.count("device_topic", app: fixture.app, fixture.test) == 2)
     }
 
-    @Test("an excluded topic that is deleted excludes nobody any more")
+    @Test("an excluded topic that is deleted no longer excludes any device")
     func excludedTopic() async throws {
         let fixture = try await Fixture(.sqlite)
         try await fixture.registerMany(1...3, topics: ["all"])
@@ -304,7 +304,7 @@ struct DeletionTests {
         #expect(try await fixture.store.read { try $0.census() }.slicesEnding == leased.count)
     }
 
-    @Test("an experiment's arms go with the last message of its campaign")
+    @Test("an experiment's arms are deleted with the last message of its campaign")
     func experiment() async throws {
         let fixture = try await Fixture(.sqlite)
         var draft = fixture.draft(.users("ann"), lifeSeconds: 90_000)

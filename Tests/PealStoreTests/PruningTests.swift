@@ -184,7 +184,7 @@ struct PruningTests {
         #expect(try await take("c", 0) == nil)
     }
 
-    @Test("a star goes with its device, and with its app", arguments: StoreUnderTest.allCases)
+    @Test("a star is deleted with its device, and with its app", arguments: StoreUnderTest.allCases)
     func stars(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.registerMany(1...3)

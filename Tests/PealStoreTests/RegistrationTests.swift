@@ -129,7 +129,7 @@ struct RegistrationTests {
     }
 
     @Test(
-        "many registrations in one transaction have the same effect as one after another",
+        "many registrations in one transaction have the same effect as separate ones",
         arguments: StoreUnderTest.allCases, 1...4)
     func together(_ engine: StoreUnderTest, seed: Int) async throws {
         let randomness = SeededRandomness(seed: UInt64(seed))

@@ -202,7 +202,7 @@ struct ShareTests {
     }
 
     @Test(
-        "changes by itself after a week with a verdict, if the app says so",
+        "changes automatically after a week with a verdict, if the app allows that",
         arguments: [(true, 8, 0.95), (true, 6, 0.5), (false, 8, 0.5)])
     func decided(isWanted: Bool, days: Int64, share: Double) async throws {
         let fixture = try await Fixture(.sqlite)

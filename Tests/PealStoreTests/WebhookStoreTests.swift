@@ -149,7 +149,7 @@ struct WebhookStoreTests {
         return (webhook, leased)
     }
 
-    @Test("an event is made into one delivery only", arguments: StoreUnderTest.allCases)
+    @Test("an event becomes only one delivery", arguments: StoreUnderTest.allCases)
     func cutOnce(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let (webhook, leased) = try await cut(fixture, count: 1)
@@ -170,7 +170,7 @@ struct WebhookStoreTests {
         }
     }
 
-    @Test("a leased delivery is nobody else's until its lease ends", arguments: StoreUnderTest.allCases)
+    @Test("a leased delivery cannot be leased again until its lease ends", arguments: StoreUnderTest.allCases)
     func leases(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let (webhook, mine) = try await cut(fixture, count: 2)
@@ -263,7 +263,7 @@ struct WebhookStoreTests {
         #expect(try await left() == ["pending"])
     }
 
-    @Test("a deleted app takes its webhooks along", arguments: StoreUnderTest.allCases)
+    @Test("a deleted app's webhooks are deleted too", arguments: StoreUnderTest.allCases)
     func deletion(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let (webhook, leased) = try await cut(fixture, count: 1)

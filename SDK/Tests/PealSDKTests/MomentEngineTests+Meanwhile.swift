@@ -176,7 +176,7 @@ extension MomentEngineTests {
     }
 
     @Test(
-        "claims nothing while it may show nothing at once, so that another device can, and goes on afterwards",
+        "claims nothing while it may not show a message at once, so that another device can, and continues afterwards",
         arguments: [
             NotificationPermission(allowsAlerts: false), NotificationPermission(allowsAlerts: true, isSummarized: true),
         ])

@@ -245,7 +245,7 @@ extension MomentEngineTests {
         #expect(steps.now == ["hold", "claim", "events", "release"])
     }
 
-    @Test("keeps the app running while the server hears what the app said, also if that fails")
+    @Test("keeps the app running while the SDK reports what the app said, even if that fails")
     func timeToSend() async throws {
         let steps = Locked<[String]>([])
         let isDown = Locked(false)

@@ -105,7 +105,7 @@ struct GeofenceAudienceTests {
             expiresAt: Timestamp(seconds: ends), reach: reach, locationIDs: [], data: .init())
     }
 
-    @Test("is nobody once all have ended")
+    @Test("is empty once all have ended")
     func ended() {
         #expect(GeofenceAudience([], now: Self.now) == nil)
         #expect(GeofenceAudience([Self.plan([], .all, ends: 1000)], now: Self.now) == nil)

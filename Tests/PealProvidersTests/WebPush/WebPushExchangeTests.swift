@@ -225,7 +225,7 @@ struct WebPushExchangeTests {
         #expect(try await judge(exchange, status).originHold == .seconds(60))
     }
 
-    @Test("are signed anew after a refusal", arguments: [401, 403])
+    @Test("are signed again after a refusal", arguments: [401, 403])
     func resign(status: Int) async throws {
         let exchange = try exchange()
         let subject = try subject(TestBrowser())
@@ -283,7 +283,7 @@ struct WebPushExchangeTests {
     }
 
     @Test(
-        "do not stop the app because a host that nobody listed says no",
+        "do not stop the app because an unlisted host refuses",
         arguments: [
             (403, "", "Status403"), (403, #"{"reason":"VapidPkHashMismatch"}"#, "VapidPkHashMismatch"),
             (401, #"{"errno":109,"message":"VAPID public key mismatch"}"#, "KeyMismatch"),

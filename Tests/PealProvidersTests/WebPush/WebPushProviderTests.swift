@@ -107,7 +107,7 @@ struct WebPushProviderTests {
         #expect(isHeld)
     }
 
-    @Test("asks nobody on the way to a private address")
+    @Test("resolves no name on the way to a private address")
     func privateAddress() async throws {
         let certificates = try TestDirectory.certificates()
         let provider = provider(certificates, hosts: [], isOpen: true, resolver: ScriptedResolver(["127.0.0.1"]))
