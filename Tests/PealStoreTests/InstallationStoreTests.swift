@@ -173,7 +173,7 @@ struct InstallationStoreTests {
         #expect(try await Self.take(fixture).map(\.device.address.route) == [.fcm])
     }
 
-    @Test("a repeated event changes nothing, and events are deleted with the device", arguments: StoreUnderTest.allCases)
+    @Test("a repeated event changes nothing, and events end with their device", arguments: StoreUnderTest.allCases)
     func events(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let installation = try await Self.install(fixture, 1)

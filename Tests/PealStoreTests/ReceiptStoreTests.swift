@@ -44,7 +44,7 @@ struct ReceiptStoreTests {
         #expect(found.map(\.kind) == kinds)
     }
 
-    @Test("receipts are deleted with their message, in pieces, and with their device", arguments: StoreUnderTest.allCases)
+    @Test("receipts are deleted with their message, in pieces, and their device", arguments: StoreUnderTest.allCases)
     func pruning(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.registerMany(1...9)
