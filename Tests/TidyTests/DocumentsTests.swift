@@ -19,9 +19,15 @@ import Testing
         #expect(!keys.isEmpty)
         let words = try quotedWords("docs/configuration.md")
         #expect(keys.filter { !words.contains($0) } == [])
-        let known = Set(keys).union(ConfigurationKey.clientEnvironmentNames)
+        let known = Set(keys).union(Self.clientVariables)
         #expect(try firstColumn("docs/configuration.md").filter { $0.hasPrefix("PEAL_") && !known.contains($0) } == [])
     }
+
+    /// The variables of the client commands.
+    private static let clientVariables: Set<String> = [
+        "PEAL_SERVER_URL", "PEAL_API_KEY", "PEAL_API_KEY_FILE", "PEAL_APP", "PEAL_CA_FILE", "PEAL_CLIENT_CERT_FILE",
+        "PEAL_CLIENT_KEY_FILE", "PEAL_PROFILE", "PEAL_PROFILES_FILE", "PEAL_CONFIRM_ABOVE",
+    ]
 
     @Test("list every limit")
     func limits() throws {

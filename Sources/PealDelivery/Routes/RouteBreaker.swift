@@ -61,7 +61,6 @@ struct RouteBreaker: Sendable {
         var isDoubtAlone = false
         /// Whether this is the first such doubt about addresses of the message.
         var isNewDoubt = false
-        var hasTripped = false
         /// Set when the route is stopped now and was not before.
         var stopReason: String?
         var hasReopened = false
@@ -179,11 +178,9 @@ struct RouteBreaker: Sendable {
             isSuspect && evidence.doubt(message, devices: page.suspicious, isRepeated: isRepeated, now: now)
         judgement.isNewDoubt = judgement.isDoubtAlone && isNewDoubt
         if isSuspect, !judgement.isDoubtAlone {
-            if !isStopped || isProbe { judgement.stopReason = isStopped ? nil : Reason.massRetirement }
-            judgement.hasTripped = !isStopped
+            if !isStopped { judgement.stopReason = Reason.massRetirement }
             close(isStop: true, reason: Reason.massRetirement, isProbe: isProbe, now: now)
         } else if isFailing(page) {
-            judgement.hasTripped = isOpen
             close(isStop: false, reason: "TooManyDeferrals", isProbe: isProbe, now: now)
         } else if isProbe, !isOpen {
             reopen(after: message)

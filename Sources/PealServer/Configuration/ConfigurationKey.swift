@@ -235,10 +235,4 @@ extension ConfigurationKey {
     static let reloaded: Set<ConfigurationKey> =
         listeners.union([configFile, adminToken, caFile, webhookHosts, webhookPorts, logLevel])
         .union(ServerNetwork.builtIn.flatMap(\.keys))
-
-    /// Variables of the client commands. They may be set in the server's environment too.
-    package static let clientEnvironmentNames: Set<String> = [
-        "PEAL_SERVER_URL", "PEAL_API_KEY", "PEAL_API_KEY_FILE", "PEAL_APP", "PEAL_CA_FILE",
-        "PEAL_CLIENT_CERT_FILE", "PEAL_CLIENT_KEY_FILE", "PEAL_PROFILE", "PEAL_PROFILES_FILE", "PEAL_CONFIRM_ABOVE",
-    ]
 }

@@ -7,7 +7,7 @@ extension StoreSession {
         guard let step = try change(moment, by: event, now: now) else { return nil }
         var groups = AlertGroups()
         for alert in step.alerts { groups.add(alert, of: moment.id) }
-        for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.id) }
+        try insertAlerts(groups)
         return step
     }
 
@@ -58,6 +58,10 @@ extension StoreSession {
             """)
     }
 
+    private func insertAlerts(_ groups: AlertGroups) throws {
+        for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.id) }
+    }
+
     /// Inserts one slice for alerts of a message that are sent together. It goes before all bulk slices.
     private func insertAlerts(to devices: [DeviceKey], on route: Route, of id: Moment.ID) throws {
         let keys = devices.sorted()
@@ -96,7 +100,7 @@ extension StoreSession {
                 groups.add(alert, of: moment.id)
             }
         }
-        for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.id) }
+        try insertAlerts(groups)
         return due.count
     }
 
