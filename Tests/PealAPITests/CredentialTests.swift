@@ -161,7 +161,7 @@ struct CredentialTests {
         }
     }
 
-    @Test("of Web Push are no more than a list of keys may hold")
+    @Test("of Web Push are limited to the length of a list of keys")
     func tooManyKeys() async throws {
         try await Fixture.open { fixture in
             for number in 0...Limits.vapidKeysMax {

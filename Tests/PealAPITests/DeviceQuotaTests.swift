@@ -84,7 +84,7 @@ struct DeviceQuotaTests {
         }
     }
 
-    @Test("a batch changes no more subscriptions than allowed; its further devices are refused by name")
+    @Test("a batch changes no more subscriptions than allowed; further devices are refused, each with its field")
     func batchTopics() async throws {
         var options = APIOptions()
         options.topicChangesPerBatchMax = 5

@@ -201,7 +201,7 @@ struct DevtodevPushTests {
     }
 
     @Test(
-        "hidden goes without what it cannot show",
+        "that is hidden is sent without what it cannot show",
         arguments: [
             #""action":{"url":"x"}"#, #""launch-image":"x""#, #""loc-key":"x","loc-args":["x"]"#,
             #""title-loc-key":"x","title-loc-args":"x""#, #""action-loc-key":"x""#, #""sound":"x""#,
@@ -225,7 +225,7 @@ struct DevtodevPushTests {
         }
     }
 
-    @Test("with a collapse key of 64 bytes goes, with 65 it does not")
+    @Test("with a collapse key of 64 bytes is accepted, with 65 it is refused")
     func collapseKey() async throws {
         try await DevtodevFixture.open { devtodev in
             let key = String(repeating: "ä", count: 32)
@@ -237,7 +237,7 @@ struct DevtodevPushTests {
         }
     }
 
-    @Test("to a thousand elements goes")
+    @Test("to a thousand elements is accepted")
     func thousand() async throws {
         try await DevtodevFixture.open { devtodev in
             let reply = try await devtodev.push(Self.ios, audience: Self.many(1000))

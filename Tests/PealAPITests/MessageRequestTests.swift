@@ -33,7 +33,7 @@ struct MessageRequestTests {
         }
     }
 
-    @Test("of another dialect is shown in native words, and can be sent natively again")
+    @Test("of another dialect is shown in native members, and can be sent again through the native API")
     func translated() async throws {
         try await DevtodevFixture.open { devtodev in
             let sent = try await devtodev.push(#""ios":{"payload":{"text":"Hi"}}"#, #""campaign_tag":"spring","#)

@@ -5,7 +5,7 @@ import Testing
 @Suite("The content of a Pivotal push")
 struct PivotalPushContentTests {
     @Test(
-        "without a body has content only for the platforms for which it says something",
+        "without a body has content only for the platforms with their own content",
         arguments: [
             (#"{"custom":{"ios":{"alert":"a"}}}"#, [Platform.ios]), (#"{"custom":{"android":{"a":1}}}"#, [.android]),
             (

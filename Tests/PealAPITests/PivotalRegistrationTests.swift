@@ -282,7 +282,7 @@ struct PivotalRegistrationTests {
         }
     }
 
-    @Test("holds 1024 tags and no more")
+    @Test("holds at most 1024 tags")
     func tagLimit() async throws {
         try await Self.open { fixture, authorization in
             for (count, status) in [(1024, 200), (1025, 400)] {

@@ -17,7 +17,7 @@ struct PreviewTests {
         }
     }
 
-    @Test("is not iOS in an app that has to do with other networks only")
+    @Test("is not iOS in an app that uses only other networks")
     func foreignRule() async throws {
         try await Self.open { fixture in
             let body: JSON = ["audience": ["all": true], "content": ["body": Self.long]]

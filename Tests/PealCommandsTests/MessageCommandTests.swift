@@ -78,7 +78,7 @@ struct MessageCommandTests {
     }
 
     @Test(
-        "replace members of other files as a whole, but not what options give in parts",
+        "replace members of files as a whole, except those that options give in parts",
         arguments: [
             (
                 ["segment", "put", "s", "--where", #"{"locale":"de"}"#], #"{"where":{"topic":"a"}}"#,

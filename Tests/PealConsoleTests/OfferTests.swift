@@ -211,7 +211,7 @@ import Testing
     }
 
     @Test(
-        "of a service account says which file it wants",
+        "of a service account names the expected file",
         arguments: [
             ("", "file is required"), ("nonsense", "This is not the JSON file of a service account."),
             ("{\"type\":\"service_account\"}", "This is not the JSON file of a service account."),

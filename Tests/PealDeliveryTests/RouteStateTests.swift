@@ -21,7 +21,7 @@ struct RouteStateTests {
         return ids
     }
 
-    @Test("stays closed over a restart, which sends no more than a probe")
+    @Test("stays closed after a restart, which sends only a probe")
     func restart() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...3000)

@@ -79,7 +79,7 @@ struct APNsChannelsTests {
         await provider.close()
     }
 
-    @Test("too many of them, and no answer at all", .timeLimit(.minutes(10)))
+    @Test("too many of them, and no answer", .timeLimit(.minutes(10)))
     func creation() async throws {
         let server = try server(#"return 400 '{"reason":"CannotCreateChannelConfig"}';"#)
         let provider = try testProvider(server)

@@ -239,7 +239,7 @@ struct AccessTokensTests {
         #expect(text(await tokens.ready()) == "Bearer token-2")
     }
 
-    @Test("a closed one lets those who wait go")
+    @Test("a closed one releases its waiters")
     func close() async {
         let source = ScriptedTokens(isHeld: true)
         let tokens = tokens(source)

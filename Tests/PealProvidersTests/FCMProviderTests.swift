@@ -190,7 +190,7 @@ struct FCMProviderTests {
         #expect(fcm.requests.count == 2)
     }
 
-    @Test("the pace holds, and everything goes in the end")
+    @Test("the pace is kept, and everything is sent in the end")
     func paced() async throws {
         let (fcm, tokens) = (try ScriptedFCM(), try TokenServer())
         let provider = try provider(fcm, tokens, rate: 400, startRate: 400)

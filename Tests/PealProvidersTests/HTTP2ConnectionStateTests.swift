@@ -99,7 +99,7 @@ struct HTTP2ConnectionStateTests {
         #expect(fixture.othersKinds == [.response(.init(status: 400, body: Array("{}".utf8)))])
     }
 
-    @Test("decodes blocks of streams that are gone, so that the table stays the peer's")
+    @Test("decodes header blocks of closed streams, so that the table stays in step with the peer's")
     func tableFollows() throws {
         var fixture = try StateFixture()
         fixture.begin(0)

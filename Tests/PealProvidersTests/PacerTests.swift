@@ -37,7 +37,7 @@ struct PacerTests {
     }
 
     @Test(
-        "gives no more at once than a twentieth of a second is worth",
+        "allows at once at most what a twentieth of a second allows",
         arguments: [(2000, 8000, 100), (20, 20, 1), (1, 1, 1), (100, 100, 5)])
     func burst(start: Int, most: Int, expected: Int) {
         var pacer = pacer(start, most)
@@ -114,7 +114,7 @@ struct PacedPoolTests {
             streamWindow: 65_535, partialBodies: 16, isIdle: true)
     }
 
-    @Test("gives what the pace allows, then a pause, and wakes who asked; it opens no further connection for that")
+    @Test("gives what the pace allows, pauses, and wakes the connections that asked; it opens no further one")
     func pause() {
         var state = PoolState(
             connectionsMax: 4, openingPause: .zero, pace: Pace(.init(start: 200, most: 200)))

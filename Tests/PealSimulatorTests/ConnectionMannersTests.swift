@@ -56,7 +56,7 @@ struct ConnectionMannersTests {
         #expect(ends == last)
     }
 
-    @Test("a client certificate is good for its topics, in its environments, and as long as it lives")
+    @Test("a client certificate is valid for its topics, in its environments, until it expires")
     func certificates() throws {
         let fixture = try fixture()
         let bare: [String: String?] = ["authorization": nil]

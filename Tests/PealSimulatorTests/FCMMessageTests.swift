@@ -112,7 +112,7 @@ struct FCMMessageTests {
         #expect(try send(#"{"message":{"token":"t","data":{"a":"\#(text)"}}}"#).status == 200)
     }
 
-    @Test("wants an access token that is good for sending, and its own project")
+    @Test("requires an access token that is valid for sending, and its own project")
     func authorization() throws {
         let body = #"{"message":{"token":"t"}}"#
         #expect(try send(body, accessToken: "x").status == 401)

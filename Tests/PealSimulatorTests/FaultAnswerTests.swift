@@ -33,7 +33,7 @@ struct FaultAnswerTests {
         #expect((0..<4).compactMap { again.fault($0)?.action.disturbance } == ["closed", "closed"])
     }
 
-    @Test("act in their order for a device, and then no more")
+    @Test("apply to a device in their order, and then no longer")
     func device() throws {
         let plan = FaultPlan(seed: 1)
         let steps: [[String: Any]] = [["status": 503], ["action": "pass"], ["action": "close"]]

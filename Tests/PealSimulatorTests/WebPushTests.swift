@@ -133,7 +133,7 @@ struct WebPushTests {
         }
     }
 
-    @Test("knows endpoints that are gone from those that never were")
+    @Test("distinguishes expired endpoints from those that never existed")
     func endpoints() throws {
         #expect(try send(at: "/push/nobody").status == 404)
         #expect(fixture.webPush.subscriptions.unsubscribe("https://\(SimulatorFixture.host)\(path)"))

@@ -91,7 +91,7 @@ struct AudienceTests {
         #expect(try await reached(fixture, audience) == [:])
     }
 
-    @Test("an address of a device is that device, another is sent to as it is", arguments: StoreUnderTest.allCases)
+    @Test("a device's address means the device, and an unknown one is sent to", arguments: StoreUnderTest.allCases)
     func addresses(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine)
         var audience = Audience()
@@ -168,7 +168,7 @@ struct AudienceTests {
         #expect(try await Worker(fixture: fixture).run(.fcm) == [1, 2])
     }
 
-    @Test("a device that another user has when its turn comes is left out", arguments: StoreUnderTest.allCases)
+    @Test("a device that has another user when its turn comes is skipped", arguments: StoreUnderTest.allCases)
     func formerUser(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         for number in 1...3 { try await fixture.register(number, user: "anna", topics: number == 3 ? ["a"] : nil) }

@@ -156,7 +156,7 @@ struct InstallationStoreTests {
     }
 
     @Test(
-        "phones that cannot choose a moment are not woken, nor anybody for a message that the server sends",
+        "phones that cannot choose a moment are not woken, and no phone is for a message that the server sends",
         arguments: StoreUnderTest.allCases)
     func unfit(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

@@ -139,7 +139,7 @@ struct PostgresEngineTests {
         }
     }
 
-    @Test("writes and reads go on when the server ends their connections")
+    @Test("writes and reads continue when the server ends their connections")
     func lostConnections() async throws {
         let test = try await StoreUnderTest.postgres.open()
         let server = try PostgresServer.shared()

@@ -183,7 +183,7 @@ struct ShareTests {
         }
     }
 
-    @Test("divides users alike in all campaigns if the app says so", arguments: StoreUnderTest.allCases)
+    @Test("divides users equally in all campaigns if the app's settings say so", arguments: StoreUnderTest.allCases)
     func perUser(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.install(1, user: "u1")

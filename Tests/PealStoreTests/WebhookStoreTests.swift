@@ -90,7 +90,7 @@ struct WebhookStoreTests {
         #expect(try await Self.put(Self.webhook(fixture, "main"), fixture).isNew)
     }
 
-    @Test("an event is queued for the webhooks that want it, once", arguments: StoreUnderTest.allCases)
+    @Test("an event is queued once for each webhook that receives its type", arguments: StoreUnderTest.allCases)
     func queueing(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let events = try await Self.put(Self.webhook(fixture, "events"), fixture).webhook
@@ -232,7 +232,7 @@ struct WebhookStoreTests {
         #expect(ids == [2, 1])
     }
 
-    @Test("what is past its time goes, what may still be asked for stays", arguments: StoreUnderTest.allCases)
+    @Test("data is deleted after its retention, and what may be requested stays", arguments: StoreUnderTest.allCases)
     func pruning(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let (webhook, leased) = try await cut(fixture, count: 3)

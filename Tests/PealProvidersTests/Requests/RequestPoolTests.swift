@@ -226,7 +226,7 @@ struct RequestPoolTests {
         await pool.close()
     }
 
-    @Test("a credential that is too old is asked for once more, and then stops the app", arguments: [true, false])
+    @Test("a credential that is too old is renewed once, and then stops the app", arguments: [true, false])
     func refresh(isMended: Bool) async throws {
         let peer = try HTTPPeer { _ in .reply(200) }
         var exchange = TestExchange()
@@ -244,7 +244,7 @@ struct RequestPoolTests {
         await pool.close()
     }
 
-    @Test("a drained pool finishes what is on the wire, begins nothing more and lets its connections go")
+    @Test("a drained pool finishes what is on the wire, begins nothing more and releases its connections")
     func drain() async throws {
         let peer = try HTTPPeer { _ in .hold }
         let pool = try pool(.init(), .init(inFlightMax: 16, perOriginMax: 8))

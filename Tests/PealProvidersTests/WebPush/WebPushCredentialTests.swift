@@ -77,7 +77,7 @@ struct WebPushCredentialTests {
         #expect(error.field == "private_key")
     }
 
-    @Test("are made where none is given, and another one each time")
+    @Test("are created if none is given, and differ each time")
     func made() throws {
         let randomness = SeededRandomness()
         let empty = Credential.VAPIDKey(

@@ -81,7 +81,7 @@ struct WebPushProviderTests {
             ])
     }
 
-    @Test("signs once more when it is refused, and stops the app when that is refused too")
+    @Test("signs again when it is refused, and stops the app when that is refused too")
     func refused() async throws {
         let (answers, requests, _) = try await send(to: ["/x"]) { _ in .reply(403, [], #"{"reason":"BadJwtToken"}"#) }
         #expect(answers == [0: ProviderAnswer(.verdict(.stopApp), reason: "BadJwtToken", status: 403)])
