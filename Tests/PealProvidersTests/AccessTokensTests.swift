@@ -127,7 +127,7 @@ struct AccessTokensTests {
         #expect(text(await tokens.ready()) == "Bearer token-3")
     }
 
-    @Test("it is renewed after the wall clock jumped past its end, and used meanwhile")
+    @Test("it is renewed after the wall clock jumped beyond its end, and used meanwhile")
     func jump() async {
         let source = ScriptedTokens([
             .granted(accessToken: "first", life: .seconds(3600)), .refused(.init(reason: "invalid_grant", status: 400)),

@@ -59,7 +59,7 @@ struct BroadcastTests {
         try manage(method, Self.bundle + "/channels", headers)
     }
 
-    @Test("give the sender's request id back, and refuse one that is no UUID")
+    @Test("return the sender's request id, and refuse one that is not a UUID")
     func requestID() throws {
         let id = "01234567-89ab-cdef-0123-456789abcdef"
         let path = Self.bundle + "/all-channels"
