@@ -43,7 +43,7 @@ private struct CountedImages: ImageStore {
     func removeAll() { fetched.with { $0 = [] } }
 }
 
-/// What the app says while a request is under way: the answer must not undo it.
+/// Calls of the app during a request, whose answer must not undo them.
 extension MomentEngineTests {
     func isCall(_ request: HTTPRequest, _ call: String) -> Bool {
         "\(request.method) \(request.url.lastPathComponent)" == call

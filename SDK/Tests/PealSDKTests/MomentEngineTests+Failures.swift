@@ -6,7 +6,7 @@ import Testing
 @testable import PealDevice
 @testable import PealSDK
 
-/// Slow servers, clocks that people set, and journeys.
+/// Slow servers, clocks that are set, and changes of the time zone.
 extension MomentEngineTests {
     private static let day: Int64 = 86_400_000
 

@@ -5,7 +5,7 @@ import PealTesting
 import Testing
 
 @Suite("Delivery while the store fails", .timeLimit(.minutes(10)))
-struct StoreTroubleTests {
+struct StoreFailureTests {
     @Test("two minutes without a write repeat nothing, and no page begins after those in flight")
     func outage() async throws {
         let fixture = try await DeliveryFixture()

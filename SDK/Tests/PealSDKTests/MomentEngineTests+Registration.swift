@@ -6,7 +6,7 @@ import Testing
 @testable import PealDevice
 @testable import PealSDK
 
-/// What the server knows of the device, and what it refuses.
+/// The device's registration, and the server's refusals.
 extension MomentEngineTests {
     private static let invalid = #"{"error":{"code":"invalid_field","message":"too long","field":"locale"}}"#
     /// What the server says of a token, or a key, that has ended.
