@@ -2,7 +2,7 @@ package import Logging
 package import PealCore
 package import PealExperiments
 
-/// Everything that the API needs. The server creates it once.
+/// The dependencies of the API, which the server creates once.
 package struct APIServices: Sendable {
     package let verbs: Verbs
     package let options: APIOptions
@@ -80,7 +80,7 @@ package struct APIServices: Sendable {
 }
 
 extension VerbDialects {
-    /// Those that the API serves.
+    /// The dialects that the API serves.
     package static let served = VerbDialects(
         loneSecrets: Dialects.loneSecrets, namingPlatforms: Set(Dialects.all.filter(\.authorsNamePlatforms).map(\.name))
     )

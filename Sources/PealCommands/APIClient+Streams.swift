@@ -44,7 +44,7 @@ struct EventReader {
         return events
     }
 
-    /// Where a blank line begins.
+    /// The index at which a blank line begins.
     private static func end(_ bytes: [UInt8]) -> Int? {
         bytes.indices.dropLast().first { bytes[$0] == 0x0A && bytes[$0 + 1] == 0x0A }
     }

@@ -17,10 +17,11 @@ struct APIClient: Sendable {
     private static let answerBytesMax = 64 * 1024 * 1024
 
     private static let connectSeconds: Int64 = 10
-    /// A command uses one, until the process ends.
+    /// The clients, which live until the process ends. A command uses one.
     private static let clients = Mutex<[ClientTrust: HTTPClient]>([:])
 
-    /// Reports a refused connection at once, and follows no redirect: the API key must not go to another server.
+    /// A client that reports a refused connection at once, and follows no redirect: the API key must not be sent to
+    /// another server.
     private static func http(_ trust: ClientTrust) -> HTTPClient {
         clients.withLock { clients in
             if let client = clients[trust] { return client }
@@ -112,7 +113,7 @@ struct APIClient: Sendable {
         }
     }
 
-    /// Whether a member is a secret: by its name, by what is beside it, or as a PEM file that includes the key.
+    /// Whether a member is a secret: by its name, by the members next to it, or as a PEM file that includes the key.
     private static func isSecret(_ name: String, _ value: JSON, beside members: JSON.Members) -> Bool {
         guard let text = value.stringValue else { return false }
         let isHeader = name == "value" && members["type"] == "header"

@@ -226,18 +226,18 @@ struct ListOptions: ParsableArguments {
 }
 
 extension JSON {
-    /// A string member where the option is given.
+    /// A string member if the option is given.
     static func text(_ value: String?) -> JSON? { value.map { .string($0) } }
 
-    /// An array member where the option is given at least once.
+    /// An array member if the option is given at least once.
     static func texts(_ values: [String]) -> JSON? {
         values.isEmpty ? nil : .array(values.map { .string($0) })
     }
 
-    /// A number member where the option is given.
+    /// A number member if the option is given.
     static func whole(_ value: Int64?) -> JSON? { value.map { .integer($0) } }
 
-    /// `true` where the flag is set.
+    /// `true` if the flag is set.
     static func flag(_ value: Bool) -> JSON? { value ? .bool(true) : nil }
 
     /// An object member, left out when it would be empty.

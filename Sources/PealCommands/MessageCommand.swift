@@ -234,16 +234,19 @@ protocol MessageAction {
     static var abstract: String { get }
 }
 
+/// `peal message pause`.
 enum PauseAction: MessageAction {
     static let name = "pause"
     static let abstract = "Pause a message until it is resumed."
 }
 
+/// `peal message resume`.
 enum ResumeAction: MessageAction {
     static let name = "resume"
     static let abstract = "Resume a paused message."
 }
 
+/// `peal message cancel`.
 enum CancelAction: MessageAction {
     static let name = "cancel"
     static let abstract = "Cancel a message: nothing more is sent."

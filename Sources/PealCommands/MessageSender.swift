@@ -7,7 +7,7 @@ struct MessageSender {
     let app: String
     let options: ClientOptions
 
-    /// Has the server check the message, and prints what it says. Sends nothing and also runs in a dry run.
+    /// Lets the server check the message, and prints the result. Sends nothing, and also runs in a dry run.
     /// - Throws: `refused` for an invalid message.
     func check(_ body: JSON) async throws(CommandFailure) {
         let checked = try await validate(body)
@@ -115,7 +115,7 @@ struct MessageWatch {
     let id: String
     let options: ClientOptions
 
-    /// How often an interrupted stream is reopened without any new event.
+    /// How often an interrupted stream is reopened before a new event arrives.
     private static let attemptsMax = 5
 
     /// Returns when the message was sent.

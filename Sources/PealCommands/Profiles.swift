@@ -31,7 +31,7 @@ enum Profiles {
         var profile = try variables(of: name, surroundings)
         let isChosen = options.profile != nil
         let server = options.server ?? (isChosen ? nil : environment["PEAL_SERVER_URL"])
-        // The profile's key must not go to another server than the profile's.
+        // The profile's key must not be sent to a server other than the profile's.
         if let server, let own = profile["PEAL_SERVER_URL"], !isSame(server, own) { profile = withoutKeys(profile) }
         if isChosen, profile.keys.contains(where: { keys.contains($0) }) {
             environment = withoutKeys(environment)
@@ -45,8 +45,8 @@ enum Profiles {
         variables.filter { !keys.contains($0.key) }
     }
 
-    /// Whether both are the URL of the same server. Other spellings of one URL count as different, which only costs a
-    /// key.
+    /// Whether both are the URL of the same server. Different spellings of one URL count as different servers, for
+    /// which the user must supply the key.
     private static func isSame(_ one: String, _ other: String) -> Bool {
         let plain = { (url: String) in url.hasSuffix("/") ? String(url.dropLast()) : url }
         return plain(one) == plain(other)

@@ -42,6 +42,7 @@ protocol SubscriptionChange {
     static var done: String { get }
 }
 
+/// `peal topic subscribe`.
 enum Subscribe: SubscriptionChange {
     static let name = "subscribe"
     static let abstract = "Subscribe devices to a topic, which is created if it does not exist."
@@ -49,6 +50,7 @@ enum Subscribe: SubscriptionChange {
     static let done = "subscribed"
 }
 
+/// `peal topic unsubscribe`.
 enum Unsubscribe: SubscriptionChange {
     static let name = "unsubscribe"
     static let abstract = "Remove devices from a topic."

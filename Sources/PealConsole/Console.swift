@@ -151,11 +151,11 @@ package struct Console: Sendable {
     }
 }
 
-/// Everything that the console needs. The server creates it once.
+/// The dependencies of the console, which the server creates once.
 package struct ConsoleServices: Sendable {
     package let verbs: Verbs
     package let experiments: ExperimentReports
-    package let door: any SignInDoor
+    package let authenticator: any SignInAuthenticator
     /// The rules of the keys that may sign in, and that the console creates.
     package let keyRules: KeyRules
     package let options: ConsoleOptions
@@ -172,12 +172,12 @@ package struct ConsoleServices: Sendable {
     var trustedProxies: [IPAddress] { options.trustedProxies }
 
     package init(
-        verbs: Verbs, experiments: ExperimentReports, door: any SignInDoor, keyRules: KeyRules,
+        verbs: Verbs, experiments: ExperimentReports, authenticator: any SignInAuthenticator, keyRules: KeyRules,
         options: ConsoleOptions, operations: any ConsoleOperations, native: NativeReader, logger: Logger
     ) {
         self.verbs = verbs
         self.experiments = experiments
-        self.door = door
+        self.authenticator = authenticator
         self.keyRules = keyRules
         self.options = options
         self.operations = operations
@@ -206,7 +206,7 @@ package struct ConsoleOptions: Sendable {
 package protocol ConsoleOperations: Sendable {
     /// Every subsystem, with the reason if it does not work.
     func readiness() async -> [(subsystem: String, failure: String?)]
-    /// The keys of the configuration with their values in force and where they came from, secrets masked.
+    /// The configuration keys with their effective values and where these came from, secrets masked.
     func configurationLines() -> [ConfigurationLine]
     /// The bytes of the embedded database; nil if the store is elsewhere.
     func storeBytes() -> Int64?
@@ -233,8 +233,8 @@ package struct ConfigurationLine: Sendable {
     }
 }
 
-/// What the log and the metrics say about a request, as for requests of the API. The path may contain ids of people, so
-/// only its pattern is named.
+/// What the log and the metrics record about a request, as for requests of the API. The path may contain ids of people,
+/// so only its pattern is recorded.
 struct AccessLine {
     let requestID: String
     let method: HTTPRequest.Method

@@ -45,8 +45,8 @@ struct ConsoleRoute: Sendable {
         ConsoleRoute(method, "apps/:app/" + path, .scope(scope), handler)
     }
 
-    /// The same, but asks first: the handler receives only forms with the field `confirmed`. The page's script adds the
-    /// field after its own question.
+    /// This route with a confirmation: its handler receives only forms with the field `confirmed`, which the page's
+    /// script adds after its own question.
     func confirming(_ question: Word) -> ConsoleRoute {
         var route = self
         route.question = question
@@ -81,7 +81,8 @@ struct ConsoleRoutes: Sendable {
             + CredentialPages.routes + WebhookPages.routes + AuditPage.routes + OperationsPage.routes
             + ImportPages.routes + ExportPages.routes)
 
-    /// The result of a form may be at a path that has no page. Whoever loads it again gets the nearest page above it.
+    /// The result of a form may have a path without a page. A browser that reloads it is redirected to the nearest page
+    /// above.
     private static func redirects(ofFormsIn routes: [ConsoleRoute]) -> [ConsoleRoute] {
         let pages = Set(routes.filter { $0.method == .get }.map(\.path))
         let forms = Set(routes.filter { $0.method == .post }.map(\.path)).subtracting(pages)
@@ -94,7 +95,7 @@ struct ConsoleRoutes: Sendable {
         }
     }
 
-    /// Literal segments come first in the list where a parameter would match them too.
+    /// Literal segments precede parameters that would match them too.
     /// - Throws: `not_found`; `method_not_allowed`.
     func match(
         _ method: String, _ segments: [String]

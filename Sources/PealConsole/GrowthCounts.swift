@@ -1,9 +1,9 @@
 internal import PealCore
 internal import Synchronization
 
-/// How topics grew, for pages, which do not wait while a large topic is counted: that takes a third of a second for a
-/// million subscriptions. Small topics are counted at once. Counts of large ones are kept for a while and renewed in
-/// the background.
+/// Counts for pages how topics grew. A page does not wait while a large topic is counted, which takes a third of a
+/// second for a million subscriptions: the counts of large topics are kept for a while and renewed in the background.
+/// Small topics are counted at once.
 final class GrowthCounts: Sendable {
     /// A topic as it was counted.
     struct Count: Sendable {
@@ -14,7 +14,8 @@ final class GrowthCounts: Sendable {
 
     enum Answer: Sendable {
         case counted(Count)
-        /// A large topic that is counted for the first time in a while, with the approximate number of its subscribers.
+        /// A large topic without a recent count, which is being counted, with the approximate number of its
+        /// subscribers.
         case counting(about: Int)
         case unknown
     }
@@ -58,7 +59,7 @@ final class GrowthCounts: Sendable {
         self.directMax = directMax
     }
 
-    /// - Parameter days: How many days the growth has.
+    /// - Parameter days: how many days the growth covers.
     func growth(app: AppKey, topic: String, days: Int) async throws -> Answer {
         let name = Name(app: app, topic: ExactText(topic), days: days)
         let (kept, counting) = state.withLock { ($0.kept[name], $0.running[name]) }

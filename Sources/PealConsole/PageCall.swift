@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import PealCore
 
-/// One request to a page, as handlers see it: who requests what, in which language.
+/// One request to a page, as handlers receive it: who requests what, in which language.
 struct PageCall: Sendable {
     let console: Console
     let texts: Texts

@@ -9,7 +9,8 @@ package final class DeliveryMetrics: Sendable {
     package struct Snapshot: Sendable, Hashable {
         /// Ended notifications, by provider and outcome.
         package internal(set) var notifications: [Series: Int] = [:]
-        /// The same by app, and the reasons of notifications that ended with one. Beyond `seriesMax` under app 0.
+        /// Ended notifications by app, and by reason if they ended with one. Apps beyond `seriesMax` are counted as app
+        /// 0.
         package internal(set) var byApp: [AppSeries: Int] = [:]
         package internal(set) var reasons: [ReasonSeries: Int] = [:]
         /// How long the answers to pages took.
@@ -44,7 +45,7 @@ package final class DeliveryMetrics: Sendable {
 
     /// The labels by which notifications are counted.
     package struct Series: Sendable, Hashable {
-        /// nil where the platform has no push network any more.
+        /// nil if the platform no longer has a push network.
         package let provider: ProviderName?
         package let outcome: Outcome
 
@@ -143,7 +144,7 @@ extension DeliveryMetrics {
 }
 
 extension DeliveryContext {
-    /// Counts what settlements of one conclusion added to a slice.
+    /// Counts what the settlements of one conclusion add to a slice.
     func count(_ conclusion: Conclusion, since earlier: OutcomeCounts, _ settlements: [Settlement]) {
         guard let last = settlements.last else { return }
         let provider = last.slice.route.provider

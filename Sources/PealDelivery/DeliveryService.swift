@@ -106,7 +106,7 @@ package final class DeliveryService: DeliveryEngine, Service {
     }
 
     package func take(_ slices: [Slice], of job: DeliveryJob, under offer: LeaseOffer) {
-        // Its workers need not read what was just written.
+        // The workers need not read again what was just written.
         _ = context.messages.keep(job, readAt: context.time.uptime, readAfter: offer.interruptions)
         context.takeDirect(slices, askedAt: offer.madeAt)
     }

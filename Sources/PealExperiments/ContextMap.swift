@@ -5,7 +5,7 @@ internal import PealMoments
 /// How often displays were opened by what the person was doing and the hour of the person's day, from phones whose
 /// users share the context of displays.
 package struct ContextMap: Sendable, Hashable {
-    /// What somebody was doing. The raw value is part of the API.
+    /// What a person was doing. The raw value is part of the API.
     package enum Activity: String, CaseIterable, Sendable, Hashable {
         case usingPhone = "using_phone"
         case walking
@@ -60,7 +60,7 @@ package struct ContextMap: Sendable, Hashable {
         return min(23, Int((hour < -1e-6 ? hour + 24 : max(hour, 0)) + 1e-6))
     }
 
-    /// What was not measured is NaN, which is not greater than anything.
+    /// A feature that was not measured is NaN, for which every comparison is false.
     private static func activity(_ features: [Double]) -> Activity {
         if features[vehicle] > 0.5 { return .vehicle }
         if features[walking] > 0.5 { return .walking }

@@ -21,7 +21,7 @@ struct ExperimentCourse {
     private let past: [ExperimentFacts.Past]
     private var nextPast = 0
     private let lastPast: Int64
-    /// Of each user: the messages in `past`, and the others that were added.
+    /// For each user: the messages in `past`, and the others that were added.
     private var totals: [Total]
     private var contextAware = ExperimentSums()
     private var traditional = ExperimentSums()

@@ -12,7 +12,7 @@ package struct ExperimentReport: Sendable {
     package let decision: ExperimentDecision
     /// One for each day on which windows matured, but at most `looksMax`; in ascending order.
     package let looks: [Look]
-    /// What people did and at which hours, when they opened; nil if nobody shares a context.
+    /// What people did when they opened messages, by hour; nil if no user shares a context.
     package var contexts: ContextMap?
     /// How the model that phones have fits what happened; nil if it cannot be read.
     package var modelCheck: ModelCheck?
@@ -82,7 +82,7 @@ package struct ExperimentReport: Sendable {
         facts.isOver ? nil : decision.shareAfterwards.flatMap { $0 == facts.run.share ? nil : $0 }
     }
 
-    /// What is kept of the run when its share changes.
+    /// The result that is kept when the run's share changes.
     package var result: ShareChange.Result {
         ShareChange.Result(
             verdict: decision.rawValue,
@@ -105,7 +105,7 @@ package struct ExperimentReport: Sendable {
             rate: arm.rate, lift: Self.plannedLift, messagesPerUser: Double(arm.messages) / Double(arm.users))
     }
 
-    /// What good moments must not make worse, in the order of `Guardrail.Measure`.
+    /// What must not become worse because of good moments, in the order of `Guardrail.Measure`.
     package var guardrails: [Guardrail] { Guardrail.Measure.allCases.map { Guardrail($0, self) } }
 
     /// The totals of one arm's users with matured messages.

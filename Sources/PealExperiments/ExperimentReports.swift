@@ -23,10 +23,10 @@ package final class ExperimentReports: Sendable {
     /// as processors.
     private static let queue = DispatchQueue(label: "peal.experiments")
 
-    /// What a page shows.
+    /// What a page shows of a report.
     package enum Soon: Sendable {
         case made(ExperimentReport?)
-        /// It takes longer, and will be kept when it is made.
+        /// The report takes longer; it is kept when it is complete.
         case beingMade
     }
 
@@ -48,7 +48,7 @@ package final class ExperimentReports: Sendable {
 
     private struct State {
         var kept: [Name: Kept] = [:]
-        /// Evaluations that failed lately, so that a page that loads itself again shows it.
+        /// Evaluations that failed recently, so that a page that reloads itself shows the failure.
         var failures: [Name: Failure] = [:]
         var running: [Name: Task<ExperimentReport?, any Error>] = [:]
     }
@@ -69,8 +69,8 @@ package final class ExperimentReports: Sendable {
         return try await evaluation(name).value
     }
 
-    /// The report if it is made within `patience`, or was made in the last ten minutes; one that is no longer fresh is
-    /// made again meanwhile.
+    /// The report, if it is complete within `patience` or was made in the last ten minutes. A report that is no longer
+    /// fresh is made again in the background.
     package func soon(_ campaign: String, of app: App) async throws -> Soon {
         let name = Name(app: app.key, campaign: campaign)
         let known = kept(name)
@@ -112,7 +112,7 @@ package final class ExperimentReports: Sendable {
         }
     }
 
-    /// Ends the present run of an experiment with the result that it has now, and begins one with another share.
+    /// Ends the current run of an experiment with its current result, and begins one with another share.
     /// - Throws: `not_found` if no experiment runs; `conflict` if it has that share, or another run has begun.
     package func changeShare(
         of campaign: String, in app: App, to share: Double, _ call: VerbCall,

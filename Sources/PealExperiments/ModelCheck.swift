@@ -8,7 +8,7 @@ internal import PealMoments
 package struct ModelCheck: Sendable, Hashable {
     /// A weight of the model, of a feature in standard deviations.
     package struct Weight: Sendable, Hashable {
-        /// As `FeatureSchema` calls it.
+        /// The feature's name in `FeatureSchema`.
         package let feature: String
         /// In log-odds of an open.
         package let value: Double

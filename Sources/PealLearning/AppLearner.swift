@@ -9,9 +9,10 @@ package struct AppLearner {
     private static let earlierLabelsMin = 500
     /// With fewer people, their habits do not describe an audience.
     private static let peopleMin = 100
-    /// Contexts of random moments that describe all moments.
+    /// With at least this many random moments, these alone describe all moments.
     private static let randomWakesMin = 200
-    /// As many that show what people do: situations need more wakes, and the choice of moments matters less for them.
+    /// With at least this many random moments, situations are found in these alone. Situations need more wakes, and how
+    /// moments were chosen matters less for them.
     private static let randomSituationsMin = 5000
 
     private let material: LearningMaterial
@@ -28,7 +29,7 @@ package struct AppLearner {
         audience = Self.audience(material, CampaignLabels(rows, situations, now: material.now), situations)
     }
 
-    /// What was learned now. Campaigns that are not due are not included.
+    /// Trains the campaigns that are due, and returns the results.
     package func lessons() throws -> [Lesson] {
         guard wakes.sensed.count > 0 else { return [] }
         var lessons: [Lesson] = []
@@ -93,7 +94,7 @@ package struct AppLearner {
             || Double(labels) >= 1.1 * Double(learning.labels) + 20
     }
 
-    /// From the app's other campaigns; without them, Peal's assumptions about people.
+    /// The prior from the app's other campaigns; without them, Peal's assumptions about people.
     /// - Parameter isWide: whether to trust it less, because the campaign has drifted.
     private func prior(of campaign: String, isWide: Bool) -> GaussianPrior {
         let earlier = campaigns.filter { $0.key != campaign && $0.value.count >= Self.earlierLabelsMin }

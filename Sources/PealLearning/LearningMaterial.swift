@@ -3,7 +3,7 @@ package import PealCore
 internal import PealMomentTraining
 internal import PealMoments
 
-/// What an app's training knows.
+/// The data for an app's training.
 package struct LearningMaterial: Sendable {
     /// The name that the app's models carry.
     package let app: String
@@ -26,10 +26,10 @@ package struct LearningMaterial: Sendable {
     }
 }
 
-/// What an app's training found out about one campaign.
+/// The result of an app's training for one campaign.
 package struct Lesson: Sendable {
     package var learning: CampaignLearning
-    /// The model to release; nil if the present one stays.
+    /// The model to release; nil if the current one stays.
     package var draft: ModelRelease.Draft?
 }
 

@@ -73,7 +73,7 @@ package struct LearningService: Sendable {
         return released
     }
 
-    /// Stores a lesson, unless the campaign was rolled back meanwhile.
+    /// Stores a lesson, unless the campaign has been rolled back in the meantime.
     private func take(_ lesson: Lesson, _ app: AppKey, now: Timestamp) async throws -> ModelRelease? {
         try await store.write(.rest) { store in
             let campaign = lesson.learning.campaign
@@ -116,7 +116,7 @@ package struct LearningService: Sendable {
         }
     }
 
-    /// Everything that the app's training needs; nil if the app was deleted.
+    /// The data for the app's training; nil if the app was deleted.
     private func material(_ app: AppKey, now: Timestamp) async throws -> LearningMaterial? {
         let labels = try await store.newest(Limits.labelsMax) {
             try $0.labels(app: app, after: $1, limit: Limits.labelsPerRead, now: now)

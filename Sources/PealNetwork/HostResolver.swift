@@ -11,7 +11,7 @@ package import PealCore
 
 /// Resolves the addresses of a host.
 package protocol HostResolver: Sendable {
-    /// The present addresses of the name, best first; empty when there are none.
+    /// The current addresses of the name, best first; empty if there are none.
     func addresses(of host: String) async -> [IPAddress]
 }
 

@@ -154,7 +154,7 @@ actor SimulatedInbox {
     struct Item: Sendable {
         let device: String
         let isWake: Bool
-        /// What the app gets: APNs' payload, or FCM's data.
+        /// The payload that the app receives: APNs' payload, or FCM's data.
         let payload: PhonesJSON
         /// Whether Android itself shows it, without starting the app.
         let isShownBySystem: Bool

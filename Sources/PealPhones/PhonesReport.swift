@@ -1,7 +1,7 @@
 import Foundation
 import PealWorlds
 
-/// What a run found: the invariants, and the experiment as the server reports it beside the truth of the world.
+/// The report of a run: the invariants, and the experiment's result from the server next to the truth of the world.
 struct PhonesReport: Codable, Sendable {
     let phones: Int
     let days: Int

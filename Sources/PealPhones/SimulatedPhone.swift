@@ -6,7 +6,7 @@ import PealSDK
 import PealWorlds
 import Synchronization
 
-/// What kind of phone somebody has.
+/// What kind of phone a person has.
 enum PhonePlatform: String, CaseIterable {
     case ios, android
 }
@@ -17,7 +17,7 @@ struct SimulatedPhone: Sendable {
     let person: Int
     let platform: PhonePlatform
     let user: String
-    /// Where push networks reach it.
+    /// The address at which push networks reach the phone.
     let address: String
     let peal: Peal
     let screen: Screen
@@ -159,7 +159,7 @@ private struct WorldSensors: Sensors {
 
 /// The notification centre, with everything that ever alerted.
 final class Screen: NotificationPresenter {
-    /// What became of one message on this phone.
+    /// What happened to one message on this phone.
     struct Appearance: Sendable {
         /// How often it alerted the person.
         var alerts = 0
@@ -187,7 +187,7 @@ final class Screen: NotificationPresenter {
         }
     }
 
-    /// What alerted since the last call.
+    /// The alerts since the last call.
     func news() -> [String] {
         state.withLock { state in
             defer { state.news = [] }

@@ -9,7 +9,7 @@ import Synchronization
 final class WorldClock: PhoneClock {
     private struct State {
         var offset: Int64
-        /// What phones see instead, in milliseconds; nil for the time.
+        /// A time in the past that phones see instead, in milliseconds; nil for the current time.
         var past: Int64?
     }
 

@@ -23,7 +23,7 @@ final class PostgresConnection: SQLConnection {
     /// Statements that are sent together with the next one.
     private var posted: [SQL] = []
     private var isOpen = false
-    /// How long the present transaction waits for an answer.
+    /// How long the current transaction waits for an answer.
     private var patience = PostgresConnection.patience(seconds: nil)
     /// Whether the server did not answer in time.
     private var hangs = false
@@ -59,9 +59,9 @@ final class PostgresConnection: SQLConnection {
 /// Transactions.
 extension PostgresConnection {
     enum Isolation: String {
-        /// Sees one consistent state.
+        /// The transaction sees one consistent state.
         case read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        /// Runs as if there were no other transaction; otherwise it fails with 40001 and is repeated.
+        /// The transaction runs as if there were no other one; otherwise it fails with 40001 and is repeated.
         case write = "BEGIN ISOLATION LEVEL SERIALIZABLE"
         /// For statements that are safe by themselves, and for migrations.
         case plain = "BEGIN"
@@ -246,8 +246,8 @@ extension PostgresConnection {
         guard isSent == 1 else { throw PostgresFailure.lost(handle) }
     }
 
-    /// PostgreSQL ends long statements by itself, and the kernel a connection whose packets nobody acknowledges.
-    /// Neither happens while the server hangs and its kernel does not.
+    /// PostgreSQL ends long statements by itself, and the kernel ends a connection whose packets are not acknowledged.
+    /// Neither happens while the server process hangs and its kernel does not.
     private static func patience(seconds: Int?) -> Duration {
         .milliseconds(seconds.map { $0 * 1000 } ?? PostgresSettings.statementMillisecondsMax) + .seconds(5)
     }

@@ -40,8 +40,8 @@ package final class PostgresEngine: SQLEngine {
         deliveryReaders = workers("read.delivery", Self.readersPerLaneMax)
         requestReaders = workers("read.request", Self.readersPerLaneMax)
         heavyReaders = workers("read.heavy", Self.readersPerLaneMax)
-        // Intake and control. A flood of messages delays what keeps the server running by a few jobs at most, and
-        // makes none of it fail.
+        // Intake and control. Many new messages delay the server's own work by at most a few jobs, and make none of it
+        // fail.
         writers = workers(
             "write", Self.writersMax, kinds: 2, waitingMax: Limits.writerItemsWaitingMax, turns: turns)
         // One, because the settlements of a slice must be applied in order. Each write contains many.

@@ -37,12 +37,13 @@ struct PostgresFailure: Error, CustomStringConvertible {
     /// The statement was sent in a transaction that an earlier error had ended.
     static let aborted = PostgresFailure(state: "25P02", "an earlier statement of the transaction failed")
 
-    /// How a caller may react.
+    /// What a caller may do about the failure.
     enum Remedy {
         /// The same transaction may succeed immediately, because it conflicted with another one.
-        case again
-        /// A row with the same unique key exists. If another transaction inserted it, a repetition sees it.
-        case meetTwin
+        case retry
+        /// A row with the same unique key exists. If another transaction inserted it meanwhile, the repeated
+        /// transaction sees it.
+        case retryAfterDuplicate
         /// The same transaction may succeed on another connection.
         case reconnect
         /// Wait before trying again.
@@ -56,8 +57,8 @@ struct PostgresFailure: Error, CustomStringConvertible {
         guard let state else { return isHang ? .wait : .reconnect }
         switch state {
         // Serialization failure, deadlock, lock not available.
-        case "40001", "40P01", "55P03": return .again
-        case "23505": return .meetTwin
+        case "40001", "40P01", "55P03": return .retry
+        case "23505": return .retryAfterDuplicate
         // A pooler moved the connection to a server that does not have the prepared statement, or to a standby.
         case "26000", "25006": return .reconnect
         // Shutdown of the server, or of this connection; the server is starting.
@@ -86,8 +87,8 @@ struct PostgresFailure: Error, CustomStringConvertible {
         // PostgreSQL's texts cannot hold U+0000.
         if failure.state == "22021" { return PealError(.invalidField, "a text contains U+0000") }
         switch failure.remedy {
-        case .again, .reconnect, .wait: return unavailable
-        case .meetTwin, .none: return PealError(.internal, "the database rejected a statement: \(failure)")
+        case .retry, .reconnect, .wait: return unavailable
+        case .retryAfterDuplicate, .none: return PealError(.internal, "the database rejected a statement: \(failure)")
         }
     }
 

@@ -36,7 +36,7 @@ final class PostgresNumbers: Sendable {
             state.connection = box
             do {
                 guard let last = try Self.raise(series, box.connection) else { return nil }
-                // What is left of the blocks of deleted apps.
+                // Drops what is left of the blocks, including those of deleted apps.
                 if state.blocks.count >= Self.blocksMax { (state.blocks, state.spare) = ([:], [:]) }
                 state.blocks[series.name] = (last - series.blockSize + 1)...last
             } catch let unknown as PostgresConnection.CommitUnknown {
@@ -48,7 +48,7 @@ final class PostgresNumbers: Sendable {
                 // Answers that were not awaited would be read as those of the next statements.
                 if failure.remedy == .reconnect || box.connection.isLost { state.connection = nil }
                 // The row is locked, perhaps by the transaction that waits for this number.
-                if failure.remedy == .again { return nil }
+                if failure.remedy == .retry { return nil }
                 throw failure
             }
             return Self.take(series.name, &state)

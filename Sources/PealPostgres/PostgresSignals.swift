@@ -85,7 +85,7 @@ package final class PostgresSignals: Sendable {
         }
         wakeThread()
         guard waits else { return }
-        // On a thread of its own, because Swift's threads must not wait.
+        // On its own thread, because Swift's threads must not block.
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [ended] in
                 _ = ended.wait(timeout: .now() + Self.closingSecondsMax)

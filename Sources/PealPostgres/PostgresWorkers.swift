@@ -107,8 +107,8 @@ final class PostgresWorkers: Sendable {
     }
 }
 
-/// Lets the transactions of a process run beside each other, except one that has conflicted too often: it runs alone,
-/// so that only other processes can make it fail. New ones wait until it ends.
+/// Lets the transactions of a process run concurrently, except one that has conflicted too often: it runs alone, so
+/// that only other processes can make it fail. New transactions wait until it ends.
 final class PostgresTurns: Sendable {
     private struct State {
         var beside = 0
@@ -150,13 +150,13 @@ final class PostgresSession {
     private var connection: PostgresConnection?
     private var backOff = BackOff()
 
-    /// Repetitions of a transaction that conflicted with others.
+    /// How often a transaction that conflicted with others is repeated.
     private static let attemptsMax = 40
-    /// Of these, the ones beside other transactions of the process.
-    private static let attemptsAtOnce = 5
-    /// Repetitions because of a unique violation. If it persists, the statement is wrong.
-    private static let twinsMax = 12
-    /// Repetitions after a lost connection.
+    /// How many of these attempts run concurrently with the process's other transactions.
+    private static let concurrentAttemptsMax = 5
+    /// How often a transaction is repeated after a unique violation. If it persists, the statement is wrong.
+    private static let duplicatesMax = 12
+    /// How often a transaction is repeated after a lost connection.
     private static let connectionsMax = 3
 
     /// - Parameter turns: shared by the sessions of the process whose transactions may conflict.
@@ -178,7 +178,7 @@ final class PostgresSession {
         turns?.enter(alone: false)
         defer { turns?.leave(alone: isAlone) }
         while true {
-            if attempts >= Self.attemptsAtOnce, !isAlone {
+            if attempts >= Self.concurrentAttemptsMax, !isAlone {
                 turns?.leave(alone: false)
                 turns?.enter(alone: true)
                 isAlone = true
@@ -199,12 +199,12 @@ final class PostgresSession {
                 if connection.isLost { drop(failure) }
                 attempts += 1
                 switch failure?.remedy {
-                case .again? where attempts < Self.attemptsMax: Self.pause(attempts)
-                case .meetTwin? where attempts < Self.twinsMax: Self.pause(attempts)
+                case .retry? where attempts < Self.attemptsMax: Self.pause(attempts)
+                case .retryAfterDuplicate? where attempts < Self.duplicatesMax: Self.pause(attempts)
                 case .reconnect? where connections < Self.connectionsMax:
                     connections += 1
                     self.connection = nil
-                case .again?, .meetTwin?, .reconnect?, .wait?, PostgresFailure.Remedy.none?, nil:
+                case .retry?, .retryAfterDuplicate?, .reconnect?, .wait?, PostgresFailure.Remedy.none?, nil:
                     throw PostgresFailure.refusal(failure ?? error)
                 }
             }

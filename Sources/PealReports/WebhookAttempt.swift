@@ -47,7 +47,7 @@ struct WebhookAttempt: Sendable {
         switch delivery.state {
         case .delivered:
             context.metrics.change { $0.delivered += 1 }
-            // Not worth a read of the app.
+            // Without the app's id, which would have to be read.
             context.logger.debug(
                 "webhook delivered", metadata: ["webhook": "\(webhook.name)", "delivery": "\(delivery.id)"])
         case .pending:

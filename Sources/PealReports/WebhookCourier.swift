@@ -154,7 +154,7 @@ final class CourierContext: Sendable {
         return served.withLock { $0.count < Limits.webhooksServedMax && $0.insert(reference).inserted }
     }
 
-    /// Leaves a webhook out for a while: one that cannot be read would fail in each round.
+    /// Skips a webhook for a while, because one that cannot be read would fail in each round.
     func setAside(_ reference: WebhookReference) {
         let now = time.uptime
         excluded.withLock { references in
@@ -178,7 +178,8 @@ final class CourierContext: Sendable {
 
     func note(_ reference: WebhookReference, isFailing: Bool) {
         failing.withLock { references in
-            // Deleted webhooks stay until it is full; then all others are found failing again.
+            // Deleted webhooks stay until the set is full. Then it is emptied, and webhooks that still fail are added
+            // again.
             if isFailing, references.count >= Limits.webhooksFailingMax { references = [] }
             if isFailing { references.insert(reference) } else { references.remove(reference) }
         }

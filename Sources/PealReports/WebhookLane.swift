@@ -69,7 +69,7 @@ struct WebhookLane: Sendable {
         let requests = finding.batches.prefix(finding.room).map { request($0, finding, now: now) }
         let (reference, owner) = (reference, context.owner)
         let leased = try await context.store.write(.rest) { [time = context.time] store in
-            // From here on, because the write may have waited for others.
+            // Computed here, because the write may have waited for others.
             let until = time.now + .seconds(Limits.webhookLeaseSeconds)
             var leased = try store.leaseDeliveries(
                 of: reference, limit: finding.room, owner: owner, until: until, now: now)
@@ -125,7 +125,7 @@ struct WebhookLane: Sendable {
         }
     }
 
-    /// A batch without the events about messages that are gone or cannot be read, and each of these alone: their
+    /// The batch without events about messages that are gone or cannot be read, and each of those events alone, whose
     /// deliveries fail.
     private static func divided(_ batch: [OutboxEvent], _ facts: [MessageID: MessageFacts]) -> [[OutboxEvent]] {
         let missing = batch.filter { $0.payload == nil && $0.message.flatMap { facts[$0] } == nil }

@@ -20,8 +20,8 @@ package struct CheckpointLimits: Sendable {
 
 /// Decides when to checkpoint: receives the log's length after each commit and what became of earlier checkpoints.
 package struct CheckpointPlan: Sendable {
-    /// What to do between two commits: move pages concurrently; restart the log; the same, and wait for readers;
-    /// restart and truncate it.
+    /// What to do between two commits: move pages concurrently; restart the log; restart it even if readers must be
+    /// awaited; restart and truncate it.
     package enum Action: Sendable { case move, restart, force, truncate }
 
     private let limits: CheckpointLimits

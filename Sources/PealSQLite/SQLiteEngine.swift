@@ -125,8 +125,8 @@ enum SQLiteFile {
     }
 }
 
-/// Keeps a second process off a database: an exclusive advisory lock (`flock`) on a file next to it. The system
-/// releases it when the process ends, even if it is killed.
+/// Prevents a second process from using a database: an exclusive advisory lock (`flock`) on a file next to it. The
+/// system releases the lock when the process ends, even if it is killed.
 package final class FileLock: Sendable {
     private let descriptor: Int32
 
@@ -157,7 +157,7 @@ package final class FileLock: Sendable {
     deinit { close(descriptor) }
 }
 
-/// The database file that the engine opened. Locked too, because someone may delete the file that `FileLock` locks.
+/// The database file that the engine opened. It is locked too, because the file that `FileLock` locks may be deleted.
 final class OpenFile: Sendable {
     private let path: String
     private let descriptor: Int32

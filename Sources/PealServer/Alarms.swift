@@ -10,8 +10,8 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-/// Wakes sleeping tasks from one thread. `Task.sleep` arms a timer of the system for each call, which stays armed until
-/// it is over even if the task is cancelled. Nearly every page in flight is answered long before its deadline.
+/// Wakes sleeping tasks from one thread. `Task.sleep` arms a system timer for each call, which stays armed until it
+/// fires even if the task is cancelled, and nearly every page in flight is answered long before its deadline.
 final class Alarms: Sendable {
     private typealias Sleeper = CheckedContinuation<Void, any Error>
 
@@ -21,7 +21,7 @@ final class Alarms: Sendable {
     }
 
     private struct State {
-        /// Latest first. Those of cancelled tasks remain until they are due or outnumber the others.
+        /// Latest first. Alarms of cancelled tasks remain until they are due or outnumber the others.
         var alarms: [Alarm] = []
         var sleepers: [UInt64: Sleeper] = [:]
         var lastID: UInt64 = 0
@@ -50,10 +50,10 @@ final class Alarms: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The thread waits at its reading end. Semaphores and conditions wait for a time of the wall clock, which may be
-    /// set back.
+    /// The thread waits at its reading end. Semaphores and conditions would wait until a time of the wall clock, which
+    /// may be set back.
     private let pipe: (reading: Int32, writing: Int32)
-    /// The thread wakes at least this often, because `poll` does not count the time in which the machine sleeps.
+    /// The thread wakes at least this often, because `poll` does not count the time during which the machine sleeps.
     private static let waitMax: Duration = .seconds(1)
 
     init() {
@@ -90,7 +90,7 @@ final class Alarms: Sendable {
             state.sleepers[alarm.id] = sleeper
             state.insert(alarm)
             let mustSignal = state.wakesAt.map { alarm.due < $0 } ?? false
-            // Others that are due even earlier signal again.
+            // An alarm that is due even earlier signals again.
             if mustSignal { state.wakesAt = alarm.due }
             defer { state.isRunning = true }
             return (false, mustSignal, !state.isRunning)

@@ -162,7 +162,7 @@ package func restoreStore(
 
 /// The store gets its name last, when the copy has been checked and is on the disk.
 private func copyDatabase(of backup: BackupFolder, sha256: String, to path: String) throws {
-    // A server may still have the files that were moved away.
+    // A server may still have the moved files open.
     let lock = try FileLock(besideDatabase: path)
     defer { lock.release() }
     let unfinished = path + ".restoring"

@@ -5,7 +5,7 @@ package import PealCore
 /// A push network as a server runs it: what it is, its configuration keys, and how its provider is made.
 package struct ServerNetwork: Sendable {
     package let network: Network
-    /// In the order of the documentation.
+    /// Configuration keys, in the order of the documentation.
     let keys: [ConfigurationKey]
     /// The key for hosts of device URIs besides the vendor's own.
     let hostsKey: ConfigurationKey?

@@ -65,7 +65,7 @@ extension ServerConfiguration {
     }
 }
 
-/// A service that appears in logs by its name. Otherwise, libraries print services with all their contents.
+/// A service that logs show by its name. Otherwise, libraries print a service with all its contents.
 struct NamedService: Service, CustomStringConvertible {
     let description: String
     let service: any Service
@@ -78,15 +78,15 @@ struct NamedService: Service, CustomStringConvertible {
     func run() async throws { try await service.run() }
 }
 
-/// A provider that can be replaced by one with another configuration. The former provider still answers the pages that
-/// it has.
+/// A provider that can be replaced with one that has another configuration. The former provider completes the pages
+/// that it was given.
 final class ReloadableProvider: Provider {
     typealias Make = @Sendable (ServerConfiguration) throws -> any Provider
 
     private struct State {
         var provider: any Provider
         var fingerprint: [UInt8]
-        /// The last count of `share`, which a new provider gets too.
+        /// The last count given to `share`, which a new provider also receives.
         var servers = 1
     }
 
@@ -109,7 +109,7 @@ final class ReloadableProvider: Provider {
     private var provider: any Provider { state.withLock { $0.provider } }
 
     /// Creates another provider if the configuration of this network or the trust roots have changed.
-    /// - Throws: the error of creating it; in this case the present one stays.
+    /// - Throws: the error of creating it; in this case the current provider stays.
     func reload(_ configuration: ServerConfiguration, time: any TimeSource) throws {
         let fingerprint = Self.fingerprint(network, configuration)
         guard fingerprint != state.withLock({ $0.fingerprint }) else { return }
@@ -195,7 +195,7 @@ private struct ReloadableChannels: ChannelDirectory {
     }
 }
 
-/// A webhook transport that can be replaced by one with other trust roots.
+/// A webhook transport that can be replaced with one that has other trust roots.
 final class ReloadableTransport: WebhookTransport {
     private let present: Mutex<any WebhookTransport>
 

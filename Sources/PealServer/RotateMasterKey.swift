@@ -6,12 +6,12 @@ internal import PealStore
 
 /// Replaces the master key of the store.
 /// - Parameters:
-///   - file: contains the next key, and is created if it does not exist. nil for one next to the present key's file,
+///   - file: contains the next key, and is created if it does not exist. nil for one next to the current key's file,
 ///     which it finally replaces.
 ///   - prepares: only makes both keys valid, so that servers can be restarted before the replacement is finished.
 ///   - isDry: only checks whether it is possible.
 /// - Returns: lines to print.
-/// - Throws: `ConfigurationFailure` when the present key is not in a file and `file` is nil.
+/// - Throws: `ConfigurationFailure` when the current key is not in a file and `file` is nil.
 package func rotateMasterKey(
     _ configuration: ServerConfiguration, to file: String?, prepares: Bool, isDry: Bool
 ) async throws -> String {
@@ -87,7 +87,7 @@ private func finish(
         """
 }
 
-/// Keeps a second replacement off the files of the keys.
+/// Prevents a second replacement from using the key files at the same time.
 private func lock(_ file: String) throws -> FileLock {
     do {
         return try FileLock(besideDatabase: file)
@@ -96,7 +96,7 @@ private func lock(_ file: String) throws -> FileLock {
     }
 }
 
-/// Servers that have not heard of the next key could no longer open what is sealed with it.
+/// Servers that do not know the next key could no longer open what is sealed with it.
 private func refuseWhileServersRun(_ engine: any SQLEngine, _ rotation: MasterKeyRotation) async throws {
     guard engine is PostgresEngine else { return }
     let earliest = SystemTime().now - .seconds(Limits.serverPresenceSeconds)
@@ -108,8 +108,8 @@ private func refuseWhileServersRun(_ engine: any SQLEngine, _ rotation: MasterKe
             : "servers use the database: stop them all and \(wait), or begin with --prepare")
 }
 
-/// Puts the next key's file where the present one is. Whenever the process ends, there is a key in `present`, and no
-/// key is lost: earlier backups need the former ones.
+/// Moves the next key's file to the path of the current one. Whenever the process ends, there is a key at `present`,
+/// and no key is lost, because earlier backups need the former keys.
 /// - Returns: the path at which the former key remains.
 private func moveKeyFiles(present: String, next: String) throws -> String {
     let files = FileManager.default

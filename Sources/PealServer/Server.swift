@@ -54,7 +54,7 @@ struct Server {
     func run() async throws {
         Self.limitArenas()
         PrivateFiles.fromNowOn()
-        // Until the reload service handles the signal, it must not end the process.
+        // The signal must not end the process before the reload service handles it.
         signal(SIGHUP, SIG_IGN)
         _ = ProcessFigures.startedAt
         let descriptors = DescriptorLimit.raise()
@@ -65,8 +65,8 @@ struct Server {
         try result.get()
     }
 
-    /// Lets glibc divide its memory into one arena for each processor, instead of eight. What threads of one arena have
-    /// freed cannot be used by those of another: with 16 arenas, fuzzing needed almost twice as much memory.
+    /// Limits glibc to one memory arena for each processor, instead of eight. Threads of one arena cannot use what
+    /// those of another have freed: with 16 arenas, fuzzing needed almost twice as much memory.
     private static func limitArenas() { peal_malloc_limit_arenas(Int32(clamping: max(2, System.coreCount))) }
 
     private func serve(_ storage: Storage, descriptors: Int) async throws {
@@ -115,7 +115,7 @@ struct Server {
             NamedService("access", BackgroundService(functions: [AccessRecorder(services).run])),
             NamedService("reload", reloading),
         ]
-        // Streams stop first, whatever else takes its time: open streams would keep requests from ending.
+        // Streams stop first, because an open stream keeps its request from ending.
         let closing = StreamClosing(services: services, logger: logger)
         let later = listeners.services + background + [NamedService("streams", closing)]
         let result = await Result { try await run(running.compactMap(\.self) + later) }
@@ -185,7 +185,7 @@ struct Server {
             failures: failures, http: http, logger: logger)
     }
 
-    /// What a server that sends also does.
+    /// The background services of a server that sends.
     private func backgroundServices(
         _ services: APIServices, _ storage: Storage, _ clock: any TimeSource
     ) -> [any Service] {
@@ -317,7 +317,7 @@ private struct StreamClosing: Service {
     }
 }
 
-/// Runs what the dialects do without being asked, until the server stops.
+/// Runs the dialects' background work until the server stops.
 struct BackgroundService: Service {
     let functions: [@Sendable () async -> Void]
 

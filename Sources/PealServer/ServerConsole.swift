@@ -5,7 +5,7 @@ internal import PealAPI
 internal import PealConsole
 internal import PealCore
 
-/// Passes each request to the console or to the API, by its path.
+/// Routes each request to the console or to the API, by its path.
 struct Front: HTTPResponder {
     let api: RouterResponder<APIContext>
     let console: Console
@@ -27,8 +27,8 @@ struct Front: HTTPResponder {
     }
 }
 
-/// The API's gatekeeper, for the console's sign-in.
-struct ConsoleDoor: SignInDoor {
+/// Authenticates at the console's sign-in as the API's gatekeeper does.
+struct ConsoleAuthenticator: SignInAuthenticator {
     let signIn: SignIn
     let hasher: any KeyHasher
 
@@ -79,7 +79,7 @@ extension ConsoleServices {
     init(_ api: APIServices, _ configuration: ServerConfiguration, _ operations: ServerConsoleOperations) {
         self.init(
             verbs: api.verbs, experiments: api.experiments,
-            door: ConsoleDoor(signIn: SignIn(api), hasher: api.hasher), keyRules: api.nativeKeyRules,
+            authenticator: ConsoleAuthenticator(signIn: SignIn(api), hasher: api.hasher), keyRules: api.nativeKeyRules,
             options: ConsoleOptions(
                 trustedProxies: configuration.http.trustedProxies, version: PealVersion.current,
                 webhookKinds: servedWebhookKinds),

@@ -131,7 +131,7 @@ extension ConfigurationKey {
     fileprivate static let wnsTenantTokenURL = ConfigurationKey(
         "providers.wns.tenant.token.url", .text,
         default: "https://login.microsoftonline.com/{tenant_id}/oauth2/v2.0/token",
-        "Token endpoint of WNS for Windows App SDK apps; {tenant_id} is replaced by that of the credential")
+        "Token endpoint of WNS for Windows App SDK apps; {tenant_id} is replaced with the tenant of the credential")
     fileprivate static let wnsHosts = ConfigurationKey(
         "providers.wns.allowed.hosts", .hosts,
         "Hosts besides Microsoft's that are allowed in WNS channel URIs; the local machine is allowed only when listed")

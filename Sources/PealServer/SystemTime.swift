@@ -121,8 +121,8 @@ final class DatabaseTime: TimeSource, Service {
     /// A slower answer has probably waited for others before the clock was read.
     private static let roundTripMax: Duration = .seconds(2)
 
-    /// Reads the database's clock, which is as of half of the time that the answer took. A slow answer is used only if
-    /// there is no other: a clock that is ahead ends the leases of other servers.
+    /// Reads the database's clock, and assumes that it was read halfway between request and answer. A slow answer is
+    /// used only if there is no other: a clock that is ahead ends the leases of other servers.
     /// - Returns: Whether there was a usable answer.
     @discardableResult
     func measure() async -> Bool {
@@ -153,7 +153,7 @@ final class DatabaseTime: TimeSource, Service {
             metadata: ["seconds": "\(step / .seconds(1))"])
     }
 
-    /// Measures first, so that a step is noticed before anything is decided by the clock.
+    /// Measures first, so that a step is noticed before any decision that depends on the clock.
     func isSteady() async -> Bool {
         guard await measure() else { return false }
         let uptime = system.uptime

@@ -252,6 +252,7 @@ extension JSON {
     }
 }
 
+/// Builds the entries of an `ObjectShape`.
 @resultBuilder
 package enum EntryBuilder<Root: Sendable> {
     package static func buildExpression(_ entry: Entry<Root>) -> [Entry<Root>] { [entry] }

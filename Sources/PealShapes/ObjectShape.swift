@@ -74,7 +74,7 @@ package struct ObjectShape<Root: Sendable>: Sendable {
         _ json: JSON, into root: inout Root, _ reading: inout Reading, isChange: Bool
     ) throws(PealError) {
         let members = try reading.members(of: json)
-        // First, because a required member that seems to be missing may be misspelled.
+        // Checked first, because a required member that seems to be missing may be misspelled.
         if extra == nil, reading.policy.refusesUnknown { try refuseUnknown(members, reading) }
         let given = Given(members: members, policy: reading.policy, isChange: isChange)
         try store(given, &reading, &root)

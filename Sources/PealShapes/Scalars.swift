@@ -232,8 +232,8 @@ extension String {
 }
 
 extension Timestamp {
-    /// RFC 3339, also without seconds, without a zone (then UTC), with a zone such as `+0100` or `+01`, in the basic
-    /// form without dashes and colons, and with a decimal comma.
+    /// Reads RFC 3339 and these forms of ISO 8601: without seconds, without a zone (UTC), with a zone such as `+0100`
+    /// or `+01`, in the basic form without dashes and colons, and with a decimal comma.
     fileprivate init?(iso8601 text: String) {
         let parts = text.filter { !$0.isNewline }.split(maxSplits: 1) { $0 == "T" || $0 == "t" || $0 == " " }
         guard parts.count == 2 else { return nil }

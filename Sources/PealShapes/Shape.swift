@@ -251,7 +251,7 @@ extension Shape {
         checked { value, reading throws(PealError) in Located(value: value, path: reading.path) }
     }
 
-    /// The value beside the JSON that it was read from, which a dialect may have to show again.
+    /// The value together with the JSON that it was read from, which a dialect may have to show again.
     package func withSource() -> Shape<(value: Value, source: JSON)> {
         Shape<(value: Value, source: JSON)>(
             read: { json, reading throws(PealError) in (try read(json, &reading), json) }, describe: describe)

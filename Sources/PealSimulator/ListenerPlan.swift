@@ -137,7 +137,7 @@ struct Listener: Sendable {
         /// Either over TLS, as ALPN negotiates.
         case secureEither
 
-        /// What ALPN offers.
+        /// The protocols that ALPN offers.
         var protocols: [String] {
             switch self {
             case .plain: []
@@ -168,7 +168,7 @@ final class ListenerSet: Sendable {
         channel.closeFuture.whenComplete { _ in self.channels.withLock { $0[id] = nil } }
     }
 
-    /// What is open now.
+    /// The channels that are open now.
     var open: [any Channel] {
         channels.withLock { Array($0.values) }
     }

@@ -2,7 +2,7 @@
 /// `…Judge` with its refusals) and one line in `SimulatedNetworks.all`. Elsewhere, only the command line's port options
 /// name networks; the listeners of a network without options take free ports.
 protocol SimulatedNetwork: Sendable {
-    /// Its name in fault scripts, in the inbox and in `simulator.json`.
+    /// The network's name in fault scripts, in the inbox and in `simulator.json`.
     static var name: String { get }
     /// Whether letter case in a device's name is ignored.
     static var ignoresDeviceCase: Bool { get }
@@ -140,7 +140,7 @@ struct SharedParts: Sendable {
     }
 }
 
-/// Everything that a simulator consists of, apart from its open listeners.
+/// The parts of a simulator, except its open listeners.
 struct SimulatorParts: Sendable {
     let shared: SharedParts
     let networks: [any SimulatedNetwork]

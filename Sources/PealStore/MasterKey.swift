@@ -77,9 +77,9 @@ extension MasterKey: KeyHasher {
 }
 
 extension MasterKey {
-    /// Checks that the database was created with this key, or that the key is being or was replaced by this one, and
-    /// marks a new database with it.
-    /// - Returns: the key with everything that the database adds to it.
+    /// Checks that the database was created with this key, or that this key replaces or has replaced the database's
+    /// key. Marks a new database with this key.
+    /// - Returns: the key, completed with what the database stores about it.
     /// - Throws: `StoreStartFailure` when the database belongs to another key.
     func unlock(_ connection: any SQLConnection) throws -> MasterKey {
         let present = try Self.setting(.mark, connection)
@@ -113,7 +113,7 @@ extension MasterKey {
         case mark = "master_key_check"
         /// The mark of the key that replaces it.
         case nextMark = "master_key_next"
-        /// The next sealing key, sealed under the present one, and vice versa.
+        /// The next sealing key, sealed under the current one, and vice versa.
         case toNext = "master_key_bridge_next"
         case toFormer = "master_key_bridge_former"
         /// The servers that ran when the replacement began, one per line.
@@ -179,10 +179,10 @@ extension MasterKey {
     }
 
     /// Begins the replacement of this key, or continues it.
-    /// - Throws: `StoreStartFailure` when this is not the present key, or another replacement is in progress.
+    /// - Throws: `StoreStartFailure` when this is not the current key, or another replacement is in progress.
     func begin(next: MasterKey, _ connection: any SQLConnection) throws {
         guard try Self.setting(.mark, connection) == mark else {
-            throw StoreStartFailure("the configured master key is not the present key of the database")
+            throw StoreStartFailure("the configured master key is not the current key of the database")
         }
         if let under = try Self.setting(.nextMark, connection) {
             guard under == next.mark else {

@@ -9,7 +9,7 @@ package struct MasterKeyRotation: Sendable {
     /// Rows sealed in one transaction.
     private static let rowsAtOnce = 100
 
-    /// - Parameter configured: the present key, or the next one of a replacement in progress.
+    /// - Parameter configured: the current key, or the next one of a replacement in progress.
     package init(_ engine: any SQLEngine, configured: MasterKey) {
         self.engine = engine
         self.configured = configured

@@ -60,8 +60,8 @@ extension StoreSession {
         try TablePiece.answer.delete(where: Pruning.answers(now), limit: limit, connection)
     }
 
-    /// Messages whose retention has ended, with everything that belongs to them. Their campaign keeps their figures.
-    /// With that they leave it, so that each counts once although a long log is deleted in pieces.
+    /// Prunes messages whose retention has ended, with everything that belongs to them. Their campaign keeps their
+    /// figures; with that they leave the campaign, so that each counts once although a long log is deleted in pieces.
     private func pruneMessages(_ now: Timestamp, _ limit: Int, skipping skipped: Int) throws -> Int {
         var room = limit
         let over = try connection.all(
@@ -89,7 +89,7 @@ extension StoreSession {
         return piece
     }
 
-    /// Does the work of one message. If it cannot be read, the error names the message.
+    /// Runs work on one message. If the message cannot be read, the error names it.
     func naming<R>(_ bytes: [UInt8], _ work: (MessageID) throws -> R) throws -> R {
         guard let id = MessageID(bytes: bytes) else { throw PealError.damaged("the message id \(Hex.encode(bytes))") }
         do {
@@ -132,7 +132,7 @@ extension StoreSession {
         return over.count
     }
 
-    /// Tombstones of geofences that no device can still have, and old triggers.
+    /// Prunes tombstones of geofences that no device can still have, and old triggers.
     private func pruneGeofences(_ now: Timestamp, _ limit: Int) throws -> Int {
         let count = try TablePiece.geofenceTombstone.delete(
             where: Pruning.geofenceTombstones(now), limit: limit, connection)
@@ -141,7 +141,7 @@ extension StoreSession {
             + TablePiece.trigger.delete(where: Pruning.triggers(earliest), limit: limit - count, connection)
     }
 
-    /// What devices reported and shared.
+    /// Prunes what devices reported and shared.
     private func pruneEvents(_ now: Timestamp, _ limit: Int) throws -> Int {
         let count = try TablePiece.deviceEvent.delete(
             where: Pruning.deviceEvents(now - .seconds(Limits.deviceEventMemorySeconds)), limit: limit, connection)
@@ -151,17 +151,17 @@ extension StoreSession {
                 connection)
     }
 
-    /// What the console keeps of sessions that ended and of links that were not used.
+    /// Prunes what the console stored about ended sessions and unused links.
     private func pruneSettings(_ now: Timestamp, _ limit: Int) throws -> Int {
         try TablePiece.setting.delete(where: Pruning.settings(now), limit: limit, connection)
     }
 
-    /// Models that no phone uses any more.
+    /// Prunes models that no phone uses any more.
     private func pruneModels(_ now: Timestamp, _ limit: Int) throws -> Int {
         try TablePiece.momentModel.delete(where: Pruning.models(now), limit: limit, connection)
     }
 
-    /// Figures of campaigns of which no message was pruned for years.
+    /// Prunes figures of campaigns of which no message was pruned for years.
     private func pruneFigures(_ now: Timestamp, _ limit: Int) throws -> Int {
         let earliest = now - .seconds(Limits.statisticsDaysLifeSeconds)
         var count = 0
@@ -171,7 +171,7 @@ extension StoreSession {
         return try count + TablePiece.shareChange.delete(where: "at <= \(earliest)", limit: limit - count, connection)
     }
 
-    /// Rows that no frequency cap counts.
+    /// Prunes rows that no frequency cap counts.
     private func pruneFrequency(_ now: Timestamp, _ limit: Int) throws -> Int {
         try TablePiece.frequency.delete(
             where: FrequencyTable.over(now - .seconds(Limits.frequencyHoursMax * 3600)), limit: limit, connection)
@@ -181,7 +181,7 @@ extension StoreSession {
         try TablePiece.spentWake.delete(where: SpentWakeTable.over(now), limit: limit, connection)
     }
 
-    /// Deliveries whose retention has ended, and events that never became a request.
+    /// Prunes deliveries whose retention has ended, and events that never became a request.
     private func pruneWebhooks(_ now: Timestamp, _ limit: Int) throws -> Int {
         var room = limit
         let lives: [(WebhookDelivery.State, Int64)] = [

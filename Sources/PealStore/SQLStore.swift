@@ -87,10 +87,10 @@ package final class SQLStore: Store {
     /// The schema version that this program migrates a database to.
     package static var newestSchemaVersion: Int { Migrator.newestVersion }
 
-    /// Hashes a secret in the same way as the database's keys. Valid once the database is migrated.
+    /// Hashes secrets in the same way as the database's keys. Valid once the database is migrated.
     package var hasher: any KeyHasher { context.masterKey }
 
-    /// Reads what the database adds to its key, for callers that do not migrate it.
+    /// Completes the key with what the database stores about it, for callers that do not migrate the database.
     package func learnKey() async throws {
         guard try await masterKeyMatches() == true else { return }
         context.key.set(try await engine.read { [context] in try context.masterKey.unlock($0) })
@@ -118,7 +118,7 @@ package final class SQLStore: Store {
 /// Why a store cannot be opened, in one line for the operator.
 package struct StoreStartFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
-    /// Whether the only cause is that another process has the store open.
+    /// Whether the cause is only that another process has the store open.
     package let isInUse: Bool
     /// Whether another attempt may succeed without a change of the configuration.
     package let mayPass: Bool

@@ -7,7 +7,7 @@ package struct StoreCopy: Sendable {
     private let source: any SQLEngine
     private let target: any SQLEngine
 
-    /// Read and written at a time.
+    /// The most rows that are read and written at a time.
     private static let rowsMax = 200
 
     package init(from source: any SQLEngine, to target: any SQLEngine) {
@@ -42,7 +42,8 @@ package struct StoreCopy: Sendable {
         }
     }
 
-    /// What the table of migrations contains until a copy has been compared: no table that is copied can show it.
+    /// The version in the table of migrations until a copy has been compared. Copied tables cannot show that a copy is
+    /// incomplete.
     private static let unfinished = -1
 
     private static func isUnfinished(_ connection: any SQLConnection) throws -> Bool {

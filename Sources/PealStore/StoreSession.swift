@@ -6,7 +6,7 @@ internal import Synchronization
 struct StoreSession: StoreWriting {
     /// What all sessions share. A class, because sessions are copied often.
     final class Context: Sendable {
-        /// It may load what the database adds to it.
+        /// May be completed with what the database stores about it.
         let key: CurrentKey
         var masterKey: MasterKey { key.value }
         let retention: StoreRetention
@@ -23,7 +23,7 @@ struct StoreSession: StoreWriting {
         }
     }
 
-    /// The master key with what the database adds to it.
+    /// The master key, completed with what the database stores about it.
     final class CurrentKey: Sendable {
         private let state: Mutex<MasterKey>
 
@@ -34,8 +34,8 @@ struct StoreSession: StoreWriting {
         func set(_ key: MasterKey) { state.withLock { $0 = key } }
     }
 
-    /// How often wake-ups reach the devices of each app, as it was a moment ago. All transactions share it: it is an
-    /// estimate that a rollback changes little.
+    /// How often wake-ups reach the devices of each app, as of a moment ago. All transactions share the rates, which
+    /// are estimates that a rollback changes little.
     final class CohortRates: Sendable {
         private static let appsMax = 1024
         private static let life: Duration = .seconds(Limits.cohortSeconds)
@@ -56,10 +56,11 @@ struct StoreSession: StoreWriting {
         }
     }
 
-    /// What this transaction has looked up. It ends with the transaction, so that a rollback leaves nothing stale.
+    /// Caches what this transaction has looked up. The cache ends with the transaction, so that a rollback leaves
+    /// nothing outdated.
     final class Memo {
         var words: [ExactText: Int64] = [:]
-        /// The kinds of words that get no new ones.
+        /// The kinds of words that have reached their limit.
         var fullKinds: Set<WordTable.Kind> = []
         var topics: [ExactText: Int64] = [:]
         /// Apps that exist.

@@ -125,7 +125,7 @@ package final class TestStore: Sendable {
         return try await TestStore(database, composers)
     }
 
-    /// The same database as another process sees it. SQLite has none.
+    /// Opens the same database as another process would. Not possible with SQLite.
     package func anotherNode() async throws -> TestStore { try await TestStore(database, composers) }
 
     /// Closes the database. Its files stay until this object goes away.
@@ -210,7 +210,7 @@ private actor SQLiteTemplate {
 
     private var creation: Task<[String: Data], any Error>?
 
-    /// Writes the database and its master key, which nobody else may read.
+    /// Writes the database and its master key, which no other user may read.
     func copy(to directory: String) async throws {
         let task = creation ?? Task { try await Self.files() }
         creation = task
@@ -238,7 +238,7 @@ private actor SQLiteTemplate {
 /// A plain composer: webhooks of its kind receive an event when a message ends.
 package struct TestComposer: ReportComposer {
     package let form: Webhook.Form
-    /// Of the messages whose ends are reported; nil = all.
+    /// The dialect of the messages whose ends are reported; nil for all.
     private let dialect: DialectName?
 
     package init(_ form: Webhook.Form, dialect: DialectName? = nil) {
@@ -264,9 +264,9 @@ extension ReportComposers {
 }
 
 extension Webhook.Form {
-    /// One event a request, as Standard Webhooks has it.
+    /// One event per request, in the form of Standard Webhooks.
     package static let events = Webhook.Form(kind: "events", body: .event, naming: .standard)
-    /// One item a request, under headers of its own.
+    /// One item per request, with its own headers.
     package static let single = Webhook.Form(
         kind: "single", body: .item, naming: .headers(id: "X-Idempotency-Key", type: nil))
     /// A hundred items a request, gathered for 5 seconds, one request after the other.

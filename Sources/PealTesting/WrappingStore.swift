@@ -1,7 +1,7 @@
 package import PealCore
 
-/// A store around another one, such as one that counts or refuses writes. It states what it does differently and passes
-/// the rest on.
+/// A store that wraps another one, for example to count or refuse writes. A conformer implements only what it changes;
+/// the defaults call the wrapped store.
 package protocol WrappingStore: Store {
     var store: any Store { get }
 }

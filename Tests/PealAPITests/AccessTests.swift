@@ -86,7 +86,7 @@ struct AccessTests {
         }
     }
 
-    @Test("with a key of another dialect is 403 everywhere but on its own paths")
+    @Test("with a key of another dialect is 403 everywhere except on that dialect's paths")
     func otherDialects() async throws {
         try await Fixture.open { fixture in
             var authorizations: [String] = []

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Admins and keys")
 struct AdminTests {
-    @Test("a named admin may do everything under a name of its own, until it is revoked")
+    @Test("a named admin may do everything under its own name, until it is revoked")
     func named() async throws {
         try await Fixture.open { fixture in
             let made = try await fixture.admin(.post, "/peal/v1/admins", ["name": "Ada"])

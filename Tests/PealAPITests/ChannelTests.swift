@@ -13,7 +13,7 @@ struct ChannelTests {
         }
     }
 
-    @Test("are made, listed, shown and deleted, and the audit knows who did it")
+    @Test("are created, listed, shown and deleted, and the audit log records who did it")
     func life() async throws {
         try await Self.open { fixture in
             let made = try await fixture.admin(.post, "…/channels/development", ["storage_policy": "most_recent"])
@@ -44,7 +44,7 @@ struct ChannelTests {
         }
     }
 
-    @Test("are made once by a repeated request")
+    @Test("are created once by a repeated request")
     func repetition() async throws {
         try await Self.open { fixture in
             for _ in 0..<2 {
@@ -72,7 +72,7 @@ struct ChannelTests {
         }
     }
 
-    @Test("are an audience of their own, with a trail by their id")
+    @Test("are an audience, with a trail by their id")
     func audience() async throws {
         try await Self.open { fixture in
             let body: JSON = [

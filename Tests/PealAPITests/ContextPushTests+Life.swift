@@ -181,7 +181,7 @@ extension ContextPushTests {
         }
     }
 
-    @Test("a repetition after its target_delivery_time gets the present state, open or ended")
+    @Test("a repetition after its target_delivery_time gets the current state, open or ended")
     func repeatedLate() async throws {
         try await Self.open { fixture, call in
             let end = fixture.clock.now + .seconds(3600)

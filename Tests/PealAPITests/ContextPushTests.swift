@@ -129,7 +129,7 @@ struct ContextPushTests {
     }
 
     @Test(
-        "an instant goes before hours, with or without zone and seconds, and may be seconds ahead",
+        "an instant precedes hours, with or without zone and seconds, and may be seconds ahead",
         arguments: [
             "2026-11-21T00:00:05Z", "2026-11-21T01:00:05+01:00", "2026-11-21T00:00:05", "2026-11-21T01:00:05+0100",
             "2026-11-21 00:00:05Z", "20261121T000005Z", "20261121T010005+01", "2026-11-21T00:00:05,0Z",
@@ -141,7 +141,7 @@ struct ContextPushTests {
         }
     }
 
-    @Test("reads past the line ends that templates leave, and keeps those of texts")
+    @Test("ignores the line ends that templates leave, and keeps those of texts")
     func lineEnds() async throws {
         try await Self.open { fixture, call in
             let content: JSON = [

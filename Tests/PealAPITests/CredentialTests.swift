@@ -125,7 +125,7 @@ struct CredentialTests {
         }
     }
 
-    @Test("of Web Push add up: each key is listed, may be deleted alone, and the last takes the credential along")
+    @Test("of Web Push accumulate: each key is listed and may be deleted alone, and the last one ends the credential")
     func vapidKeys() async throws {
         try await Fixture.open { fixture in
             var fingerprints: [String] = []
@@ -161,7 +161,7 @@ struct CredentialTests {
         }
     }
 
-    @Test("of Web Push are no more than a list of keys may hold")
+    @Test("of Web Push are limited to the length of a list of keys")
     func tooManyKeys() async throws {
         try await Fixture.open { fixture in
             for number in 0...Limits.vapidKeysMax {
@@ -217,7 +217,7 @@ struct CredentialTests {
         }
     }
 
-    @Test("are tried once by a repeated request, and by nobody where there is none")
+    @Test("are tried once by a repeated request, and not at all if there is none")
     func verifyOnce() async throws {
         try await Fixture.open { fixture in
             let path = "…/credentials/apns/sandbox/verify"
@@ -232,7 +232,7 @@ struct CredentialTests {
         }
     }
 
-    @Test("are nobody's without the scope manage")
+    @Test("are refused without the scope manage")
     func scope() async throws {
         try await Fixture.open { fixture in
             let key = try await fixture.key("native")

@@ -127,7 +127,7 @@ struct DeliveryExplanationTests {
     }
 
     @Test(
-        "says that a device registered too late, also while the message is being sent",
+        "says that a device registered too late, even while the message is being sent",
         arguments: [
             ["where": ["platform": "ios"]], ["all": true],
         ] as [JSON])

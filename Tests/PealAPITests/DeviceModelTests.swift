@@ -24,7 +24,7 @@ struct DeviceModelTests {
         try JSONParser.parse(try #require(Base64URL.decode(file?["payload"]?.stringValue ?? "")))
     }
 
-    @Test("come with a sync if they are newer, for all campaigns and those of the user's open messages")
+    @Test("are part of a sync if they are newer, for all campaigns and those of the user's open messages")
     func sync() async throws {
         try await DeviceFixture.open { server in
             let phone = try await server.phone()

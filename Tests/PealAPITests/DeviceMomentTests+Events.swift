@@ -29,7 +29,7 @@ extension DeviceMomentTests {
         }
     }
 
-    @Test("a message to all devices of a user is none of other devices' business, and each of its own may open it")
+    @Test("a message to all devices of a user is invisible to others' devices, and each of the user's may open it")
     func allDevices() async throws {
         try await DeviceFixture.open { server in
             let settings: JSON = ["settings": ["contextpush": ["all_devices": true]]]
@@ -61,7 +61,7 @@ extension DeviceMomentTests {
         }
     }
 
-    @Test("a message without a window is none of the business of devices that it did not go to")
+    @Test("a message without a window is invisible to devices that it was not sent to")
     func withoutWindow() async throws {
         try await DeviceFixture.open { server in
             let (own, foreign) = (try await server.phone(1), try await server.phone(2, user: "eve"))

@@ -15,7 +15,7 @@ struct DeviceQuotaTests {
         ]
     }
 
-    @Test("a full app takes no new device, and still updates known ones")
+    @Test("a full app accepts no new device, and still updates known ones")
     func devices() async throws {
         var options = APIOptions()
         options.devicesPerAppMax = 2
@@ -34,7 +34,7 @@ struct DeviceQuotaTests {
         }
     }
 
-    @Test("an app takes as many devices as it may have, at once and in a batch, and new ones for deleted ones")
+    @Test("an app accepts its maximum of devices, at once and in a batch, and new ones in place of deleted ones")
     func races() async throws {
         var options = APIOptions()
         options.devicesPerAppMax = 5
@@ -84,7 +84,7 @@ struct DeviceQuotaTests {
         }
     }
 
-    @Test("a batch changes no more subscriptions than allowed; its further devices are refused by name")
+    @Test("a batch changes no more subscriptions than allowed; further devices are refused, each with its field")
     func batchTopics() async throws {
         var options = APIOptions()
         options.topicChangesPerBatchMax = 5

@@ -44,7 +44,7 @@ struct DeviceRegistrationTests {
         }
     }
 
-    @Test("a device that takes the address of another ends its token")
+    @Test("a device that takes over another's address ends the other's token")
     func takesOver() async throws {
         try await DeviceFixture.open { server in
             let (old, new) = (try await server.phone(1), try await server.phone(2))
@@ -147,7 +147,7 @@ struct DeviceRegistrationTests {
     }
 
     @Test(
-        "the key in an app opens nothing but register and web, and a device's token nothing of anybody else",
+        "an app's key authorizes only register and web, and a device's token only what belongs to the device",
         arguments: [
             (HTTPRequest.Method.get, "registration"), (.delete, "registration"), (.put, "topics/news"),
             (.delete, "topics/news"), (.post, "sync"), (.post, "events"),

@@ -191,7 +191,7 @@ struct DeviceTests {
         }
     }
 
-    @Test("of users whose ids look alike are listed apart")
+    @Test("of users whose ids look alike are listed separately")
     func alike() async throws {
         try await Fixture.open { fixture in
             for (number, user) in ["caf\u{E9}", "cafe\u{301}"].enumerated() {
@@ -209,7 +209,7 @@ struct DeviceTests {
         }
     }
 
-    @Test("of a user go with the user")
+    @Test("of a user are deleted with the user")
     func erase() async throws {
         try await Fixture.open { fixture in
             _ = try await fixture.admin(.put, "…/devices/\(Self.id)", Self.device([("user_id", "a b")]))
@@ -269,7 +269,7 @@ struct DeviceTests {
         }
     }
 
-    @Test("make topics, which are counted, may expire and go")
+    @Test("create topics, which are counted, may expire and can be deleted")
     func topics() async throws {
         try await Fixture.open { fixture in
             _ = try await fixture.admin(.put, "…/devices/\(Self.id)", Self.device([("topics", ["a", "b"])]))

@@ -80,7 +80,7 @@ struct DevtodevAudienceTests {
         }
     }
 
-    @Test("skips what can be nobody, never with an error")
+    @Test("skips elements that no device can match, and never fails")
     func malformed() async throws {
         try await DevtodevFixture.open { devtodev in
             let long = String(repeating: "x", count: 300)

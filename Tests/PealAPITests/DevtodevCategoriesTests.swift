@@ -66,7 +66,7 @@ struct DevtodevCategoriesTests {
         }
     }
 
-    @Test("are translated whole: every button has a text of its own in every language")
+    @Test("are translated completely: every button has its own text in every language")
     func whole() async throws {
         let tags = [
             "en", "de", "fr", "es", "it", "pt", "ru", "ja", "ko", "zh", "zh-Hant", "tr", "ar", "nl", "pl", "uk",

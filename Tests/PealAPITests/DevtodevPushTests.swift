@@ -20,7 +20,7 @@ struct DevtodevPushTests {
         }
     }
 
-    @Test("takes user_token from the body, else from the query, whatever the body is called")
+    @Test("takes user_token from the body, else from the query, whatever the body's media type")
     func userToken() async throws {
         try await DevtodevFixture.open { devtodev in
             let token = DevtodevFixture.userToken
@@ -47,7 +47,7 @@ struct DevtodevPushTests {
         }
     }
 
-    @Test("goes to the app it names with a user_token that two apps have")
+    @Test("is sent to the app that it names, if two apps have its user_token")
     func space() async throws {
         try await DevtodevFixture.open { devtodev in
             let (fixture, other) = (devtodev.fixture, "bbbbbbbb-0000-4000-8000-00000000000b")
@@ -72,7 +72,7 @@ struct DevtodevPushTests {
         }
     }
 
-    @Test("goes to the app that a large body names last", arguments: [true, false])
+    @Test("is sent to the app that a large body names last", arguments: [true, false])
     func lateApp(isFirstKeyDeleted: Bool) async throws {
         try await DevtodevFixture.open { devtodev in
             let (fixture, other) = (devtodev.fixture, "bbbbbbbb-0000-4000-8000-00000000000b")
@@ -189,7 +189,7 @@ struct DevtodevPushTests {
             DevtodevFixture.body(#""ios":{"payload":{"text":"\#(String(repeating: "x", count: 5000))"}}"#), 413, 1011),
     ]
 
-    @Test("that cannot be is refused with a number of its own, and stores nothing", arguments: refusals)
+    @Test("that is invalid is refused with its own number, and stores nothing", arguments: refusals)
     func refused(one: Refusal) async throws {
         try await DevtodevFixture.open { devtodev in
             let reply = try await devtodev.post(one.text)
@@ -201,7 +201,7 @@ struct DevtodevPushTests {
     }
 
     @Test(
-        "hidden goes without what it cannot show",
+        "that is hidden is sent without what it cannot show",
         arguments: [
             #""action":{"url":"x"}"#, #""launch-image":"x""#, #""loc-key":"x","loc-args":["x"]"#,
             #""title-loc-key":"x","title-loc-args":"x""#, #""action-loc-key":"x""#, #""sound":"x""#,
@@ -225,7 +225,7 @@ struct DevtodevPushTests {
         }
     }
 
-    @Test("with a collapse key of 64 bytes goes, with 65 it does not")
+    @Test("with a collapse key of 64 bytes is accepted, with 65 it is refused")
     func collapseKey() async throws {
         try await DevtodevFixture.open { devtodev in
             let key = String(repeating: "ä", count: 32)
@@ -237,7 +237,7 @@ struct DevtodevPushTests {
         }
     }
 
-    @Test("to a thousand elements goes")
+    @Test("to a thousand elements is accepted")
     func thousand() async throws {
         try await DevtodevFixture.open { devtodev in
             let reply = try await devtodev.push(Self.ios, audience: Self.many(1000))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Dialects")
 struct DialectTests {
-    @Test("every dialect, kind of key and kind of webhook has a name of its own")
+    @Test("every dialect, kind of key and kind of webhook has a unique name")
     func names() {
         let names = Dialects.all.map(\.name)
         #expect(Set(names).count == names.count)

@@ -10,7 +10,7 @@ import Testing
 /// Requests of clients that guess, flood, or send more than they may.
 @Suite("Hostile clients")
 struct HostileClientTests {
-    @Test("a stranger's large body is refused before it is parsed")
+    @Test("a large body of an unauthenticated client is refused before it is parsed")
     func strangersBody() async throws {
         try await Fixture.open { fixture in
             // Not JSON after the beginning: a parser would answer 400.
@@ -144,7 +144,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("an empty token in a large body counts as none, and the one in the query applies")
+    @Test("an empty token in a large body counts as absent, and the one in the query applies")
     func emptyToken() async throws {
         try await Fixture.open { fixture in
             let secret = try #require(try await fixture.key("devtodev")["user_token"]?.stringValue)
@@ -170,7 +170,7 @@ struct HostileClientTests {
     }
 
     @Test(
-        "a body in another encoding than gzip is refused with 415, whatever the dialect",
+        "a body in an encoding other than gzip is refused with 415 in every dialect",
         arguments: ["br", "GZIP, identity"])
     func compressed(encoding: String) async throws {
         try await Fixture.open { fixture in
@@ -186,7 +186,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("an app takes no dialect's id of another", arguments: ["richie_app_id", "devtodev_app_id"])
+    @Test("an app cannot take another app's id of a dialect", arguments: ["richie_app_id", "devtodev_app_id"])
     func takenIDs(name: String) async throws {
         try await Fixture.open { fixture in
             let victim = try await fixture.admin(.post, "/peal/v1/apps", ["name": "Victim", "\(name)": "victims"])

@@ -12,7 +12,7 @@ struct MessageEnvironmentTests {
         return try await fixture.draft(id)?.audience.addresses.first?.route.environment
     }
 
-    @Test("of an address without one is that of the options, those of its platform first")
+    @Test("of an address that states none is taken from the platform's options, else from the message's")
     func addresses() async throws {
         let cases: [(content: JSON, options: JSON, expected: Environment)] = [
             (["title": "x"], [:], .production), (["title": "x"], ["environment": "sandbox"], .sandbox),

@@ -33,7 +33,7 @@ struct MessageRequestTests {
         }
     }
 
-    @Test("of another dialect is shown in native words, and can be sent natively again")
+    @Test("of another dialect is shown in native members, and can be sent again through the native API")
     func translated() async throws {
         try await DevtodevFixture.open { devtodev in
             let sent = try await devtodev.push(#""ios":{"payload":{"text":"Hi"}}"#, #""campaign_tag":"spring","#)
@@ -69,7 +69,7 @@ struct MessageRequestTests {
     }
 
     @Test(
-        "has a title from whatever texts there are",
+        "has a title from the first text that exists",
         arguments: [
             (#"{"title":{"de":"Servus","en":"Hello"}}"#, "Hello"), (#"{"body":"Only text"}"#, "Only text"),
             (#"{"ios":{"payload":{"aps":{"alert":{"title":"T","body":"B"}}}}}"#, "T"),
@@ -210,7 +210,7 @@ struct MessageRequestTests {
         }
     }
 
-    @Test("says when nobody was reached")
+    @Test("says when no device was reached")
     func empty() async throws {
         try await Fixture.open { fixture in
             let sent = try await fixture.admin(

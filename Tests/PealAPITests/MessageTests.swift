@@ -134,7 +134,7 @@ struct MessageTests {
         }
     }
 
-    @Test("to few go leased to the engine in the transaction that accepted them")
+    @Test("to few devices are leased to the engine in the transaction that accepts them")
     func direct() async throws {
         try await Fixture.open { fixture in
             try await Self.register(fixture)
@@ -153,7 +153,7 @@ struct MessageTests {
         }
     }
 
-    @Test("to a topic are cut and left to the engine, to nobody are sent")
+    @Test("to a topic are divided into slices for the engine, and to no device are sent")
     func bulk() async throws {
         try await Fixture.open { fixture in
             try await Self.register(fixture)
@@ -168,7 +168,7 @@ struct MessageTests {
         }
     }
 
-    @Test("wait for their time, may be changed until then, and then no more")
+    @Test("wait for their time, and may be changed until then")
     func scheduled() async throws {
         try await Fixture.open { fixture in
             let reply = try await fixture.admin(
@@ -221,7 +221,7 @@ struct MessageTests {
         }
     }
 
-    @Test("with quarantined slices go on when they are resumed, with a delivery window too", arguments: [false, true])
+    @Test("with quarantined slices continue when resumed, even with a delivery window", arguments: [false, true])
     func quarantined(hasWindow: Bool) async throws {
         try await Fixture.open { fixture in
             try await Self.register(fixture)
@@ -243,7 +243,7 @@ struct MessageTests {
         }
     }
 
-    @Test("are shown as the exact requests that would be made, and what does not fit")
+    @Test("are shown as the exact requests that would be made, with payloads that are too large")
     func validate() async throws {
         try await Fixture.open { fixture in
             let reply = try await fixture.admin(
@@ -292,7 +292,7 @@ struct MessageTests {
         }
     }
 
-    @Test("that are settled show how everybody ended, and the trail how it came to that")
+    @Test("that are settled show every user's outcome, and the trail explains it")
     func settled() async throws {
         try await Fixture.open { fixture in
             try await Self.register(fixture)

@@ -83,7 +83,7 @@ struct NativeStrictTests {
         }
     }
 
-    @Test("refuses an empty list of platforms, which could mean nobody as well as everybody")
+    @Test("refuses an empty list of platforms, which could mean no device or all devices")
     func noPlatforms() async throws {
         try await Fixture.open { fixture in
             let audience: JSON = ["all": true, "platforms": []]

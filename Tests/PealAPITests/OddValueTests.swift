@@ -140,7 +140,7 @@ struct OddValueTests {
         return found
     }
 
-    @Test("in any place are taken or refused with a reason", arguments: requests.indices)
+    @Test("in any member are accepted or refused with a reason", arguments: requests.indices)
     func everywhere(index: Int) async throws {
         let request = Self.requests[index]
         let variants = Self.variants(try JSONParser.parse(request.body))

@@ -191,7 +191,7 @@ struct PivotalAnalyticsTests {
         }
     }
 
-    @Test("a heartbeat goes each minute to its topic, once, and its answers are counted")
+    @Test("a heartbeat is sent to its topic once each minute, and its answers are counted")
     func heartbeat() async throws {
         try await Self.open { fixture, _ in
             let heartbeat = PivotalHeartbeat(fixture.services)
@@ -237,7 +237,7 @@ struct PivotalAnalyticsTests {
         }
     }
 
-    @Test("no heartbeat goes where the app does not allow it")
+    @Test("no heartbeat is sent if the app does not allow it")
     func forbidden() async throws {
         try await Self.open(settings: ["heartbeat": false]) { fixture, _ in
             await PivotalHeartbeat(fixture.services).beat(at: fixture.clock.now)

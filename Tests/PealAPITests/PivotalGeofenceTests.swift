@@ -201,7 +201,7 @@ struct PivotalGeofenceTests {
         }
     }
 
-    @Test("that change have their devices asked by one silent push, made with the change")
+    @Test("that change notify their devices by one silent push, which is stored with the change")
     func announcement() async throws {
         try await Self.open { fences in
             try await fences.locations()

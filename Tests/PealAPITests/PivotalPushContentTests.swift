@@ -5,7 +5,7 @@ import Testing
 @Suite("The content of a Pivotal push")
 struct PivotalPushContentTests {
     @Test(
-        "without a body has content only for the platforms for which it says something",
+        "without a body has content only for the platforms with their own content",
         arguments: [
             (#"{"custom":{"ios":{"alert":"a"}}}"#, [Platform.ios]), (#"{"custom":{"android":{"a":1}}}"#, [.android]),
             (
@@ -64,7 +64,7 @@ struct PivotalPushContentTests {
         }
     }
 
-    @Test("makes the complete iOS payload, receipt at the top level and nobody's extra over it")
+    @Test("makes the complete iOS payload, with the receipt at the top level, which extra members do not overwrite")
     func payload() async throws {
         try await PivotalPushFixture.open { fixture, push in
             let reply = try await push(

@@ -42,7 +42,7 @@ struct PivotalPushTests {
         }
     }
 
-    @Test("does not know the keys of the other realm, and each realm has its own challenge")
+    @Test("refuses the keys of the other realm, and each realm has its own challenge")
     func realms() async throws {
         try await PivotalPushFixture.open { fixture, _ in
             _ = try await fixture.key(
@@ -68,7 +68,7 @@ struct PivotalPushTests {
     }
 
     @Test(
-        "is refused where it says nothing or too much, and nothing is stored",
+        "is refused if it lacks content or has too much, and nothing is stored",
         arguments: [
             #"{"target":{"platform":"all"}}"#, #"{"message":{},"target":{"platform":"all"}}"#,
             #"{"message":"x","target":{"platform":"all"}}"#, #"{"message":{"body":"x"}}"#,

@@ -69,7 +69,7 @@ struct PivotalRegistrationTests {
         }
     }
 
-    @Test("of the Android SDK: always present, often empty members, read whatever the body is called")
+    @Test("of the Android SDK are read: always present, often empty members, with any media type")
     func androidTranscript() async throws {
         try await Self.open(platform: "android") { fixture, authorization in
             let body = """
@@ -282,7 +282,7 @@ struct PivotalRegistrationTests {
         }
     }
 
-    @Test("holds 1024 tags and no more")
+    @Test("holds at most 1024 tags")
     func tagLimit() async throws {
         try await Self.open { fixture, authorization in
             for (count, status) in [(1024, 200), (1025, 400)] {

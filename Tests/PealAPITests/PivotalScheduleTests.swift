@@ -166,7 +166,7 @@ struct PivotalScheduleTests {
         }
     }
 
-    @Test("moved to within a minute goes at once and has a receipt")
+    @Test("moved to within a minute is sent at once and has a receipt")
     func soon() async throws {
         try await PivotalPushFixture.open { fixture, push in
             let made = try await push(#"{"message":{"body":"x"},"target":{"platform":"all"},"scheduleIn":7200}"#)

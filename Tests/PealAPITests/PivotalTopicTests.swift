@@ -91,7 +91,7 @@ struct PivotalTopicTests {
         }
     }
 
-    @Test("that expired are neither listed nor targetable, nor shown on devices, and can be created again")
+    @Test("that have expired are not listed, targetable or shown on devices, and can be created again")
     func expiry() async throws {
         try await Self.open { fixture, call in
             _ = try await call(.post, "/v2/topics", #"{"name":"fair","timeToLive":60}"#)
@@ -128,7 +128,7 @@ struct PivotalTopicTests {
         }.values.reduce(0, +)
     }
 
-    @Test("are made and removed in batches")
+    @Test("are created and removed in batches")
     func batches() async throws {
         try await Self.open { fixture, call in
             _ = try await call(.post, "/v2/topics", #"{"name":"old"}"#)
@@ -164,7 +164,7 @@ struct PivotalTopicTests {
         }
     }
 
-    @Test("go by 1024 in a batch and no more", arguments: [(1024, 201, 200), (1025, 400, 400)])
+    @Test("are limited to 1024 in a batch", arguments: [(1024, 201, 200), (1025, 400, 400)])
     func batchLimit(count: Int, made: Int, gone: Int) async throws {
         try await Self.open { _, call in
             let topics = (0..<count).map { #"{"name":"t\#($0)"}"# }.joined(separator: ",")

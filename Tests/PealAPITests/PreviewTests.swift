@@ -17,7 +17,7 @@ struct PreviewTests {
         }
     }
 
-    @Test("is not iOS in an app that has to do with other networks only")
+    @Test("is not iOS in an app that uses only other networks")
     func foreignRule() async throws {
         try await Self.open { fixture in
             let body: JSON = ["audience": ["all": true], "content": ["body": Self.long]]
@@ -46,7 +46,7 @@ struct PreviewTests {
         }
     }
 
-    @Test("is the platform that a ContextPush request names, whatever the app has")
+    @Test("is the platform that a ContextPush request names, whatever credentials the app has")
     func contextPush() async throws {
         try await Self.open { fixture in
             let token = try await fixture.key("contextpush")["token"]?.stringValue ?? ""
@@ -104,7 +104,7 @@ struct PreviewTests {
         }
     }
 
-    @Test("is a platform's own object wherever the audience can hold the platform, whatever the app has")
+    @Test("is a platform's own object if the audience may contain the platform, whatever credentials the app has")
     func object() async throws {
         try await Self.open { fixture in
             let content: JSON = ["title": "x", "windows": ["type": "sound"]]

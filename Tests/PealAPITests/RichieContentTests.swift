@@ -102,7 +102,7 @@ struct RichieContentTests {
         }
     }
 
-    @Test("of Android are sent in the form they came in where both are too large, without the id where that is")
+    @Test("of Android are sent in the received form if both forms are too large, and without the id if that one is")
     func sizes() async throws {
         try await RichieFixture.open { richie in
             let (half, most) = (String(repeating: "x", count: 2100), String(repeating: "x", count: 4060))

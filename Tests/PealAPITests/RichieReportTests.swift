@@ -52,7 +52,7 @@ struct RichieReportTests {
         }
     }
 
-    @Test("are made of no other message")
+    @Test("are composed only from the dialect's own messages")
     func others() async throws {
         try await RichieFixture.open { richie in
             let reply = try await richie.fixture.admin(

@@ -106,7 +106,7 @@ struct RichieTaskTests {
         }
     }
 
-    @Test("take as many as the configuration says")
+    @Test("accept as many as the configuration allows")
     func configured() async throws {
         let options = APIOptions {
             $0.richieTopicsMax = 2
@@ -142,7 +142,7 @@ struct RichieTaskTests {
         }
     }
 
-    @Test("of one key go to the app that they name, among those it was granted")
+    @Test("with one key are sent to the app that they name, among those that it was granted")
     func severalApps() async throws {
         try await RichieFixture.open { richie in
             let fixture = richie.fixture

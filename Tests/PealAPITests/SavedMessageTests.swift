@@ -69,7 +69,7 @@ struct SavedMessageTests {
 
 @Suite("Sign-in links")
 struct SignInLinkTests {
-    @Test("are made for whoever asks, and shown once")
+    @Test("are created for the caller, and shown once")
     func made() async throws {
         try await Fixture.open { fixture in
             let key = try await fixture.key("native", [("scopes", ["read"])])["token"]?.stringValue ?? ""

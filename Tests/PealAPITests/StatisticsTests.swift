@@ -90,7 +90,7 @@ struct StatisticsTests {
         }
     }
 
-    @Test("have as many steps as the documentation says", arguments: [("minute", 60), ("hour", 24), ("day", 30)])
+    @Test("have the documented numbers of steps", arguments: [("minute", 60), ("hour", 24), ("day", 30)])
     func usualSteps(step: String, count: Int) async throws {
         try await Fixture.open { fixture in
             // The current step has just begun, and it is partly over.

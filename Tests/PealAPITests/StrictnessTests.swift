@@ -7,7 +7,7 @@ struct StrictnessTests {
     private static let device = "10000000-0000-4000-8000-000000000001"
     private static let secret = "a-secret-of-24-characters"
 
-    @Test("shows a platform key devices of its own environment only")
+    @Test("shows a platform key only the devices of its environment")
     func environments() async throws {
         try await Fixture.open { fixture in
             _ = try await fixture.key(
@@ -23,7 +23,7 @@ struct StrictnessTests {
         }
     }
 
-    @Test("counts the characters of names, whatever bytes they take", arguments: ["a", "ä", "€", "🧀"])
+    @Test("counts the characters of names, not their bytes", arguments: ["a", "ä", "€", "🧀"])
     func characters(character: String) async throws {
         try await Fixture.open { fixture in
             let (longest, longer) = (String(repeating: character, count: 255), String(repeating: character, count: 256))

@@ -73,7 +73,7 @@ struct WebDeviceTests {
     }
 
     @Test(
-        "have no members that neither Peal nor browsers know",
+        "have no members that Peal and browsers do not know",
         arguments: [("expirationTime", nil), ("auth", "address.auth"), ("keys.more", "address.keys.more")]
             as [(String, String?)])
     func unknownMembers(name: String, field: String?) async throws {

@@ -45,7 +45,7 @@ struct WebhookTests {
         }
     }
 
-    @Test("get a test event of their own, unless they are disabled or unknown")
+    @Test("get their own test event, unless they are disabled or unknown")
     func test() async throws {
         try await Fixture.open { fixture in
             #expect(try await fixture.admin(.post, "…/webhooks/main/test").code == "not_found")
@@ -130,7 +130,7 @@ struct WebhookTests {
         }
     }
 
-    @Test("need the right to manage, and there are so many and no more")
+    @Test("need the right to manage, and their number is limited")
     func bounds() async throws {
         try await Fixture.open { fixture in
             let sender = try await fixture.key("native")["token"]?.stringValue ?? ""
@@ -195,7 +195,7 @@ struct WebhookTests {
         }
     }
 
-    @Test("nothing is tried again for a disabled one until it is put again")
+    @Test("a disabled one gets no retries until it is put again")
     func disabled() async throws {
         try await Fixture.open { fixture in
             _ = try await fixture.admin(.put, "…/webhooks/main", Self.body())

@@ -6,7 +6,7 @@ import Testing
 struct ClientCommandTests {
     private let message = "0199b2c0-0000-7000-8000-0000000000aa"
 
-    @Test("print the server's document with --json, as it came")
+    @Test("print the server's document unchanged with --json")
     func json() async throws {
         let body = #"{"id":"x","n":1.0,"nested":{"a":[1,2]}}"#
         let (code, terminal, _) = try await Terminal.run(["message", "show", message, "--json"], body: body)

@@ -88,7 +88,7 @@ struct ClientOptionTests {
         }
     }
 
-    @Test("refuse a file of certificates without one, for any server", arguments: ["http", "https"])
+    @Test("refuse a certificate file without certificates, for any server", arguments: ["http", "https"])
     func certificates(scheme: String) async throws {
         let folder = try Folder()
         let key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"

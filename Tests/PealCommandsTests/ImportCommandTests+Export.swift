@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 extension ImportCommandTests {
-    @Test("writes every page of devices, whole or not at all")
+    @Test("writes every page of devices, or no file")
     func export() async throws {
         let folder = try Folder()
         let pages: [String: String] = [

@@ -100,7 +100,7 @@ struct ImportCommandTests {
         #expect(found == ["a1": options.last, "a2": "production", "a3": nil, "a4": nil])
     }
 
-    @Test("cuts batches of a thousand and goes on after the last that was taken, with the same key")
+    @Test("sends batches of a thousand and continues after the last accepted one, with the same key")
     func resume() async throws {
         let folder = try Folder()
         let file = try folder.write("d.jsonl", Self.lines(1...2500, bad: [7, 1500]))
@@ -129,7 +129,7 @@ struct ImportCommandTests {
     }
 
     @Test(
-        "goes on only with the resume file of the same import",
+        "continues only with the resume file of the same import",
         arguments: [
             // The app, the members of the file, and the exit code.
             (firstApp, #""server":"URL","app":"FIRST","done":5"#, 0), (firstApp, #""done":5"#, 0),

@@ -59,7 +59,7 @@ final class Folder: Sendable {
         #expect(try rows("a\"b,ü\n") == [row(1, "a\"b", "ü")])
     }
 
-    @Test("what is no record is told, and the next line is read")
+    @Test("an invalid record is reported, and the next line is read")
     func faults() throws {
         #expect(try rows("\"a\"b,c\nd\n") == [fault(1, .quote), row(2, "d")])
         #expect(try rows("a\n\"b\nc") == [row(1, "a"), fault(2, .unclosed), row(3, "c")])
@@ -74,7 +74,7 @@ final class Folder: Sendable {
         #expect(found.dropFirst().map(\.number) == Array(2...30_000), "a stray quote costs no line but its own")
     }
 
-    @Test("lines are numbered, and too long ones passed over")
+    @Test("lines are numbered, and lines that are too long are skipped")
     func lines() throws {
         let folder = try Folder()
         let long = String(repeating: "x", count: Limits.importRecordBytesMax + 1)
@@ -101,7 +101,7 @@ final class Folder: Sendable {
         #expect(try reader.next() == nil)
     }
 
-    @Test("topics may be written by hand, and what is not JSON is told")
+    @Test("topics may be written by hand, and what is not JSON is reported")
     func columns() throws {
         let header = ["topics", "attributes", "unknown"]
         #expect(try DeviceColumns.device(["a; b ;", "", "x"], header: header) == ["topics": ["a", "b"]])

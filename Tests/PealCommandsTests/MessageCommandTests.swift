@@ -78,7 +78,7 @@ struct MessageCommandTests {
     }
 
     @Test(
-        "replace members of other files as a whole, but not what options give in parts",
+        "replace members of files as a whole, except those that options give in parts",
         arguments: [
             (
                 ["segment", "put", "s", "--where", #"{"locale":"de"}"#], #"{"where":{"topic":"a"}}"#,
@@ -217,7 +217,7 @@ struct MessageCommandTests {
         #expect(terminal.errors.contains(text), "\(terminal.errors)")
     }
 
-    @Test("warn when nobody gets a message")
+    @Test("warn when no device gets a message")
     func nobody() async throws {
         let (code, terminal, _) = try await Terminal.run(
             ["message", "send", "--user", "u", "--title", "x"], status: 202,

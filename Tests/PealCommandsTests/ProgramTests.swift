@@ -49,7 +49,7 @@ import Testing
         #expect(terminal.errors.split(separator: "\n").count == 1)
     }
 
-    @Test("prints the configuration in force, secrets masked")
+    @Test("prints the effective configuration, secrets masked")
     func printConfig() async {
         let secret = String(repeating: "s", count: 40)
         let terminal = Terminal(environment: ["PEAL_ADMIN_TOKEN": secret, "PEAL_LOG_LEVEL": "debug"])

@@ -50,7 +50,7 @@ struct ProgressTests {
             ])
     }
 
-    @Test("names neither share nor remaining time once there is more than was counted", arguments: [1, 1.2, 5])
+    @Test("shows no share and no remaining time once there is more than was counted", arguments: [1, 1.2, 5])
     func beyond(share: Double) {
         let (clock, lines) = (Clock(), Lines())
         let surroundings = Surroundings(

@@ -129,7 +129,7 @@ import Testing
         #expect(page.contains("audience.interactive_only, options.lost_answer"))
     }
 
-    @Test("say what is lost when the message of another API is duplicated, and keep the rest")
+    @Test("show what is lost when the message of another API is duplicated, and keep the rest")
     func duplicate() async throws {
         let page = try await Self.withConsole { fixture, cookie in
             let id = MessageID("00000000-0000-4000-8000-0000000000e2")!

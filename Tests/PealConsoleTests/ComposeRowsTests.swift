@@ -185,7 +185,7 @@ import Testing
             "/console/sign-in", ["csrf": secret, "link": link, "next": "/console/operations"])
     }
 
-    @Test("signs in once, as whoever made it")
+    @Test("signs in once, as its creator")
     func once() async throws {
         try await ConsoleFixture.open { fixture in
             let link = try await Self.link(fixture, ConsoleFixture.adminToken, holder: "admin")

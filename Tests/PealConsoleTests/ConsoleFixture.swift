@@ -19,7 +19,7 @@ struct ConsoleFixture: Sendable {
     let store: any Store
     let clock: ManualTime
     let client: any TestClientProtocol
-    let door: FakeDoor
+    let authenticator: FakeAuthenticator
     let keys: KeyVerbs
     let hasher: any KeyHasher
     let app: App
@@ -52,10 +52,10 @@ struct ConsoleFixture: Sendable {
         let clock = ManualTime()
         let hasher = file.masterKey
         let rules = KeyRules(
-            dialect: "native", usualScopes: APIKey.Scope.usual, secret: .base64URL(prefix: "peal_", byteCount: 32))
+            dialect: "native", defaultScopes: APIKey.Scope.usual, secret: .base64URL(prefix: "peal_", byteCount: 32))
         let adminTokenHash = hasher.hash(adminToken)
         let firstAdmin = FirstAdmin(hash: adminTokenHash, isConfigured: true, time: clock)
-        let door = FakeDoor(store: store, hasher: hasher, adminTokenHash: adminTokenHash)
+        let authenticator = FakeAuthenticator(store: store, hasher: hasher, adminTokenHash: adminTokenHash)
         let randomness = SeededRandomness()
         let operations = StillOperations()
         let hosts = HostRules(AddressRules(), WebhookRules())
@@ -66,7 +66,8 @@ struct ConsoleFixture: Sendable {
             deviceQuota: DeviceQuota(time: clock))
         let console = Console(
             ConsoleServices(
-                verbs: verbs, experiments: ExperimentReports(store: store, time: clock), door: door, keyRules: rules,
+                verbs: verbs, experiments: ExperimentReports(store: store, time: clock),
+                authenticator: authenticator, keyRules: rules,
                 options: ConsoleOptions(webhookKinds: ["events"]), operations: operations,
                 native: .shapes { hosts.addresses },
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
@@ -83,8 +84,8 @@ struct ConsoleFixture: Sendable {
         try await Application(responder: ConsoleResponder(console: console, isTLS: isTLS)).test(.router) { client in
             try await body(
                 ConsoleFixture(
-                    store: store, clock: clock, client: client, door: door, keys: verbs.keys, hasher: hasher, app: app,
-                    other: other, operations: operations, hosts: hosts))
+                    store: store, clock: clock, client: client, authenticator: authenticator, keys: verbs.keys,
+                    hasher: hasher, app: app, other: other, operations: operations, hosts: hosts))
         }
         withExtendedLifetime(file) {}
     }
@@ -121,7 +122,7 @@ struct ConsoleFixture: Sendable {
     ) {
         var draft = KeyDraft(
             rules: KeyRules(
-                dialect: "native", usualScopes: scopes, secret: .base64URL(prefix: "peal_", byteCount: 32)))
+                dialect: "native", defaultScopes: scopes, secret: .base64URL(prefix: "peal_", byteCount: 32)))
         draft.expiresAt = expiresAt
         let reply = try await keys.create(
             draft, app: (app ?? self.app).key, VerbCall(actor: "test", now: clock.now)
@@ -139,7 +140,7 @@ struct ConsoleFixture: Sendable {
     /// Gives the app a key for Peal's SDK.
     func addDeviceKey() async throws {
         let rules = KeyRules(
-            dialect: "device", usualScopes: [.devices], secret: .base64URL(prefix: "peald_", byteCount: 32))
+            dialect: "device", defaultScopes: [.devices], secret: .base64URL(prefix: "peald_", byteCount: 32))
         _ = try await keys.create(KeyDraft(rules: rules), app: app.key, VerbCall(actor: "test", now: clock.now)) { _ in
             Reply(status: 201, body: [])
         }
@@ -181,7 +182,7 @@ private struct ConsoleResponder: HTTPResponder {
 }
 
 /// Knows the admin token and the keys of the store, and refuses all callers after the given number of failures.
-final class FakeDoor: SignInDoor {
+final class FakeAuthenticator: SignInAuthenticator {
     private let store: any Store
     private let hasher: any KeyHasher
     private let adminTokenHash: [UInt8]

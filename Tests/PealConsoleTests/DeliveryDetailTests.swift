@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The details of deliveries") struct DeliveryDetailTests {
     @Test(
-        "are translated, but not what people named",
+        "are translated, except names that people chose",
         arguments: [
             ("by topic news", "über das Thema news"), ("by all", "über alle"),
             ("by topic by all", "über das Thema by all"),

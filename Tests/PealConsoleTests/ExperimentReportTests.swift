@@ -21,7 +21,7 @@ import Testing
                 ExperimentRun(salt: "s", share: share, startedAt: Timestamp(milliseconds: 0)), users: users))
     }
 
-    @Test("has one look a day, the last of which is the present state")
+    @Test("has one look a day, the last of which is the current state")
     func looks() throws {
         let report = Self.report(
             Self.users(.contextAware, 500, days: 10, period: 4) + Self.users(.traditional, 500, days: 10, period: 10))
@@ -36,7 +36,7 @@ import Testing
         #expect(report.totals(.contextAware).messages == 5000)
     }
 
-    @Test("looks at most 60 times, and at the last day always")
+    @Test("looks at most 60 times, and always at the last day")
     func manyDays() {
         let report = Self.report(
             Self.users(.contextAware, 10, days: 365, period: 4) + Self.users(.traditional, 10, days: 365, period: 4))
@@ -61,7 +61,7 @@ import Testing
         #expect(report.alarm.isRaised && report.decision == .untrustworthy)
     }
 
-    @Test("says nothing without messages that count, and no lift without opens")
+    @Test("has no result without messages that count, and no lift without opens")
     func empty() {
         let nothing = Self.report([])
         #expect(nothing.comparison == nil && nothing.looks.isEmpty && nothing.decision == .undecided)
@@ -91,7 +91,7 @@ import Testing
         #expect(guardrail.isWorse == isWorse)
     }
 
-    @Test("takes its guardrails from all messages and people")
+    @Test("computes its guardrails from all messages and people")
     func guardrails() {
         var facts = ExperimentFacts(
             ExperimentRun(salt: "s", share: 0.5, startedAt: Timestamp(milliseconds: 0)), users: [])

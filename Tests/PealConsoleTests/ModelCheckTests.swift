@@ -96,7 +96,7 @@ import Testing
         func sleep(for duration: Duration) async throws {}
     }
 
-    @Test("and the rest of a slow report are made once, while pages do not wait")
+    @Test("and the rest of a slow report are computed once, and pages do not wait for them")
     func soon() async throws {
         let file = try await StoreUnderTest.selected.open()
         let store: any Store = file.store

@@ -211,7 +211,7 @@ import Testing
     }
 
     @Test(
-        "of a service account says which file it wants",
+        "of a service account names the expected file",
         arguments: [
             ("", "file is required"), ("nonsense", "This is not the JSON file of a service account."),
             ("{\"type\":\"service_account\"}", "This is not the JSON file of a service account."),
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test("of a key keeps what was typed, and an accepted one is emptied")
+    @Test("of a key keeps what was typed, and is emptied once it is accepted")
     func key() async throws {
         try await ConsoleFixture.open { fixture in
             let cookie = try await fixture.signIn()

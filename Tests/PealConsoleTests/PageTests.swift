@@ -170,7 +170,7 @@ import Testing
         try await ConsoleFixture.open { fixture in
             let id = try await Self.scheduleMessage(fixture)
             let cookie = try await fixture.signIn([.read])
-            for _ in 0...LiveSeat.max {
+            for _ in 0...LiveStreamSlot.max {
                 let reply = try await fixture.head(fixture.page("messages/\(id)/events"), cookie: cookie)
                 #expect(reply.status == 200 && reply.header("Content-Length") == nil)
             }

@@ -79,7 +79,7 @@ import Testing
     @Test("answers 429 after too many failures")
     func rateLimit() async throws {
         try await ConsoleFixture.open { fixture in
-            fixture.door.failuresLeft.withLock { $0 = 1 }
+            fixture.authenticator.failuresLeft.withLock { $0 = 1 }
             let secret = try #require(try await fixture.get("/console/sign-in").formSecret)
             #expect(try await fixture.post("/console/sign-in", ["key": "x", "csrf": secret]).status == 401)
             let reply = try await fixture.post("/console/sign-in", ["key": "x", "csrf": secret])

@@ -101,7 +101,7 @@ struct DeliveryLogTests {
         #expect(kept.reason == String(repeating: "ä", count: Limits.logReasonBytesMax / 2))
     }
 
-    @Test("counts by outcome and reason, and what moved on not at all")
+    @Test("counts by outcome and reason, without devices that moved on")
     func counts() {
         let log = DeliveryLog([
             DeliveryLogEntry(key: 1, outcome: .accepted, attempt: 1),

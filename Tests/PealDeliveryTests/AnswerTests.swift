@@ -67,7 +67,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("a stopped route says so, keeps its work, and goes on when the credential is fixed")
+    @Test("a stopped route says so, keeps its work, and continues when the credential is fixed")
     func stopApp() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...2000)

@@ -48,7 +48,7 @@ struct CredentialChangeTests {
         }
     }
 
-    @Test("answers under the old one neither stop the new one nor retire a device")
+    @Test("answers under the old credential do not stop the new one or retire a device")
     func lateRefusal() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...100)

@@ -62,7 +62,7 @@ struct HealingTests {
         }
     }
 
-    @Test("where the other environment refuses the credential, its route is stopped, and the first answer holds")
+    @Test("if the other environment refuses the credential, its route is stopped, and the first answer stands")
     func otherIsRefused() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.putCredential(.sandbox)
@@ -169,7 +169,7 @@ struct HealingTests {
         }
     }
 
-    @Test("without a credential for the other environment the first answer holds")
+    @Test("without a credential for the other environment, the first answer stands")
     func noCredential() async throws {
         let fixture = try await Self.fixture(hasSandbox: false)
         try await fixture.register(1...2)

@@ -40,7 +40,7 @@ struct MomentDeliveryTests {
         try await fixture.store.read { try $0.moments(app: draft.app, message: draft.id).first?.state }
     }
 
-    @Test("a traditional message is held for ten seconds and goes to the device seen last, under its id")
+    @Test("a traditional message is held for ten seconds and sent to the device seen last, under its id")
     func hold() async throws {
         let fixture = try await DeliveryFixture()
         try await Self.register(fixture, 1)
@@ -202,7 +202,7 @@ struct MomentDeliveryTests {
         }
     }
 
-    @Test("Android devices: the fallback goes over FCM, unless the device claimed the message or it was cancelled")
+    @Test("Android devices: the fallback is sent over FCM, unless the device claimed the message or it was cancelled")
     func android() async throws {
         let fixture = try await DeliveryFixture(hasCredential: false)
         try await fixture.putCredential(.production, .fcm)

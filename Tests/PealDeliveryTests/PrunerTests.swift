@@ -11,7 +11,7 @@ struct PrunerTests {
         try await fixture.store.read { [app = fixture.app] in try $0.deviceCount(app: app, route: nil) }
     }
 
-    @Test("begins with the process, and goes on until nothing is left")
+    @Test("starts with the process, and continues until nothing is left")
     func start() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...400)

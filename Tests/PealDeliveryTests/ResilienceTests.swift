@@ -4,9 +4,9 @@ import PealStore
 import PealTesting
 import Testing
 
-@Suite("Delivery under trouble", .timeLimit(.minutes(10)))
+@Suite("Delivery during failures", .timeLimit(.minutes(10)))
 struct ResilienceTests {
-    @Test("a crash repeats at most the pages in flight and loses nobody")
+    @Test("a crash repeats at most the pages in flight and loses no device")
     func crash() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...20_000)
@@ -169,7 +169,7 @@ struct ResilienceTests {
         }
     }
 
-    @Test("a message that is cancelled while it is sent reaches nobody else, and every device is counted")
+    @Test("a message that is cancelled while it is sent reaches no further device, and every device is counted")
     func cancel() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...9000)
@@ -246,7 +246,7 @@ struct ResilienceTests {
         func isSteady() async -> Bool { false }
     }
 
-    @Test("a step of the shared clock takes no leases from a process that does not know of it yet")
+    @Test("a step of the shared clock takes no leases from a process that has not noticed it yet")
     func clockStep() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...1)
@@ -290,7 +290,7 @@ struct ResilienceTests {
         }
     }
 
-    @Test("a small message that was not handed over is found beside busy workers")
+    @Test("a small message that was not passed to the engine is found although workers are busy")
     func express() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...200)

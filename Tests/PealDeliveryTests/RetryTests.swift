@@ -84,7 +84,7 @@ struct RetryTests {
         }
     }
 
-    @Test("gives up after answers were lost again and again")
+    @Test("gives up after many lost answers")
     func attempts() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...10)
@@ -151,7 +151,7 @@ struct RetryTests {
         }
     }
 
-    @Test("stragglers hold up nobody: the page is settled without them, and their late answers count")
+    @Test("stragglers delay no other device: the page is settled without them, and their late answers count")
     func stragglers() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...3000)

@@ -6,7 +6,7 @@ import Testing
 struct RouteBoardTests {
     private static func route(_ app: Int64) -> ActiveRoute { ActiveRoute(app: AppKey(app), route: .apnsProduction) }
 
-    @Test("forgets routes of apps that are gone, and none that is closed or not written yet")
+    @Test("forgets routes of deleted apps, and none that is closed or not written yet")
     func bounded() {
         let board = RouteBoard(breakersMax: 100)
         board.change(Self.route(1)) { $0.backOff(reason: "NoConnection", isProbe: false, now: .zero) }

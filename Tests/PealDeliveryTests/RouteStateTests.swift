@@ -21,7 +21,7 @@ struct RouteStateTests {
         return ids
     }
 
-    @Test("stays closed over a restart, which sends no more than a probe")
+    @Test("stays closed after a restart, which sends only a probe")
     func restart() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...3000)
@@ -163,7 +163,7 @@ struct RouteStateTests {
         }
     }
 
-    @Test("a gate that could not be written holds nobody up, and is written later")
+    @Test("a gate that could not be written delays no device, and is written later")
     func failedWrite() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...1)

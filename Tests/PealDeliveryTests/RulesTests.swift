@@ -26,7 +26,7 @@ struct RulesTests {
 
     private static let quiet: JSON.Members = .init([("quiet_hours", ["from": "22:00", "to": "07:00"])])
 
-    @Test("quiet hours delay devices by their own clocks, and nobody else", arguments: StoreUnderTest.allCases)
+    @Test("quiet hours delay devices by their own clocks, and no others", arguments: StoreUnderTest.allCases)
     func quietHours(_ engine: StoreUnderTest) async throws {
         // At midnight UTC it is 9:00 in Tokyo, 19:00 in New York, and night in Vienna and for the unknown.
         let fixture = try await Self.open(
@@ -126,7 +126,7 @@ struct RulesTests {
         }
     }
 
-    @Test("a range is sorted once into few lists, and a restart loses nobody", arguments: StoreUnderTest.allCases)
+    @Test("a range is sorted once into few lists, and a restart loses no device", arguments: StoreUnderTest.allCases)
     func restart(_ engine: StoreUnderTest) async throws {
         let names: [String?] = ["Asia/Tokyo", "Europe/Vienna", "UTC", "America/New_York"]
         let fixture = try await Self.open(engine, Self.quiet, zones: (0..<4000).map { names[$0 % 4] })

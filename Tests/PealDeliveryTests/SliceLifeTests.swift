@@ -6,7 +6,7 @@ import Testing
 /// every step, lost leases, late answers, refused settlements, closed routes and devices that could not be tried.
 @Suite("The life of a slice")
 struct SliceLifeTests {
-    @Test("nobody is lost, nobody is settled twice, and only what was in flight is repeated")
+    @Test("no device is lost or settled twice, and only what was in flight is repeated")
     func model() {
         var explorer = Explorer()
         explorer.explore(World())
@@ -15,7 +15,7 @@ struct SliceLifeTests {
         #expect(explorer.violations.isEmpty, "\(explorer.violations.prefix(3))")
     }
 
-    @Test("a settlement that was refused ends the run, and trouble gathers every page before it is concluded")
+    @Test("a refused settlement ends the run, and a problem gathers every page before it is concluded")
     func trouble() {
         var life = SliceLife(after: 0, flightsMax: 2)
         #expect(life.after(.leased) == .begin(after: 0, isFirst: true))

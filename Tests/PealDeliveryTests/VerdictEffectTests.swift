@@ -77,7 +77,7 @@ struct VerdictEffectTests {
             route: route, slot: slot, accessVersion: context.access.version(of: slot), life: life(from: fixture.now),
             lostAnswer: .resend)
         let report = await context.report([page], under: terms, isProbe: false, isOwnStop: false)
-        #expect(report.trustsSuspicious)
+        #expect(report.suspiciousAddresses == .retire)
         try await check(row.route, fixture, context, route, report)
         check(row, page, at: fixture.now)
     }

@@ -32,7 +32,7 @@ struct WakeTests {
         return draft.id
     }
 
-    @Test("go to every phone of the user over its own network, in the direct lane, and never for the message itself")
+    @Test("are sent to every phone of the user over its network, in the direct lane, and never for the message itself")
     func wakes() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.putCredential(.production, .fcm)

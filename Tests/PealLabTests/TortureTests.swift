@@ -98,7 +98,7 @@ struct TortureLedgerTests {
         #expect((end == .expired ? verdict.expired : verdict.suppressed) == living.count)
     }
 
-    @Test("finds a message that did not end, counts that do not add up, and acceptances that nobody saw")
+    @Test("finds a message that did not end, counts that do not add up, and acceptances without a notification")
     func counts() {
         #expect(ledger { $0.isFinal = false }.verdict(pagesInFlight: 1).violations == ["message 0 did not end"])
         let sums = ledger { $0.devices = 1000 }.verdict(pagesInFlight: 1).violations

@@ -248,7 +248,7 @@ struct LearnerTests {
         #expect(try Self.lessons(bad).isEmpty)
     }
 
-    @Test("the look ahead is learnt from random moments, because chosen ones are better than most")
+    @Test("the table for looking ahead is learned from random moments, because chosen ones are better than most")
     func wakes() throws {
         let random = MadeLabels.make("daily", 400).compactMap(LearningRow.init)
         let chosen = MadeLabels.make("daily", 400, .greedy).compactMap(LearningRow.init)

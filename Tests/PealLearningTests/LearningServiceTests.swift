@@ -136,7 +136,7 @@ struct LearningServiceTests {
     }
 
     @Test(
-        "a first campaign calibrates at random moments until enough is known; nobody's context, nothing to calibrate",
+        "a first campaign calibrates at random moments until enough is known, unless no user shares a context",
         arguments: StoreUnderTest.allCases)
     func phases(_ engine: StoreUnderTest) async throws {
         let people = try await People(engine)
@@ -194,7 +194,7 @@ struct LearningServiceTests {
     }
 
     @Test(
-        "labels name nobody, and go with their device, their user and after thirty days",
+        "labels name no person, and are deleted with their device, with their user and after thirty days",
         arguments: StoreUnderTest.allCases)
     func privacy(_ engine: StoreUnderTest) async throws {
         let people = try await People(engine, 10)

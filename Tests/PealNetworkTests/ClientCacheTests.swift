@@ -29,7 +29,7 @@ struct ClientCacheTests {
         #expect(try pin("a", 2).override == ["a": "10.0.0.2"])
     }
 
-    @Test("do not exist when they cannot be made")
+    @Test("are absent if they cannot be created")
     func none() async throws {
         #expect(await use(try pin("none")) == nil)
         #expect(cache.count == 0)

@@ -150,7 +150,7 @@ struct PreviewBytesTests {
         }
     }
 
-    @Test("says how large a payload is as its network counts it, and what takes the bytes of one that is too large")
+    @Test("shows the size of a payload as its network counts it, and the largest fields of one that is too large")
     func size() async throws {
         let message: JSON = [
             "audience": ["all": true],

@@ -27,7 +27,7 @@ struct APNsCertificateTests {
     }
 
     @Test(
-        "say what they are for in one of two places",
+        "state their purpose in one of two extensions",
         arguments: [
             ("com.example.app", [], ["6.3.2"], ["com.example.app"], ["production"]),
             ("other", ["com.example.app"], ["6.3.1"], ["com.example.app"], ["sandbox"]),
@@ -130,7 +130,7 @@ struct PKCS12ArchiveTests {
         #expect(field(archive, "Grüße") == "passphrase")
     }
 
-    @Test("that lack a key or a certificate for it are refused, and harm nobody")
+    @Test("that lack a key or a certificate for it are refused, and crash nothing")
     func incomplete() throws {
         let certificate = try PushCertificate()
         #expect(field(try certificate.archive(["-nokeys"])) == "data")

@@ -29,7 +29,7 @@ struct APNsChannelsTests {
         ChannelAccess(credential: credential, fingerprint: "test", environment: .production)
     }
 
-    @Test("are made, told of, listed and deleted", .timeLimit(.minutes(10)))
+    @Test("are created, shown, listed and deleted", .timeLimit(.minutes(10)))
     func requests() async throws {
         let server = try server()
         let provider = try testProvider(server)
@@ -79,7 +79,7 @@ struct APNsChannelsTests {
         await provider.close()
     }
 
-    @Test("too many of them, and no answer at all", .timeLimit(.minutes(10)))
+    @Test("too many of them, and no answer", .timeLimit(.minutes(10)))
     func creation() async throws {
         let server = try server(#"return 400 '{"reason":"CannotCreateChannelConfig"}';"#)
         let provider = try testProvider(server)

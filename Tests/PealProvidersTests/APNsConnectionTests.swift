@@ -141,7 +141,7 @@ struct APNsConnectionTests {
         #expect(closed.result == .unreachable && closed.reason == "Draining")
     }
 
-    @Test("a signing key goes with its last connection", .timeLimit(.minutes(10)))
+    @Test("a signing key is released with its last connection", .timeLimit(.minutes(10)))
     func keys() async throws {
         let server = try ForeignServer.nginx("")
         let provider = try testProvider(server)

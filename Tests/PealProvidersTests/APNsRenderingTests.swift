@@ -69,7 +69,7 @@ struct APNsRenderingTests {
             $0.locale = "fr"
         },
         .init(
-            "own payload laid deep over the common fields",
+            "own payload deep-merged over the common fields",
             body:
                 #"{"aps":{"alert":{"body":"own","title-loc-key":"K"},"badge":5,"interruption-level":"passive"},"#
                 + #""a":1,"b":[2]}"#

@@ -127,7 +127,7 @@ struct AccessTokensTests {
         #expect(text(await tokens.ready()) == "Bearer token-3")
     }
 
-    @Test("it is renewed after the wall clock jumped past its end, and used meanwhile")
+    @Test("it is renewed after the wall clock jumped beyond its end, and used meanwhile")
     func jump() async {
         let source = ScriptedTokens([
             .granted(accessToken: "first", life: .seconds(3600)), .refused(.init(reason: "invalid_grant", status: 400)),
@@ -176,7 +176,7 @@ struct AccessTokensTests {
         #expect(text(await tokens.ready()) == "Bearer token-2")
     }
 
-    @Test("failure of the endpoint is waited for longer and longer, and nobody is kept waiting")
+    @Test("after each failure of the endpoint the pause is longer, and callers do not wait for it")
     func backOff() async {
         let failure = AccessTokenReply.failed(.init(reason: "NoConnection"), retryAfter: nil)
         let source = ScriptedTokens(Array(repeating: failure, count: 12))
@@ -230,7 +230,7 @@ struct AccessTokensTests {
         #expect(tokens.refused(version: 2) == .refreshCredential)
     }
 
-    @Test("asking anew ends every pause")
+    @Test("an explicit renewal ends every pause")
     func renew() async {
         let source = ScriptedTokens([.refused(.init(reason: "invalid_grant", status: 400))])
         let tokens = tokens(source)
@@ -239,7 +239,7 @@ struct AccessTokensTests {
         #expect(text(await tokens.ready()) == "Bearer token-2")
     }
 
-    @Test("a closed one lets those who wait go")
+    @Test("a closed one releases its waiters")
     func close() async {
         let source = ScriptedTokens(isHeld: true)
         let tokens = tokens(source)

@@ -93,7 +93,7 @@ struct ConnectionPoolTests {
     }
 
     @Test(
-        "a peer that falls silent gets no more requests, and what it had is lost after the time-out",
+        "a peer that falls silent gets no more requests, and its open ones are lost after the time-out",
         .timeLimit(.minutes(10))
     )
     func stalled() async throws {

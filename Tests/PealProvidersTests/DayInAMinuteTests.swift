@@ -64,7 +64,7 @@ struct DayInAMinuteTests {
         #expect(peer.connections[0].pings == 0, "a connection that is used is not asked whether it lives")
     }
 
-    @Test("an idle connection is asked hourly, and none is made for nothing")
+    @Test("an idle connection is pinged hourly, and none is opened without work")
     func idle() throws {
         let pool = try pool()
         try push(pool)
@@ -151,7 +151,7 @@ struct DayInAMinuteTests {
         #expect(order.flight.answers.tally == ["accepted": 50])
     }
 
-    @Test("a server that shuts down is replaced when there is work, again and again")
+    @Test("a server that shuts down repeatedly is replaced each time there is work")
     func shutdowns() throws {
         let pool = try pool()
         for hour in 0..<24 {

@@ -26,7 +26,7 @@ struct EndpointTests {
     func bad(url: String) { #expect(RemoteEndpoint(url) == nil) }
 
     @Test(
-        "addresses are told from names",
+        "addresses are distinguished from names",
         arguments: [("127.0.0.1", true), ("::1", true), ("localhost", false), ("1.2.3.com", false)])
     func addresses(host: String, isAddress: Bool) {
         #expect(RemoteEndpoint(host: host, port: 1).isAddress == isAddress)

@@ -190,7 +190,7 @@ struct FCMProviderTests {
         #expect(fcm.requests.count == 2)
     }
 
-    @Test("the pace holds, and everything goes in the end")
+    @Test("the pace is kept, and everything is sent in the end")
     func paced() async throws {
         let (fcm, tokens) = (try ScriptedFCM(), try TokenServer())
         let provider = try provider(fcm, tokens, rate: 400, startRate: 400)
@@ -202,7 +202,7 @@ struct FCMProviderTests {
         #expect(fcm.server.connectionCount == 1)
     }
 
-    @Test("connections of a credential that went finish and refuse, and a new one takes its place")
+    @Test("connections of a removed credential finish and refuse, and those of a new one replace them")
     func drain() async throws {
         let (fcm, tokens) = (try ScriptedFCM(), try TokenServer())
         let provider = try provider(fcm, tokens)

@@ -94,7 +94,7 @@ struct FCMRenderingTests {
             ])
     }
 
-    @Test("a message of data alone has no look")
+    @Test("a message with only data has no visible fields")
     func dataAlone() throws {
         var content = Content()
         content.data = JSON.Members([("k", "v")])
@@ -127,7 +127,7 @@ struct FCMRenderingTests {
         #expect(try message(content(), options: options, seconds: 900)["android"]?["ttl"] == "0s")
     }
 
-    @Test("the author's object lies over all that, and what is unknown is passed on")
+    @Test("the author's object overrides all that, and unknown members are passed on")
     func own() throws {
         let content = try content(
             """
@@ -168,7 +168,7 @@ struct FCMRenderingTests {
             ])
     }
 
-    @Test("the second form of Android's part takes the place of the first")
+    @Test("the second form of Android's part replaces the first")
     func secondForm() throws {
         let content = try content(#"{"android_v2": {"remote_notification": {"notification": {"id": 4}}}}"#) {
             $0.sound = "chime"

@@ -111,7 +111,7 @@ struct ForeignServerTests {
         #expect(tally == ["verdict InvalidProviderToken": 1, "unsent RouteStopped": 999])
     }
 
-    @Test("a server that nobody trusts, or that is not there, gives everything back", .timeLimit(.minutes(10)))
+    @Test("a server that is not trusted, or does not exist, returns every device unsent", .timeLimit(.minutes(10)))
     func noConnection() async throws {
         let server = try ForeignServer.nginx("")
         let other = try TestDirectory.certificates()

@@ -99,7 +99,7 @@ struct HTTP2ConnectionStateTests {
         #expect(fixture.othersKinds == [.response(.init(status: 400, body: Array("{}".utf8)))])
     }
 
-    @Test("decodes blocks of streams that are gone, so that the table stays the peer's")
+    @Test("decodes header blocks of closed streams, so that the table stays in step with the peer's")
     func tableFollows() throws {
         var fixture = try StateFixture()
         fixture.begin(0)
@@ -237,7 +237,7 @@ struct HTTP2ConnectionStateTests {
         #expect(written7.map(\.header.kind) == [HTTP2Frame.Kind.reset])
     }
 
-    @Test("stream ids pass over those still open and run out before the last")
+    @Test("stream ids skip those still open and run out before the last")
     func streamIDs() throws {
         var fixture = try StateFixture(streamIDMax: 30_001)
         fixture.begin(0)
@@ -279,7 +279,7 @@ struct HTTP2ConnectionStateTests {
         #expect(!fixture.state.isStarved(before: 5) && fixture.state.openCount == 0)
     }
 
-    @Test("unknown frames and settings are passed over")
+    @Test("unknown frames and settings are ignored")
     func unknown() throws {
         var fixture = try StateFixture()
         fixture.begin(0)

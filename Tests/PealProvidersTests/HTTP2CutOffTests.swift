@@ -22,7 +22,7 @@ enum CutOff: String, CaseIterable, Sendable {
 
 @Suite("Answers that are cut off, and bodies that do not end")
 struct HTTP2CutOffTests {
-    @Test("a status that came counts, so that nothing accepted is sent again", arguments: CutOff.allCases)
+    @Test("a status that was received counts, so that nothing accepted is sent again", arguments: CutOff.allCases)
     func accepted(_ cutOff: CutOff) throws {
         var fixture = try StateFixture()
         fixture.begin(7)
@@ -33,7 +33,7 @@ struct HTTP2CutOffTests {
         #expect(fixture.state.openCount == 0)
     }
 
-    @Test("so does the part of an error's body that came", arguments: CutOff.allCases)
+    @Test("so does the part of an error's body that was received", arguments: CutOff.allCases)
     func refused(_ cutOff: CutOff) throws {
         var fixture = try StateFixture()
         fixture.begin(7)

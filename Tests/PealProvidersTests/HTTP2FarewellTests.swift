@@ -17,7 +17,7 @@ struct HTTP2FarewellTests {
         }
     }
 
-    @Test("keeps nothing of what its peer goes on to send, and says no more")
+    @Test("keeps nothing of what its peer still sends, and writes no more")
     func silence() throws {
         let pool = ConnectionPool(
             connector: Connector(

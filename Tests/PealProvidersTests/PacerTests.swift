@@ -37,7 +37,7 @@ struct PacerTests {
     }
 
     @Test(
-        "gives no more at once than a twentieth of a second is worth",
+        "allows at once at most what a twentieth of a second allows",
         arguments: [(2000, 8000, 100), (20, 20, 1), (1, 1, 1), (100, 100, 5)])
     func burst(start: Int, most: Int, expected: Int) {
         var pacer = pacer(start, most)
@@ -59,7 +59,7 @@ struct PacerTests {
         #expect(pacer.allowance(at: now + wait + .microseconds(1)) == 1)
     }
 
-    @Test("begins anew after an idle minute, and not before")
+    @Test("starts over after an idle minute, and not before")
     func idle() {
         var pacer = pacer()
         _ = drain(&pacer, from: .seconds(0), for: .seconds(61))
@@ -70,7 +70,7 @@ struct PacerTests {
         #expect(pacer.rate(at: .seconds(61 + 60)) == 2000)
     }
 
-    @Test("stands still while the provider wants nothing, and goes on from half")
+    @Test("pauses while the provider accepts nothing, and continues at half the rate")
     func throttle() {
         var pacer = pacer()
         _ = drain(&pacer, from: .zero, for: .seconds(30))
@@ -114,7 +114,7 @@ struct PacedPoolTests {
             streamWindow: 65_535, partialBodies: 16, isIdle: true)
     }
 
-    @Test("gives what the pace allows, then a pause, and wakes who asked; it opens no further connection for that")
+    @Test("gives what the pace allows, pauses, and wakes the connections that asked; it opens no further one")
     func pause() {
         var state = PoolState(
             connectionsMax: 4, openingPause: .zero, pace: Pace(.init(start: 200, most: 200)))

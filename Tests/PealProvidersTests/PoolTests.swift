@@ -27,7 +27,7 @@ struct PoolTests {
         #expect(queue.isEmpty && refusals.isEmpty)
     }
 
-    @Test("small messages go first, and resends before all")
+    @Test("small messages go first, and resends before everything else")
     func lanes() throws {
         var queue = PoolQueue()
         let bulk = OpenOrder(testOrder(count: 5))
@@ -109,7 +109,7 @@ struct PoolTests {
         #expect(effects.openings == [0, 1, 2])
     }
 
-    @Test("before a connection's stream ids run out another is opened beside it")
+    @Test("before a connection's stream ids run out, another connection is opened")
     func replacement() {
         var state = state()
         var effects = PoolState.Effects()
@@ -167,7 +167,7 @@ struct PoolTests {
         #expect(effects.openings == [0, 1, 2])
     }
 
-    @Test("a drained pool refuses, and ends when its connections are gone")
+    @Test("a drained pool refuses orders, and ends when its connections have closed")
     func drain() {
         var state = state()
         var effects = PoolState.Effects()
@@ -234,7 +234,7 @@ struct ConnectionPulseTests {
         #expect(tick(&pulse, 3600).sendsPing)
     }
 
-    @Test("a peer that lets nothing begin is left, but not while requests are open or after a short while")
+    @Test("a peer that lets no request begin is left after a while, but not while requests are open")
     func shut() {
         var pulse = ConnectionPulse(uptime: .zero)
         #expect(!tick(&pulse, 9, hasRoom: false).isShut)

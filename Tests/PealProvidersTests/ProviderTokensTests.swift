@@ -123,7 +123,7 @@ struct ProviderTokensJumpTests {
         #expect(tokens.authorization != second)
     }
 
-    @Test("are not made in answer to too many, jump or no jump, while the present one is good")
+    @Test("are not signed after TooManyProviderTokenUpdates while the current one is valid, jump or no jump")
     func tooMany() throws {
         let tokens = try tokens()
         let first = tokens.authorization
@@ -184,7 +184,7 @@ struct ProviderTokenTableTests {
         #expect(try table.tokens(for: other) !== tokens)
     }
 
-    @Test("lets the key go with its last user, and goes on with the same provider token when it comes back")
+    @Test("releases the key with its last user, and continues with the same provider token when the key returns")
     func remembered() throws {
         let table = table()
         var tokens: ProviderTokens? = try table.tokens(for: testCredential)

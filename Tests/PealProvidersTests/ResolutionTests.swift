@@ -32,7 +32,7 @@ private final class CountingResolver: Resolver, Sendable {
 
 @Suite("Names of hosts", .serialized)
 struct ResolutionTests {
-    @Test("are asked for anew for every connection", .timeLimit(.minutes(10)))
+    @Test("are looked up again for every connection", .timeLimit(.minutes(10)))
     func uncached() async throws {
         let asked = Mutex<[String]>([])
         let server = try ScriptedServer { connection, frame in

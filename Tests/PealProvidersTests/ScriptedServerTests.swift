@@ -151,7 +151,7 @@ struct ScriptedServerTests {
         await provider.close()
     }
 
-    @Test("refused streams are sent again, and not for ever", .timeLimit(.minutes(10)))
+    @Test("refused streams are retried, but not forever", .timeLimit(.minutes(10)))
     func refused() async throws {
         let attempts = ScriptedServer.Counter()
         let tally = try await send(40) { connection, frame in

@@ -21,13 +21,13 @@ struct BatchPlanTests {
         BatchPlan(form: form).batches(events, now: Self.now + .seconds(seconds)).map(\.count)
     }
 
-    @Test("an event alone goes at once where nothing is gathered", arguments: [Webhook.Form.events, .single])
+    @Test("a single event is sent at once if events are not gathered", arguments: [Webhook.Form.events, .single])
     func alone(_ form: Webhook.Form) {
         #expect(sizes(events(["a", "a", "b"], for: form), form, after: 0) == [1, 1, 1])
     }
 
     @Test(
-        "gathered events go when the first has waited 5 s or 100 are there",
+        "gathered events are sent when the first has waited 5 s or there are 100",
         arguments: [
             (99, 4, []), (99, 5, [99]), (100, 0, [100]), (101, 0, [100]), (101, 5, [100, 1]), (200, 0, [100, 100]),
             (0, 5, []),
@@ -44,7 +44,7 @@ struct BatchPlanTests {
         #expect(batches.map { $0.map(\.id.low) } == [[0, 2, 4], [1, 3]])
     }
 
-    @Test("a request that would grow too large goes with what it has")
+    @Test("a request that would become too large is sent with what it has")
     func large() {
         let large = events(
             Array(repeating: "a", count: 20), for: .gathered, bytes: Limits.webhookPayloadBytesMax)

@@ -60,7 +60,7 @@ struct CheckedTransportTests {
         #expect(answer == .failed(.privateAddress))
     }
 
-    @Test("a port where nobody listens is no connection")
+    @Test("a port without a listener counts as no connection")
     func refused() async throws {
         let answer = try await send("http://localhost:1/", allowed: ["localhost"], resolved: [Self.loopback])
         #expect(answer == .failed(.noConnection))
@@ -69,7 +69,7 @@ struct CheckedTransportTests {
     /// What listens on a port that is no HTTPS server.
     enum Listener: CaseIterable { case silent, closing, banner, plainHTTP }
 
-    @Test("over TLS, a port with something else looks like one where nobody listens", arguments: Listener.allCases)
+    @Test("over TLS, a port with something else looks like one without a listener", arguments: Listener.allCases)
     func indistinguishable(_ kind: Listener) async throws {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in

@@ -204,7 +204,7 @@ struct CourierTests {
         #expect(deliveries.first { $0.state == .failed }?.lastError == "NoReport")
     }
 
-    @Test("a message that cannot be read, or is gone, fails only its own delivery")
+    @Test("a message that cannot be read, or was deleted, fails only its own delivery")
     func unreadable() async throws {
         let fixture = try await CourierFixture()
         let single = try await fixture.webhook(form: .single)

@@ -33,7 +33,7 @@ struct ClusterTests {
         }
     }
 
-    @Test("three servers share a send; one is killed, and nobody is left out")
+    @Test("three servers share a send; one is killed, and no device is left out")
     func killed() async throws {
         let cluster = try await Cluster()
         let first = try await cluster.start()

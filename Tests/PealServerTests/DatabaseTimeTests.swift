@@ -26,7 +26,7 @@ struct DatabaseTimeTests {
         func setWall(_ time: Timestamp) { state.withLock { $0.wall = time } }
     }
 
-    @Test("goes on evenly when this machine's clock is set", arguments: [-46_000, 46_000])
+    @Test("advances evenly when this machine's clock is set", arguments: [-46_000, 46_000])
     func steps(milliseconds: Int64) async {
         let machine = Machine()
         let time = DatabaseTime(system: machine, logger: Logger(label: "test")) { Timestamp(milliseconds: 5_000_000) }

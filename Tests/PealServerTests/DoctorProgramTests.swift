@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// `peal doctor` while a server is running.
-@Suite("The doctor beside a running server")
+@Suite("The doctor next to a running server")
 struct DoctorProgramTests {
     @Test("asks that server for the credentials, and says when it may not")
     func besideServer() async throws {

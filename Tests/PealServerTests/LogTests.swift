@@ -41,7 +41,7 @@ struct LogTests {
         #expect(entry.text == "1970-01-01T00:00:00.001Z INFO     a b actor=\(shown)")
     }
 
-    @Test("a reader that stops reading stops nobody, and learns how much it missed")
+    @Test("a reader that stops reading delays nothing, and learns how much it missed")
     func slowReader() async throws {
         let gate = DispatchSemaphore(value: 0)
         let written = Mutex<[String]>([])

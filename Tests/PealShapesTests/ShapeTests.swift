@@ -202,7 +202,7 @@ struct ShapeDescribingTests {
         #expect(schema.components["OrderChange"]?["properties"]?["name"]?["type"] == "string")
     }
 
-    @Test("what a tolerant policy takes besides")
+    @Test("what a tolerant policy also accepts")
     func tolerant() {
         let schema = order.schema(Describing(policy: .tolerant, now: Timestamp(milliseconds: 0)))
         let properties = schema.components["Order"]?["properties"]

@@ -43,7 +43,7 @@ struct BroadcastTests {
             .apns, SimulatorFixture.request("/4/broadcasts/apps/\(bundle)", body: body.utf8, headers))
     }
 
-    @Test("are made, read, listed and deleted, each environment apart")
+    @Test("are created, read, listed and deleted, separately for each environment")
     func life() throws {
         let id = try make(keepsNewest: true)
         let read = try manage("GET", ["apns-channel-id": id])
@@ -59,7 +59,7 @@ struct BroadcastTests {
         try manage(method, Self.bundle + "/channels", headers)
     }
 
-    @Test("give the sender's request id back, and refuse one that is no UUID")
+    @Test("return the sender's request id, and refuse one that is not a UUID")
     func requestID() throws {
         let id = "01234567-89ab-cdef-0123-456789abcdef"
         let path = Self.bundle + "/all-channels"
@@ -86,7 +86,7 @@ struct BroadcastTests {
         #expect(try manage(method, path, body: body).value?["reason"]?.string == reason)
     }
 
-    @Test("are as many as an app may have")
+    @Test("are limited to the number that an app may have")
     func limit() throws {
         for number in 0..<SimulatorLimits.channelsPerAppMax {
             _ = fixture.apns.channels.add(

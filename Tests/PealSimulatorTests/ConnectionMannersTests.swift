@@ -30,7 +30,7 @@ struct ConnectionMannersTests {
         #expect(try fixture.reply(.apns, good, &memory).laterStreamLimit == nil)
     }
 
-    @Test("a refusal closes them until the next success, when told so")
+    @Test("a refusal closes them until the next success, if the script says so")
     func slowdown() throws {
         let fixture = try fixture { $0.slowsDownAfterRefusal = true }
         var memory = ConnectionMemory()
@@ -56,7 +56,7 @@ struct ConnectionMannersTests {
         #expect(ends == last)
     }
 
-    @Test("a client certificate is good for its topics, in its environments, and as long as it lives")
+    @Test("a client certificate is valid for its topics, in its environments, until it expires")
     func certificates() throws {
         let fixture = try fixture()
         let bare: [String: String?] = ["authorization": nil]

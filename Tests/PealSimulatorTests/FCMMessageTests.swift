@@ -28,7 +28,7 @@ struct FCMMessageTests {
     }
 
     @Test(
-        "takes what the schema allows, in either spelling",
+        "accepts what the schema allows, in either spelling",
         arguments: [
             (#"{"token":"t","notification":{"title":"a","body":"b"}}"#, "t"),
             (#"{"fid":"f","data":{"a":"b"}}"#, "f"), (#"{"topic":"a-b_c.d~e%"}"#, "/topics/a-b_c.d~e%"),
@@ -112,7 +112,7 @@ struct FCMMessageTests {
         #expect(try send(#"{"message":{"token":"t","data":{"a":"\#(text)"}}}"#).status == 200)
     }
 
-    @Test("wants an access token that is good for sending, and its own project")
+    @Test("requires an access token that is valid for sending, and its own project")
     func authorization() throws {
         let body = #"{"message":{"token":"t"}}"#
         #expect(try send(body, accessToken: "x").status == 401)

@@ -110,7 +110,7 @@ struct FastConnectionTests {
         #expect(client.connection.delayed.count == (rule.contains("delay") ? 1 : 0))
     }
 
-    @Test("refuses the stream above a thousand open ones, and goes on when one has ended")
+    @Test("refuses the stream above a thousand open ones, and continues when one has ended")
     func streamLimit() throws {
         let client = begun(try FastClient())
         let block = FastClient.block(device: Self.device, id: Self.id)

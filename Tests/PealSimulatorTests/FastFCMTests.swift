@@ -38,7 +38,7 @@ struct FastFCMTests {
     }
 
     @Test(
-        "looks for a token, an installation or a topic",
+        "requires a token, an installation or a topic",
         arguments: [
             (#"{"message":{"token":"a"}}"#, "a"), (#"{"message":{"fid":"b"}}"#, "b"), (#"{"topic":"c"}"#, "c"),
             (#"{"message":{"condition":"d"}}"#, ""), (#""token""#, ""), (#"{"token":5}"#, ""), ("", ""),

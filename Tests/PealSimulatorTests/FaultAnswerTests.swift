@@ -24,7 +24,7 @@ struct FaultAnswerTests {
         #expect(try fault(["error_code": code.rawValue])?.action == expected)
     }
 
-    @Test("come one after the other, again when told so")
+    @Test("come one after the other, and repeat if the script says so")
     func sequences() throws {
         let steps: [[String: Any]] = [["status": 503], ["action": "close"]]
         let once = try FaultSequence(["sequence": steps], path: "")
@@ -33,7 +33,7 @@ struct FaultAnswerTests {
         #expect((0..<4).compactMap { again.fault($0)?.action.disturbance } == ["closed", "closed"])
     }
 
-    @Test("act in their order for a device, and then no more")
+    @Test("apply to a device in their order, and then no longer")
     func device() throws {
         let plan = FaultPlan(seed: 1)
         let steps: [[String: Any]] = [["status": 503], ["action": "pass"], ["action": "close"]]
@@ -60,7 +60,7 @@ struct FaultAnswerTests {
     }
 
     @Test(
-        "are told what is wrong with them",
+        "are refused with the reason",
         arguments: [
             ("rules: [{error_code: NONE}]", "rules[0].status"), ("rules: [{sequence: []}]", "rules[0].sequence"),
             ("rules: [{sequence: [{status: 1}]}]", "rules[0].sequence[0].status"),

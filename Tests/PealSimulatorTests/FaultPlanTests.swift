@@ -15,7 +15,7 @@ struct FaultPlanTests {
         (0..<count).filter { plan.decide(device: "\(prefix)\($0)", provider: .apns, environment: .production) != nil }
     }
 
-    @Test("meets the n-th request, each n-th, and no more often than told")
+    @Test("applies to the n-th request, to every n-th, and at most as often as stated")
     func counting() throws {
         #expect(hits(try plan("rules: [{match: {nth: 3}, status: 503}]"), 9) == [2])
         #expect(hits(try plan("rules: [{match: {every: 4}, status: 503}]"), 9) == [3, 7])
@@ -40,14 +40,14 @@ struct FaultPlanTests {
         #expect(met.reversed() == first)
     }
 
-    @Test("draws anew for each attempt at a device")
+    @Test("draws again for each attempt at a device")
     func attempts() throws {
         let plan = try plan("rules: [{match: {rate: 0.5}, status: 503}]")
         let met = (0..<200).count { _ in plan.decide(device: "a", provider: .apns, environment: .production) != nil }
         #expect((60...140).contains(met))
     }
 
-    @Test("puts the fault of a device first, as often as told, and takes it away")
+    @Test("applies the fault of a device first, as often as stated, and then removes it")
     func devices() throws {
         let plan = try plan("rules: [{status: 500, reason: InternalServerError}]")
         try plan.set(try FaultSequence(["status": 410, "reason": "Unregistered"], path: ""), device: "a", times: 2)

@@ -45,7 +45,7 @@ struct InboxTests {
         #expect(summary["disturbed"] as? [String: Int] == ["reset": 1])
     }
 
-    @Test("gives pages in order, by device, and forgets on demand without numbering anew")
+    @Test("returns pages in order, by device, and deletes on demand without renumbering")
     func pages() throws {
         let inbox = Inbox(mode: .strict)
         for number in 1...5 { inbox.accept(item("d\(number % 2)", "\(number)")) }
@@ -59,7 +59,7 @@ struct InboxTests {
         #expect(try devices(inbox.itemsJSON(after: 5, limit: 9)) == ["d6"])
     }
 
-    @Test("keeps the newest items only, while it goes on counting")
+    @Test("keeps only the newest items, and continues to count")
     func bounds() throws {
         let inbox = Inbox(mode: .strict)
         let more = SimulatorLimits.inboxItemsMax + 10

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PealSimulator
 
-@Suite("JSON taken apart")
+@Suite("Reading JSON")
 struct JSONValueTests {
     @Test(
         "comes back as it was",

@@ -15,7 +15,7 @@ struct SimulatorTests {
         FileManager.default.temporaryDirectory.appendingPathComponent("peal-sim-\(UUID().uuidString)").path
     }
 
-    @Test("writes where it is and whom to trust, and takes no port twice")
+    @Test("writes its addresses and certificate, and uses no port twice")
     func life() async throws {
         var options = SimulatorOptions(directory: directory())
         defer { try? FileManager.default.removeItem(atPath: options.directory) }

@@ -81,7 +81,7 @@ struct WebPushTests {
         #expect((answer.status, answer.value?["errno"]?.integer) == (400, number))
     }
 
-    @Test("wants a body of aes128gcm that fits, made for this subscription")
+    @Test("requires an aes128gcm body of a valid size, encrypted for this subscription")
     func bodies() throws {
         let large = [UInt8](repeating: 0, count: 4_097)
         #expect(try send(["content-encoding": "aes128gcm"], body: large).status == 413)
@@ -120,7 +120,7 @@ struct WebPushTests {
         #expect(try send(["authorization": "WebPush abc"]).status == 401)
     }
 
-    @Test("holds a subscription to the key that it was made with")
+    @Test("requires the key that a subscription was created with")
     func ownKey() throws {
         let own = URLSafeBase64.encode(key.publicKey.x963Representation)
         let other = URLSafeBase64.encode(P256.Signing.PrivateKey().publicKey.x963Representation)
@@ -133,7 +133,7 @@ struct WebPushTests {
         }
     }
 
-    @Test("knows endpoints that are gone from those that never were")
+    @Test("distinguishes expired endpoints from those that never existed")
     func endpoints() throws {
         #expect(try send(at: "/push/nobody").status == 404)
         #expect(fixture.webPush.subscriptions.unsubscribe("https://\(SimulatorFixture.host)\(path)"))

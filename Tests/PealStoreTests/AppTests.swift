@@ -38,7 +38,7 @@ struct AppTests {
         #expect(try await fixture.store.read { try $0.apps(after: first, limit: 10) } == [all[1]])
     }
 
-    @Test("deleting an app takes everything of it and nothing of another", arguments: StoreUnderTest.allCases)
+    @Test("deleting an app deletes everything of it and nothing of others", arguments: StoreUnderTest.allCases)
     func deletion(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let other = Fixture(
@@ -224,7 +224,7 @@ struct AppTests {
         }
     }
 
-    @Test("answers are kept for a day and settings for ever", arguments: StoreUnderTest.allCases)
+    @Test("answers are kept for a day and settings forever", arguments: StoreUnderTest.allCases)
     func records(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let request = IdempotentRequest(scope: [1, 2], key: "k", digest: [3])

@@ -91,7 +91,7 @@ struct AudienceTests {
         #expect(try await reached(fixture, audience) == [:])
     }
 
-    @Test("an address of a device is that device, another is sent to as it is", arguments: StoreUnderTest.allCases)
+    @Test("a device's address means the device, and an unknown one is sent to", arguments: StoreUnderTest.allCases)
     func addresses(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine)
         var audience = Audience()
@@ -168,7 +168,7 @@ struct AudienceTests {
         #expect(try await Worker(fixture: fixture).run(.fcm) == [1, 2])
     }
 
-    @Test("a device that another user has when its turn comes is left out", arguments: StoreUnderTest.allCases)
+    @Test("a device that has another user when its turn comes is skipped", arguments: StoreUnderTest.allCases)
     func formerUser(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         for number in 1...3 { try await fixture.register(number, user: "anna", topics: number == 3 ? ["a"] : nil) }
@@ -205,7 +205,7 @@ struct AudienceTests {
         }
     }
 
-    @Test("an expired topic reaches nobody", arguments: StoreUnderTest.allCases)
+    @Test("an expired topic reaches no device", arguments: StoreUnderTest.allCases)
     func expiredTopic(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.register(1, topics: ["a"])
@@ -219,7 +219,7 @@ struct AudienceTests {
         #expect(try await fixture.send(.topics("a")).plan.state == .sent)
     }
 
-    @Test("an audience of nobody ends the message at once", arguments: StoreUnderTest.allCases)
+    @Test("an empty audience ends the message at once", arguments: StoreUnderTest.allCases)
     func empty(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         for audience in [Audience.all, .topics("a"), .users("x"), .devices(5)] {

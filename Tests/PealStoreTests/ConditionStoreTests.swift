@@ -110,7 +110,7 @@ struct ConditionStoreTests {
         }
     }
 
-    @Test("beside lists it narrows them", arguments: StoreUnderTest.allCases)
+    @Test("next to lists it narrows them", arguments: StoreUnderTest.allCases)
     func narrowing(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine)
         var audience = Audience.topics("a", "c")

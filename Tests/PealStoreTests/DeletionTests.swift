@@ -17,7 +17,7 @@ struct DeletionTests {
         }
     }
 
-    @Test("an app is gone at once, and its id and its devices' ids and addresses are free")
+    @Test("an app is deleted at once, and its id and its devices' ids and addresses can be used again")
     func app() async throws {
         let fixture = try await Fixture(.sqlite)
         try await fixture.registerMany(1...20, topics: ["a"])
@@ -83,7 +83,7 @@ struct DeletionTests {
         #expect(try await reopened.store.read { try !$0.hasRemainders(now: now) })
     }
 
-    @Test("a topic is gone at once: for its devices, for messages, and for one that is being sent")
+    @Test("a topic is deleted at once: for its devices, for messages, and for one that is being sent")
     func topic() async throws {
         let fixture = try await Fixture(.sqlite)
         try await fixture.registerMany(1...10, topics: ["a", "kept"])
@@ -120,7 +120,7 @@ struct DeletionTests {
         #expect(try await PruningTests.count("device_topic", app: fixture.app, fixture.test) == 2)
     }
 
-    @Test("an excluded topic that is deleted excludes nobody any more")
+    @Test("an excluded topic that is deleted no longer excludes any device")
     func excludedTopic() async throws {
         let fixture = try await Fixture(.sqlite)
         try await fixture.registerMany(1...3, topics: ["all"])
@@ -215,7 +215,7 @@ struct DeletionTests {
         #expect(left == [Fixture.deviceID(999)])
     }
 
-    @Test("a device with many receipts goes at once, and its receipts in pieces")
+    @Test("a device with many receipts is deleted at once, and its receipts in pieces")
     func device() async throws {
         let fixture = try await Fixture(.sqlite)
         try await fixture.registerMany(1...2)
@@ -304,7 +304,7 @@ struct DeletionTests {
         #expect(try await fixture.store.read { try $0.census() }.slicesEnding == leased.count)
     }
 
-    @Test("an experiment's arms go with the last message of its campaign")
+    @Test("an experiment's arms are deleted with the last message of its campaign")
     func experiment() async throws {
         let fixture = try await Fixture(.sqlite)
         var draft = fixture.draft(.users("ann"), lifeSeconds: 90_000)

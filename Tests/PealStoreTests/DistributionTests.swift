@@ -23,7 +23,7 @@ struct DistributionTests {
         #expect(rows.flatMap(\.self).sorted() == SchemaTable.all.map(\.name).sorted())
     }
 
-    @Test("tables distributed by app have it in their keys, and in every unique index but the one that is named")
+    @Test("tables distributed by app have it in their keys, and in every unique index except the named one")
     func keys() throws {
         let distributed = try Self.rows()[0]
         for table in SchemaTable.all where distributed.contains(table.name) {

@@ -6,7 +6,7 @@ import PealTesting
 import Testing
 
 extension EngineTests {
-    @Test("the write-ahead log is overwritten while writes come, and cut when one made it long")
+    @Test("the write-ahead log is overwritten while writes continue, and truncated after a long one")
     func checkpoints() async throws {
         let test = try await StoreUnderTest.sqlite.open()
         let value = [UInt8](repeating: 1, count: 64 * 1024)

@@ -35,7 +35,7 @@ struct EngineTests {
         }
     }
 
-    @Test("a write goes on when its task is cancelled")
+    @Test("a write continues when its task is cancelled")
     func cancellation() async throws {
         let test = try await StoreUnderTest.sqlite.open()
         let task = Task {
@@ -108,7 +108,7 @@ struct EngineTests {
         #expect(await !test.store.isReady())
     }
 
-    @Test("parameters are bound by name, in whatever order a statement names them")
+    @Test("parameters are bound by name, in any order")
     func parameterNames() async throws {
         let test = try await StoreUnderTest.sqlite.open()
         let row = try await test.engine.read { connection in
@@ -221,7 +221,7 @@ struct EngineTests {
                 + "use a newer program")
     }
 
-    @Test("the master key beside a database is made once, private, and missed when it is gone")
+    @Test("the master key next to a database is created once, is private, and must exist afterwards")
     func masterKeyFile() async throws {
         let test = try await StoreUnderTest.sqlite.open()
         let file = MasterKey.file(besideDatabase: test.path)
@@ -261,7 +261,7 @@ struct EngineTests {
         #expect(try await fixture.state(id) == .sent)
     }
 
-    @Test("the file is made with what can never be set later, and shrinks after deletions")
+    @Test("the file is created with the settings that cannot change later, and shrinks after deletions")
     func fileForm() async throws {
         let test = try await StoreUnderTest.sqlite.open()
         func pragma(_ name: String) async throws -> Int64? {

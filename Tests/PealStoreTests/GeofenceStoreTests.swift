@@ -136,7 +136,7 @@ struct GeofenceStoreTests {
         #expect(ended)
     }
 
-    @Test("go with their app", arguments: StoreUnderTest.allCases)
+    @Test("are deleted with their app", arguments: StoreUnderTest.allCases)
     func app(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let plan = Self.plan(fixture, [1])

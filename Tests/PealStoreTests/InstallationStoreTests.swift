@@ -156,7 +156,7 @@ struct InstallationStoreTests {
     }
 
     @Test(
-        "phones that cannot choose a moment are not woken, nor anybody for a message that the server sends",
+        "phones that cannot choose a moment are not woken, and no phone is for a message that the server sends",
         arguments: StoreUnderTest.allCases)
     func unfit(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
@@ -173,7 +173,7 @@ struct InstallationStoreTests {
         #expect(try await Self.take(fixture).map(\.device.address.route) == [.fcm])
     }
 
-    @Test("a repeated event changes nothing, and everything goes with the device", arguments: StoreUnderTest.allCases)
+    @Test("a repeated event changes nothing, and events end with their device", arguments: StoreUnderTest.allCases)
     func events(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let installation = try await Self.install(fixture, 1)
@@ -333,7 +333,7 @@ struct InstallationStoreTests {
         #expect(try await fallback() == .zero)
     }
 
-    @Test("nobody is woken in quiet hours; the wake-up follows at their end", arguments: StoreUnderTest.allCases)
+    @Test("no device is woken in quiet hours; the wake-up follows at their end", arguments: StoreUnderTest.allCases)
     func quiet(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await Self.install(fixture, 1)

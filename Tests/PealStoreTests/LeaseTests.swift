@@ -162,7 +162,7 @@ struct LeaseTests {
         #expect(try await fixture.lease().isEmpty)
     }
 
-    @Test("a page that ends before its candidates do goes on where it ended", arguments: StoreUnderTest.allCases)
+    @Test("a page that ends before its candidates do is continued where it ended", arguments: StoreUnderTest.allCases)
     func pageEnds(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.registerMany(1...10)

@@ -139,7 +139,7 @@ struct MessageTests {
         #expect(try await move([.sending, .paused], .cancelled) == nil)
     }
 
-    @Test("a message paused before it had slices goes on where it was", arguments: StoreUnderTest.allCases)
+    @Test("a message paused before it had slices continues where it was", arguments: StoreUnderTest.allCases)
     func pausedEarly(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let draft = fixture.draft(.all, startAt: fixture.now + .seconds(60))

@@ -130,7 +130,7 @@ extension MomentStoreTests {
     }
 
     @Test(
-        "quiet hours delay an alert to their end or that of the window, and it can be cancelled until then",
+        "quiet hours delay an alert until they or the window end, and it can be cancelled until then",
         arguments: StoreUnderTest.allCases)
     func quietHours(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

@@ -49,7 +49,7 @@ extension MomentStoreTests {
     }
 
     @Test(
-        "of alerts that go together each ends by itself: sent, passed on, put off, or gone before it was read",
+        "of alerts sent together, each ends separately: sent, passed on, postponed, or gone before it was read",
         arguments: StoreUnderTest.allCases)
     func eachByItself(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

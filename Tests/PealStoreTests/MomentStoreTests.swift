@@ -128,7 +128,7 @@ struct MomentStoreTests {
         }
     }
 
-    @Test("a row that was judged before another changed it is left alone", arguments: StoreUnderTest.allCases)
+    @Test("a row that has changed since it was judged stays as it is", arguments: StoreUnderTest.allCases)
     func compareAndSet(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let draft = Self.draft(fixture)
@@ -177,7 +177,7 @@ struct MomentStoreTests {
         #expect(try await Self.moment(fixture, first.moment).state == .cancelled)
     }
 
-    @Test("users of an experiment stay in their arm, whatever becomes of the share", arguments: StoreUnderTest.allCases)
+    @Test("users of an experiment stay in their arm, even if the share changes", arguments: StoreUnderTest.allCases)
     func arms(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let users = (0..<200).map { "u\($0)" }
@@ -197,7 +197,7 @@ struct MomentStoreTests {
     }
 
     @Test(
-        "a message takes the routes of its environment, that of the platform's options first",
+        "a message takes the routes of its environment, which the platform's options override",
         arguments: [nil, Environment.production, .sandbox], [nil, Environment.sandbox])
     func environments(ofMessage: Environment?, ofPlatform: Environment?) async throws {
         let fixture = try await Fixture(.selected)

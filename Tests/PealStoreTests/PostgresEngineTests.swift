@@ -71,7 +71,7 @@ struct PostgresEngineTests {
         try await test.engine.write(.control) { _ = try $0.execute("DELETE FROM counter WHERE name = 'none'") }
     }
 
-    @Test("a flood of messages neither delays nor refuses what keeps the server running")
+    @Test("a flood of messages does not delay or refuse the server's own work")
     func controlBesideIntake() async throws {
         let test = try await StoreUnderTest.postgres.open()
         let stop = Flag()
@@ -139,7 +139,7 @@ struct PostgresEngineTests {
         }
     }
 
-    @Test("writes and reads go on when the server ends their connections")
+    @Test("writes and reads continue when the server ends their connections")
     func lostConnections() async throws {
         let test = try await StoreUnderTest.postgres.open()
         let server = try PostgresServer.shared()
@@ -238,7 +238,7 @@ struct PostgresEngineTests {
     }
 
     @Test(
-        "what passes by itself ends as unavailable, so that no write is blamed for it",
+        "a temporary failure ends as unavailable, so that no write is blamed for it",
         arguments: ["57014", "25P04", "53100", "58030"])
     func passing(state: String) async throws {
         let test = try await StoreUnderTest.postgres.open()

@@ -83,7 +83,7 @@ struct PruningTests {
     }
 
     /// One row of two apps in every table, whatever its columns are.
-    @Test("deleting an app empties every table of its rows in pieces, and no row of another app goes")
+    @Test("deleting an app deletes its rows of every table in pieces, and no row of another app")
     func everyRow() async throws {
         let fixture = try await Fixture(.sqlite)
         let other = try await fixture.test.makeApp("Other", randomness: .init(seed: 2)).key
@@ -109,7 +109,7 @@ struct PruningTests {
         #expect(try await Self.count("remainder", app: app, fixture.test) == 0)
     }
 
-    @Test("a retired device goes after its retention, with its subscriptions", arguments: StoreUnderTest.allCases)
+    @Test("a retired device is deleted after its retention, with its subscriptions", arguments: StoreUnderTest.allCases)
     func retiredDevices(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.registerMany(1...3, topics: ["a", "b"])
@@ -130,7 +130,7 @@ struct PruningTests {
         #expect(try await Self.count("device_topic", app: fixture.app, fixture.test) == 5)
     }
 
-    @Test("expired topics go a day later, with their members", arguments: StoreUnderTest.allCases)
+    @Test("expired topics are deleted a day later, with their members", arguments: StoreUnderTest.allCases)
     func expiredTopics(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.registerMany(1...5, topics: ["short", "long"])
@@ -145,7 +145,7 @@ struct PruningTests {
         #expect(try await Self.count("device_topic", app: app, fixture.test) == 5)
     }
 
-    @Test("settings go when they expire, and others stay", arguments: StoreUnderTest.allCases)
+    @Test("settings are deleted when they expire, and others stay", arguments: StoreUnderTest.allCases)
     func settings(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.store.write(.control) { [now = fixture.now] store in
@@ -184,7 +184,7 @@ struct PruningTests {
         #expect(try await take("c", 0) == nil)
     }
 
-    @Test("a star goes with its device, and with its app", arguments: StoreUnderTest.allCases)
+    @Test("a star is deleted with its device, and with its app", arguments: StoreUnderTest.allCases)
     func stars(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.registerMany(1...3)
@@ -221,7 +221,7 @@ struct PruningTests {
         #expect(try await audit.verify() == .sound(rows: 1))
     }
 
-    @Test("2,000 messages with their logs go in fewer pieces than a minute has room for")
+    @Test("2,000 messages with their logs are deleted in fewer pieces than fit into a minute")
     func throughput() async throws {
         let fixture = try await Fixture(.sqlite)
         try await fixture.registerMany(1...2)

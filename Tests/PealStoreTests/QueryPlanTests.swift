@@ -41,7 +41,7 @@ struct QueryPlanTests {
     }
 
     @Test(
-        "the statements that matter most use the index made for them",
+        "the most important statements use the intended index",
         arguments: [
             ("frequency.latest", "PRIMARY KEY (app=? AND seq=? AND at>?)"),
             ("frequency.ofMessage", "PRIMARY KEY (app=? AND seq=?)"),

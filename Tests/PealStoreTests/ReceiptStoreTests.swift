@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Receipts in the store")
 struct ReceiptStoreTests {
-    @Test("the first of each kind from each device counts, whatever comes again", arguments: StoreUnderTest.allCases)
+    @Test("the first of each kind from each device counts, repetitions do not", arguments: StoreUnderTest.allCases)
     func counting(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.registerMany(1...3)
@@ -44,7 +44,7 @@ struct ReceiptStoreTests {
         #expect(found.map(\.kind) == kinds)
     }
 
-    @Test("receipts go with their message in pieces, and with their device", arguments: StoreUnderTest.allCases)
+    @Test("receipts are deleted with their message, in pieces, and their device", arguments: StoreUnderTest.allCases)
     func pruning(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.registerMany(1...9)
@@ -77,7 +77,7 @@ struct ReceiptStoreTests {
         #expect(counts == [:])
     }
 
-    @Test("an app is found by a topic that somebody is in", arguments: StoreUnderTest.allCases)
+    @Test("an app is found by a topic that has a member", arguments: StoreUnderTest.allCases)
     func topic(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         func apps() async throws -> [AppKey] {

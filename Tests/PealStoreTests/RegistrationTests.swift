@@ -115,7 +115,7 @@ struct RegistrationTests {
         #expect(back.device.retirement == nil, "a retired device registers again and is active")
     }
 
-    @Test("where the dialect wants it, the known id keeps the address", arguments: StoreUnderTest.allCases)
+    @Test("if the dialect requires it, the known id keeps the address", arguments: StoreUnderTest.allCases)
     func knownID(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.register(1, user: "anna")
@@ -129,7 +129,7 @@ struct RegistrationTests {
     }
 
     @Test(
-        "many registrations in one transaction have the same effect as one after another",
+        "many registrations in one transaction have the same effect as separate ones",
         arguments: StoreUnderTest.allCases, 1...4)
     func together(_ engine: StoreUnderTest, seed: Int) async throws {
         let randomness = SeededRandomness(seed: UInt64(seed))

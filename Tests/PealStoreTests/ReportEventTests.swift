@@ -44,7 +44,7 @@ struct ReportEventTests {
         #expect(gone == nil)
     }
 
-    @Test("a message to nobody is reported at once", arguments: StoreUnderTest.allCases)
+    @Test("a message to no device is reported at once", arguments: StoreUnderTest.allCases)
     func nobody(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let reference = try await webhook(fixture)

@@ -49,7 +49,7 @@ struct RouteGateTests {
     }
 
     @Test(
-        "a probe takes one slice each of a few messages, behind the one that was refused and then around",
+        "a probe takes one slice of each of a few messages, after the one that was refused and then from the beginning",
         arguments: StoreUnderTest.allCases)
     func probes(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
@@ -116,7 +116,7 @@ struct RouteGateTests {
         #expect(try await fixture.store.read { try $0.nextDueAt() } != fixture.now, "each is found once")
     }
 
-    @Test("a slice that is released after its message ended goes to its end", arguments: StoreUnderTest.allCases)
+    @Test("a slice that is released after its message ended becomes ending", arguments: StoreUnderTest.allCases)
     func releasedLate(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.register(1)
@@ -177,7 +177,7 @@ struct RouteGateTests {
         #expect(try await fixture.store.read { try $0.census() }.slicesParked == 2)
     }
 
-    @Test("a walk looks at a bounded number of routes and goes on where it ended", arguments: StoreUnderTest.allCases)
+    @Test("a search visits a bounded number of routes and continues where it ended", arguments: StoreUnderTest.allCases)
     func walk(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         var routes: [ActiveRoute] = []

@@ -9,7 +9,7 @@ struct SearchTests {
 
     private static func numbers(_ devices: [Device]) -> [Int] { devices.map { Int($0.id.low) } }
 
-    @Test("every active device stands on one page, by route and age", arguments: StoreUnderTest.allCases)
+    @Test("every active device is on one page, by route and age", arguments: StoreUnderTest.allCases)
     func pages(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         for number in 1...7 {
@@ -37,7 +37,7 @@ struct SearchTests {
         #expect(try await page(1, DeviceSearch(routes: Self.routes, topic: "none")).total == 0)
     }
 
-    @Test("a search for a part of a text looks into every page", arguments: StoreUnderTest.allCases)
+    @Test("a search for a part of a text reads every page", arguments: StoreUnderTest.allCases)
     func parts(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         for number in 1...5 {

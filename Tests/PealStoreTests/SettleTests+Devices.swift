@@ -78,7 +78,7 @@ extension SettleTests {
         #expect(rows.map(\.slice.part) == [0, 11], "oldest first")
     }
 
-    @Test("a retirement means the address that was read, and no later one", arguments: StoreUnderTest.allCases)
+    @Test("a retirement applies to the address that was read, and to no later one", arguments: StoreUnderTest.allCases)
     func retirement(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine, 4)
         let worker = Worker(fixture: fixture)

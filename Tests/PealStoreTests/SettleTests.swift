@@ -173,7 +173,7 @@ struct SettleTests {
         #expect(taken == 0)
     }
 
-    @Test("a slice that is quarantined after its message ended goes to its end", arguments: StoreUnderTest.allCases)
+    @Test("a slice that is quarantined after its message ended becomes ending", arguments: StoreUnderTest.allCases)
     func quarantinedLate(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine, 10)
         let worker = Worker(fixture: fixture)
@@ -227,7 +227,7 @@ struct SettleTests {
         #expect(try await fixture.store.read { try $0.report(app: fixture.app, id: id) }?.total.accepted == 10)
     }
 
-    @Test("work goes on with a quarantined slice when its message is resumed", arguments: StoreUnderTest.allCases)
+    @Test("a quarantined slice continues when its message is resumed", arguments: StoreUnderTest.allCases)
     func resumedQuarantine(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine, 10)
         let worker = Worker(fixture: fixture)

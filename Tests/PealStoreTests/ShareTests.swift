@@ -183,7 +183,7 @@ struct ShareTests {
         }
     }
 
-    @Test("divides users alike in all campaigns if the app says so", arguments: StoreUnderTest.allCases)
+    @Test("divides users equally in all campaigns if the app's settings say so", arguments: StoreUnderTest.allCases)
     func perUser(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.install(1, user: "u1")
@@ -202,7 +202,7 @@ struct ShareTests {
     }
 
     @Test(
-        "changes by itself after a week with a verdict, if the app says so",
+        "changes automatically after a week with a verdict, if the app allows that",
         arguments: [(true, 8, 0.95), (true, 6, 0.5), (false, 8, 0.5)])
     func decided(isWanted: Bool, days: Int64, share: Double) async throws {
         let fixture = try await Fixture(.sqlite)

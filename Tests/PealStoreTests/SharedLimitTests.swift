@@ -90,7 +90,7 @@ struct SharedLimitTests {
         #expect(shared.count == 0 && shared.isOfApp && shared.readyAt == fixture.now + .milliseconds(10))
     }
 
-    @Test("the rates of a message and of its app hold over all servers, whoever asks how often")
+    @Test("the rates of a message and of its app apply to all servers together, however often they ask")
     func rates() async throws {
         let (fixture, stores, others) = try await Self.nodes()
         var options = MessageOptions()

@@ -26,7 +26,7 @@ struct StoreCopyTests {
     }
 
     @Test(
-        "a store goes on where it was, on the other engine and back",
+        "a store continues where it was, on the other engine and back",
         arguments: [(StoreUnderTest.sqlite, StoreUnderTest.postgres), (.postgres, .sqlite)])
     func copy(_ from: StoreUnderTest, _ to: StoreUnderTest) async throws {
         let fixture = try await Fixture(from)

@@ -90,7 +90,7 @@ struct WebhookStoreTests {
         #expect(try await Self.put(Self.webhook(fixture, "main"), fixture).isNew)
     }
 
-    @Test("an event is queued for the webhooks that want it, once", arguments: StoreUnderTest.allCases)
+    @Test("an event is queued once for each webhook that receives its type", arguments: StoreUnderTest.allCases)
     func queueing(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let events = try await Self.put(Self.webhook(fixture, "events"), fixture).webhook
@@ -149,7 +149,7 @@ struct WebhookStoreTests {
         return (webhook, leased)
     }
 
-    @Test("an event is made into one delivery only", arguments: StoreUnderTest.allCases)
+    @Test("an event becomes only one delivery", arguments: StoreUnderTest.allCases)
     func cutOnce(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let (webhook, leased) = try await cut(fixture, count: 1)
@@ -170,7 +170,7 @@ struct WebhookStoreTests {
         }
     }
 
-    @Test("a leased delivery is nobody else's until its lease ends", arguments: StoreUnderTest.allCases)
+    @Test("a leased delivery cannot be leased again until its lease ends", arguments: StoreUnderTest.allCases)
     func leases(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let (webhook, mine) = try await cut(fixture, count: 2)
@@ -232,7 +232,7 @@ struct WebhookStoreTests {
         #expect(ids == [2, 1])
     }
 
-    @Test("what is past its time goes, what may still be asked for stays", arguments: StoreUnderTest.allCases)
+    @Test("data is deleted after its retention, and what may be requested stays", arguments: StoreUnderTest.allCases)
     func pruning(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let (webhook, leased) = try await cut(fixture, count: 3)
@@ -263,7 +263,7 @@ struct WebhookStoreTests {
         #expect(try await left() == ["pending"])
     }
 
-    @Test("a deleted app takes its webhooks along", arguments: StoreUnderTest.allCases)
+    @Test("a deleted app's webhooks are deleted too", arguments: StoreUnderTest.allCases)
     func deletion(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let (webhook, leased) = try await cut(fixture, count: 1)

@@ -67,7 +67,7 @@ package struct Reporter: Sendable {
 
     package init(state: any SharedState<Ledger>, api: any DeviceAPI) { (self.state, self.api) = (state, api) }
 
-    /// Sends until the queue is empty or the server does not answer.
+    /// Sends events until the queue is empty or the server does not answer.
     /// - Parameter hasTime: whether there is time for another request.
     /// - Returns: what stopped it; nil when everything was sent, and without time.
     @discardableResult

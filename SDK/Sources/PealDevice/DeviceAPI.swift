@@ -1,8 +1,8 @@
 package import Foundation
 package import PealWire
 
-/// What the server offers a device (docs/api/device.md). Conformers: `HTTPDeviceAPI`; the model of a server in the test
-/// of lifecycles, where JSON would cost most of the time.
+/// The device API (docs/api/device.md). Conformers: `HTTPDeviceAPI`; a model of a server in the lifecycle test, where
+/// JSON would take most of the time.
 package protocol DeviceAPI: Sendable {
     func register(_ registration: Registration) async throws(APIFailure) -> RegistrationAnswer
     func sync(_ request: SyncRequest, as deviceToken: String) async throws(APIFailure) -> SyncAnswer
@@ -127,9 +127,9 @@ package struct HTTPDeviceAPI: DeviceAPI {
         case 408, 425, 429, 500...: return .busy(afterSeconds: response.headers["retry-after"].flatMap { Int($0) })
         default:
             let error = (try? JSONDecoder().decode(ErrorAnswer.self, from: response.body))?.error
-            // Only Peal's own refusals are final. A redirect or a page is from something in between, such as a captive
-            // portal or a proxy with a password of its own, which must not cost the device its token and user; but what
-            // it says of the size of a request is true.
+            // Only Peal's own refusals are final. A redirect or a page comes from something in between, such as a
+            // captive portal or a proxy with its own password, and must not cost the device its token and user. A 413
+            // is true whatever sent it.
             guard error != nil || response.status == 413 else { return .lost }
             guard response.status != 401 else { return .unauthorized }
             return .refused(

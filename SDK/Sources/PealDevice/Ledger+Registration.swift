@@ -1,7 +1,7 @@
 internal import PealMoments
 package import PealWire
 
-/// What the device has told the server about itself, and what it still has to tell.
+/// What the device has reported to the server about itself, and what it must still report.
 extension Ledger {
     /// Stores the server's answer. Messages of another user are no longer shown. If the app asked to be forgotten
     /// meanwhile, the device is one to delete.
@@ -67,7 +67,7 @@ extension Ledger {
         self = next
     }
 
-    /// Continues what a former version of the SDK began, which kept everything until the device was deleted.
+    /// Continues what an earlier version of the SDK began, which kept everything until the device was deleted.
     package mutating func resumeForgetting() {
         if isLeaving, identity != nil { forget() }
     }

@@ -41,7 +41,7 @@ package struct Ledger: Sendable, Hashable, Codable {
     package static let wakesMax = 64
     private static let lateWakesMax = 8
     package static let traceBytesMax = 1280
-    /// Longer than a message can be recovered: 7 days of window and one more.
+    /// Longer than a message can be recovered: a window of 7 days and one more day.
     package static let memory: Int64 = 9 * 86_400_000
     private static let capHoursMax = 90 * 24
 
@@ -85,14 +85,15 @@ package struct Ledger: Sendable, Hashable, Codable {
     /// The user whose messages the device shows; empty without one.
     package var owner: String { user ?? "" }
 
-    /// The entry of a message for the present user. An entry without a user is from before a registration whose answer
-    /// was lost, and one seen without a user from before the person signed out: both are of the same display.
+    /// The entry of a message for the current user. An entry without a user counts too: it dates from before a
+    /// registration whose answer was lost. So does any entry while there is no user, because it dates from before the
+    /// person signed out.
     package subscript(_ id: String) -> LedgerEntry? {
         get { entries[id].flatMap { $0.owner == owner || $0.owner.isEmpty || owner.isEmpty ? $0 : nil } }
         set { entries[id] = newValue }
     }
 
-    /// The present user's entries in these stages, in the order of their ids.
+    /// The current user's entries in these stages, in the order of their ids.
     package func entries(in stages: LedgerEntry.Stage...) -> [LedgerEntry] {
         entries.values.filter { stages.contains($0.stage) && $0.owner == owner }.sorted { $0.id < $1.id }
     }
@@ -108,7 +109,7 @@ package struct Ledger: Sendable, Hashable, Codable {
 
     // MARK: Messages from the server
 
-    /// Takes an open message. A message that this device is displaying, or has displayed, stays as it is.
+    /// Stores an open message. A message that this device is displaying, or has displayed, does not change.
     package mutating func hold(_ message: OpenMessage, now: Int64) {
         guard let entry = self[message.id] else {
             self[message.id] = LedgerEntry(
@@ -224,7 +225,7 @@ package struct Ledger: Sendable, Hashable, Codable {
         case .held, .asked, .gone, nil:
             if self[id] == nil { self[id] = LedgerEntry(id: id, owner: owner, stage: .gone, since: now) }
             var shown = DeviceEvent(eventID: eventIDs.1, message: id, type: .shown, at: time)
-            // Of a soft message, what the phone did not do counts too: it waited until the end.
+            // For a soft message, that the phone waited until the end counts too.
             if sharesContext, let entry = self[id], entry.isSoft { shown.trace = entry.wholeTrace }
             self[id]?.enter(.shown, at: now)
             report(DeviceEvent(eventID: eventIDs.0, message: id, type: .received, at: time))
@@ -327,7 +328,7 @@ package struct Ledger: Sendable, Hashable, Codable {
     /// - Parameter now: as the server has just stated it. By a clock that is days ahead, the device would forget what
     ///   it has shown.
     package mutating func prune(now: Int64) {
-        // What was shown while the clock was ahead must not keep other messages back until then.
+        // What was shown while the clock was ahead must not hold other messages back until that time.
         for key in entries.keys { entries[key]?.limit(to: now) }
         // The app's cap may count what was shown weeks ago.
         let capHours = min(max(rules?.frequencyCap?.hours ?? 0, 0), Self.capHoursMax)

@@ -11,7 +11,7 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
         case intent
         /// The notification was displayed. From here on nothing alerts for the message again.
         case shown, opened, dismissed
-        /// Not, or no longer, this device's.
+        /// The message does not, or no longer, belong to this device.
         case gone
 
         package var wasShown: Bool { self == .shown || self == .opened || self == .dismissed }
@@ -53,11 +53,12 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
 
     var isSoft: Bool { message?.explore == "soft" }
 
-    /// What is reported of the trace, base64. A soft message is shown at its last wake: a trace that was cut off would
-    /// say so of another one.
+    /// The trace as it is reported, base64. A soft message is shown at its last wake, so a trace that was cut off would
+    /// name the wrong one.
     var wholeTrace: String? { trace.isEmpty || isSoft && isTraceCut == true ? nil : Base64.encode(trace) }
 
-    /// Only that the message was displayed, or may have been: neither its content nor its user. nil if it was not.
+    /// An entry that records only that the message was displayed, or may have been, without its content and user. nil
+    /// if it was not displayed.
     var display: Self? {
         guard stage.wasShown || stage == .intent else { return nil }
         var display = Self(id: id, owner: "", stage: stage, since: since)

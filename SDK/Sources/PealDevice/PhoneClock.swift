@@ -52,9 +52,9 @@ package struct ClockReading: Sendable, Hashable, Codable {
 
 /// The server's clock as the device estimates it, learned from every response.
 ///
-/// Neither clock of the device suffices: if somebody sets the wall clock back by days, receipts would be older than
-/// their messages, and the uptime is zero again when the device starts. But since the last response at least as much
-/// time has passed as the uptime has grown.
+/// Neither clock of the device suffices: if the wall clock is set back by days, receipts would be older than their
+/// messages, and the uptime starts at zero when the device restarts. But since the last response, at least as much time
+/// has passed as the uptime has grown.
 package struct ServerClock: Sendable, Hashable, Codable {
     /// The server's time in the last response, and what the device's clocks showed when its request was sent.
     private struct Learned: Sendable, Hashable, Codable {

@@ -84,7 +84,7 @@ package struct SharedFile<Value: Codable & Sendable & Equatable>: SharedState {
 
     private var undecodablePath: String { url.path + ".undecodable" }
 
-    /// Keeps the present file, if there is one, beside the new one. The last such file is enough.
+    /// Keeps the current file, if there is one, next to the new one. Only the last such file is kept.
     private func setAsideUndecodable() {
         guard rename(url.path, undecodablePath) == 0 else { return }
         SystemLog.error("\(url.lastPathComponent) could not be decoded; it was renamed, and a new one begins.")
@@ -219,6 +219,27 @@ private struct Descriptor {
             } else if count < 0, errno != EINTR {
                 throw .system(call: "write", code: errno)
             }
+        }
+    }
+}
+
+/// Shared state in memory, for a simulated device whose state ends with its process.
+///
+/// `@unchecked Sendable`: `value` is accessed only under `lock`. `Mutex` needs iOS 18.
+package final class SharedMemory<Value: Sendable>: SharedState, @unchecked Sendable {
+    private let lock = NSLock()
+    private var value: Value
+
+    package init(_ value: Value) { self.value = value }
+
+    package func read() throws -> Value { lock.withLock { value } }
+
+    package func update<Result>(_ change: (inout Value) throws -> Result) throws -> Result {
+        try lock.withLock {
+            var changed = value
+            let result = try change(&changed)
+            value = changed
+            return result
         }
     }
 }

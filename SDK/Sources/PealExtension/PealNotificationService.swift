@@ -15,7 +15,7 @@
     /// }
     /// ```
     ///
-    /// Whatever goes wrong, the notification is shown, and never later than iOS allows.
+    /// Even if something fails, the notification is shown, and never later than iOS allows.
     open class PealNotificationService: ImageNotificationService {
         /// The app group.
         open var group: String { "" }

@@ -4,7 +4,7 @@ internal import PealMoments
 /// The signals of wakes, as situations use them.
 struct WakeSample {
     static let flagCount = Situations.flags.count
-    /// Of each wake: 1 for a flag that is set, 0, or NaN.
+    /// The flags of each wake: 1 if set, 0 if not, NaN if unknown.
     let flags: [Double]
     let brightness: [Double]
     let hours: [Int]
@@ -58,7 +58,7 @@ private struct SituationSums {
 /// The numbers of situations while they are being learned.
 struct SituationMixture {
     private static let count = Situations.count
-    /// As `Situations` has them.
+    /// The same numbers as in `Situations`.
     private var shares = [Double](repeating: 1 / Double(count), count: OwnHour.count * count)
     private var chances = [Double](repeating: 0.5, count: WakeSample.flagCount * count)
     private var means = [Double](repeating: 0.5, count: count)
@@ -184,7 +184,7 @@ struct SituationMixture {
         (0..<WakeSample.flagCount).map { chances[$0 * Self.count + index] } + [2 * means[index]]
     }
 
-    /// 1 for the situation whose center is nearest.
+    /// A probability of 1 for the situation whose center is nearest.
     private static func nearest(_ centers: [[Double]], _ point: [Double]) -> [Double] {
         let distances = centers.map { zip($0, point).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) } }
         let nearest = distances.indices.min { distances[$0] < distances[$1] } ?? 0

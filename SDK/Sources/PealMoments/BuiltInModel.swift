@@ -53,7 +53,7 @@ extension MomentModel {
         private static let shares = [
             0.3, 0.3, 0.06, 0.15, 0.25, 0.65, 0.15, 0.15, 0.45, 0.6, 0.08, 0.55,
         ]
-        /// Of situations, none of which is known yet.
+        /// The shares of situations, none of which is known yet.
         private static let evenShares = [Double](
             repeating: 1 / Double(Situations.count), count: FeatureSchema.situationCount)
         private static let knownMeans = [0, -0.3, 0, -0.1, 0.29, -0.1, 0, 0, 0, 0, -0.3]

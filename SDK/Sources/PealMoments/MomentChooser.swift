@@ -5,7 +5,7 @@ public struct DeliveryRules: Sendable, Hashable {
 
     /// Milliseconds between two messages.
     public var spacing: Int64
-    /// How many messages may be shown in any period of some hours; nil for no limit.
+    /// The most messages that may be shown within any period of a number of hours; nil for no limit.
     public var cap: DeliveryCap?
     /// Local hours in which no message is shown before its deadline; nil for none.
     public var quietHours: QuietHours?
@@ -30,7 +30,7 @@ public struct DeliveryRules: Sendable, Hashable {
     /// - Parameter shown: when messages were shown, in milliseconds since 1970.
     public func isTooSoon(shown: [Int64], now: Int64) -> Bool { now - (shown.max() ?? .min / 2) < spacing }
 
-    /// Whether the person has got as many messages as the cap allows.
+    /// Whether the person has received as many messages as the cap allows.
     public func isExhausted(shown: [Int64], now: Int64) -> Bool {
         guard let cap else { return false }
         return shown.count { $0 > now - cap.period } >= cap.messages

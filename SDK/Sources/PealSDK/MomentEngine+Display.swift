@@ -1,7 +1,7 @@
 internal import PealDevice
 internal import PealWire
 
-/// Claim, display, confirm: what happens to one message once its moment has come.
+/// Claims, displays and confirms one message once its moment has come.
 extension MomentEngine {
     /// Claims a message and displays it.
     /// - Returns: whether it is on the screen now.
@@ -43,7 +43,7 @@ extension MomentEngine {
                 as: identity.deviceToken)
         } catch {
             if case .refused = error {
-                // The message does not exist for this device: nothing that the app could change.
+                // The message does not exist for this device, and the app cannot change that.
                 try parts.state.update { $0.lose(id, claimID: claim.id, now: Self.now($0, parts)) }
             } else {
                 try note(error)

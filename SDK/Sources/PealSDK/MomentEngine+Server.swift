@@ -39,7 +39,7 @@ extension MomentEngine {
         do {
             reply = try await register(request)
         } catch {
-            // Not the device's token but the app's key was refused: the device goes on with the token that it has.
+            // The app's key was refused, not the device's token, so the device keeps its token.
             let failure = error == .unauthorized ? Self.invalidKey : error
             if isNews || !failure.isTemporary { try note(failure) }
             if case .refused = failure { noteRegistration(failure) }
@@ -70,7 +70,7 @@ extension MomentEngine {
         }
     }
 
-    /// What the device can do, with what the person allows at present.
+    /// The device's capabilities, with what the person currently allows.
     private func capabilities(_ ledger: Ledger, _ permission: NotificationPermission) -> Capabilities {
         var capabilities = ledger.wanted?.capabilities ?? Capabilities()
         capabilities.nseLedger = parts.alertReceiver.sharesLedger(ledger)
@@ -127,7 +127,7 @@ extension MomentEngine {
         return nil
     }
 
-    /// Exchanges changes with the server. Replaces a token that has ended, once.
+    /// Exchanges changes with the server. If the token has ended, replaces it once.
     /// - Returns: what stopped it; nil if everything was exchanged.
     func sync() async throws -> APIFailure? {
         let failure = try await pages()

@@ -25,7 +25,7 @@ struct EngineParts: Sendable {
     /// Keeps the app running until the returned function is called; calls `expire` when the system takes the time back.
     var hold: @Sendable (_ expire: @escaping @Sendable () -> Void) async -> @Sendable () async -> Void =
         BackgroundWork.hold
-    /// Who recognizes a repeated alert.
+    /// The part that recognizes a repeated alert.
     var alertReceiver = AlertReceiverKind.system
     /// How long a wake in the background may take, in seconds.
     var backgroundSeconds = 25.0
@@ -53,7 +53,7 @@ enum AlertReceiverKind: Sendable {
     }
 }
 
-/// What happened at a wake.
+/// The result of a wake.
 struct WakeReport: Sendable, Hashable {
     /// The message that was displayed.
     var shown: String?
@@ -88,7 +88,7 @@ actor MomentEngine {
     private(set) var lastRefusal: APIFailure?
     /// Whether this run of the app registers although nothing has changed: the server may have retired the device.
     private var confirmation = Confirmation.unasked
-    /// How much time for images the present wake still has, in milliseconds.
+    /// How much time for images the current wake still has, in milliseconds.
     var imageTime: Int64 = 0
 
     private enum Confirmation { case unasked, due, done }
@@ -111,7 +111,7 @@ actor MomentEngine {
         _ push: WakePush? = nil, isForeground: Bool = false, syncs: Bool = false
     ) async throws -> WakeReport {
         if let push {
-            // It arrived, even if another wake takes all of its time.
+            // Recorded first: the push arrived, even if another wake takes all of its time.
             try parts.state.update { ledger in
                 let now = ledger.clock.now(parts.clock.reading).milliseconds
                 ledger.note(wake: push.sequence, prior: Self.wakeRatePrior, now: now)

@@ -2,7 +2,7 @@ internal import PealDevice
 internal import PealMoments
 internal import PealWire
 
-/// Decides at a wake which of the held messages to show. Conformers: `ModelPolicy`; dice in the test of lifecycles,
+/// Decides at a wake which of the held messages to show. Conformers: `ModelPolicy`; a random one in the lifecycle test,
 /// whose invariants must hold whatever is chosen.
 protocol MomentPolicy: Sendable {
     func choose(_ wake: MomentWake) -> MomentChoice
@@ -75,7 +75,7 @@ struct ModelPolicy: MomentPolicy {
         return held
     }
 
-    /// The server's rules; what it leaves out is the SDK's default.
+    /// The server's rules, completed with the SDK's defaults.
     static func rules(_ rules: DisplayRules?) -> DeliveryRules {
         let spacing = rules?.spacingSeconds.map { milliseconds($0, of: 1000) } ?? DeliveryRules.spacingDefault
         let quiet = rules?.quietHours.flatMap { quiet -> QuietHours? in

@@ -24,7 +24,7 @@
     }
 
     // The delegate's methods with completion handlers: UIKit expects the handlers to be called on the main thread, and
-    // the asynchronous methods return on another one where they are not isolated to the main actor.
+    // the asynchronous methods return on another one if they are not isolated to the main actor.
     extension Peal {
         /// Decides how a notification that arrives while the app is open is presented: call it in
         /// `userNotificationCenter(_:willPresent:withCompletionHandler:)`.

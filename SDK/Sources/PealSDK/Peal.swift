@@ -32,12 +32,12 @@ public actor Peal {
 
     // MARK: Who the device is
 
-    /// Takes the device token that Apple issued: call it in `didRegisterForRemoteNotificationsWithDeviceToken`.
+    /// Stores the device token that Apple issued: call it in `didRegisterForRemoteNotificationsWithDeviceToken`.
     public func setDeviceToken(_ deviceToken: Data) async {
         await setAddress(deviceToken.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
     }
 
-    /// Takes an address of another network, such as an FCM registration token. The first call in a run of the app
+    /// Stores an address of another network, such as an FCM registration token. The first call in a run of the app
     /// registers the device even if nothing has changed, because the server may have retired it.
     public func setAddress(_ address: String) async {
         let configuration = configuration
@@ -57,7 +57,7 @@ public actor Peal {
         await send(syncs: true)
     }
 
-    /// The description that the app configured, with the present locale and time zone of the system.
+    /// The description that the app configured, with the system's current locale and time zone.
     private var description: DeviceDescription {
         configuration.description.updated(from: described, to: parts.describe())
     }
@@ -92,7 +92,7 @@ public actor Peal {
         if let refusal = try result?.get().flatMap(PealError.init) { throw refusal }
     }
 
-    /// States ids of the device in other systems, such as the IDFV. Ask for the person's consent where it is needed.
+    /// States ids of the device in other systems, such as the IDFV. Ask for the person's consent if it is required.
     public func setIdentifiers(_ identifiers: DeviceIdentifiers) async {
         change { ledger in ledger.state(on: configuration.platform) { $0.identifiers = identifiers } }
         await send()

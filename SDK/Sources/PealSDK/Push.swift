@@ -23,8 +23,8 @@ public struct Push: Sendable, Hashable {
 
     /// Reads a payload.
     /// - Parameters:
-    ///   - userInfo: as the system hands it over.
-    ///   - identifier: that of the notification's request.
+    ///   - userInfo: as received from the system.
+    ///   - identifier: the identifier of the notification's request.
     ///   - isLocal: whether the notification was displayed by this phone, without a push.
     public init(_ userInfo: [AnyHashable: Any], identifier: String? = nil, isLocal: Bool = false) {
         self.isLocal = isLocal

@@ -4,7 +4,7 @@ struct Turns {
     private var waiting: [(number: Int, continuation: CheckedContinuation<Bool, Never>)] = []
     private var last = 0
 
-    /// Takes the turn, unless another task has it.
+    /// Takes the turn unless another task has it, and returns whether it did.
     mutating func begin() -> Bool {
         defer { isTaken = true }
         return !isTaken
@@ -15,7 +15,7 @@ struct Turns {
         return last
     }
 
-    /// Resumes with true when it is the caller's turn, and with false if that is cancelled.
+    /// Resumes the caller with true when its turn comes, or with false if it is cancelled.
     mutating func wait(_ continuation: CheckedContinuation<Bool, Never>, _ number: Int, isCancelled: Bool) {
         if isCancelled {
             continuation.resume(returning: false)

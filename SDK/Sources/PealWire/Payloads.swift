@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A wake-up push: which messages are open for the device's user.
 public struct WakePush: Sendable, Hashable {
-    /// Its number.
+    /// The number of the wake-up.
     public let sequence: Int
     /// Whether the server wants a sync at once.
     public let asksForSync: Bool

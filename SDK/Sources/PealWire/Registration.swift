@@ -3,12 +3,12 @@ public struct Registration: Sendable, Hashable, Codable {
     public var platform: String
     public var environment: String?
     public var address: DeviceAddress
-    /// The present device token, which keeps device and user.
+    /// The current device token, with which device and user stay the same.
     public var deviceToken: String?
     public var userID: String?
     /// A signed statement of the app's backend that the person is `userID`.
     public var userProof: String?
-    /// nil keeps what a known device has.
+    /// nil keeps the topics of a known device.
     public var topics: [String]?
     public var identifiers: DeviceIdentifiers?
     public var locale: String?
@@ -120,7 +120,7 @@ public struct DeviceIdentifiers: Sendable, Hashable, Codable {
     }
 }
 
-/// What the device can do at present.
+/// What the device can currently do.
 public struct Capabilities: Sendable, Hashable, Codable {
     /// Whether app and notification service extension share a ledger of what was shown.
     public var nseLedger: Bool?

@@ -39,7 +39,7 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
     public var models: [SignedModel]?
     public var rules: DisplayRules?
     public var refused: [RefusedEvent]?
-    /// The cursor of the rest.
+    /// The cursor with which to request the rest; nil if this is all.
     public var next: String?
 
     /// A response without changes.
@@ -81,7 +81,7 @@ public struct OpenMessage: Sendable, Hashable, Codable {
     /// Whether devices may claim it; absent counts as true.
     public var claimable: Bool?
     public var start: WireTime
-    /// From then on the server sends it.
+    /// The instant from which the server sends the message itself.
     public var fallbackAt: WireTime
     /// `greedy`, `soft` or `uniform`.
     public var explore: String?

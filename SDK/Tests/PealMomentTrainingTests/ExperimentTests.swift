@@ -59,7 +59,7 @@ struct ExperimentTests {
     }
 
     @Test(
-        "of which one is to be empty have the wrong sizes as soon as somebody is in it",
+        "of which one should be empty have the wrong sizes as soon as it has a user",
         arguments: [(0.0, 0, 100_000, false), (0, 1, 100_000, true), (1, 100_000, 0, false), (1, 100_000, 1, true)])
     func emptyArm(share: Double, contextAware: Int, traditional: Int, isRaised: Bool) {
         var alarm = SampleRatioAlarm(share: share)
@@ -103,7 +103,7 @@ struct ExperimentTests {
         #expect(abs(comparison.difference - (opens - product / square * priors)) < 1e-12)
     }
 
-    @Test("are not corrected while an arm has few users, nor when nobody is known")
+    @Test("are not corrected while an arm has few users, or if no user's prior is known")
     func uncorrected() throws {
         let few = try #require(ArmComparison(users(98, lift: 0.2, seed: 3)))
         #expect(few.variance == few.plainVariance)

@@ -27,7 +27,7 @@ struct SituationLearningTests {
         return (LoggedWakes(sensed: sensed, ownHours: hours), isAsleep)
     }
 
-    @Test("tells apart what people do without being told")
+    @Test("distinguishes what people do without labels")
     func separates() throws {
         let learned = try #require(Situations(learningFrom: Self.wakes(4000).wakes))
         let (wakes, isAsleep) = Self.wakes(1000, seed: 6)

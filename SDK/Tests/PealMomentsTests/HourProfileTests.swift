@@ -32,7 +32,7 @@ struct HourProfileTests {
         #expect(abs(fits.reduce(0) { $0 + $1.chance } - 1) < 1e-12)
     }
 
-    @Test("of nobody is the audience's")
+    @Test("without opens is the audience's")
     func empty() throws {
         let template = try #require(Self.template)
         let profile = HourProfile(openCounts: [], template: template)

@@ -218,7 +218,7 @@ import Testing
         #expect(abs(try #require(ledger.wakeRate).chance - 6.0 / 9) < 1e-9)
     }
 
-    @Test("reports the wakes of a soft message, also if the server sent it in the end; of others only the shown ones")
+    @Test("reports all wakes of a soft message even if the server sent it; of others only those shown")
     func traces() throws {
         for (mode, sharing, expected) in [("soft", true, "AQID"), ("greedy", true, nil), ("soft", false, nil)] {
             var ledger = Ledger()

@@ -80,7 +80,7 @@ extension MomentEngineTests {
     }
 
     @Test(
-        "forgets the device when there is a network again, also after a new start, whatever the app says first",
+        "forgets the device when there is a network again, even after a restart, whatever the app says first",
         .timeLimit(.minutes(10)), arguments: Later.allCases, [true, false])
     private func forgetLater(later: Later, isUpFirst: Bool) async throws {
         let isUp = Locked(true)

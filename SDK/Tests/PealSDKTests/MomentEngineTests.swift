@@ -282,7 +282,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         #expect(bodies.contains(#""button":"like""#) && bodies.contains("dismissed"))
     }
 
-    @Test("goes on without a user whose proof is refused, and says so")
+    @Test("continues without a user whose proof is refused, and says so")
     func refusedProof() async throws {
         let exchange = exchange { request in
             guard request.url.lastPathComponent == "register",
@@ -368,7 +368,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         #expect(exchange.bodies("events").contains { $0.contains("good") && !$0.contains("bad") })
     }
 
-    @Test("forgets everything when the app asks for it, also when the token had ended")
+    @Test("forgets everything when the app asks for it, even if the token has ended")
     func forget() async {
         let exchange = exchange { $0.method == "DELETE" ? Self.unauthorized : nil }
         let peal = peal(exchange)

@@ -2,11 +2,11 @@ package import Logging
 package import PealCore
 internal import Synchronization
 
-/// Limits guessing: after too many failures from a client address, further attempts from it are refused without checking
-/// the secret until some time has passed. After too many failures for one key, attempts with it from addresses that
-/// failed recently are refused too. From any other address, the secret is checked: the right one is accepted, a wrong one
-/// gets the same refusal. A client that has succeeded with the same secret from the same address within the last hour is
-/// still served. This way nobody can lock others out.
+/// Limits guessing: after too many failures from a client address, further attempts from it are refused without
+/// checking the secret until some time has passed. After too many failures for one key, attempts with it from addresses
+/// that failed recently are refused too. From any other address, the secret is checked: the right one is accepted, a
+/// wrong one gets the same refusal. A client that has succeeded with the same secret from the same address within the
+/// last hour is still served. Therefore no client can lock others out.
 package final class AuthenticationFailures: Sendable {
     package struct Snapshot: Sendable {
         package var failures = 0

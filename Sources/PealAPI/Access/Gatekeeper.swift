@@ -105,7 +105,7 @@ struct Gatekeeper: Sendable {
         return true
     }
 
-    /// As `AuthenticationFailures.check`, unless the attempt has already failed in the same request.
+    /// Calls `AuthenticationFailures.check` unless the attempt has already failed in the same request.
     private func check(_ attempt: AuthenticationFailures.Attempt, _ visit: Visit) throws(PealError) {
         if !visit.wasCharged(.failure(attempt.shown)) { try services.failures.check(attempt) }
     }
@@ -148,7 +148,7 @@ struct Gatekeeper: Sendable {
         services.usage.note(caller, at: now)
     }
 
-    /// The refusal of a caller whose key is valid, but not on this path. The audit log names the caller.
+    /// The error for a caller whose key is valid, but not for this path. The audit log names the caller.
     private func misplaced(_ caller: Caller, _ visit: Visit, now: Timestamp) -> PealError {
         recognize(caller, visit, now: now)
         return PealError(.forbidden, "this key is not valid for this path")
@@ -307,7 +307,7 @@ struct Gatekeeper: Sendable {
     }
 }
 
-/// The Authorization header. Neither the letter case of the scheme matters nor how much white space follows it: real
+/// The Authorization header. The scheme may be in any letter case, and any amount of white space may follow it: some
 /// clients send two spaces.
 enum AuthorizationHeader: Equatable {
     case bearer(String)

@@ -57,7 +57,7 @@ final class KeyUsage: Sendable {
         }
     }
 
-    /// Takes back uses that could not be written.
+    /// Restores uses that could not be written.
     func giveBack(_ due: (keys: [KeyID: Timestamp], admins: [AdminID: Timestamp])) {
         let users = due.keys.map { (User.key($0.key), $0.value) } + due.admins.map { (User.admin($0.key), $0.value) }
         uses.withLock { uses in

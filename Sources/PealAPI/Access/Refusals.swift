@@ -35,7 +35,7 @@ final class Refusals: Sendable {
 
     /// How long refusals are collected after a row about them.
     static let gathering = Duration.seconds(60)
-    /// Also the most rows that wait for the store.
+    /// Also the maximum number of rows that wait for the store.
     private static let subjectsMax = 256
     /// How many rows may be written at once, and then in each minute.
     static let rowsAtOnce = 200
@@ -97,7 +97,7 @@ final class Refusals: Sendable {
         }
     }
 
-    /// Takes back rows that could not be written: they are due again.
+    /// Restores rows that could not be written, which are then due again.
     func giveBack(_ entries: [AuditEntry]) { state.withLock { $0.unwritten = entries + $0.unwritten } }
 
     private static func entry(_ subject: Subject, _ tally: Tally) -> AuditEntry {

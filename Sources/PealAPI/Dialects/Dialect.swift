@@ -121,13 +121,13 @@ struct KeyKind: Sendable {
     var name: DialectName { rules.dialect }
 
     init(
-        _ name: DialectName, usualScopes: Set<APIKey.Scope>,
+        _ name: DialectName, defaultScopes: Set<APIKey.Scope>,
         secret: (name: String, pattern: KeyRules.Pattern), publicHalf: (name: String, pattern: KeyRules.Pattern)? = nil,
         sharedSecret: String? = nil, namesPlatform: Bool = false, isSharedByApps: Bool = false,
         isGrantable: Bool = false
     ) {
         rules = KeyRules(
-            dialect: name, usualScopes: usualScopes, secret: secret.pattern, publicHalf: publicHalf?.pattern,
+            dialect: name, defaultScopes: defaultScopes, secret: secret.pattern, publicHalf: publicHalf?.pattern,
             hasSharedSecret: sharedSecret != nil, isSharedByApps: isSharedByApps, isGrantable: isGrantable)
         self.secret = secret.name
         self.publicHalf = publicHalf?.name

@@ -27,7 +27,7 @@ struct Call: Sendable {
     /// For the verbs.
     var verb: VerbCall { verb(by: caller) }
 
-    /// For the verbs, if the body named the caller. Where a device was when it changed its topics, or deleted itself,
+    /// For the verbs, if the body named the caller. The address of a device that changed its topics or deleted itself
     /// is not kept.
     func verb(by caller: Caller) -> VerbCall {
         var call = VerbCall(

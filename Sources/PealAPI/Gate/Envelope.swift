@@ -4,7 +4,7 @@ internal import PealCore
 protocol Envelope: Sendable {
     /// - Parameter path: the path of the request.
     func answer(_ error: PealError, path: String, now: Timestamp) -> Answer
-    /// The same for an envelope that names the request.
+    /// The answer of an envelope that names the request.
     func answer(_ error: PealError, path: String, now: Timestamp, requestID: String) -> Answer
 }
 

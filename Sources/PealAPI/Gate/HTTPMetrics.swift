@@ -18,6 +18,7 @@ package final class HTTPMetrics: Sendable {
         }
     }
 
+    /// The counts at one instant.
     package struct Snapshot: Sendable {
         package internal(set) var requests: [Series: Int] = [:]
         /// By the pattern of the path.

@@ -1,7 +1,7 @@
 internal import PealCore
 internal import Synchronization
 
-/// What is known about a request while it is handled: for the log, the metrics and the audit.
+/// Collects what is known about a request while it is handled, for the log, the metrics and the audit.
 final class Visit: Sendable {
     let requestID: String
     let address: ClientAddress

@@ -12,7 +12,7 @@ protocol ImportSource {
     /// The next record with a number above `done`; nil at the end.
     mutating func next(after done: Int) async throws(CommandFailure) -> ImportRecord?
 
-    /// At the end: whether there is no record `done`, although an earlier run read it.
+    /// Called at the end: whether record `done`, which an earlier run read, does not exist.
     func ends(before done: Int) -> Bool
 }
 

@@ -9,7 +9,7 @@ struct Importer {
     /// Identifies this import and its continuations, so that only their repeated batches have no effect.
     let run: String
     let errors: OutputFile?
-    /// What the number of a record counts: `line` or `registration`.
+    /// The unit of record numbers: `line` or `registration`.
     let unit: String
 
     /// The counts of an import.
@@ -17,7 +17,7 @@ struct Importer {
         var (created, updated, refused, skipped) = (0, 0, 0, 0)
         /// The number of the last record of an earlier run; 0 for none.
         var resumedAfter = 0
-        /// How many topics the imported devices came with.
+        /// The number of topics that the imported devices have.
         var subscriptions = 0
         /// Whether the file for refusals belongs to this import.
         fileprivate var hasBegun = false

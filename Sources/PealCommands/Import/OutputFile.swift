@@ -8,7 +8,7 @@ internal import Foundation
     internal import Darwin
 #endif
 
-/// What the file system knows of the file that a path leads to, through symbolic links.
+/// The file system's entry for the file at a path, with symbolic links followed.
 struct FileStatus {
     let kind: Kind
     let bytes: Int
@@ -70,7 +70,7 @@ extension CommandFailure {
         return String(cString: strerror(Int32(truncatingIfNeeded: cause.code)))
     }
 
-    /// The failure of the system call before, with the system's reason.
+    /// The failure of the last system call, with the system's reason.
     fileprivate static func unwritable(_ path: String) -> CommandFailure {
         .usage("cannot write \(path): \(String(cString: strerror(errno)))")
     }
@@ -130,7 +130,8 @@ struct OutputFile {
 
 /// A file that replaces another when it is complete. Until then, and whenever the process dies, the other is untouched.
 struct ReplacementFile {
-    /// Has a name of its own in the folder of the target: no existing file is overwritten, and a rename is atomic.
+    /// The file has a new name in the folder of the target, so that no existing file is overwritten and the rename is
+    /// atomic.
     private let file: OutputFile
     private let target: String
 

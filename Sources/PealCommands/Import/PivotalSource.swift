@@ -25,7 +25,7 @@ struct PivotalSource: ImportSource {
         self.client = client
         self.platforms = platforms
         self.environment = environment
-        // Without the secrets a device is imported differently: a resume file is for one of the two.
+        // Devices are imported differently without the secrets, so a resume file belongs to one of the two ways.
         name = "pivotal \(client.base) \(application)" + (platforms.isEmpty ? "" : " with platforms")
     }
 
@@ -86,7 +86,7 @@ struct PivotalSource: ImportSource {
 
     private static func path(_ id: String) -> String { "/v1/registration/\(PercentCoding.encode(id))" }
 
-    /// Reads some registrations at once. An array is filled in by position: no result is ever searched for.
+    /// Reads some registrations at once, and stores each result at its position.
     private func read(_ registrations: [JSON]) async throws(CommandFailure) -> [JSON?] {
         let results = await withTaskGroup(of: Completion.self) { group in
             for (index, registration) in registrations.enumerated() {

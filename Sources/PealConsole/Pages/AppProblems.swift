@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// What is wrong in an app: what needs attention, and why devices did not get messages lately.
+/// The problems of an app: what needs attention, and why devices recently did not receive messages.
 enum AppProblems {
     /// How many of the latest messages count.
     private static let messagesMax = 50
@@ -8,7 +8,7 @@ enum AppProblems {
     private static let webhooksMax = 100
 
     /// Credentials that were refused or end soon, routes that do not send, and webhooks that are disabled.
-    /// - Parameter name: The app's, on a page with several.
+    /// - Parameter name: the app's name, on a page with several apps.
     static func attention(
         _ visit: PageCall, _ app: App, _ records: [CredentialRecord], _ routes: [RouteVerbs.Item], name: String? = nil
     ) async throws -> [HTML] {

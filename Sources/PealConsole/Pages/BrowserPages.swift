@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Registers the visitor's own browser with Web Push, so that the first push has somewhere to go.
+/// Registers the visitor's own browser with Web Push, so that there is a device for the first push.
 enum BrowserPages {
     static let routes: [ConsoleRoute] = [.app(.post, "browser", .devices, register)]
 

@@ -74,7 +74,7 @@ enum CampaignPages {
             )
         }
         let messages = try await MessagePages.summaries(visit, MessageFilter(campaignID: id), before: nil, limit: 20)
-        // The last read: it keeps the store's reader for large reads busy for longer than the page waits.
+        // Read last, because it may occupy the store's reader for large reads for longer than the page waits.
         let experiment = try await visit.services.experiments.soon(id, of: app)
         let experimentSections = ExperimentSections(
             visit: visit, campaign: id, learning: model.learning, release: model.release,

@@ -22,8 +22,8 @@ struct ComposeForm: Sendable {
     /// For the audience only.
     var environment: Environment? { form["environment"].flatMap { Environment(alias: $0) } }
 
-    /// The form with an audience, for a preview before one is chosen.
-    func withAnybody() -> ComposeForm {
+    /// The form with all devices as its audience, for a preview before an audience is chosen.
+    func withAnyAudience() -> ComposeForm {
         ((try? audience())?.isEmpty ?? true) ? ComposeForm(form.with("all", "1")) : self
     }
 

@@ -109,7 +109,7 @@ struct ComposeFormWriter {
         write(condition: audience.condition)
     }
 
-    /// Topics on one line, people and devices on one each.
+    /// Topics on one line, users and devices on one line each.
     private mutating func set(_ name: String, list: [String]) {
         let isLong = name == "users" || name == "devices"
         set(name, list.map(Form.listed).joined(separator: isLong ? "\n" : ", "))

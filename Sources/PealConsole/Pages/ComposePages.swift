@@ -108,7 +108,8 @@ enum ComposePages {
                 "<p class=\"count\" data-count role=\"status\">\(count.map { texts.devices($0) } ?? texts[.nobodyYet])</p>"
             guard form.hasContent else { return counted + "<p class=\"hint\">\(texts[.previewHint])</p>" }
             do {
-                return counted + (try await ComposeCheck.previews(visit, try await draft(visit, form.withAnybody())))
+                let draft = try await draft(visit, form.withAnyAudience())
+                return counted + (try await ComposeCheck.previews(visit, draft))
             } catch let error as PealError where error.field != nil {
                 return counted + "<p class=\"notice warn\">\(texts.message(error))</p>"
             }

@@ -95,7 +95,7 @@ enum CredentialPages {
             """
     }
 
-    /// A form for each kind that the network declares. All but the usual one, which comes first, are closed.
+    /// A form for each kind that the network declares. All are closed except the first, which is the usual one.
     private static func form(_ visit: PageCall, _ network: Network, _ outcome: Outcome?) -> HTML {
         HTML.each(network.credentials.kinds.enumerated()) { index, kind in
             let error = visit.form["kind"] == kind.name ? outcome?.error : nil
@@ -229,8 +229,8 @@ extension CredentialForm.Kind {
 extension CredentialForm.Member {
     fileprivate var isArchive: Bool { if case .archive = value { true } else { false } }
 
-    /// What was typed, pasted or dropped, without what does not belong to it: programs wrap base64 into lines. A
-    /// passphrase may begin or end with a space.
+    /// The given text without extra white space, such as line breaks in base64. A passphrase may begin or end with a
+    /// space.
     fileprivate func tidied(_ text: String) -> String {
         switch value {
         case .archive: text.filter { !$0.isWhitespace }
@@ -263,14 +263,14 @@ extension CredentialForm.Member {
     }
 }
 
-/// A credential that a vendor issues as a JSON file: people drop the file, instead of typing its members.
+/// A credential that a vendor issues as a JSON file, which visitors supply as a whole.
 struct CredentialFile {
     /// The field of the form.
     static let name = "file"
 
     private let members: JSON.Members
 
-    /// - Throws: `missing_field`; `invalid_field`, in the visitor's language, for something else than such a file.
+    /// - Throws: `missing_field`; `invalid_field`, in the visitor's language, for anything except such a file.
     init(_ text: String, _ texts: Texts) throws(PealError) {
         guard !text.trimmed.isEmpty else { throw .missing(Self.name) }
         guard text.utf8.count <= Limits.archiveCharactersMax,

@@ -184,7 +184,8 @@ enum DevicePages {
         return facts.html
     }
 
-    /// Enough to recognize it; the complete address and the app's credential would allow sending to the device.
+    /// The part of the address that suffices to recognize it: the complete address and the app's credential would allow
+    /// sending to the device.
     private static func shownAddress(_ device: Device) -> String {
         let text = device.address.json.stringValue ?? device.address.json["endpoint"]?.stringValue ?? ""
         return text.count > 24 ? "\(text.prefix(16))…\(text.suffix(6))" : text
@@ -244,7 +245,7 @@ enum DevicePages {
     private static func entry(
         _ visit: PageCall, _ message: MessageID, _ title: String, _ at: Timestamp?, _ events: [DeliveryTrail.Event]
     ) -> HTML {
-        // Of a user with several devices, each line says which one it is about.
+        // If the user has several devices, each line names its device.
         let namesDevices = Set(events.compactMap(\.device)).count > 1
         let texts = visit.texts
         let title = title.isEmpty ? texts[.untitled] : title

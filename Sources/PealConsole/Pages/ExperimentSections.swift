@@ -156,7 +156,7 @@ struct ExperimentSections {
             """
     }
 
-    /// What must not get worse, although more is opened.
+    /// What must not become worse although more messages are opened.
     private func guardrails(_ report: ExperimentReport) -> HTML {
         var table = ListTable(
             caption: texts[.guardrails],
@@ -245,7 +245,7 @@ struct ExperimentSections {
     }
 
     private func add(_ learning: CampaignLearning, to facts: inout FactList) {
-        // The server counts when it trains, which it has not done yet if there are none.
+        // The server counts displays when it trains; there are none before the first training.
         if learning.displays > 0 {
             facts.add(
                 texts[.learned],

@@ -1,10 +1,10 @@
 internal import PealCore
 
-/// What the home page shows of the first apps: traffic, routes, what waits, and reasons.
+/// The home page's figures of the first apps: traffic, routes, waiting work, and reasons.
 struct HomeFigures: Sendable {
     /// More would make the page slow.
     static let appsMax = 10
-    /// Of each app, for the reasons.
+    /// How many messages of each app are read for the reasons.
     static let messagesMax = 10
     private static let hours: Int64 = 24
 
@@ -13,7 +13,7 @@ struct HomeFigures: Sendable {
         let routes: [RouteVerbs.Item]
     }
 
-    /// Of these apps together.
+    /// The traffic of these apps together.
     let traffic: Traffic
     let outcomes: OutcomeCounts
     /// What needs attention, besides credentials.

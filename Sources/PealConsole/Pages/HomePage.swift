@@ -35,7 +35,7 @@ enum HomePage {
         }
         page.actions = newAppLink(visit)
         let figures = try await HomeFigures.read(visit, apps)
-        // Of further apps, only credentials are known.
+        // Only the credentials of further apps are read.
         let isWhole = after == nil && found.count <= HomeFigures.appsMax
         let title =
             isWhole
@@ -143,7 +143,7 @@ enum Attention {
 
 /// Checks user input.
 enum ConsoleText {
-    /// Refuses the name of something that exists, unless the form was opened to change just that.
+    /// Refuses the name of an object that exists, unless the form was opened to change that object.
     /// - Parameter opened: the name of what was opened; nil for something new.
     /// - Throws: `conflict`, naming the field.
     static func refuse(_ name: String, field: String, exists: Bool, opened: String?) throws(PealError) {

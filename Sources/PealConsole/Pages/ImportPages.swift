@@ -119,7 +119,7 @@ struct ImportedDevice: Sendable {
     let native: NativeReader
     let now: Timestamp
 
-    /// What an export adds.
+    /// The members that an export adds.
     private static let exported = ["state", "registered_at", "retired_at", "retired_reason"]
 
     /// - Throws: `invalid_json`, and what the API refuses a device with.

@@ -29,8 +29,8 @@ enum MessageLive {
             """
     }
 
-    /// How fast it is sent, drawn by the page's script as it happens. It is not part of the fragment, so that its table
-    /// stays open.
+    /// A live chart of how fast the message is sent, which the page's script draws. It is not part of the fragment, so
+    /// that its table stays open.
     static func pace(_ visit: PageCall) -> HTML {
         let texts = visit.texts
         let table = ListTable(caption: texts[.rate], columns: [texts[.at], texts[.rate]], numbers: [1])
@@ -123,11 +123,11 @@ enum MessageLive {
         guard try await visit.services.store.read({ try $0.message(app: app, id: id) }) != nil else {
             throw PealError.notFound("message")
         }
-        guard let seat = LiveSeat() else {
+        guard let slot = LiveStreamSlot() else {
             throw PealError(.unavailable, "too many pages follow messages", retryAfterSeconds: 10)
         }
         return ConsoleAnswer { writer in
-            defer { withExtendedLifetime(seat) {} }
+            defer { withExtendedLifetime(slot) {} }
             var last: HTML?
             var (idle, turn) = (0, 0)
             while !Task.isCancelled, !Task.isShuttingDownGracefully {
@@ -164,10 +164,10 @@ enum MessageLive {
     }
 }
 
-/// One of the streams that a process serves. It is free again as soon as nothing refers to it: an answer to HEAD, and
-/// one whose client has gone, never write their body.
-final class LiveSeat: Sendable {
-    /// A page without a seat is not updated.
+/// One of the streams that a process may serve at once. It is free again as soon as nothing refers to it, because an
+/// answer to HEAD, or to a client that has gone, never writes its body.
+final class LiveStreamSlot: Sendable {
+    /// A page without a slot is not updated.
     static let max = 200
     private static let taken = Atomic(0)
 

@@ -252,7 +252,7 @@ enum MessagePages {
         let texts = visit.texts
         let app = try visit.app.key
         let all = try await visit.services.store.read(.heavy) { store in
-            // They come in the order in which they were made.
+            // The store returns them in the order of their creation.
             let scheduled = try store.messages(app: app, MessageFilter(state: .scheduled), before: nil, limit: 2000)
             let waiting = scheduled.sorted { ($0.startAt ?? $0.createdAt) < ($1.startAt ?? $1.createdAt) }.prefix(100)
             let latest = try store.messages(app: app, MessageFilter(), before: nil, limit: 100)

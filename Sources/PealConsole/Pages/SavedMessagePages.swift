@@ -146,7 +146,7 @@ extension SavedMessagePages {
 }
 
 extension Form {
-    /// With room for one more row in Compose.
+    /// The form with one more row in Compose.
     var withRowMore: Form {
         let shown = min(ComposeRows.rowsMax, max(1, Int(self["rows"] ?? "") ?? 1))
         return with("rows", String(min(ComposeRows.rowsMax, shown + 1)))

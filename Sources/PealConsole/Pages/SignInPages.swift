@@ -46,7 +46,7 @@ enum SignInPages {
             return page(visit, next: visit.form["next"], 401, error: visit.texts[.wrongKey])
         }
         do {
-            let holder = try await services.door.holder(of: secret, from: visit.client, now: visit.now)
+            let holder = try await services.authenticator.holder(of: secret, from: visit.client, now: visit.now)
             return await begin(visit, holder)
         } catch let refusal as PealError {
             switch refusal.code {

@@ -89,7 +89,7 @@ package struct ConsoleClient: Sendable {
 
 /// Checks the secret at sign-in, within the API's limits on guessing. A port, because the console and
 /// the API do not import each other.
-package protocol SignInDoor: Sendable {
+package protocol SignInAuthenticator: Sendable {
     /// - Throws: `unauthorized` if no key has the secret; `forbidden` for a key of another dialect; `rate_limited`.
     func holder(of secret: String, from client: ConsoleClient, now: Timestamp) async throws -> Holder
 }

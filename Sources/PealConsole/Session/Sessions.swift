@@ -77,17 +77,17 @@ struct Sessions: Sendable {
         try await store.write(.control) { store in
             var ledger = SessionLedger(try store.setting(name))
             ledger.end(session, everywhere: everywhere, now: now)
-            // No current cookie outlives it, even if another server's clock is slightly ahead.
+            // No current cookie is valid after this instant, even if another server's clock is slightly ahead.
             let end = now + .seconds(Limits.consoleSessionSeconds + 120)
             try store.setSetting(name, ledger.bytes, until: end)
         }
     }
 
     /// The secret that forms of the session carry.
-    func formSecret(_ session: Session) -> String { text("console form\n\(session.id)", session) }
+    func formSecret(_ session: Session) -> String { keyedHash("console form\n\(session.id)", session) }
 
     /// A MAC that only this session can make of `facts`, which begin with what they are about.
-    func mark(_ facts: String, _ session: Session) -> String { text("\(facts)\n\(session.id)", session) }
+    func mark(_ facts: String, _ session: Session) -> String { keyedHash("\(facts)\n\(session.id)", session) }
 
     private func cookie(_ session: Session, seenAt: Timestamp) -> String {
         let facts = [
@@ -97,10 +97,10 @@ struct Sessions: Sendable {
         return "\(facts).\(mac(facts, session))"
     }
 
-    private func mac(_ facts: String, _ session: Session) -> String { text("console session\n\(facts)", session) }
+    private func mac(_ facts: String, _ session: Session) -> String { keyedHash("console session\n\(facts)", session) }
 
-    /// Keyed by the server's secret.
-    private func text(_ facts: String, _ session: Session) -> String {
+    /// The hexadecimal MAC under the server's secret.
+    private func keyedHash(_ facts: String, _ session: Session) -> String {
         Hex.encode(hasher.hash("\(facts)\n\(Hex.encode(session.binding))"))
     }
 
@@ -144,7 +144,7 @@ private struct SessionLedger {
         session.createdAt <= after || ended.contains { $0.id == session.id }
     }
 
-    /// Too many entries end every session instead.
+    /// If there are too many entries, all sessions end instead.
     mutating func end(_ session: Session, everywhere: Bool, now: Timestamp) {
         ended.removeAll { $0.until <= now }
         ended.append((session.id, session.createdAt + .seconds(Limits.consoleSessionSeconds)))

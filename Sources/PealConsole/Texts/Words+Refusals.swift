@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// The errors of the APIs in the console's languages. The core words them in English; here they are recognized and
-/// worded again with the same values.
+/// Translates the APIs' errors into the console's languages: recognizes the core's English texts and returns the
+/// translations with the same values.
 extension Texts {
     /// What was wrong, as people read it.
     func message(_ error: PealError) -> String { translated(error.message) }
@@ -61,7 +61,7 @@ extension Word {
 
     static let refusalWords = ofForms + ofMessages + ofCredentials + ofPlatforms + ofValues
 
-    /// Those with the most text of their own first, so that general ones come after special ones.
+    /// Texts with the most literal characters come first, so that specific ones precede general ones.
     fileprivate static let refusals = refusalWords.map(Refusal.init)
         .sorted { $0.pieces.reduce(0) { $0 + $1.count } > $1.pieces.reduce(0) { $0 + $1.count } }
 

@@ -71,7 +71,7 @@ package struct Form: Sendable, Hashable {
         return entries
     }
 
-    /// A name as an entry of a list, in quotation marks where it needs them.
+    /// A name as an entry of a list, in quotation marks if necessary.
     package static func listed(_ name: String) -> String {
         let isPlain = !name.contains { $0 == "," || $0 == "\"" || $0.isNewline } && name == name.trimmed
         return isPlain ? name : "\"\(name.replacing("\"", with: "\"\""))\""

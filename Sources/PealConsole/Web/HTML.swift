@@ -11,7 +11,7 @@ package struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
 
     package static let empty: HTML = ""
 
-    /// Every element after the other.
+    /// The HTML of every element, joined.
     static func each<Items: Sequence>(_ items: Items, _ body: (Items.Element) throws -> HTML) rethrows -> HTML {
         HTML(markup: try items.map { try body($0).text }.joined())
     }

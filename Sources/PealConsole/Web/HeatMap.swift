@@ -3,7 +3,7 @@ internal import PealExperiments
 
 /// The share of displays that were opened, by activity and hour: a coloured table, with the counts in another one.
 struct HeatMap: Sendable {
-    /// nil if nobody shares a context.
+    /// nil if no user shares a context.
     let map: ContextMap?
 
     /// Shades of the style sheet, `heat1` to `heat5`.

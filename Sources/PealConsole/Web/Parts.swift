@@ -62,7 +62,7 @@ extension PageCall {
         """
     }
 
-    /// What takes longer than a page should: the page's script loads the page again after a second.
+    /// Shown in place of something that takes long: the page's script loads the page again after a second.
     func pending(_ text: Word) -> HTML {
         """
         <p class="none" role="status" data-pending>\(texts[text]) <a href="\(path)">\(texts[.reload])</a></p>

@@ -102,7 +102,7 @@ package enum ConstantTime {
 package struct KeyRules: Sendable, Hashable {
     package let dialect: DialectName
     /// The scopes of a key if the request names none.
-    package let usualScopes: Set<APIKey.Scope>
+    package let defaultScopes: Set<APIKey.Scope>
     /// The form of a new secret.
     package let secret: Pattern
     /// The form of a new public half; nil if the key has only one secret.
@@ -116,11 +116,11 @@ package struct KeyRules: Sendable, Hashable {
     package let isGrantable: Bool
 
     package init(
-        dialect: DialectName, usualScopes: Set<APIKey.Scope>, secret: Pattern, publicHalf: Pattern? = nil,
+        dialect: DialectName, defaultScopes: Set<APIKey.Scope>, secret: Pattern, publicHalf: Pattern? = nil,
         hasSharedSecret: Bool = false, isSharedByApps: Bool = false, isGrantable: Bool = false
     ) {
         self.dialect = dialect
-        self.usualScopes = usualScopes
+        self.defaultScopes = defaultScopes
         self.secret = secret
         self.publicHalf = publicHalf
         self.hasSharedSecret = hasSharedSecret
@@ -316,7 +316,7 @@ package struct KeyVerbs: Sendable {
         let key = APIKey(
             id: randomness.timeOrderedIdentifier(at: call.now), app: app, dialect: rules.dialect,
             publicHalf: publicHalf,
-            scopes: draft.scopesInForce, platform: draft.platform, environment: draft.environment,
+            scopes: draft.effectiveScopes, platform: draft.platform, environment: draft.environment,
             createdAt: call.now, expiresAt: draft.expiresAt, name: draft.name, createdBy: call.actor.id)
         let shared = rules.hasSharedSecret ? draft.sharedSecret ?? Hex.encode(randomness.bytes(32)) : nil
         return Made(stored: StoredKey(key: key, secretHash: hash, sharedSecret: shared), secret: secret)
@@ -345,5 +345,5 @@ package struct KeyDraft: Sendable, Hashable {
     package init(rules: KeyRules) { self.rules = rules }
 
     /// The scopes that the key will have.
-    package var scopesInForce: Set<APIKey.Scope> { scopes ?? rules.usualScopes }
+    package var effectiveScopes: Set<APIKey.Scope> { scopes ?? rules.defaultScopes }
 }

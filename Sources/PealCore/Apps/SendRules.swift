@@ -1,8 +1,8 @@
-/// The rules that an app sets for when its devices may get messages.
+/// An app's rules for when, and how fast, its devices receive messages.
 package struct SendRules: Sendable, Hashable {
     package var quietHours: QuietHours?
     package var frequencyCap: FrequencyCap?
-    /// Notifications of the app in a second.
+    /// The maximum number of the app's notifications per second.
     package var ratePerSecond: Int64?
     /// For devices without a known time zone; nil for UTC.
     package var defaultTimeZone: String?
@@ -10,7 +10,7 @@ package struct SendRules: Sendable, Hashable {
     package init() {}
 }
 
-/// The part of the day in which a device gets nothing, in its own time; it may span midnight.
+/// The hours in which a device receives nothing, in its own time zone. They may span midnight.
 package struct QuietHours: Sendable, Hashable {
     /// Minutes since midnight; they differ.
     package let from: Int
@@ -42,14 +42,16 @@ package struct QuietHours: Sendable, Hashable {
     }
 }
 
-/// Says when quiet hours end. The delivery engine knows the time zones, and the store asks it in its transactions.
+/// Computes when quiet hours end. The delivery engine, which knows the time zones, supplies it; the store calls it in
+/// its transactions.
 package struct QuietClock: Sendable {
-    /// When `hours` that contain an instant end in a time zone; nil if they do not contain it.
+    /// The end of the `hours` that contain `now`, in the first known time zone of `zones`; nil if they do not contain
+    /// it.
     package typealias End = @Sendable (_ hours: QuietHours, _ zones: [String], _ now: Timestamp) -> Timestamp?
 
     private let end: End
 
-    /// - Parameter end: the first of `zones` that is known counts; UTC if none is.
+    /// - Parameter end: uses UTC if no zone is known.
     package init(_ end: @escaping End) { self.end = end }
 
     /// A clock that finds no quiet hours.
@@ -62,7 +64,7 @@ package struct QuietClock: Sendable {
     }
 }
 
-/// How many messages a device may get in any period of some hours.
+/// The most messages that a device may receive within any period of `hours` hours.
 package struct FrequencyCap: Sendable, Hashable {
     package let messages: Int64
     package let hours: Int64

@@ -73,7 +73,7 @@ package final class PageFlight: Sendable {
         package fileprivate(set) var exceptions: [Int: ProviderAnswer] = [:]
         /// Requests begun so far.
         package fileprivate(set) var begun = 0
-        /// Those of them that ended before anything was written.
+        /// How many of them ended before anything was written.
         package fileprivate(set) var withdrawn = 0
         /// Grows with every request begun and every answer.
         package fileprivate(set) var changeCount = 0

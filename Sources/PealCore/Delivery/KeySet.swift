@@ -9,7 +9,7 @@ package struct KeySet: Sendable {
     private var pieces: [[UInt64]]
 
     private static let wordsPerPiece = 64
-    /// Of the number of keys in a piece.
+    /// The base-2 logarithm of the number of keys in a piece.
     private static let pieceBits = 12
 
     /// The empty set over `range`.
@@ -19,7 +19,7 @@ package struct KeySet: Sendable {
         pieces = Array(repeating: [], count: Int(range.upperBound - range.lowerBound) >> Self.pieceBits + 1)
     }
 
-    /// Those of `keys` that are in `range`.
+    /// The set of the `keys` that are in `range`.
     package init(range: ClosedRange<DeviceKey>, _ keys: some Sequence<DeviceKey>) {
         self.init(range: range)
         for key in keys { insert(key) }
@@ -33,13 +33,13 @@ package struct KeySet: Sendable {
         for key in slice.keys ?? [] { insert(key) }
     }
 
-    /// How many words it holds, for tests.
+    /// The number of words in memory, for tests.
     package var wordCount: Int { pieces.reduce(0) { $0 + $1.count } }
 
     /// nil outside the range.
     private func bit(of key: DeviceKey) -> Int? { key >= base && key <= last ? Int(key - base) : nil }
 
-    /// The word of a bit in its piece.
+    /// The index of a bit's word in its piece.
     private static func word(_ bit: Int) -> Int { bit >> 6 & (wordsPerPiece - 1) }
 
     package mutating func insert(_ key: DeviceKey) {

@@ -4,9 +4,9 @@ package struct RateGrant: Sendable, Hashable {
     package let count: Int
     /// When more may be sent; now if `count` is not 0.
     package let readyAt: Timestamp
-    /// If it must wait: how long the rate is used up by what it will be granted. The next waiter asks that much later.
+    /// If it must wait: for how long its next grant uses up the rate. The next waiter asks that much later.
     package let takes: Duration
-    /// If it must wait: whether it waits for the app's rate, not for the message's.
+    /// If it must wait: whether it waits for the rate of the app and not for that of the message.
     package let isOfApp: Bool
 
     package init(count: Int, readyAt: Timestamp, takes: Duration = .zero, isOfApp: Bool = false) {

@@ -14,7 +14,7 @@ package struct RouteGate: Sendable, Hashable {
     package var closedUntil: Timestamp
     /// Until when Peal waits for the current probe; zero if there is none.
     package var probeUntil: Timestamp
-    /// How often in a row it was closed by answers, and because requests could not be sent.
+    /// How often in a row answers closed the route, and how often requests could not be sent.
     package var level: Int
     package var backOffs: Int
     /// Why it is closed; empty when it is open.
@@ -25,7 +25,7 @@ package struct RouteGate: Sendable, Hashable {
     package var suspect: MessageID?
     /// The last message that a probe used; the next probe continues after it.
     package var probed: MessageID?
-    /// Counts the changes of all gates. The store assigns it.
+    /// The number of the change that led to this state; the store numbers the changes of all gates.
     package var change: Int64
 
     package init(
@@ -47,7 +47,7 @@ package struct RouteGate: Sendable, Hashable {
     }
 }
 
-/// The work that waits on one route of an app.
+/// The work that is waiting on one route of an app.
 package struct RouteLoad: Sendable, Hashable {
     /// Devices without an outcome, by estimate.
     package var pending = 0

@@ -13,7 +13,7 @@ package struct Settlement: Sendable, Hashable {
     package var logRow: LogRow?
     /// The entries of `logRow` for a slice of alerts, with which the store updates the moments; empty for other slices.
     package var alerts: [DeliveryLogEntry] = []
-    /// Keys that were not settled. Each list becomes its own slice.
+    /// Keys that are not settled yet, in lists that each become a slice.
     package var deferrals: [Deferral] = []
     package var retirements: [Retirement] = []
     /// Devices that were reached in their provider's other environment.
@@ -21,7 +21,7 @@ package struct Settlement: Sendable, Hashable {
     package var next: Next
     /// When the first request of the page began; nil if none did.
     package var triedAt: Timestamp?
-    /// What the page adds to `counts`, for the statistics; nil for what they do not contain.
+    /// What the page adds to `counts`, for the statistics; nil if they do not count the page.
     package var added: OutcomeCounts?
     /// `Slice.isOnly`.
     package var isOfOnlySlice = false
@@ -31,7 +31,7 @@ package struct Settlement: Sendable, Hashable {
 
     /// - Parameters:
     ///   - slice: As it was before the page.
-    ///   - owner: Who has its lease.
+    ///   - owner: The process that holds its lease.
     ///   - cursor: The last key that is settled now; by default the slice's cursor.
     ///   - counts: By default unchanged.
     package init(

@@ -72,8 +72,8 @@ package struct OutcomeCounts: Sendable, Hashable {
     package var expired = 0
     package var suppressed = 0
     package var pending = 0
-    /// Of these, how many were sent to again although an earlier request may have reached them: after a lost answer,
-    /// or because the process that held their slice died. An upper bound of what devices got twice.
+    /// How many of these devices were sent to again although an earlier request may have reached them, because its
+    /// answer was lost or the process that held their slice died. At most this many received the message twice.
     package var resent = 0
     /// Devices per reason, such as `BadDeviceToken` or `NoCredential`.
     package var reasons: [String: Int] = [:]

@@ -3,7 +3,7 @@
 package struct Installation: Sendable, Hashable {
     package var app: AppKey
     package var device: DeviceKey
-    /// Of the device's token, by `KeyHasher`.
+    /// The hash of the device's token, by `KeyHasher`.
     package var tokenHash: [UInt8]
     /// The app's key that registered the device. The token ends with the key.
     package var key: KeyID
@@ -53,19 +53,19 @@ package struct WakeUps: Sendable, Hashable {
     /// The number of the last one; 0 before the first.
     package var number: Int64 = 0
     package var lastAt: Timestamp?
-    /// When the one before the last was sent.
+    /// When the wake-up before the last one was sent.
     package var earlierAt: Timestamp?
-    /// Whether the last one asked for a sync.
+    /// Whether the last wake-up asked for a sync.
     package var hasAsked = false
-    /// The wake-ups up to this number are counted in `Reachability`.
+    /// `Reachability` includes the wake-ups up to this number.
     package var countedThrough: Int64 = 0
     /// When to wake the device again; nil while no message needs it.
     package var dueAt: Timestamp?
 
     package init() {}
 
-    /// The earliest instant at which the budget allows another one. Wake-ups that are far ahead are from a clock that
-    /// was set back since: they would keep the device asleep until then.
+    /// The earliest instant at which the budget allows another wake-up. Wake-ups far in the future were counted by a
+    /// clock that was set back since, and are ignored: otherwise the device would not be woken until then.
     package func allowed(at now: Timestamp) -> Timestamp {
         func end(_ at: Timestamp?, _ seconds: Int64) -> Timestamp {
             guard let at, at - now <= .seconds(Limits.wakeBudgetSeconds) else { return now }
@@ -102,7 +102,7 @@ package struct WakeUps: Sendable, Hashable {
 package struct Reachability: Sendable, Hashable {
     /// Wake-ups that arrived, in millionths.
     package var hits: Int64 = 0
-    /// Wake-ups that did not, in millionths.
+    /// Wake-ups that did not arrive, in millionths.
     package var misses: Int64 = 0
     /// When the counts were last reduced.
     package var at: Timestamp?
@@ -155,8 +155,8 @@ package struct Reachability: Sendable, Hashable {
 }
 
 extension Installation {
-    /// Counts the wake-ups that a sync reports, and all others up to the last one as lost. A repeated report changes
-    /// nothing.
+    /// Counts the wake-ups that a sync reports as arrived, and all others up to the last one as lost. A repeated report
+    /// changes nothing.
     package mutating func report(wakes reported: [Int64], at now: Timestamp) {
         let arrived = Set(reported).filter { $0 > wakes.countedThrough && $0 <= wakes.number }
         // The newest may still be in transit.
@@ -188,7 +188,7 @@ extension Installation {
         return 1 - missed >= 0.5
     }
 
-    /// The class according to the current evidence.
+    /// Updates the class according to the current evidence.
     /// - Returns: the class before, if it changed.
     mutating func classify() -> DeviceClassification? {
         let before = classification

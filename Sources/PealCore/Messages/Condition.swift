@@ -35,13 +35,13 @@ package indirect enum Condition: Sendable, Hashable {
         }
     }
 
-    /// How many conditions it consists of, itself included.
+    /// The number of conditions in it, including itself.
     package var size: Int { parts.reduce(1) { $0 + $1.condition.size } }
 
-    /// How many conditions contain each other at most, itself included.
+    /// The depth of its nesting, including itself.
     package var depth: Int { 1 + (parts.map(\.condition.depth).max() ?? 0) }
 
-    /// Whether it holds, if `leaf` decides the conditions without parts.
+    /// Evaluates the condition; `leaf` evaluates conditions without parts.
     package func holds(_ leaf: (Condition) throws -> Bool) rethrows -> Bool {
         switch self {
         case .and(let parts): try parts.allSatisfy { try $0.holds(leaf) }
@@ -53,7 +53,7 @@ package indirect enum Condition: Sendable, Hashable {
         }
     }
 
-    /// Whether it holds for an address that no device has: it has a platform and no other property.
+    /// Evaluates the condition for an address that no device has: only its platform is known.
     package func matches(addressOn platform: Platform) -> Bool {
         holds { leaf in if case .platform(platform) = leaf { true } else { false } }
     }
@@ -61,7 +61,7 @@ package indirect enum Condition: Sendable, Hashable {
     /// Whether it may hold for a device of the platform, whatever its other properties are.
     func mayHold(on platform: Platform) -> Bool { outlook(on: platform).mayHold }
 
-    /// What is possible for a device of which only the platform is known.
+    /// The possible results for a device of which only the platform is known.
     private func outlook(on platform: Platform) -> (mayHold: Bool, mayFail: Bool) {
         switch self {
         case .and(let parts):
@@ -86,7 +86,7 @@ package indirect enum Condition: Sendable, Hashable {
         return locale.starts(with: range) && (locale.count == range.count || locale[range.count] == fold("-")[0])
     }
 
-    /// How old the last registration of a seen device may be. A stored number of days may be any.
+    /// The greatest age of the last registration for `seen`. It is limited, because any number of days may be stored.
     package static func age(days: Int64) -> Duration { .seconds(min(max(0, days), Limits.conditionDaysMax) * 86_400) }
 }
 
@@ -107,7 +107,7 @@ package struct ConditionTest: Sendable, Hashable {
     }
 
     /// Whether an attribute passes: texts are compared by bytes, numbers by value, and values of different types are
-    /// neither equal nor ordered. null counts as missing; a missing attribute passes nothing but `{"exists": false}`.
+    /// neither equal nor ordered. null counts as missing; a missing attribute passes only `{"exists": false}`.
     package func passes(_ given: JSON?) -> Bool {
         let given = given.flatMap { $0.isNull ? Optional.none : $0 }
         guard test != .exists else { return (given != nil) == value.boolValue }

@@ -14,7 +14,7 @@ package struct Content: Sendable, Hashable {
     package var platforms: [Platform: PlatformContent] = [:]
     /// Whether payloads name the message in `peal`, for apps with Peal's SDK.
     package var namesMessage = false
-    /// Platforms that the author has no content for. Their devices count as suppressed with the reason `NoContent`.
+    /// Platforms without content. Their devices count as suppressed with the reason `NoContent`.
     package var absentPlatforms: Set<Platform> = []
 
     package init() {}
@@ -40,7 +40,7 @@ package struct Content: Sendable, Hashable {
         Own(members: platforms[Own.platform]?.fields ?? .init())
     }
 
-    /// How many texts and contents for one platform it has, at least 1: a measure of its size.
+    /// The number of its texts and platform contents, at least 1: a measure of its size.
     package var textCount: Int {
         [title, subtitle, body].reduce(1 + platforms.count) { $0 + ($1?.count ?? 0) }
     }
@@ -59,7 +59,7 @@ package struct Content: Sendable, Hashable {
 }
 
 extension Content {
-    /// The platforms that it has nothing for: no common member, and none of their own.
+    /// The platforms for which it contains nothing: neither a common member nor one of their own.
     package var emptyPlatforms: Set<Platform> {
         var common = self
         (common.platforms, common.defaultLocale) = ([:], nil)
@@ -108,8 +108,8 @@ package enum LocalizedText: Sendable, Hashable {
     case plain(String)
     case localized([String: String])
 
-    /// The text for a content locale. A localized text that lacks it has its language's text, because texts of one
-    /// message may differ in their locales; without one too, the text for `fallback`.
+    /// The text for a content locale: the one for that locale, else for its language, else for `fallback`. Texts of one
+    /// message may have different locales.
     package func text(for locale: String?, fallback: String?) -> String? {
         switch self {
         case .plain(let text): text
@@ -155,8 +155,8 @@ extension String {
     /// A normalized locale: lower case, with `-` for `_`.
     package var plainLocale: String { lowercased().replacing("_", with: "-") }
 
-    /// Whether both have the same `plainLocale`. A message may compare each of hundreds of locales with each, so ASCII
-    /// is compared without making new texts.
+    /// Whether both have the same `plainLocale`. A message may compare hundreds of locales with each other, so ASCII is
+    /// compared without creating strings.
     fileprivate func isSameLocale(as other: String) -> Bool {
         func plain(_ byte: UInt8) -> UInt8 {
             switch byte {

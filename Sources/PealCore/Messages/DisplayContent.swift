@@ -10,7 +10,7 @@ package struct DisplayContent: Sendable, Hashable {
     package var threadID: String?
     package var category: String?
     package var interruptionLevel: InterruptionLevel?
-    /// What the payload would have beside the network's own members.
+    /// The payload's members other than the network's own.
     package var data: JSON.Members
 
     /// The raw value is part of the API.

@@ -60,7 +60,7 @@ package struct ContentRefusal: Error, Hashable, Sendable {
     package let field: MessageField
     /// One sentence for the author. It does not contain the field's path, which depends on the dialect.
     package let message: String
-    /// Of a payload that is too large.
+    /// The size of a payload that is too large; nil for any other reason.
     package let size: PayloadSize?
 
     package init(_ code: PealError.Code, _ message: String, field: MessageField, size: PayloadSize? = nil) {

@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// Gives messages ids that sort by time, and of which no two of this process have the same first half: Pivotal's
-/// schedules are numbered by it.
+/// Creates message ids that sort by time. No two ids of this process have the same first half, which is the id of a
+/// Pivotal schedule.
 package final class MessageIDs: Sendable {
-    /// First halves that were taken. Requests of several milliseconds run at once, so time alone does not tell which of
-    /// them may still be drawn again.
+    /// The first halves in use. Requests of several milliseconds run at once, so the time alone does not show which
+    /// halves could still be drawn again.
     private struct Taken {
         var recent: Set<UInt64> = []
         var former: Set<UInt64> = []

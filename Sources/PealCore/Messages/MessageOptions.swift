@@ -30,8 +30,8 @@ package struct MessageOptions: Sendable, Hashable {
         case seconds(Int64)
     }
 
-    /// When the server sends a message with a delivery window to a user none of whose devices it can probably wake.
-    /// The raw value is part of the API.
+    /// When the server sends a message with a delivery window to a user whose devices it probably cannot wake. The raw
+    /// value is part of the API.
     package enum Unreachable: String, CaseIterable, Sendable, Hashable {
         /// At the end of the window.
         case deadline
@@ -58,7 +58,7 @@ package struct PlatformOptions: Sendable, Hashable {
 }
 
 extension MessageOptions {
-    /// Those that a platform's object can have too.
+    /// The options that a platform's object may override.
     package var shared: PlatformOptions {
         get {
             var shared = PlatformOptions()
@@ -96,8 +96,8 @@ extension MessageOptions {
         return platform.map { resolved(for: $0, in: content).environment } ?? environment
     }
 
-    /// The same for a message with a delivery window. If the network collapses windows, the message's id replaces any
-    /// collapse key, so that the device shows it only once, whether or not it arrived as an alert.
+    /// These options for a message with a delivery window. If the network collapses windows, the message's id replaces
+    /// any collapse key, so that the device shows it only once, whether or not it arrived as an alert.
     func inWindow(of message: MessageID, on platform: Platform) -> MessageOptions {
         guard Route(platform, .production).collapsesWindows else { return self }
         var options = self
@@ -106,5 +106,5 @@ extension MessageOptions {
     }
 
     /// The effective priority: high by default, normal for background messages.
-    package var priorityInForce: Priority { priority ?? (isBackground ? .normal : .high) }
+    package var effectivePriority: Priority { priority ?? (isBackground ? .normal : .high) }
 }

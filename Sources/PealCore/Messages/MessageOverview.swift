@@ -62,7 +62,7 @@ extension Content {
         }
     }
 
-    /// With each run of white space replaced by one space, and truncated.
+    /// Replaces each run of white space with one space, and truncates the text.
     private static func line(_ text: String) -> String {
         let words = storable(text).unicodeScalars.split { scalar in
             scalar.isASCII ? scalar == " " || 9...13 ~= scalar.value : scalar.properties.isWhitespace

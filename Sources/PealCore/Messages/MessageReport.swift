@@ -18,8 +18,8 @@ package struct MessageReport: Sendable, Hashable {
         self.receipts = receipts
     }
 
-    /// Whether the message was sent and its audience had no device. A message with a delivery window counts users, also
-    /// those without a device.
+    /// Whether the message was sent and its audience had no device. A message with a delivery window counts users,
+    /// including those without a device.
     package var isEmpty: Bool {
         guard message.state == .sent else { return false }
         let total = total
@@ -37,7 +37,7 @@ package struct CampaignReport: Sendable, Hashable {
     package let id: String
     package var messages = 0
     package var total = OutcomeCounts()
-    /// How many devices reported each kind of receipt, for all messages together.
+    /// The number of devices that reported each kind of receipt, over all messages.
     package var receipts: [Receipt.Kind: Int] = [:]
 
     package init(id: String) { self.id = id }

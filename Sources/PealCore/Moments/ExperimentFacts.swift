@@ -14,7 +14,7 @@ package struct ExperimentFacts: Sendable, Hashable {
     package var delays: [Delay] = []
     /// The active devices of the experiment's users.
     package var devices = Devices()
-    /// What good moments must not make worse.
+    /// What must not become worse because of good moments.
     package var guards: [Arm: Guards] = [:]
     /// How earlier runs ended, oldest first.
     package var changes: [ShareChange] = []
@@ -130,7 +130,7 @@ package struct ExperimentFacts: Sendable, Hashable {
     /// The upper bounds of the delay classes, in minutes.
     package static let delayLimits: [Int64] = [5, 15, 60, 180, 360, 720, 1440]
 
-    /// What can get worse for the people of an arm although more messages are opened.
+    /// What may become worse for the users of an arm although more messages are opened.
     package struct Guards: Sendable, Hashable {
         /// Users who were assigned to the arm.
         package var users = 0
@@ -138,13 +138,13 @@ package struct ExperimentFacts: Sendable, Hashable {
         package var dismissed = 0
         /// Matured messages to devices that report when the app is opened: with context sharing.
         package var observed = 0
-        /// Those among them after which the app was not opened for a day.
+        /// How many of these were followed by a day in which the app was not opened.
         package var withoutSession = 0
-        /// Devices that lost the app since the experiment began, while they are stored.
+        /// Devices from which the app was removed since the experiment began, as long as they are stored.
         package var removed = 0
         /// Active devices with the SDK.
         package var reporting = 0
-        /// Those among them whose users do not allow notifications.
+        /// How many of these have users who do not allow notifications.
         package var muted = 0
 
         package init() {}
@@ -155,7 +155,7 @@ package struct ExperimentFacts: Sendable, Hashable {
         package var available = 0
         package var unknown = 0
         package var unavailable = 0
-        /// Those that an API registered: phones without the SDK cannot choose moments.
+        /// Devices that an API registered: phones without the SDK cannot choose moments.
         package var withoutSDK = 0
 
         package init() {}
@@ -210,7 +210,7 @@ package struct ExperimentSums: Sendable, Hashable {
     /// Adds a user. A user without messages does not count.
     package mutating func add(_ user: User) { count(user, 1) }
 
-    /// Takes a user away.
+    /// Removes a user.
     package mutating func remove(_ user: User) { count(user, -1) }
 
     /// Wraps instead of trapping: with billions of messages, the report is wrong, but the server continues.

@@ -6,7 +6,7 @@ extension Limits {
     package static let claimSeconds: Int64 = 600
     /// How long after the delivery window Peal waits for the receipt of a device that claimed the message.
     package static let momentRecoverySeconds: Int64 = 24 * 3600
-    /// How long an alert to a device that did not confirm is tried at least, even if the message has ended.
+    /// The minimum time for which an alert to a device that did not confirm is tried, even if the message has ended.
     package static let recoveryAlertSeconds: Int64 = 3600
     /// How long the same request with the same key counts as a repetition.
     package static let momentRepetitionSeconds: Int64 = 24 * 3600
@@ -38,8 +38,8 @@ extension Limits {
     package static let wakeSpacingSeconds: Int64 = 1200
     /// A device gets at most two wake-ups in this time.
     package static let wakeBudgetSeconds: Int64 = 3600
-    /// How much later than it was counted a wake-up may arrive; it may wait for its network half of this time. The
-    /// budget limits arrivals.
+    /// How long after it was counted a wake-up may arrive; half of this time it may wait for its network. The budget
+    /// limits arrivals.
     package static let wakeLatenessSeconds: Int64 = 10
     /// How long a device may take to answer a wake-up that asks for a sync.
     package static let wakeAnswerSeconds: Int64 = 300
@@ -50,15 +50,14 @@ extension Limits {
     /// How long a wake-up waits if its route has earlier ones without an answer.
     package static let wakeBusySeconds: Int64 = 5
     package static let wakeRoutesAwaitedMax = 1024
-    /// How many devices of an app, the newest ones, are used to estimate how often wake-ups reach a device with little
-    /// history.
+    /// How many of an app's newest devices are used to estimate how often wake-ups reach a device with little history.
     package static let cohortDevicesMax = 1000
     /// How long that estimate is used.
     package static let cohortSeconds: Int64 = 60
     package static let reachHalfLifeSeconds: Int64 = 3 * 24 * 3600
-    /// Opens of a user at which all of the user's counters are halved.
+    /// When a user has this many opens, all of the user's counters are halved.
     package static let opensPerUserMax = 400
-    /// How many opens of one user count for all users: fewer than remain after a halving.
+    /// How many opens of one user count towards the sum of all users: fewer than remain after a halving.
     package static let opensPerUserForAllMax = 100
     /// The minimum time between two messages that a device shows at moments of its choice.
     package static let displaySpacingSeconds: Int64 = 7200

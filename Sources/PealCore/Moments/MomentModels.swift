@@ -94,10 +94,10 @@ package struct CampaignLearning: Sendable, Hashable {
     package var campaign: String
     /// The number of displays at moments that phones chose, whose outcome is known. It only grows.
     package var displays = 0
-    /// Those that were opened.
+    /// How many of these displays were opened.
     package var opens = 0
     package var trainedAt: Timestamp?
-    /// Labels at the last training.
+    /// The number of labels at the last training.
     package var labels = 0
     /// Consecutive models that were not good enough.
     package var failures = 0

@@ -100,7 +100,7 @@ package struct Network: Sendable {
         package let fact: String
         /// The id from the app itself, for an app without a credential.
         package let fallback: (@Sendable (App) -> String?)?
-        /// Replaces the id in previews for an app that has none.
+        /// The id in previews for an app that has none.
         package let placeholder: String
 
         package init(fact: String, fallback: (@Sendable (App) -> String?)? = nil, placeholder: String) {

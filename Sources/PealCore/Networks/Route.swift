@@ -23,8 +23,8 @@ package struct Platform: RawRepresentable, Hashable, Sendable, CustomStringConve
         let interactiveSince: [Int]?
         /// Whether authors may name it. A platform without a push network exists only to keep old registrations.
         let isAddressable: Bool
-        /// Whether a dialect whose authors name no platforms refuses content that is invalid for it. On other platforms
-        /// such a message is simply not sent.
+        /// Whether a dialect whose authors name no platforms refuses content that is invalid for this platform. Content
+        /// that is invalid for another platform is accepted, and that platform's devices do not receive it.
         let isPrimary: Bool
 
         package init(

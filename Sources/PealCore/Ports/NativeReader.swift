@@ -1,13 +1,13 @@
-/// Reads what people write, as the native API would: the console takes the same conditions, messages and devices, and
-/// refuses the same. It is a sibling of the API, so the server passes it these functions.
+/// The native API's readers, for the console, so that both accept and refuse the same conditions, messages and devices.
+/// The server passes them, because the console cannot import its sibling, the API.
 package struct NativeReader: Sendable {
-    /// A condition, such as that of a segment. Errors name its members as those of `where`.
+    /// Reads a condition, such as a segment's. Errors name its members below `where`.
     package typealias ReadCondition = @Sendable (JSON, Timestamp) throws(PealError) -> Condition
-    /// The message of a request to send one, for an app in the store.
+    /// Reads the message in a request to send one, for an app in the store.
     package typealias ReadMessage = @Sendable (JSON, MessageID, App, any StoreReading, Timestamp) throws -> MessageDraft
-    /// A device with the id that it states, or the given one.
+    /// Reads a device with its own id, or else the given one.
     package typealias ReadDevice = @Sendable (JSON, DeviceID, Timestamp) throws(PealError) -> DeviceRegistration
-    /// How a webhook's requests are authenticated.
+    /// Reads how a webhook's requests are authenticated.
     package typealias ReadAuthentication = @Sendable (JSON, Timestamp) throws(PealError) -> Webhook.Authentication
 
     package let condition: ReadCondition

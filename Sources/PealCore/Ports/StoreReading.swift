@@ -55,7 +55,7 @@ package protocol StoreReading {
     func segment(app: AppKey, name: String) throws -> Segment?
     /// Ordered by name, starting after `cursor`.
     func segments(app: AppKey, after cursor: String?, limit: Int) throws -> [Segment]
-    /// The condition with every segment replaced by its condition.
+    /// The condition with every segment replaced with its condition.
     /// - Throws: `invalid_field` for a segment that does not exist.
     func resolved(_ condition: Condition, app: AppKey) throws -> Condition
 
@@ -160,11 +160,11 @@ package protocol StoreReading {
     func installation(app: AppKey, device: DeviceKey) throws -> Installation?
     /// When devices with this address, whose installations ended within the last hour, got their last wake-ups.
     func spentWakes(app: AppKey, address: Address) throws -> [Timestamp]
-    /// The experiment of a campaign, or the last one that is over; nil if it had none. Reads all its messages.
+    /// The experiment of a campaign, or its last one if it has ended; nil if there was none. Reads all its messages.
     func experiment(app: AppKey, campaign: String, now: Timestamp) throws -> ExperimentFacts?
-    /// The present run of a campaign's experiment; nil if none runs.
+    /// The current run of a campaign's experiment; nil if none is running.
     func experimentRun(of campaign: String, app: AppKey) throws -> ExperimentRun?
-    /// The campaigns of experiments that run, by name, starting after `name`.
+    /// The campaigns with a running experiment, by name, starting after `name`.
     func experimentCampaigns(app: AppKey, after name: String?, limit: Int) throws -> [String]
     /// The public keys of an app's models, the newest last.
     func modelKeys(app: AppKey) throws -> [ModelKey]

@@ -73,7 +73,8 @@ package protocol StoreWriting: StoreReading {
     /// Replaces the draft of a scheduled message; its moments start at `now`. Returns false when the message is no
     /// longer scheduled.
     func replaceDraft(_ draft: MessageDraft, now: Timestamp) throws -> Bool
-    /// Keeps the wake-ups that a device got at its present address, for whoever registers the address next.
+    /// Keeps the wake-ups that a device received at its current address, for the device that registers the address
+    /// next.
     func keepSpentWakes(of device: DeviceKey, app: AppKey, now: Timestamp) throws
     /// Moves a message to `state` if it is in one of the states `from`. Its slices follow: pausing holds them, resuming
     /// releases them, and workers settle those of a cancelled or expired message.
@@ -193,7 +194,7 @@ package protocol StoreWriting: StoreReading {
     func report(_ transition: DeviceTransition, id: OutboxEventID) throws
 
     /// Ends a run of an experiment and begins one with another share.
-    /// - Returns: false if `run` is not the present one.
+    /// - Returns: false if `run` is not the current one.
     func changeShare(_ change: ShareChange, after run: ExperimentRun, of campaign: String, app: AppKey) throws -> Bool
     /// The public keys of an app's models. Creates the first one.
     func provideModelKeys(app: AppKey, now: Timestamp) throws -> [ModelKey]

@@ -1,4 +1,4 @@
-/// Durations counted by size, as Prometheus' histograms have them.
+/// Counts durations in buckets, for a Prometheus histogram.
 package struct LatencyHistogram: Sendable, Hashable {
     /// The upper bounds of the buckets in seconds; the last bucket has none.
     package static let bounds: [Double] = [

@@ -1,4 +1,4 @@
-/// Texts of others on one line of a log or a table.
+/// Shows untrusted text on one line of a log or a table.
 extension Unicode.Scalar {
     /// Whether it begins another line, controls a terminal, or reorders what surrounds it (UAX #9 §2).
     var disturbsLine: Bool {
@@ -10,13 +10,21 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// With a space for each character that would disturb the line.
+    /// The text with a space for each character that would disturb the line.
     package var onOneLine: String {
         guard unicodeScalars.contains(where: \.disturbsLine) else { return self }
         return String(String.UnicodeScalarView(unicodeScalars.map { $0.disturbsLine ? " " : $0 }))
     }
 
-    /// As a JSON string, with an escape for each character that would disturb the line.
+    /// The text if it can be a reason in logs and lists: at most `Limits.logReasonBytesMax` ASCII letters, digits and,
+    /// if allowed, underscores. Otherwise nil.
+    package func asReason(allowsUnderscores: Bool = false) -> String? {
+        guard (1...Limits.logReasonBytesMax).contains(utf8.count) else { return nil }
+        let isReason = utf8.allSatisfy { $0.isASCIIAlphanumeric || allowsUnderscores && $0 == UInt8(ascii: "_") }
+        return isReason ? self : nil
+    }
+
+    /// The text as a JSON string, with an escape for each character that would disturb the line.
     package var quotedOnOneLine: String {
         var line = ""
         for scalar in JSON.string(self).text.unicodeScalars {

@@ -1,6 +1,6 @@
-/// Finds the name that an author probably meant.
+/// Suggests the name that an author probably meant.
 package enum Spelling {
-    /// Compares without letter case, `-` and `_`.
+    /// The name with the smallest edit distance, ignoring letter case, `-` and `_`.
     /// - Returns: nil if no name is close.
     package static func nearest(to name: String, _ names: [String]) -> String? {
         let plain = { (text: String) in Array(text.lowercased().utf8.filter { $0 != 0x5F && $0 != 0x2D }) }

@@ -9,6 +9,7 @@ package struct DeliveryTrail: Sendable {
         self.isPaused = isPaused
     }
 
+    /// Something that happened to a message on its way to one device.
     package struct Event: Sendable, Hashable {
         /// nil for an address that no device owns.
         package let device: DeviceID?
@@ -52,6 +53,7 @@ package struct DeliveryTrail: Sendable {
 
 /// A device's events over messages.
 extension DeliveryTrail {
+    /// An event in the timeline of a device, with its message.
     package struct Entry: Sendable, Hashable {
         package let message: MessageID
         package let title: String?
@@ -72,6 +74,7 @@ extension DeliveryTrail {
         }
     }
 
+    /// A page of a device's timeline.
     package struct Page: Sendable, Hashable {
         package var entries: [Entry] = []
         /// nil on the last page.

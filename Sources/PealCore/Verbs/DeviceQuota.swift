@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// How many devices an app may have, how many topics a device, and how many subscriptions one batch may change. The
-/// store counts the devices at most once a minute; in between, this server counts those that it adds and deletes. So
-/// servers that share a database may exceed the limit a little.
+/// Limits the devices of an app, the topics of a device, and the subscriptions that one batch may change. The store
+/// counts an app's devices at most once a minute; in between, this server counts those that it adds and deletes.
+/// Therefore servers that share a database may exceed the limit a little.
 package final class DeviceQuota: Sendable {
     private struct Count {
         var devices: Int
@@ -11,7 +11,7 @@ package final class DeviceQuota: Sendable {
 
     private struct State {
         var counts: [AppKey: Count] = [:]
-        /// The counts under way, which all registrations of the app wait for.
+        /// The counts in progress, for which all registrations of the app wait.
         var counting: [AppKey: Task<Void, any Error>] = [:]
     }
 
@@ -34,13 +34,13 @@ package final class DeviceQuota: Sendable {
         self.time = time
     }
 
-    /// The refusal of another device.
+    /// The error for a device beyond the limit.
     var refusal: PealError {
         PealError(
             .rateLimited, "the app has \(devicesPerApp) devices, which is the limit", retryAfterSeconds: 60)
     }
 
-    /// The refusal of a device that comes after too many changed subscriptions in its batch.
+    /// The error for a device that follows too many changed subscriptions in its batch.
     func refusalOfBatch(in field: String) -> PealError {
         .invalid(
             field,
@@ -72,7 +72,7 @@ package final class DeviceQuota: Sendable {
         }
     }
 
-    /// The count of the app's devices that is under way or must begin now; nil while the last one is recent.
+    /// The task that counts the app's devices, which is started if necessary; nil while the last count is recent.
     private func counting(_ app: AppKey, _ store: any Store) -> Task<Void, any Error>? {
         let now = time.uptime
         return state.withLock { state in
@@ -98,14 +98,14 @@ package final class DeviceQuota: Sendable {
         count.map { now - $0.at < lasts } ?? false
     }
 
-    /// Frees reserved places without a device, or those of deleted devices. A negative number adds places that were
-    /// taken without a reservation.
+    /// Frees slots that were reserved and not used, or those of deleted devices. A negative number takes slots without
+    /// a reservation.
     func free(_ count: Int, of app: AppKey) {
         guard count != 0 else { return }
         state.withLock { $0.counts[app]?.devices -= count }
     }
 
-    /// The refusal of a device with so many topics; nil if it may have them.
+    /// The error for a device with that many topics; nil if it may have them.
     /// - Parameter field: what the request calls topics.
     func refusal(ofTopics count: Int, in field: String) -> PealError? {
         count > topicsPerDevice ? .invalid(field, "a device may have at most \(topicsPerDevice) \(field)") : nil

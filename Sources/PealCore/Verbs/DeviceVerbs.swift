@@ -90,7 +90,7 @@ package struct DeviceVerbs: Sendable {
         }
     }
 
-    /// Divides registrations into batches of which no device is refused because of the others, if they are new.
+    /// Divides registrations into batches that stay within the limits of one batch, even if every device is new.
     package func batches(
         _ registrations: [Result<DeviceRegistration, PealError>]
     ) -> [ArraySlice<Result<DeviceRegistration, PealError>>] {
@@ -146,7 +146,7 @@ package struct DeviceVerbs: Sendable {
         return AddressCheck(providers: providers, keys: ApplicationServerKeys(records))
     }
 
-    /// Checks the address of a registration and replaces it by the form that is stored. A subscription that names no
+    /// Checks the address of a registration and replaces it with the form that is stored. A subscription that names no
     /// key keeps the key of its earlier registration, because a browser that subscribes with another key gets another
     /// endpoint.
     private func complete(

@@ -139,7 +139,7 @@ package struct InstallationVerbs: Sendable {
         if device.userID != nil, installation.wakes.dueAt == nil {
             installation.wakes.dueAt = installation.wakes.allowed(at: now + .seconds(Limits.wakeIntervalSeconds))
         }
-        // A new one has not reported yet what the person allows; its first sync does.
+        // A new installation has not reported yet what the person allows; its first sync does.
         if installation.classification != .unknown { try store.classify(&installation, of: device, at: now) }
         try store.putInstallation(installation)
     }
@@ -211,7 +211,7 @@ package struct InstallationVerbs: Sendable {
             guard let moment = try MomentReader(store: store, device: owner, app: app).moment(message) else {
                 throw PealError.notFound("message")
             }
-            // The device had it for a former user. The present one must not see it.
+            // The device had it for a former user. The current user must not see it.
             guard owner.userID.map(ExactText.init) == ExactText(moment.userID) else { return .refused(.closed) }
             let claim = MomentClaim(
                 id: id, target: .init(device: device, route: owner.address.route), rev: rev,

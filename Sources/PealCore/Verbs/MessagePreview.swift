@@ -39,8 +39,8 @@ package struct MessagePreview: Sendable {
             }
         }
 
-        /// How much a rendering that was refused counts towards the limit: the bytes of its payload, or an assumed
-        /// number if that is unknown.
+        /// How much a refused rendering counts towards the limit: the bytes of its payload, or an assumed number if
+        /// they are unknown.
         fileprivate var refusedBytes: Int {
             isPossible ? 0 : size?.bytes ?? Limits.refusedBytesPerPlatformMax / 4
         }
@@ -138,8 +138,8 @@ package struct MessagePreview: Sendable {
         return window.terms(window.method.arm ?? arm ?? .traditional, now: draft.createdAt).fallbackAt
     }
 
-    /// The draft with the end that it has if users of `arm` get it: a message whose users are all in the traditional
-    /// arm ends with its window. Whether several users are is unknown before they are assigned.
+    /// The draft with its end for users of `arm`. A message whose users are all in the traditional arm ends with its
+    /// window; the arms of several users are unknown before they are assigned.
     private static func planned(_ draft: MessageDraft, _ arm: Arm?, _ app: App) -> MessageDraft {
         guard arm == .traditional, let window = draft.window, draft.options.life == nil,
             draft.audience.users.count == 1 || app.settings[.experimentShare] == 0
@@ -190,8 +190,8 @@ extension MessagePreview {
         package let field: MessageField
         package let bytes: Int
 
-        /// A field, the content without it, and how many of the field's bytes that content keeps: a text is replaced by
-        /// one letter in every language, because some notifications need it and the languages must remain.
+        /// A field, the content without it, and how many of the field's bytes that content keeps: a text is replaced
+        /// with one letter in every language, because some notifications need it and the languages must remain.
         fileprivate typealias Part = (field: MessageField, rest: Content, kept: Int)
 
         fileprivate static func parts(of content: Content, on platform: Platform) -> [Part] {
@@ -228,7 +228,7 @@ extension MessagePreview {
         /// - Parameter namesPlatforms: whether the author, instead of the dialect, names the platforms.
         init(_ draft: MessageDraft, _ records: [CredentialRecord], namesPlatforms: Bool) {
             let audience = draft.audience
-            // An audience without anybody says nothing about the platforms: the content must suit all of them.
+            // An empty audience says nothing about the platforms: the content must suit all of them.
             let isAddressed =
                 audience.isExplicit && !audience.addresses.isEmpty && audience.devices.isEmpty
                 && audience.users.isEmpty && audience.identifiers.isEmpty

@@ -1,8 +1,8 @@
 /// Whether a device is in the message's audience, as it was when sending started.
 extension MessageTrail {
-    /// Whether the message, which has no delivery window, went to the device, or may have gone and has no log yet: pages
-    /// are logged after the push, and devices report at once. Exact but for broadcast channels, whose devices only APNs
-    /// knows, and for devices that join or leave the audience while it is being sent.
+    /// Whether the message, which has no delivery window, was sent to the device, or may have been sent and is not
+    /// logged yet: pages are logged after the push, and devices report at once. Exact except for broadcast channels,
+    /// whose devices only APNs knows, and for devices that join or leave the audience while it is being sent.
     func mayHaveReached(_ device: Device) throws -> Bool {
         if try hasTrace(of: device) { return true }
         guard message.cutoffAt != nil, let draft = try store.draft(app: message.app, id: message.id) else {

@@ -1,10 +1,10 @@
-/// Explains one message's way to its devices, from one state of the store.
+/// Explains how one message reached its devices, or why it did not, from one state of the store.
 struct MessageTrail {
     typealias Event = DeliveryTrail.Event
 
     let store: any StoreReading
     let message: Message
-    /// nil if only traces are searched.
+    /// nil if the caller only searches for traces.
     let draft: MessageDraft?
     let isPaused: Bool
     let now: Timestamp
@@ -113,7 +113,7 @@ struct MessageTrail {
             device: device, at: at, name: .leftOut, detail: reason + (isSent ? "" : "; never handed to a network"))
     }
 
-    /// Whether a result is still to follow the events of the log.
+    /// Whether the log's events have no final result yet.
     private static func isOpen(_ log: [Event]) -> Bool {
         log.last.map { $0.name == .deferred || $0.name == .held } ?? true
     }
@@ -165,7 +165,7 @@ struct MessageTrail {
         return try store.moment(Moment.ID(app: message.app, message: message.id, userID: user))
     }
 
-    /// What is still to happen, or why nothing will: for a device without a result in the log.
+    /// For a device without a result in the log: what will happen, or why nothing will.
     private func rest(_ recipient: Recipient, _ log: [Event]) throws -> [Event] {
         guard Self.isOpen(log) else { return [] }
         let quarantine = try store.quarantineReason(
@@ -227,7 +227,7 @@ struct MessageTrail {
             inAddresses: recipient.device == nil)
     }
 
-    /// The rate limit that makes the device wait.
+    /// The rate limit for which the device is waiting.
     private func rate() throws -> String? {
         let ofApp = try store.app(key: message.app)?.settings.rules.ratePerSecond
         guard let rate = [draft?.options.ratePerSecond, ofApp].compactMap(\.self).min() else { return nil }

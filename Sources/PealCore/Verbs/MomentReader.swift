@@ -37,7 +37,7 @@ package struct MomentReader {
         return try !store.openMoments(app: app, userID: user, after: nil, limit: 1).isEmpty
     }
 
-    /// What a sync finds, without its events.
+    /// What a sync returns, without the events that it refuses.
     package func open(_ sync: DeviceSync) throws -> SyncResult {
         var result = SyncResult(device: device)
         for id in sync.held.keys.sorted() where sync.cursor == nil {
@@ -70,7 +70,7 @@ package struct MomentReader {
     }
 
     /// Stores new events with everything that follows from them.
-    /// - Parameter visible: see `visible`; nil to find out here.
+    /// - Parameter visible: the result of `visible`; nil to compute it here.
     /// - Returns: the events that were refused.
     package func record(
         _ events: [DeviceEvent], visible: Set<MessageID>? = nil, in store: any StoreWriting, now: Timestamp

@@ -1,14 +1,15 @@
 internal import Synchronization
 
-/// Combines the receipts of many requests into few writes: those that arrive during a write form the next one. After a
-/// large message, many phones report at the same time, and each write occupies a slot in the store's queue.
+/// Combines the receipts of many requests into few writes: receipts that arrive during a write are written together by
+/// the next one. After a large message, many phones report at the same time, and each write occupies a slot in the
+/// store's queue.
 package final class ReceiptGatherer: Sendable {
     typealias Body = @Sendable (any StoreWriting) throws -> Int
 
     /// Why a waiting request is resumed.
     private enum Turn {
         case done(Result<Int, any Error>)
-        /// It writes the next group, which begins with its own receipts.
+        /// It must write the next group, which begins with its own receipts.
         case lead
     }
 

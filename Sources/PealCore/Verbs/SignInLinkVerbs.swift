@@ -59,7 +59,7 @@ package struct SignInLinkVerbs: Sendable {
         return try await store.write(.control) { try $0.takeSetting(name, now: now) }.flatMap(Taken.init)
     }
 
-    /// What a link would sign in, without redeeming it; nil for a link that does not exist. It may have expired.
+    /// Whom a link signs in, without redeeming it; nil for a link that does not exist. The link may have expired.
     package func look(at linkToken: String) async throws -> Taken? {
         guard linkToken.utf8.count <= 64 else { return nil }
         let name = name(linkToken)

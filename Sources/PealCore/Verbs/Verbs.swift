@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The verbs of the core with what they work on. The server makes one value; the API and the console call the same.
+/// The verbs of the core and what they share. The server creates one value, which the API and the console use.
 package struct Verbs: Sendable {
     package let store: any Store
     package let engine: any DeliveryEngine
@@ -79,11 +79,11 @@ package struct Verbs: Sendable {
     }
 }
 
-/// What the verbs know about dialects, which are above the core.
+/// What the verbs know about the dialects, which the core does not import.
 package struct VerbDialects: Sendable {
-    /// Those whose keys are a secret without a public half.
+    /// Dialects whose keys are a secret without a public half.
     package let loneSecrets: [DialectName]
-    /// Those whose authors name platforms.
+    /// Dialects whose authors name platforms.
     package let namingPlatforms: Set<DialectName>
 
     package init(loneSecrets: [DialectName], namingPlatforms: Set<DialectName>) {

@@ -42,7 +42,7 @@ final class AccessCache: Sendable {
     /// Differs before and after a change of the credential. What was read or sent under another version is outdated.
     func version(of slot: CredentialSlot) -> Int { state.withLock { $0.changes[slot] ?? $0.changesBefore } }
 
-    /// The kept entry; nil when the credential must be read.
+    /// The kept entry; nil if the credential must be read.
     func find(_ slot: CredentialSlot, now: Duration) -> Found? {
         state.withLock { state in
             guard let entry = state.entries[slot], now - entry.readAt < Self.life else { return nil }
@@ -50,7 +50,7 @@ final class AccessCache: Sendable {
         }
     }
 
-    /// What was read; without access when the app has no credential there.
+    /// A kept entry, whose `access` is nil if the app has no credential there.
     struct Found: Sendable {
         let access: RouteAccess?
     }
@@ -65,7 +65,7 @@ final class AccessCache: Sendable {
         }
     }
 
-    /// Notes that the credential worked. Returns whether that is new and must be stored.
+    /// Records that the credential worked. Returns whether that is new and must be stored.
     func markHealthy(_ slot: CredentialSlot) -> Bool {
         state.withLock { state in
             guard let entry = state.entries[slot], !entry.isHealthy else { return false }

@@ -1,8 +1,8 @@
 internal import PealCore
 internal import Synchronization
 
-/// The breakers of all routes that this process uses, and which of them the store does not know yet. A route without
-/// problems is the same as a new one.
+/// The breakers of all routes that this process uses, and the routes whose state is not stored yet. The breaker of a
+/// route without problems equals a new one.
 final class RouteBoard: Sendable {
     private struct State {
         var breakers: [ActiveRoute: RouteBreaker] = [:]
@@ -11,10 +11,11 @@ final class RouteBoard: Sendable {
         var resets: Set<ActiveRoute> = []
         /// The number of the last change that was read or written.
         var change: Int64 = 0
-        /// When to forget open routes.
+        /// The number of breakers above which open routes are forgotten.
         var breakersMax: Int
 
-        /// Forgets routes without problems, which start again as new ones: deleted apps leave theirs behind.
+        /// Forgets routes without problems, which start again as new ones: the routes of deleted apps would stay
+        /// forever.
         mutating func makeRoom() {
             guard breakers.count >= breakersMax else { return }
             breakers = breakers.filter { !$0.value.isLikeNew || unsaved.contains($0.key) }
@@ -69,7 +70,7 @@ final class RouteBoard: Sendable {
         }
     }
 
-    /// Resets that could not be written.
+    /// Restores resets that could not be written.
     func putBack(_ resets: Set<ActiveRoute>) { state.withLock { $0.resets.formUnion(resets) } }
 
     /// The routes whose gates must be written, and what to write. They count as saved; `markUnsaved` takes that back.
@@ -85,7 +86,7 @@ final class RouteBoard: Sendable {
 
     func isSaved(_ route: ActiveRoute) -> Bool { state.withLock { !$0.unsaved.contains(route) } }
 
-    /// Makes the gates of closed routes be written again, with the ends of their pauses by the present wall clock.
+    /// Marks closed routes as unsaved, so that the ends of their pauses are stored by the current wall clock.
     func rewriteClosed() {
         state.withLock { state in state.unsaved.formUnion(state.breakers.filter { $1.closedUntil != nil }.keys) }
     }

@@ -19,11 +19,11 @@ struct RouteBreaker: Sendable {
         var suspicious = 0
         /// Every deferred device.
         var deferred = 0
-        /// Those of them that were deferred because of the provider and not because of their own address.
+        /// How many of these were deferred because of the provider and not because of their own address.
         var deferredByProvider = 0
-        /// Those of the accepted that the provider's other environment accepted.
+        /// How many of the accepted devices the provider's other environment accepted.
         var healed = 0
-        /// Those that show that the credential works.
+        /// The acceptances that show that the credential works.
         var proofs: Int { accepted - healed }
 
         mutating func add(_ other: Tally) {
@@ -53,15 +53,14 @@ struct RouteBreaker: Sendable {
         }
     }
 
-    /// What follows from a page.
+    /// The consequences of a page for its route and its addresses.
     struct Judgement: Sendable, Hashable {
         /// false: so many addresses look dead that Peal's configuration may be wrong, and they are kept.
         var trustsSuspicious = true
-        /// They are kept although the credential works, until enough is accepted after them.
+        /// These addresses are kept although the credential works, until enough is accepted after them.
         var isDoubtAlone = false
-        /// The first doubt of that kind about addresses of the message.
+        /// Whether this is the first such doubt about addresses of the message.
         var isNewDoubt = false
-        var hasTripped = false
         /// Set when the route is stopped now and was not before.
         var stopReason: String?
         var hasReopened = false
@@ -80,7 +79,7 @@ struct RouteBreaker: Sendable {
         var suspect: MessageID?
     }
 
-    /// What a refusal of one message means.
+    /// What the refusal of one message means for the route.
     enum Stop: Sendable, Hashable {
         /// The route is stopped now and was not before.
         case new
@@ -91,7 +90,7 @@ struct RouteBreaker: Sendable {
 
     private struct Probe {
         let message: MessageID?
-        /// When it counts as lost.
+        /// When the probe counts as lost.
         let ends: Duration
     }
 
@@ -102,7 +101,7 @@ struct RouteBreaker: Sendable {
     private static let stopSeconds: [Int64] = [30, 60, 120, 300, 900]
     private static let backOffSeconds: [Int64] = [1, 2, 4, 8, 15, 30, 60]
     private static let probeLife: Duration = .seconds(Limits.probeSeconds)
-    /// The store counts in whole milliseconds, and not on this clock.
+    /// The store has whole milliseconds of another clock.
     private static let slack: Duration = .milliseconds(250)
     private static let refusedMax = 64
 
@@ -120,10 +119,10 @@ struct RouteBreaker: Sendable {
     /// nil while the route is open.
     var closedUntil: Duration? { memory.until }
     var isStopped: Bool { memory.until != nil && memory.isStop }
-    /// Whether it can be forgotten: only what recent answers showed would be lost.
+    /// Whether the breaker can be forgotten: only the memory of recent answers would be lost.
     var isLikeNew: Bool { memory == Memory() && probes.isEmpty && refused.isEmpty }
 
-    /// Whether the route is paused or stopped, and was not in an earlier state.
+    /// Whether the route is paused or stopped, and was not in the state `before`.
     func hasTripped(since before: RouteBreaker) -> Bool {
         closedUntil != nil && before.closedUntil == nil || isStopped && !before.isStopped
     }
@@ -179,11 +178,9 @@ struct RouteBreaker: Sendable {
             isSuspect && evidence.doubt(message, devices: page.suspicious, isRepeated: isRepeated, now: now)
         judgement.isNewDoubt = judgement.isDoubtAlone && isNewDoubt
         if isSuspect, !judgement.isDoubtAlone {
-            if !isStopped || isProbe { judgement.stopReason = isStopped ? nil : Reason.massRetirement }
-            judgement.hasTripped = !isStopped
+            if !isStopped { judgement.stopReason = Reason.massRetirement }
             close(isStop: true, reason: Reason.massRetirement, isProbe: isProbe, now: now)
         } else if isFailing(page) {
-            judgement.hasTripped = isOpen
             close(isStop: false, reason: "TooManyDeferrals", isProbe: isProbe, now: now)
         } else if isProbe, !isOpen {
             reopen(after: message)

@@ -1,8 +1,8 @@
 internal import PealCore
 
-/// What shows whether suspicious answers are the fault of a route's credential or of the addresses: receives the pages
-/// of a route in the order in which they are judged. If enough was accepted under the same credential after addresses
-/// were reported as dead, the addresses are at fault.
+/// Decides whether suspicious answers are the fault of a route's credential or of the addresses: receives the pages of
+/// a route in the order in which they are judged. If enough was accepted under the same credential after addresses were
+/// reported as dead, the addresses are at fault.
 struct RouteEvidence: Sendable {
     /// For how long an acceptance shows that the credential works.
     private static let life: Duration = .seconds(24 * 3600)
@@ -24,7 +24,7 @@ struct RouteEvidence: Sendable {
     private var acceptedAt: Duration?
     private var doubted: [MessageID: Doubt] = [:]
 
-    /// Takes the next page.
+    /// Records the next page.
     mutating func take(_ page: RouteBreaker.Tally, version: Int, now: Duration) {
         if version != self.version {
             self = RouteEvidence()
@@ -35,7 +35,7 @@ struct RouteEvidence: Sendable {
         acceptedAt = now
     }
 
-    /// Notes that addresses of the message in the page taken last are doubted.
+    /// Records that addresses of the message in the last page are doubted.
     /// - Parameter isRepeated: Whether they were doubted before.
     /// - Returns: whether they are the first ones of the message.
     mutating func doubt(_ message: MessageID?, devices: Int, isRepeated: Bool, now: Duration) -> Bool {
@@ -51,7 +51,7 @@ struct RouteEvidence: Sendable {
         return false
     }
 
-    /// Whether the credential was accepted lately.
+    /// Whether the credential was accepted recently.
     /// - Parameter version: `AccessCache.version` of the credential.
     func isFresh(version: Int, at now: Duration) -> Bool {
         version == self.version && (acceptedAt.map { now - $0 < Self.life } ?? false)
@@ -59,7 +59,7 @@ struct RouteEvidence: Sendable {
 
     /// Whether enough was accepted since addresses of the message were doubted. A few acceptances prove nothing about
     /// thousands of addresses: the credential may fit those few devices only.
-    /// - Parameter page: The page taken last, which does not count.
+    /// - Parameter page: the last page, which does not count.
     func isOfAddresses(of message: MessageID?, besides page: RouteBreaker.Tally) -> Bool {
         guard let message, let doubt = doubted[message] else { return false }
         let since = acceptances - page.proofs - doubt.acceptances

@@ -4,15 +4,27 @@ internal import PealCore
 extension DeliveryContext {
     /// The consequences of a page's answers for its route.
     struct RouteReport: Sendable {
-        var trustsSuspicious = true
-        /// Whether suspicious answers are doubted because there are so many. Their devices are tried again, and the
-        /// attempt counts.
-        var isDoubted = false
-        /// Whether the route works nevertheless, so that these devices wait until more is known.
-        var isDoubtAlone = false
+        var suspiciousAddresses = SuspiciousAddresses.retire
         /// Set if no further page may begin: when untried devices are ready again. On a closed route they are ready at
         /// once, because the gate holds them.
         var readyAt: Timestamp?
+
+        /// What happens to addresses that were reported as dead for a reason that may be Peal's own mistake.
+        enum SuspiciousAddresses: Sendable {
+            case retire
+            /// The page was sent under a credential that has since been replaced. The attempt does not count.
+            case retryUncounted
+            /// There are so many that the route is stopped. They are tried again once it is open.
+            case retryOnOpenRoute
+            /// There are many, but the route works. They wait until more is known.
+            case retryLater
+
+            init(_ judgement: RouteBreaker.Judgement) {
+                self =
+                    judgement.trustsSuspicious
+                    ? .retire : judgement.isDoubtAlone ? .retryLater : .retryOnOpenRoute
+            }
+        }
     }
 
     /// Reports pages to their route's breaker, before their answers have any effect.
@@ -26,7 +38,7 @@ extension DeliveryContext {
     ) async -> RouteReport {
         let route = terms.route
         guard access.version(of: terms.slot) == terms.accessVersion else {
-            return RouteReport(trustsSuspicious: false, readyAt: await readyAt(on: route))
+            return RouteReport(suspiciousAddresses: .retryUncounted, readyAt: await readyAt(on: route))
         }
         let message = pages.lazy.compactMap(\.order).first?.slice.message
         var tally = RouteBreaker.Tally()
@@ -56,10 +68,7 @@ extension DeliveryContext {
         }
         let alone = effect.isRefusedAlone ? time.now + RouteBreaker.refusedWait : nil
         let closed = await readyAt(on: route)
-        let judgement = effect.judgement
-        return RouteReport(
-            trustsSuspicious: judgement.trustsSuspicious, isDoubted: !judgement.trustsSuspicious,
-            isDoubtAlone: judgement.isDoubtAlone, readyAt: alone ?? closed)
+        return RouteReport(suspiciousAddresses: .init(effect.judgement), readyAt: alone ?? closed)
     }
 
     /// Reports devices that were tried in the provider's other environment. Unknown addresses do not count for that
@@ -142,8 +151,7 @@ struct RouteEffect: Sendable {
 
 /// Closed routes and the store.
 extension DeliveryContext {
-    /// When slices that are released on a route become ready: nil while it is open, else when its gate is known to hold
-    /// them.
+    /// When slices that are released on a route become ready; nil while the route is open.
     private func readyAt(on route: ActiveRoute) async -> Timestamp? {
         guard routes.change(route, { $0.closedUntil }) != nil else { return nil }
         return await park(on: route)

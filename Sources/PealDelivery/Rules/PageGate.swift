@@ -15,7 +15,7 @@ protocol PageGate: Sendable {
     ) async throws -> [PageRuling]
 }
 
-/// What a gate needs to rule on a message.
+/// What a gate needs in order to rule on the devices of a message.
 struct GateNeeds: Sendable, Hashable {
     /// Whether it needs `DevicePage.people`, which take some time to read.
     var people = false
@@ -23,7 +23,7 @@ struct GateNeeds: Sendable, Hashable {
     var sorting = false
 }
 
-/// Notifications per second, of all messages of an app and of one message; nil for no limit.
+/// The maximum numbers of notifications per second, for an app and for one message; nil for no limit.
 struct GateRates: Sendable, Hashable {
     var ofApp: Int64?
     var ofMessage: Int64?

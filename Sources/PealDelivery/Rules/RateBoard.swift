@@ -1,8 +1,9 @@
 internal import PealCore
 internal import Synchronization
 
-/// Spreads the work on messages and apps with a rate limit. Slices that must wait get a turn, so that few ask at once,
-/// and only some slices under one limit are worked on at a time, so that workers remain for others.
+/// Schedules the slices of messages and apps with a rate limit. Slices that must wait get a turn, so that few ask for
+/// the rate at once, and workers process only a few slices under one limit at a time, so that they remain available to
+/// others.
 final class RateBoard: Sendable {
     /// Two, so that one continues while another begins.
     private static let slicesPerMessageMax = 2
@@ -15,7 +16,7 @@ final class RateBoard: Sendable {
     private static let waitersMax = 10
     private static let waitMax: Duration = .seconds(1)
 
-    /// The owner of the rate limit that is used up.
+    /// The owner of a rate limit.
     enum Key: Hashable {
         case app(AppKey)
         case message(MessageID)
@@ -30,7 +31,7 @@ final class RateBoard: Sendable {
 
     private struct State {
         var working: [Key: Int] = [:]
-        /// When the next waiter may ask.
+        /// When the next waiter may ask for the rate.
         var turns: [Key: Duration] = [:]
     }
 
@@ -41,7 +42,8 @@ final class RateBoard: Sendable {
         (rates.ofApp == nil ? [] : [.app(slice.app)]) + (rates.ofMessage == nil ? [] : [.message(slice.message)])
     }
 
-    /// Whether another slice under all of these limits may be worked on now. `leave` must be called then.
+    /// Whether another slice under all of these limits may be processed now. If so, the caller must call `leave`
+    /// afterwards.
     func enter(_ keys: [Key]) -> Bool {
         state.withLock { state in
             guard keys.allSatisfy({ state.working[$0, default: 0] < $0.slicesMax }) else { return false }
@@ -59,17 +61,17 @@ final class RateBoard: Sendable {
         }
     }
 
-    /// When one that must wait may ask again.
+    /// When a slice that must wait may ask for the rate again.
     struct Turn: Sendable, Hashable {
         let delay: Duration
-        /// Whether a worker waits for it. Otherwise the slice is released until then.
+        /// Whether the worker waits for the turn. Otherwise it releases the slice until then.
         let isNear: Bool
     }
 
-    /// The next turn under the limit that is used up. Turns follow each other as fast as the rate allows, at most
-    /// 100 ms apart; that of a small message is short.
+    /// The next turn under a limit that is used up. Turns follow each other as fast as the rate allows, at most 100 ms
+    /// apart; the turn of a small message is short.
     /// - Parameters:
-    ///   - wait: After that, the rate has room.
+    ///   - wait: the time after which the rate allows more.
     ///   - takes: See `RateGrant.takes`.
     func turn(_ key: Key, after wait: Duration, takes: Duration, now: Duration) -> Turn {
         state.withLock { state in

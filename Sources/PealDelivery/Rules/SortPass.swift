@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// Decides for every device of a key range when it may be sent to, and replaces the range by lists of keys, one for
+/// Decides for every device of a key range when it may be sent to, and replaces the range with lists of keys, one for
 /// each instant. A list keeps its devices, so that a device that changes its time zone meanwhile is neither lost nor
 /// sent to twice. The pass reads only the range and sends nothing.
 struct SortPass: Sendable {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PealCore
 
-/// The clocks of one time zone: converts between instants and local times, which are represented as if they were UTC.
+/// Converts between instants and the local times of one time zone, which are represented as if they were UTC.
 struct WallClock: Sendable {
     private let zone: TimeZone
 
@@ -18,8 +18,8 @@ struct WallClock: Sendable {
     /// What clocks show at `instant`.
     func reading(at instant: Timestamp) -> Timestamp { instant + offset(at: instant) }
 
-    /// When clocks first show `reading`. Where they skip it, as long after the skip as it is after the skip's start
-    /// (RFC 5545 §3.3.5); where they show it twice, the first time.
+    /// When clocks first show `reading`. If they skip it, the instant is as long after the skip as `reading` is after
+    /// the skip's start (RFC 5545 §3.3.5).
     func instant(of reading: Timestamp) -> Timestamp {
         let (before, after) = (offset(at: reading - .seconds(86_400)), offset(at: reading + .seconds(86_400)))
         let first = reading - before
@@ -28,7 +28,7 @@ struct WallClock: Sendable {
         return offset(at: second) == after ? second : first
     }
 
-    /// When quiet hours end that contain `instant`; nil if they do not.
+    /// The end of the quiet hours; nil if they do not contain `instant`.
     func end(of hours: QuietHours, at instant: Timestamp) -> Timestamp? {
         let now = reading(at: instant)
         let midnight = Timestamp(milliseconds: now.milliseconds.floorDivided(by: 86_400_000) * 86_400_000)
@@ -41,7 +41,7 @@ struct WallClock: Sendable {
         return due > instant ? due : end - offset(at: instant)
     }
 
-    /// When clocks first show `reading` or later: where they skip it, the end of the skip.
+    /// When clocks first show `reading` or later: if they skip it, the end of the skip.
     private func firstInstant(notBefore reading: Timestamp) -> Timestamp {
         let due = instant(of: reading)
         guard self.reading(at: due) != reading else { return due }
@@ -60,7 +60,7 @@ struct WallClock: Sendable {
 }
 
 extension QuietClock {
-    /// Knows the time zones of the system's database.
+    /// Uses the system's time zone database.
     static let system = QuietClock { hours, zones, now in
         (zones.lazy.compactMap { WallClock($0) }.first ?? .utc).end(of: hours, at: now)
     }

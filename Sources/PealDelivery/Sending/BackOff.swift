@@ -52,8 +52,8 @@ enum BackOff {
         case lost
         /// It was not tried, because the peer behind its address asked for a pause: the attempt does not count.
         case peer(after: Duration)
-        /// The address was reported as dead, which Peal doubts: as long as a hold of the address alone, doubling up to
-        /// an hour.
+        /// The address was reported as dead, which Peal doubts. It waits as long as an address that is held, doubling
+        /// up to an hour.
         case doubt
     }
 
@@ -62,7 +62,7 @@ enum BackOff {
     /// The longest wait between attempts, unless the provider states a longer one.
     private static let slowest: Duration = .seconds(3600)
     private static let doublingsMax = 12
-    /// Attempts at the fastest pace that the steps end with.
+    /// How many attempts are made before the steps slow down to one an hour.
     private static let quickAttemptsMax = 12
     private static let providerSteps: [Int64] = [30, 120, 900, 1200]
     private static let lostSteps: [Int64] = [10] + providerSteps
@@ -115,7 +115,7 @@ enum BackOff {
 /// Peal's own reasons in the delivery log, in addition to the providers'. `docs/states.md` lists them.
 enum Reason {
     static let cancelled = "Cancelled"
-    /// A remark of an acceptance.
+    /// A remark on an acceptance.
     static let environmentHealed = "EnvironmentHealed"
     static let expired = "Expired"
     static let gaveUp = "GaveUp"

@@ -12,17 +12,17 @@ struct Conclusion: Sendable {
         var now: Timestamp
         /// When untried devices are ready again.
         var readyAt: Timestamp
-        /// nil where all retirements are trusted.
+        /// nil if all retirements are trusted.
         var suspicion: Suspicion?
         /// Until when the slice of the stragglers is leased.
         var stragglersLeasedUntil: Timestamp
         /// Whether the keys are numbers of addresses that belong to no device.
         var holdsAddresses: Bool
-        /// `Slice.doubt` before them.
+        /// `Slice.doubt` before these pages.
         var doubt = 0
     }
 
-    /// What becomes of devices with a doubted retirement.
+    /// What happens to devices whose retirement is doubted.
     struct Suspicion: Sendable {
         let until: Timestamp
         /// The number of attempts, this one included if it counts.
@@ -37,7 +37,7 @@ struct Conclusion: Sendable {
     }
 
     private(set) var log: DeliveryLog
-    /// Without their random part.
+    /// Without the random `part`.
     private(set) var deferrals: [Settlement.Deferral] = []
     private(set) var retirements: [Settlement.Retirement] = []
     /// Devices that were reached in the provider's other environment.
@@ -51,7 +51,7 @@ struct Conclusion: Sendable {
     var resentCount: Int { max(0, min(terms.doubt, log.count) - untriedCount) }
     /// nil when nothing was concluded.
     private(set) var cursorAfter: DeviceKey?
-    /// Whether every device was concluded, so that the cursor is behind the last page.
+    /// Whether every device was concluded, so that the cursor passes the last page.
     private(set) var isWhole = true
 
     private let terms: Terms
@@ -90,8 +90,8 @@ struct Conclusion: Sendable {
         log = DeliveryLog(keys: keys, endings: endings, endingOf: endingOf, locales: locales, localeOf: localeOf)
     }
 
-    /// The numbers in `all` of a page's locales; nil if they stay as they are. Pages that were rendered at different
-    /// times may number them differently.
+    /// The indices in `all` of a page's locales; nil if they do not change. Pages that were rendered at different times
+    /// may number them differently.
     private static func numbers(of locales: [String?], in all: inout [String?]) -> [UInt16]? {
         if all.isEmpty { all = locales }
         guard all != locales else { return nil }
@@ -200,7 +200,7 @@ struct Conclusion: Sendable {
         return DeliveryLog.Ending(.moved, reason: reason, attempt: terms.attempt)
     }
 
-    /// Retries the device later, if its attempts and the message's lifetime allow it.
+    /// Retries the device later if its number of attempts and the message's lifetime allow it.
     private mutating func deferred(
         _ key: DeviceKey, _ wait: BackOff.Wait, _ reason: String
     ) -> DeliveryLog.Ending {
@@ -262,9 +262,9 @@ struct Conclusion: Sendable {
 extension Conclusion {
     /// The settlements that write this conclusion, in order: more than one if the log needs several rows.
     /// - Parameters:
-    ///   - slice: As stored; its counts and cursor are carried on.
+    ///   - slice: As stored; its counts and cursor are continued.
     ///   - pending: Devices of the slice about which nothing is known yet.
-    ///   - keep: What becomes of the slice between two rows.
+    ///   - keep: What happens to the slice between two rows.
     func settlements(
         of slice: Slice, owner: String, pending: Int, sentAt: Timestamp, next: Settlement.Next,
         keep: Settlement.Next, part: () -> Int64

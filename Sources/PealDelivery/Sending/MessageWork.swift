@@ -45,10 +45,10 @@ final class MessageWork: Sendable {
     }
 }
 
-/// The messages that were worked on recently or wait in memory, and the switches that interrupt them. Those that were
-/// read too long ago are dropped, and the least recently used when their texts take too much room.
+/// The messages that were processed recently or wait in memory, and the switches that interrupt them. Messages that were
+/// read too long ago are dropped, and so are the least recently used ones if their texts take too much memory.
 final class MessageCache: Sendable {
-    /// How long what was read of a message is used at most.
+    /// The longest time for which what was read of a message is used.
     static let life: Duration = .seconds(10)
 
     private struct State {
@@ -56,7 +56,7 @@ final class MessageCache: Sendable {
 
         private var works: [MessageID: (work: MessageWork, usedAt: Int)] = [:]
         private var texts = 0
-        /// With more texts than this, outdated messages are searched for.
+        /// The number of texts above which outdated messages are removed.
         private var textsSwept = textsSweptMin
         private var uses = 0
         var interruptions = 0
@@ -85,7 +85,7 @@ final class MessageCache: Sendable {
 
         mutating func removeAll() { (works, texts) = ([:], 0) }
 
-        /// Makes room for a quarter of all texts, so that this search is rare.
+        /// Removes messages with a quarter of all texts, so that this search is rare.
         private mutating func removeOldest() {
             for (id, _) in works.sorted(by: { $0.value.usedAt < $1.value.usedAt }) {
                 guard texts > Limits.messageTextsCachedMax * 3 / 4 else { return }
@@ -96,7 +96,7 @@ final class MessageCache: Sendable {
 
     private let state = Mutex(State())
 
-    /// The message as it was read at `notBefore` or later; with nil, at any time.
+    /// The message if it was read at `notBefore` or later; nil accepts any age.
     func work(_ id: MessageID, notBefore: Duration?) -> MessageWork? {
         state.withLock { state in
             guard let work = state[id], notBefore.map({ work.readAt >= $0 }) ?? true else { return nil }
@@ -120,7 +120,7 @@ final class MessageCache: Sendable {
     /// Drops a message that has ended.
     func drop(_ id: MessageID) { state.withLock { $0.remove(id) } }
 
-    /// Makes a switch for one slice of the message. If the process is stopping, it is stopped from the beginning.
+    /// Creates a switch for one slice of the message. While the process stops, a new switch is already stopped.
     func addControl(_ id: MessageID) -> SendControl {
         let control = SendControl()
         state.withLock { state in

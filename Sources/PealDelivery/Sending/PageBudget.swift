@@ -76,7 +76,7 @@ final class PageBudget: Sendable {
 
     /// Takes a slot, in order of arrival.
     /// - Parameter isStalled: Whether pages of its route are stalled: then it takes a slot of a stalled page, as long
-    ///   as there are any. Asked again after a wait, because the route may have stalled meanwhile.
+    ///   as there are any. Asked again after a wait, because the route may have stalled in the meantime.
     func take(_ weight: Int = 1, isStalled: () -> Bool) async -> Slot {
         if isStalled(), let slot = takeLent(weight) { return slot }
         await withCheckedContinuation { continuation in

@@ -4,7 +4,7 @@ internal import PealCore
 struct SentPage: Sendable {
     let keys: [DeviceKey]
     let revisions: [Int64]
-    /// Number of the variant that each device gets.
+    /// The index of the variant that each device gets.
     let variantOf: [UInt16]
     /// The locale of each variant.
     let locales: [String?]
@@ -28,7 +28,7 @@ struct SentPage: Sendable {
     var lag: Duration = .zero
     /// nil for single devices, which need none.
     var slot: PageBudget.Slot?
-    /// Every answer but plain acceptance, by index in `keys`, ascending.
+    /// Every answer except plain acceptance, by index in `keys`, ascending.
     private(set) var exceptions: [(index: Int, answer: ProviderAnswer)] = []
     /// Indices of devices without an answer yet.
     private(set) var waiting: [Int] = []
@@ -98,7 +98,7 @@ struct SentPage: Sendable {
 
 /// The answers.
 extension SentPage {
-    /// Records what is known of the answers.
+    /// Records the answers that are known.
     /// - Parameters:
     ///   - answers: nil if no device was sent to.
     ///   - isFinal: Whether devices without an answer count as lost.

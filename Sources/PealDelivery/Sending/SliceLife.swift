@@ -1,6 +1,6 @@
 internal import PealCore
 
-/// What one process does with a slice from lease to end: receives what happened and returns what to do next. Pure;
+/// The state machine for a slice in one process, from lease to end: receives events and returns the next action. Pure;
 /// `SliceRun` carries out the actions, one at a time. `docs/states.md` has the diagram.
 struct SliceLife: Sendable, Hashable {
     /// A page in flight.
@@ -27,10 +27,10 @@ struct SliceLife: Sendable, Hashable {
     }
 
     enum Event: Sendable, Hashable {
-        /// The slice was leased, or a page of it is taken over.
+        /// The slice was leased, or this run takes over a page of it.
         case leased
         case began(Page)
-        /// No page begins now, because no slot is free. Occurs only while others are in flight.
+        /// No page begins now, because no slot is free. Occurs only while other pages are in flight.
         case crowded
         case halted(Halt)
         /// The first `count` pages have their answers, except for stragglers. `halt`: some devices could not be tried.
@@ -60,7 +60,7 @@ struct SliceLife: Sendable, Hashable {
         case end
     }
 
-    /// What becomes of the slice.
+    /// What happens to the slice.
     enum Next: Sendable, Hashable {
         case keep
         case done
@@ -77,7 +77,7 @@ struct SliceLife: Sendable, Hashable {
     private var hasGathered = false
     /// How many pages are being concluded.
     private var concluding = 0
-    /// The last request to the store.
+    /// What the store was last asked to do with the slice.
     private var asked: Next?
 
     /// - Parameter flightsMax: How many pages may be in flight at once.

@@ -35,7 +35,7 @@ extension SliceRun {
             let own = slice.id
             let id = Slice.ID(
                 app: own.app, message: own.message, route: other, rangeStart: own.rangeStart, part: own.part)
-            return hand(page, choice, [], as: id, access, deadline: deadline, isProbe: false)
+            return submit(page, choice, as: id, access: access, deadline: deadline)
         } catch {
             context.logger.error(
                 "devices could not be tried in the other environment",

@@ -2,7 +2,7 @@ internal import Logging
 internal import PealCore
 
 extension SliceRun {
-    /// How much time the lease must leave for a page; otherwise it is extended first.
+    /// The remaining time that a lease needs for a page; otherwise it is extended first.
     private static let pageSeconds: Int64 = 5
     /// How long a page may go without an answer until it counts as stalled.
     private static let stalledAfter: Duration = .seconds(1)
@@ -59,15 +59,18 @@ extension SliceRun {
             return .halted(.closed(until: await context.park(on: terms.route)))
         }
         let isProbe = gate == .probe
-        let (page, halt) = await send(after: key, limit: isProbe ? min(limit, probeMax) : limit, isProbe)
-        if page?.order == nil {
+        let attempt = await send(after: key, limit: isProbe ? min(limit, probeMax) : limit, isProbe)
+        if !attempt.hasOrder {
             slot?.release()
             if isProbe { context.routes.change(terms.route) { $0.abandonProbe(of: message) } }
         }
-        guard var page else { return .halted(halt) }
-        if page.order != nil { page.slot = slot }
-        pages.append(page)
-        return .began(SliceLife.Page(through: page.through, isLast: page.isLast, isProbe: page.isProbe))
+        switch attempt {
+        case .halted(let reason): return .halted(reason)
+        case .sent(var page):
+            if page.order != nil { page.slot = slot }
+            pages.append(page)
+            return .began(SliceLife.Page(through: page.through, isLast: page.isLast, isProbe: page.isProbe))
+        }
     }
 
     private enum Allowance {
@@ -76,7 +79,7 @@ extension SliceRun {
         case crowded
     }
 
-    /// How many devices the rates of message and app allow now.
+    /// How many devices the rates of the message and the app allow now.
     private func allowed(_ usual: Int, isFirst: Bool) async -> Allowance {
         let (app, message, wanted) = (slice.id.app, slice.id.message, max(1, min(usual, unsettled)))
         while true {
@@ -112,14 +115,19 @@ extension SliceRun {
     /// Whether the credential changed since the slice was opened.
     private var isOutdated: Bool { context.access.version(of: terms.slot) != terms.accessVersion }
 
-    /// - Returns: nil for the page if none could be sent, with the reason.
-    private mutating func send(
-        after key: DeviceKey, limit: Int, _ isProbe: Bool
-    ) async -> (page: SentPage?, halt: SliceLife.Halt) {
+    private enum SendAttempt {
+        case sent(SentPage)
+        case halted(SliceLife.Halt)
+
+        /// Whether a request is made for any device.
+        var hasOrder: Bool { if case .sent(let page) = self { page.order != nil } else { false } }
+    }
+
+    private mutating func send(after key: DeviceKey, limit: Int, _ isProbe: Bool) async -> SendAttempt {
         do {
-            guard try await !isStoppedElsewhere() else { return (nil, .interrupted) }
+            guard try await !isStoppedElsewhere() else { return .halted(.interrupted) }
             try await readAudienceIfOld(after: key)
-            guard let deadline = try await deadline() else { return (nil, .lostLease) }
+            guard let deadline = try await deadline() else { return .halted(.lostLease) }
             let (slice, candidates, now, gate) = (slice, candidates, context.time.now, context.gate)
             let needs = try await gate.needs(of: work.job, in: slice.id)
             let page: DevicePage
@@ -137,13 +145,14 @@ extension SliceRun {
                 route: slice.id.route, access: access, provider: provider, now: context.time.now)
             let choice = try await variants.choose(for: page, store: context.store)
             // Check again: a page under the replaced credential would reopen connections that have just been drained.
-            guard !isOutdated else { return (nil, .outdated) }
-            let sent = hand(page, choice, rulings, as: slice.id, access, deadline: deadline, isProbe: isProbe)
-            return (sent, .unreadable)
+            guard !isOutdated else { return .halted(.outdated) }
+            return .sent(
+                submit(
+                    page, choice, rulings: rulings, as: slice.id, access: access, deadline: deadline, isProbe: isProbe))
         } catch {
             context.logger.error(
                 "a page could not be read", metadata: ["message": "\(slice.id.message)", "error": "\(error)"])
-            return (nil, .unreadable)
+            return .halted(.unreadable)
         }
     }
 
@@ -207,12 +216,12 @@ extension SliceRun {
         return now + .seconds(Limits.leaseSeconds) - Self.afterDeadline
     }
 
-    /// Gives a page to the provider, without the devices that the gate ruled on or that cannot be rendered for. If the
-    /// message expires while the page waits for free connections, its other requests do not begin.
+    /// Gives a page to the provider, without the devices that the gate ruled on or whose variant cannot be rendered. If
+    /// the message expires while the page waits for free connections, its other requests do not begin.
     /// - Parameter id: The slice's, or the one it would have on another route.
-    func hand(
-        _ page: DevicePage, _ choice: Variants.Choice, _ rulings: [PageRuling], as id: Slice.ID,
-        _ access: RouteAccess, deadline: Duration, isProbe: Bool
+    func submit(
+        _ page: DevicePage, _ choice: Variants.Choice, rulings: [PageRuling] = [], as id: Slice.ID,
+        access: RouteAccess, deadline: Duration, isProbe: Bool = false
     ) -> SentPage {
         var sent = SentPage(page, choice, rulings, now: context.time.now)
         let devices = sent.orderIndices == nil ? page : sent.sendable(of: page)
@@ -268,7 +277,7 @@ extension SliceRun {
         }
     }
 
-    /// Whether what was answered should be settled without the rest.
+    /// Whether the answered devices should be settled without the rest.
     private func mayLeave(_ page: SentPage, _ answers: PageFlight.Answers, _ quiet: Duration) -> Bool {
         guard isBulk, !isFollowing else {
             return pages.contains { page in page.order.map { page.isAnswered($0.flight.answers) } ?? false }
@@ -292,8 +301,8 @@ extension SliceRun {
         context.direct.resume(slice.id)
     }
 
-    /// Every request has begun, and no answer has arrived for a while. The time allowed is longer if the whole page is
-    /// slow.
+    /// Whether every request has begun and no answer has arrived for a while. If the whole page is slow, that while is
+    /// longer.
     private static func hasOnlyStragglers(_ answers: PageFlight.Answers, quiet: Duration) -> Bool {
         guard quiet >= .milliseconds(Limits.stragglerMilliseconds) else { return false }
         let unsent = answers.exceptions.values.count { $0.result == .unsent }

@@ -9,7 +9,7 @@ struct SliceRun: Sendable {
     /// The devices of the slice, as of `audience`.
     var candidates: KeySet
     var audience: AudienceAge
-    /// When the message's state was read last.
+    /// When the message's state was last read.
     var stateReadAt: Duration
     let work: MessageWork
     let access: RouteAccess
@@ -129,16 +129,19 @@ struct SliceRun: Sendable {
         return .concluded(isWhole: conclusion.isWhole, closed: report.readyAt)
     }
 
-    /// What becomes of devices whose addresses are suspicious; nil if they are retired.
+    /// When devices with suspicious addresses are tried again; nil if the addresses are retired.
     private func suspicion(
         _ report: DeliveryContext.RouteReport, readyAt: Timestamp, now: Timestamp, chance: UInt64
     ) -> Conclusion.Suspicion? {
-        guard !report.trustsSuspicious else { return nil }
-        let attempt = slice.attempt + (report.isDoubted ? 1 : 0)
-        let until =
-            report.isDoubtAlone
-            ? now + BackOff.delay(.doubt, attempt: attempt, chance: chance) : max(readyAt, now + .seconds(1))
-        return Conclusion.Suspicion(until: until, attempt: attempt)
+        let (attempt, soon) = (slice.attempt + 1, max(readyAt, now + .seconds(1)))
+        switch report.suspiciousAddresses {
+        case .retire: return nil
+        case .retryUncounted: return Conclusion.Suspicion(until: soon, attempt: slice.attempt)
+        case .retryOnOpenRoute: return Conclusion.Suspicion(until: soon, attempt: attempt)
+        case .retryLater:
+            let delay = BackOff.delay(.doubt, attempt: attempt, chance: chance)
+            return Conclusion.Suspicion(until: now + delay, attempt: attempt)
+        }
     }
 
     /// Writes what was concluded; without a conclusion, only ends the lease. It returns when the write is durable,
@@ -163,7 +166,7 @@ struct SliceRun: Sendable {
         slice.pageCount += settlements.count { $0.logRow != nil }
         unsettled = left
         if let conclusion {
-            // Otherwise the devices are sent to again and counted then.
+            // Otherwise the devices are sent to again, and counted at that time.
             if results.allSatisfy(\.keepsAnswers) { context.count(conclusion, since: earlier, settlements) }
             trace(group, judgedAt: judgedAt, isQuarantined: results.contains(where: \.isQuarantined))
         }
@@ -245,7 +248,7 @@ struct SliceRun: Sendable {
         }
     }
 
-    /// Leaves stragglers, which are the devices of `list`, to the service that awaits them.
+    /// Passes the stragglers, which are the devices of `list`, to the service that awaits them.
     private func follow(_ list: Slice, _ indices: [Int], askedAt: Duration) {
         let page = pages[0].part(indices)
         var run = self

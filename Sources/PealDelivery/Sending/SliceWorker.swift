@@ -11,20 +11,20 @@ struct SliceWorker: Sendable {
         context.leases.add(slice, askedAt: askedAt)
         defer { context.leases.remove(slice) }
         do {
-            // Before the state is read, so that no interruption falls between the two.
+            // Before the state is read, so that no interruption is missed in between.
             let control = context.messages.addControl(slice.id.message)
             defer { context.messages.removeControl(control, of: slice.id.message) }
             guard !control.isStopped else { return await release(slice, readyAt: nil) }
             guard let opening = try await context.open(slice) else { return }
-            try await follow(opening, slice, control)
+            try await work(slice, opening, control)
         } catch {
             context.logger.error(
                 "a slice could not be read",
                 metadata: [
                     "message": "\(slice.id.message)", "key_range": "\(slice.id.rangeStart)", "error": "\(error)",
                 ])
-            // If its message has ended, it would be leased again at once, so it waits until its lease expires. So does
-            // one whose message cannot be read either, because that may have ended.
+            // If the slice's message has ended, a released slice would be leased again at once, so its lease must
+            // expire first. The same applies if the message cannot be read either, because it may have ended.
             if !PealError.isOutage(error), await hasEnded(slice.id) { return }
             await release(slice, readyAt: context.time.now + .seconds(5))
         }
@@ -36,7 +36,7 @@ struct SliceWorker: Sendable {
         return message.map { $0.state.isFinal || $0.expiresAt <= context.time.now } ?? true
     }
 
-    private func follow(_ opening: SliceOpening, _ slice: Slice, _ control: SendControl) async throws {
+    private func work(_ slice: Slice, _ opening: SliceOpening, _ control: SendControl) async throws {
         switch opening.course {
         case .release(let readyAt):
             await release(slice, readyAt: readyAt)
@@ -46,7 +46,7 @@ struct SliceWorker: Sendable {
                 isTest: opening.work.job.isTest)
             await rest.settle(outcome, reason: reason)
         case .send(let access, let terms, let provider):
-            guard try await !isSorted(opening, slice, terms.life) else { return }
+            guard try await !replaceWithLists(slice, opening, terms.life) else { return }
             let isRated = slice.lane == .bulk && !slice.isProbe
             let rates = isRated ? try await context.gate.rates(of: opening.work.job, in: slice.id) : GateRates()
             let limits = RateBoard.keys(of: slice.id, rates)
@@ -63,7 +63,10 @@ struct SliceWorker: Sendable {
     }
 
     /// Replaces a key range with lists if some of its devices must wait.
-    private func isSorted(_ opening: SliceOpening, _ slice: Slice, _ life: PlatformLife) async throws -> Bool {
+    /// - Returns: whether the slice was replaced, or lost.
+    private func replaceWithLists(
+        _ slice: Slice, _ opening: SliceOpening, _ life: PlatformLife
+    ) async throws -> Bool {
         // A probe needs answers: its page goes through the gate alone.
         guard slice.keys == nil, !slice.id.holdsAddresses, slice.lane == .bulk, !slice.isProbe,
             try await context.gate.needs(of: opening.work.job, in: slice.id).sorting
@@ -88,7 +91,7 @@ struct SliceOpening: Sendable {
         case send(RouteAccess, SendTerms, any Provider)
         /// All remaining devices of the slice end without being sent to.
         case settleRest(Outcome, reason: String)
-        /// The store holds it, or it becomes ready later.
+        /// The store holds the slice, or the slice becomes ready later.
         case release(readyAt: Timestamp?)
     }
 
@@ -97,7 +100,7 @@ struct SliceOpening: Sendable {
     let course: Course
 }
 
-/// What the pages of a slice are sent under, and by which their answers are judged.
+/// The route, credential and lifetime with which the pages of a slice are sent, and by which their answers are judged.
 struct SendTerms: Sendable {
     let route: ActiveRoute
     let slot: CredentialSlot
@@ -142,8 +145,8 @@ extension DeliveryContext {
             course: course(slice, work, found.access, slot: slot, version: version))
     }
 
-    /// Whether the slice's keys are its audience as they were when its message was accepted, because that was just now
-    /// or they cannot leave it.
+    /// Whether the slice's keys are still its audience: the message was just accepted, or its devices cannot leave the
+    /// audience.
     private func isStillPlainList(_ slice: Slice, _ known: MessageWork) -> Bool {
         let isSame = known.job.isLastingList || time.uptime - known.readAt < .seconds(1)
         return isSame && known.job.isPlainList && !slice.id.holdsAddresses && slice.attempt == 0
@@ -181,7 +184,7 @@ extension DeliveryContext {
     }
 }
 
-/// Ends all remaining devices of a slice without sending. It needs only the set of keys and reads no addresses.
+/// Settles all remaining devices of a slice without sending. It needs only the set of keys and reads no addresses.
 struct SliceRest: Sendable {
     private static let devicesPerRow = 4096
     private static let rowsPerWrite = 8
@@ -191,7 +194,7 @@ struct SliceRest: Sendable {
     let candidates: KeySet
     /// How many devices are left.
     var left: Int
-    /// Whether its message is kept out of statistics.
+    /// Whether the message is a test, which statistics do not count.
     let isTest: Bool
 
     /// Settles all of them as `outcome`, with `reason` in the log.

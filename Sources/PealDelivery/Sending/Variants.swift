@@ -1,8 +1,8 @@
 internal import PealCore
 internal import Synchronization
 
-/// The renderings of one message for one route under one credential, one for each locale of the content. Receives
-/// pages, and hands on which variant each of their devices gets.
+/// The renderings of one message for one route and credential, one for each locale of the content. Receives pages and
+/// returns the variant of each of their devices.
 final class Variants: Sendable {
     /// One rendering, or why there is none.
     struct Variant: Sendable {
@@ -36,7 +36,7 @@ final class Variants: Sendable {
     func isFresh(at now: Timestamp) -> Bool { (.zero..<Self.freshness).contains(now - order.now) }
     private static let freshness = Duration.seconds(10)
 
-    /// What a page needs: every variant so far, those that cannot be sent, and the variant of each device.
+    /// The choice for a page: every variant so far, those that cannot be sent, and the variant of each device.
     struct Choice: Sendable {
         let variants: [Variant]
         let failures: Set<UInt16>

@@ -69,7 +69,7 @@ struct CredentialWatch: Sendable {
         }
     }
 
-    /// How many of the warnings are due; nil = none.
+    /// How many of the warnings are due; nil for none.
     static func stage(of end: Timestamp, now: Timestamp) -> Int? {
         guard end > now else { return Limits.expiryWarningDays.count }
         return Limits.expiryWarningDays.lastIndex { now >= end - .seconds($0 * 24 * 3600) }

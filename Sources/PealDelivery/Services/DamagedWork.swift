@@ -1,12 +1,12 @@
 internal import Logging
 internal import PealCore
 
-/// Does work that is due although some of it cannot be read: finds what fails, and sets it aside for a while, so that
-/// it does not stop the rest.
+/// Does the work that is due even if some of it cannot be read: finds the piece that fails and postpones it for a
+/// while, so that it does not stop the others.
 struct DamagedWork: Sendable {
-    /// How long what failed is set aside. It may have failed for a reason that passes.
+    /// How long a failed piece is postponed. The reason for the failure may be temporary.
     static let pause: Duration = .seconds(300)
-    /// How much may fail at a time, so that a reason that concerns everything postpones little.
+    /// How many pieces are postponed at a time, so that a failure that concerns all of them postpones only a few.
     private static let postponedMax = 8
 
     let store: any Store
@@ -42,7 +42,7 @@ struct DamagedWork: Sendable {
         return done
     }
 
-    /// Sets the first piece of the work aside because it failed with `error`. Returns whether it could.
+    /// Postpones the first piece of the work, which failed with `error`. Returns whether that was possible.
     func setAside(
         _ kind: String, after error: any Error,
         _ postpone: @escaping @Sendable (any StoreWriting, Timestamp) throws -> String?

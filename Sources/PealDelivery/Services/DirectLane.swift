@@ -47,43 +47,33 @@ final class DirectQueue: Sendable {
     private struct State {
         var slices: Deque<(slice: Slice, askedAt: Duration)> = []
         var active: Set<Slice.ID> = []
-        var stalled: [ActiveRoute: Set<Slice.ID>] = [:]
-        var stalledCount = 0
+        var stalled = StalledSlices()
 
         /// Whether so many workers of the route are stalled that others would stall too. A few lost answers say
         /// nothing about the route.
         func isStalled(_ route: ActiveRoute) -> Bool {
-            stalled[route].map { $0.count >= Limits.directRouteStalledMin } ?? false
+            stalled.count(on: route) >= Limits.directRouteStalledMin
         }
 
         /// Whether a slice may wait here. While too many workers are stalled, those of their routes may not: no worker
         /// would take them soon, and each search for work would pass them.
         func admits(_ slice: Slice.ID) -> Bool {
             guard slices.count < Limits.directSlicesWaitingMax else { return false }
-            return stalledCount < Limits.directSlicesStalledMax || !isStalled(slice.activeRoute)
+            return stalled.count < Limits.directSlicesStalledMax || !isStalled(slice.activeRoute)
         }
 
         /// Whether another worker may begin, which counts as stalled from the start if its route is.
         mutating func begin(_ slice: Slice.ID) -> Bool {
-            let route = slice.activeRoute
-            if isStalled(route) { return addStalled(slice, route) }
+            if isStalled(slice.activeRoute) { return addStalled(slice) }
             guard active.count < Limits.directSlicesActiveMax else { return false }
             active.insert(slice)
             return true
         }
 
-        mutating func addStalled(_ slice: Slice.ID, _ route: ActiveRoute) -> Bool {
-            guard stalledCount < Limits.directSlicesStalledMax else { return false }
-            if stalled[route, default: []].insert(slice).inserted { stalledCount += 1 }
-            return true
-        }
-
-        /// Returns whether it was stalled.
-        mutating func removeStalled(_ slice: Slice.ID) -> Bool {
-            let route = slice.activeRoute
-            guard stalled[route]?.remove(slice) != nil else { return false }
-            stalledCount -= 1
-            if stalled[route]?.isEmpty == true { stalled[route] = nil }
+        /// Returns false if too many slices are stalled.
+        mutating func addStalled(_ slice: Slice.ID) -> Bool {
+            guard stalled.count < Limits.directSlicesStalledMax else { return false }
+            stalled.insert(slice)
             return true
         }
     }
@@ -132,7 +122,7 @@ final class DirectQueue: Sendable {
     /// The slice's page has had no answer for a while: another worker may begin instead.
     func stall(_ slice: Slice.ID) {
         let hasMore = state.withLock { state in
-            guard state.active.contains(slice), state.addStalled(slice, slice.activeRoute) else { return false }
+            guard state.active.contains(slice), state.addStalled(slice) else { return false }
             state.active.remove(slice)
             return !state.slices.isEmpty
         }
@@ -142,13 +132,13 @@ final class DirectQueue: Sendable {
     /// An answer has arrived again.
     func resume(_ slice: Slice.ID) {
         state.withLock { state in
-            if state.removeStalled(slice) { state.active.insert(slice) }
+            if state.stalled.remove(slice) { state.active.insert(slice) }
         }
     }
 
     func finish(_ slice: Slice.ID) {
         let hasMore = state.withLock { state in
-            if !state.removeStalled(slice) { state.active.remove(slice) }
+            if !state.stalled.remove(slice) { state.active.remove(slice) }
             return !state.slices.isEmpty
         }
         if hasMore { arrival.set() }

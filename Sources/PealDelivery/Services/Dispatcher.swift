@@ -19,14 +19,14 @@ struct Dispatcher: Sendable {
         let count: Int
     }
 
-    /// The rounds so far: where the next one begins, and when busy routes were last looked at.
+    /// Where the next round begins, and when busy routes were last examined.
     private struct Round {
         /// Where the next search through the routes continues.
         var resumeAfter: ActiveRoute?
         var expressAt: Duration?
         /// Until when routes are left out because their slices could not be leased.
         var damaged: [ActiveRoute: Duration] = [:]
-        /// When leasing failed first because the store was not available.
+        /// Since when leasing has failed because the store was not available.
         var outageAt: Duration?
     }
 
@@ -178,12 +178,12 @@ struct Dispatcher: Sendable {
         let hasRoomForBulk = load.total < Limits.slicesActiveMax + Limits.slicesExpressMax / 2
         let wanted = slices.filter { $0.lane == .direct || hasRoomForBulk && !load.isBusy(with: $0.id.message) }
         for slice in slices where !wanted.contains(slice) {
-            // On the board until it is written, so that it is not taken back meanwhile.
+            // Added to the board before the write ends, so that it is not taken back in the meantime.
             context.leases.add(slice, askedAt: now)
             await SliceWorker(context: context).release(slice, readyAt: nil)
             context.leases.remove(slice)
         }
-        // There may be more: look again at once.
+        // There may be more, so look again at once.
         if !wanted.isEmpty { round.expressAt = nil }
         return wanted
     }
@@ -211,22 +211,20 @@ final class DispatchLoad: Sendable {
     private struct State {
         var byRoute: [ActiveRoute: Int] = [:]
         var byMessage: [MessageID: Int] = [:]
-        var stalled: [ActiveRoute: Set<Slice.ID>] = [:]
+        var stalled = StalledSlices()
         var total = 0
-
-        var stalledCount: Int { stalled.values.reduce(0) { $0 + $1.count } }
     }
 
     private let state = Mutex(State())
 
     /// Workers whose page is not stalled.
-    var total: Int { state.withLock { $0.total - min($0.stalledCount, Limits.slicesStalledMax) } }
+    var total: Int { state.withLock { $0.total - min($0.stalled.count, Limits.slicesStalledMax) } }
     var byRoute: [ActiveRoute: Int] { state.withLock { $0.byRoute } }
 
     func isBusy(with message: MessageID) -> Bool { state.withLock { $0.byMessage[message] != nil } }
 
     /// Whether a worker of the route is stalled. Another one would stall too.
-    func isStalled(_ route: ActiveRoute) -> Bool { state.withLock { $0.stalled[route] != nil } }
+    func isStalled(_ route: ActiveRoute) -> Bool { state.withLock { $0.stalled.count(on: route) > 0 } }
 
     func begin(_ slice: Slice.ID) { change(slice, by: 1) }
 
@@ -239,18 +237,12 @@ final class DispatchLoad: Sendable {
     func stall(_ slice: Slice.ID) {
         state.withLock { state in
             guard state.byMessage[slice.message] != nil else { return }
-            _ = state.stalled[slice.activeRoute, default: []].insert(slice)
+            state.stalled.insert(slice)
         }
     }
 
     /// An answer has arrived again.
-    func resume(_ slice: Slice.ID) {
-        let route = slice.activeRoute
-        state.withLock { state in
-            state.stalled[route]?.remove(slice)
-            if state.stalled[route]?.isEmpty == true { state.stalled[route] = nil }
-        }
-    }
+    func resume(_ slice: Slice.ID) { state.withLock { _ = $0.stalled.remove(slice) } }
 
     private func change(_ slice: Slice.ID, by step: Int) {
         let route = slice.activeRoute
@@ -261,5 +253,26 @@ final class DispatchLoad: Sendable {
             let ofMessage = (state.byMessage[slice.message] ?? 0) + step
             state.byMessage[slice.message] = ofMessage > 0 ? ofMessage : nil
         }
+    }
+}
+
+/// The slices whose page has had no answer for a while, by route.
+struct StalledSlices: Sendable {
+    private var byRoute: [ActiveRoute: Set<Slice.ID>] = [:]
+    private(set) var count = 0
+
+    func count(on route: ActiveRoute) -> Int { byRoute[route]?.count ?? 0 }
+
+    mutating func insert(_ slice: Slice.ID) {
+        if byRoute[slice.activeRoute, default: []].insert(slice).inserted { count += 1 }
+    }
+
+    /// Returns whether it was stalled.
+    mutating func remove(_ slice: Slice.ID) -> Bool {
+        let route = slice.activeRoute
+        guard byRoute[route]?.remove(slice) != nil else { return false }
+        count -= 1
+        if byRoute[route]?.isEmpty == true { byRoute[route] = nil }
+        return true
     }
 }

@@ -92,7 +92,7 @@ final class LeaseBoard: Sendable {
     /// When leases of an earlier run were taken back; nil before.
     private let startedAt = Mutex<Duration?>(nil)
 
-    /// Notes that every lease from before `now` may have been taken back.
+    /// Records that every lease from before `now` may have been taken back.
     func noteStart(at now: Duration) { startedAt.withLock { $0 = now } }
 
     /// Whether this process's own start may have taken back a lease that was asked for at `askedAt`.
@@ -105,8 +105,8 @@ final class LeaseBoard: Sendable {
         leases.withLock { Set($0.map { Slice.Lease(id: $0.key, term: $0.value.term) }) }
     }
 
-    /// Adds a lease that was asked for at `askedAt`. Its end counts from there, so it is never too late. One that is
-    /// there already stays as it is.
+    /// Adds a lease that was requested at `askedAt`. Its end counts from then, so it is never too late. A lease that is
+    /// already on the board does not change.
     func add(_ slice: Slice, askedAt: Duration) {
         leases.withLock {
             guard $0[slice.id]?.term != slice.term else { return }

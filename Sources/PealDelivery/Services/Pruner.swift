@@ -78,7 +78,7 @@ struct Pruner: Sendable {
         }
     }
 
-    /// Does each kind of work in a write of its own. Returns those that did not fail.
+    /// Does each kind of work in its own write. Returns the kinds that did not fail.
     private func apart(_ round: inout Round, _ now: Timestamp, _ rows: Int) async -> [PruneStep] {
         var working: [PruneStep] = []
         for step in round.steps {
@@ -129,7 +129,7 @@ extension Pruner {
     }
 }
 
-/// How many rows the next piece may have: as many as take a few milliseconds on this machine, now.
+/// How many rows the next piece may have: as many as currently take a few milliseconds on this machine.
 struct PrunePace: Sendable {
     private static let wanted: Duration = .milliseconds(Limits.pruneMillisecondsWanted)
 

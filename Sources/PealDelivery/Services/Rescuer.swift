@@ -42,9 +42,9 @@ struct Rescuer: Sendable {
     func run() async {
         let sleeper = stop.sleeper()
         while await stop.pause(sleeper, atMost: Self.interval) {
-            // After an outage every lease looks as if its holder were gone, until the holders have written again.
+            // After an outage, all holders seem to be gone until they have written again.
             guard isOnlyProcess || health.hasBeenWriting(for: .seconds(Limits.heartbeatSeconds)) else { continue }
-            // After a step of the clock too, until the holders have extended their leases by the new time.
+            // So they do after a step of the clock, until they have extended their leases by the new time.
             guard await time.isSteady() else { continue }
             await takeBack(endedBefore: time.now)
         }

@@ -8,7 +8,7 @@ struct Scheduler: Sendable {
     private static let expiriesPerRound = 64
     private static let slicesPerRound = 1000
     private static let momentsPerRound = 500
-    /// How long work that another process stored may go unnoticed.
+    /// The longest time before work that another process stored is noticed.
     private static let fullRoundAfter: Duration = .seconds(5)
 
     let context: DeliveryContext
@@ -79,8 +79,8 @@ struct Scheduler: Sendable {
         }
     }
 
-    /// Does each kind of due work in a write of its own, so that one that fails does not stop the others. A moment that
-    /// cannot be read is set aside.
+    /// Does each kind of due work in its own write, so that one that fails does not stop the others. A moment that
+    /// cannot be read is postponed.
     private func apart(_ resets: Set<ActiveRoute>) async {
         let now = context.time.now
         let opened: Void? = await attempt("reopened routes") { for route in resets { try $0.openGate(route) } }

@@ -1,14 +1,14 @@
 internal import Logging
 internal import PealCore
 
-/// Lets the other servers on the database know that this one runs, and the providers how many there are: a push network
-/// that limits requests counts those of all servers together.
+/// Reports to the other servers on the database that this one is running, and to the providers how many there are: a
+/// push network's rate limit applies to all servers together.
 struct ServerPresence: Sendable {
     private static let interval: Duration = .seconds(5)
 
     let context: DeliveryContext
 
-    /// Once: records this server, and counts all.
+    /// Records this server once, and counts all of them.
     func note() async {
         let (owner, now) = (context.owner, context.time.now)
         do {

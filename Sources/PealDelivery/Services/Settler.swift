@@ -14,9 +14,9 @@ final class Settler: Sendable {
         let waiter: CheckedContinuation<[Settlement.Result], Never>
         /// How often it failed alone for its own reason.
         var faults = 0
-        /// When it failed first because the store was not available.
+        /// Since when it has failed because the store was not available.
         var outageAt: Duration?
-        /// Whether it is written by itself, because a group with it failed.
+        /// Whether it is written alone, because a group with it failed.
         var isAlone = false
         var notBefore: Duration = .zero
 
@@ -222,7 +222,7 @@ final class Settler: Sendable {
         }
     }
 
-    /// The settlements of one slice as a single one. Of the rows of the log only the number of devices is right.
+    /// The settlements of one slice as a single one, whose log row is valid only in its number of devices.
     private static func joined(_ settlements: [Settlement]) -> Settlement? {
         guard var settlement = settlements.last, let first = settlements.first else { return nil }
         settlement.cursorBefore = first.cursorBefore

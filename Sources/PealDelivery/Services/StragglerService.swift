@@ -67,10 +67,10 @@ final class StragglerQueue: Sendable {
 
     private static func deviceCount(_ run: SliceRun) -> Int { run.pages.reduce(0) { $0 + ($1.order?.page.count ?? 0) } }
 
-    /// Whether nothing is left and nothing more can be added.
+    /// Whether the queue is empty and nothing more can be added.
     var isOver: Bool { state.withLock { $0.isClosed && $0.count == 0 } }
 
-    /// Says that no worker is left to add more.
+    /// Closes the queue, because no worker is left to add anything.
     func close() {
         state.withLock { $0.isClosed = true }
         arrival.set()

@@ -2,14 +2,14 @@ internal import Logging
 internal import PealCore
 internal import Synchronization
 
-/// Wakes apps that may choose the moment of a message: background pushes within each device's budget. A wake-up is
-/// counted before it is sent and never repeated, so that a crash loses at most one and a device never gets too many.
-/// One that could not be sent soon is lost too: late, it would be too close to the next ones. While a route still awaits
-/// answers, none of its wake-ups are counted.
+/// Wakes apps that may choose the moment of a message, with background pushes within each device's budget. A wake-up is
+/// counted before it is sent and never repeated, so that a crash loses at most one and a device never gets too many. A
+/// wake-up that cannot be sent soon is dropped, because it would be too close to the next ones. While a route still
+/// awaits answers, its devices are not woken.
 struct Waker: Sendable {
     private static let pollInterval: Duration = .seconds(1)
     private static let sendTime: Duration = .seconds(Limits.wakeLatenessSeconds / 2)
-    /// How long a round waits for answers. A route that takes longer is awaited while the next rounds run.
+    /// How long a round waits for answers. The answers of a slower route are awaited during the next rounds.
     private static let answerTime: Duration = .seconds(1)
 
     private let context: DeliveryContext

@@ -6,7 +6,7 @@ struct LifecycleServer {
     let app: AppKey
     let now: Timestamp
 
-    /// What the server receives and sends for one message.
+    /// Receives and sends what the server exchanges about one message.
     mutating func pass(
         _ life: inout Lifecycle, step: Int, isCalm: Bool, _ dice: inout LifecycleDice
     ) throws {

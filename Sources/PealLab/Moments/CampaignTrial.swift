@@ -22,7 +22,7 @@ struct CampaignTrial {
         let index: Int
         let exploration: Exploration
         var looks: [Int64] = []
-        /// Of a soft message.
+        /// The trace of a soft message.
         var trace: [UInt8] = []
     }
 
@@ -69,8 +69,8 @@ struct CampaignTrial {
     private var formerReleases: [String: [ModelRelease]] = [:]
     private var outcome: Outcome
 
-    /// What happened, as means over all people: everybody gets chosen moments here, but only those of the experiment's
-    /// context-aware arm teach the model.
+    /// The results, as means over all people. All people get chosen moments here, but the model learns only from those
+    /// in the experiment's context-aware arm.
     struct Outcome: Codable, Sendable {
         let seed: Int
         let users: Int

@@ -159,7 +159,7 @@ struct FirstWorldChoices {
 /// Means over seeds, and the worst of them.
 struct EvaluationSummary: Codable {
     let seeds: [Int]
-    /// As in `Evaluation`.
+    /// See `Evaluation`.
     let windowHours: Int?
     let world: String?
     let users: Int

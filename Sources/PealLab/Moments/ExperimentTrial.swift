@@ -51,7 +51,7 @@ struct ExperimentTrial {
         return outcome
     }
 
-    /// As the server has it.
+    /// The prior, as the server computes it.
     fileprivate static func prior(messages: Int, opens: Int) -> Int {
         Int(ExperimentSums.prior(messages: Int64(messages), opens: Int64(opens)))
     }

@@ -3,8 +3,7 @@ import PealMomentTraining
 import PealMoments
 import PealWorlds
 
-/// The first schema with its prior, with the product's trainer and stopping rule. The product's schema is compared with
-/// it.
+/// A baseline for the product's schema: the first schema with its prior, and the product's trainer and stopping rule.
 struct FirstSchemaPolicy: TrialPolicy {
     private static let width = FirstSchema.knownCount + SignalProducts.count
     private let trial: PocketDayTrial
@@ -105,5 +104,27 @@ struct FirstSchemaPolicy: TrialPolicy {
             PocketDayTrial.mean(estimates.map { $0.weights[weight] })
         }
         return GaussianPrior(means: means, precisions: effects.precisions)
+    }
+}
+
+/// The sensed features of the first two schemas: signals, and products of two signals or of a signal and the hour. Only
+/// the baselines still use them.
+enum SignalProducts {
+    static let count = 24
+
+    /// Appends the features at a time on the wall clock.
+    static func append(_ signals: Signals, at time: LocalTime, to features: inout [Double]) {
+        func number(_ flag: Bool?) -> Double { flag.map { $0 ? 1 : 0 } ?? .nan }
+        FeatureSchema.appendSensed(signals, to: &features)
+        let (unlocked, before) = (number(signals.isUnlocked), number(signals.wasUnlocked))
+        let (vehicle, headphones) = (number(signals.isInVehicle), number(signals.hasHeadphones))
+        let (charging, wifi) = (number(signals.isCharging), number(signals.isOnWiFi))
+        let angle = 2 * Double.pi * time.hour / 24
+        features += [
+            unlocked * charging, unlocked * wifi, unlocked * vehicle, headphones * vehicle,
+            headphones * number(signals.isWalking), charging * number(signals.isFaceDown), unlocked * before,
+            unlocked * cos(angle), charging * cos(angle), wifi * cos(angle), wifi * sin(angle),
+            number(signals.isSilent) * cos(angle),
+        ]
     }
 }

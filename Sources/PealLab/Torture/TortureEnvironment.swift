@@ -30,7 +30,7 @@ struct FullDisk: Sendable {
 
     private var ballast: String { "\(folder)/ballast" }
 
-    /// From now on, files cannot grow.
+    /// From now on, files cannot grow, as on a full disk.
     func fill(for servers: [TortureProgram]) async {
         switch means {
         case .tmpfs:

@@ -116,7 +116,7 @@ enum APNsCertificateExamination {
     }
 }
 
-/// Reads an APNs client certificate: receives a chain in PEM and hands on what Apple wrote into its leaf ("Establishing
+/// Reads an APNs client certificate: receives a chain in PEM and returns what Apple wrote into its leaf ("Establishing
 /// a certificate-based connection to APNs").
 struct APNsCertificateReader {
     /// Apple's extensions: development, production, VoIP, and the topics that the certificate may send to.

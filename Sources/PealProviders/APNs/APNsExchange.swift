@@ -48,7 +48,8 @@ struct APNsExchange: Exchange {
         return tokens.isClock(beside: date)
     }
 
-    /// `DeviceTokenNotForTopic` is one too: with a topic that the message chose itself, it does not judge the address.
+    /// Includes `DeviceTokenNotForTopic`: if the message chose its own topic, that answer says nothing about the
+    /// address.
     func refusesTopic(_ answer: ProviderAnswer) -> Bool {
         switch answer.result {
         case .verdict(.stopApp): APNsVerdicts.topicReasons.contains(answer.reason)

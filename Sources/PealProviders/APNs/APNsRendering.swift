@@ -30,7 +30,7 @@ enum APNsRendering {
     {
         var headers: [Notification.Header] = [
             .init("apns-topic", order.providerAppID + type.topicSuffix), .init("apns-push-type", type.rawValue),
-            .init("apns-priority", type.priority(order.options.priorityInForce)),
+            .init("apns-priority", type.priority(order.options.effectivePriority)),
             .init("apns-expiration", expiration(order)),
         ]
         if let key = order.options.collapseKey {
@@ -61,7 +61,7 @@ enum APNsRendering {
             route: order.route, path: .init(Array("/4/broadcasts/apps/\(order.providerAppID)".utf8)),
             headers: [
                 .init("apns-push-type", type.rawValue),
-                .init("apns-priority", type.priority(order.options.priorityInForce)),
+                .init("apns-priority", type.priority(order.options.effectivePriority)),
                 .init("apns-expiration", order.options.life == nil ? "0" : expiration(order)),
             ],
             body: .init(body), addressHeader: "apns-channel-id", size: size)

@@ -1,8 +1,8 @@
 import PealCore
 import SwiftASN1
 
-/// Reads how much work an archive demands before its key and certificates are open: each encrypted part names the
-/// iterations of its own key derivation, and a small file can ask for hours.
+/// Limits the work that an archive demands before its key and certificates can be read: each encrypted part names the
+/// iterations of its own key derivation, and a small file could demand hours.
 enum DerivationLimits {
     private enum Name {
         static let pbes2: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 5, 13]

@@ -3,8 +3,8 @@ import PealCore
 import Synchronization
 
 /// The provider token of one (team, key). Signed when first needed, shared by all connections of the process, and
-/// replaced after 40 to 50 minutes (Apple: at most every 20, at least every 60 minutes). A complaint from APNs about
-/// too many tokens never causes a new one. Only a jump of the wall clock replaces it sooner, because APNs compares
+/// replaced after 40 to 50 minutes (Apple: at most every 20, at least every 60 minutes). If APNs answers that tokens
+/// change too often, no new one is signed. Only a jump of the wall clock replaces a token sooner, because APNs compares
 /// `iat` with its own clock.
 ///
 /// If several servers share a database, they also share the token: one signs it, and the others use it.
@@ -198,8 +198,8 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    /// Whether a token that APNs still accepts may be replaced. Apple requires twenty minutes between two, whatever the
-    /// wall clock says, and longer after a complaint.
+    /// Whether a token that APNs still accepts may be replaced. Apple requires twenty minutes between two tokens,
+    /// whatever the wall clock shows, and longer after `TooManyProviderTokenUpdates`.
     private static func mayReplace(_ present: Minted, _ state: ProviderTokenHistory.State, _ instant: Instant) -> Bool {
         instant.uptime >= state.heldUntil && instant.uptime - present.minted.uptime >= .seconds(updateSecondsMin)
     }

@@ -68,7 +68,7 @@ enum FCMRendering {
 
     private static func delivery(_ order: RenderOrder) -> JSON.Members {
         var members = JSON.Members()
-        members["priority"] = order.options.priorityInForce == .high ? "HIGH" : "NORMAL"
+        members["priority"] = order.options.effectivePriority == .high ? "HIGH" : "NORMAL"
         members["ttl"] = .string("\(ttlSeconds(order))s")
         members["collapseKey"] = order.options.collapseKey.map(JSON.string)
         return members

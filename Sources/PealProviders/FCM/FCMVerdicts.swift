@@ -25,7 +25,7 @@ enum FCMVerdicts {
         if (200...299).contains(status) { return .accepted }
         let retryAfter = retryAfter.map { max($0, retryMin) }
         if let code = error.errorCode { return verdict(code: code, status, error, retryAfter) }
-        if let word = error.status, let verdict = verdict(word: word, error, retryAfter) { return verdict }
+        if let name = error.status, let verdict = verdict(googleStatus: name, error, retryAfter) { return verdict }
         return verdict(http: status, error, retryAfter)
     }
 
@@ -40,14 +40,14 @@ enum FCMVerdicts {
         case "QUOTA_EXCEEDED": quota(error, retryAfter)
         case "UNAVAILABLE", "INTERNAL", "UNSPECIFIED_ERROR": .retry(after: retryAfter)
         case "UNAUTHENTICATED", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED":
-            verdict(word: code, error, retryAfter) ?? .rejectMessage
+            verdict(googleStatus: code, error, retryAfter) ?? .rejectMessage
         // An unknown code is judged by the status class, except that 403 and 404 no longer indicate a wrong project.
         default: status == 404 || status == 403 ? .rejectMessage : verdict(http: status, error, retryAfter)
         }
     }
 
-    private static func verdict(word: String, _ error: FCMError, _ retryAfter: Duration?) -> Verdict? {
-        switch word {
+    private static func verdict(googleStatus: String, _ error: FCMError, _ retryAfter: Duration?) -> Verdict? {
+        switch googleStatus {
         case "UNREGISTERED": .retireAddress(since: nil, isSuspicious: false)
         case "SENDER_ID_MISMATCH": .retireAddress(since: nil, isSuspicious: true)
         case "INVALID_ARGUMENT": invalidArgument(error)
@@ -83,11 +83,11 @@ enum FCMVerdicts {
 
     /// The reason for the log: FCM's code, plus the field if it names one, such as `INVALID_ARGUMENT_android_ttl`.
     static func reason(status: Int, error: FCMError) -> String {
-        guard let word = error.errorCode ?? error.status else { return "Status\(status)" }
-        guard let field = error.field, !error.isAboutToken else { return word }
+        guard let code = error.errorCode ?? error.status else { return "Status\(status)" }
+        guard let field = error.field, !error.isAboutToken else { return code }
         let name = field.hasPrefix("message.") ? field.dropFirst("message.".count) : field[...]
         let letters = name.utf8.map { $0.isASCIIAlphanumeric ? $0 : UInt8(ascii: "_") }
-        return String(decoding: (Array(word.utf8) + [UInt8(ascii: "_")] + letters).prefix(64), as: UTF8.self)
+        return String(decoding: (Array(code.utf8) + [UInt8(ascii: "_")] + letters).prefix(64), as: UTF8.self)
     }
 }
 
@@ -114,8 +114,8 @@ struct FCMError: Sendable, Hashable {
         guard let error = (try? JSONParser.parse(body))?["error"] else { return }
         let details = error["details"]?.arrayValue ?? []
         let message = error["message"]?.stringValue ?? ""
-        errorCode = details.lazy.compactMap { $0["errorCode"]?.stringValue }.first.flatMap(Self.word)
-        status = error["status"]?.stringValue.flatMap(Self.word)
+        errorCode = details.lazy.compactMap { $0["errorCode"]?.stringValue }.first?.asReason(allowsUnderscores: true)
+        status = error["status"]?.stringValue?.asReason(allowsUnderscores: true)
         let violations = details.flatMap { $0["fieldViolations"]?.arrayValue ?? [] }
         let fields = violations.compactMap { $0["field"]?.stringValue }
         field = fields.first
@@ -132,13 +132,6 @@ struct FCMError: Sendable, Hashable {
     private static let tokenFields: Set<String> = ["message.token", "message.fid", "token", "fid"]
 
     private static func says(_ words: String, _ text: String) -> Bool { text.lowercased().contains(words) }
-
-    /// The code if it is short and consists of letters, digits and underscores, because it goes into logs and lists;
-    /// otherwise nil.
-    private static func word(_ text: String) -> String? {
-        let isWord = text.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
-        return isWord && (1...Limits.logReasonBytesMax).contains(text.utf8.count) ? text : nil
-    }
 
     /// Parses `30s` or `1.5s`, rounded up to whole seconds.
     private static func duration(_ text: String) -> Duration? {

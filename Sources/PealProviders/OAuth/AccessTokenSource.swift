@@ -42,14 +42,14 @@ extension AccessTokenReply {
             self = Self.grant(document, status: reply.status)
             return
         }
-        let word = document["error"]?.stringValue.flatMap(Self.word)
+        let code = document["error"]?.stringValue?.asReason(allowsUnderscores: true)
         let failure = Failure(
-            reason: word ?? "Status\(reply.status)", status: reply.status,
+            reason: code ?? "Status\(reply.status)", status: reply.status,
             detail: Self.sentence(document["error_description"]?.stringValue ?? ""))
-        let isPassing = word.map(Self.passing.contains) ?? false
+        let isPassing = code.map(Self.passing.contains) ?? false
         switch reply.status {
         case 400, 401: self = isPassing ? .failed(failure, retryAfter: nil) : .refused(failure)
-        case 403 where word != nil && !isPassing: self = .refused(failure)
+        case 403 where code != nil && !isPassing: self = .refused(failure)
         default: self = .failed(failure, retryAfter: reply.retryAfter(now: now))
         }
     }
@@ -76,13 +76,6 @@ extension AccessTokenReply {
             && accessToken.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }
 
-    /// The error code if it is short and consists of letters, digits and underscores, because it goes into logs and
-    /// lists; otherwise nil.
-    private static func word(_ error: String) -> String? {
-        let isWord = error.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
-        return isWord && (1...Limits.logReasonBytesMax).contains(error.utf8.count) ? error : nil
-    }
-
     /// The first 300 bytes of a description, with unprintable bytes replaced.
     private static func sentence(_ text: String) -> String {
         String(decoding: text.utf8.prefix(300).map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: " ") }, as: UTF8.self)
@@ -90,7 +83,7 @@ extension AccessTokenReply {
 }
 
 extension CredentialVerification {
-    /// The result of a token endpoint's reply, where nothing else is verified.
+    /// The result of a token endpoint's reply, for networks that verify nothing else.
     init(_ reply: AccessTokenReply) {
         switch reply {
         case .granted:

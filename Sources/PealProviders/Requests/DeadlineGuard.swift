@@ -2,8 +2,8 @@ import NIOCore
 import NIOHTTP1
 import PealCore
 
-/// Part of an HTTP/1.1 connection. Receives the requests that are written to it, and fails those whose deadline has
-/// passed: a request waits for TCP and TLS, and a push service would deliver it although its message has expired.
+/// A handler in an HTTP/1.1 connection that fails requests whose deadline has passed before they are written. A request
+/// waits for TCP and TLS, and a push service would deliver it although its message has expired.
 final class DeadlineGuard: ChannelOutboundHandler {
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = HTTPClientRequestPart

@@ -38,7 +38,7 @@ package final class OutboundClient: OutboundSender {
 
     private struct State {
         var generation: Generation
-        /// Hosts that the present generation was used for.
+        /// The hosts for which the current generation was used.
         var origins: Set<String> = []
         var isClosed = false
     }
@@ -132,8 +132,8 @@ package final class OutboundClient: OutboundSender {
         }
     }
 
-    /// How long a body is awaited after a late head. Its caller gives a request up soon after the timeout, and would
-    /// then send again what the head has already answered.
+    /// How long a body is awaited after a late head. The caller gives up a request soon after its timeout, and would
+    /// then resend what the head has already answered.
     private static let bodyTimeMin = Duration.milliseconds(500)
 
     /// The head of the answer.
@@ -155,7 +155,7 @@ package final class OutboundClient: OutboundSender {
         }
     }
 
-    /// Returns after `timeout` and as much longer as this process could not run meanwhile, or when it is cancelled.
+    /// Returns after `timeout`, extended by the time in which this process could not run, or when it is cancelled.
     private func alarm(after timeout: Duration) async {
         var (rest, counted) = (timeout, time.lag)
         while rest > .zero {

@@ -18,11 +18,11 @@ struct PoolState {
         let id: Int
         var handle: ConnectionHandle?
         var phase = Phase.opening
-        /// It asked while nothing waited, and must be woken.
+        /// The connection asked for work while nothing waited, and must be woken.
         var isStarved = false
-        /// It asked while the pace allowed no further request.
+        /// The connection asked for work while the pace allowed no further request.
         var isPaced = false
-        /// It works but is running out of stream ids: the pool opens another one.
+        /// The connection works but is running out of stream ids, so the pool opens another one.
         var isEnding = false
 
         enum Phase { case opening, open, retired }

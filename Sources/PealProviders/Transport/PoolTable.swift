@@ -1,4 +1,4 @@
-/// What sends the pages of one credential.
+/// Sends the pages of one credential.
 protocol CredentialPool: AnyObject, Sendable {
     /// Begins nothing more, and ends with what is in flight.
     func drain()
@@ -9,7 +9,7 @@ protocol CredentialPool: AnyObject, Sendable {
 extension ConnectionPool: CredentialPool {}
 extension RequestPool: CredentialPool {}
 
-/// A pool, with what its provider keeps beside it.
+/// A pool with the data that its provider keeps for it.
 protocol PoolEntry: Sendable {
     associatedtype Pool: CredentialPool
     var pool: Pool { get }

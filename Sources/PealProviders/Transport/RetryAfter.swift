@@ -19,7 +19,7 @@ enum RetryAfter: Sendable, Hashable {
         }
     }
 
-    /// The wait that it asks for, at most one day; nil for a date that is over.
+    /// The requested wait, at most one day; nil for a date in the past.
     func wait(now: Timestamp) -> Duration? {
         switch self {
         case .seconds(let seconds): min(.seconds(seconds), Self.longest)

@@ -84,7 +84,7 @@ package struct WNSConfiguration: Sendable {
 
     /// For Store apps.
     package var tokenURL: String
-    /// For the Windows App SDK; `{tenant_id}` is replaced by the credential's tenant.
+    /// For the Windows App SDK; `{tenant_id}` is replaced with the credential's tenant.
     package var tenantTokenURL: String
     package var addressRules: AddressRules
     /// PEM file with trust roots in addition to the system's; nil for none.

@@ -105,14 +105,14 @@ enum WNSRendering {
     }
 
     private static func priority(_ options: MessageOptions) -> String {
-        switch options.priorityInForce {
+        switch options.effectivePriority {
         case .high: "1"
         case .normal: "2"
         case .low: "3"
         }
     }
 
-    /// A notification replaces the one with the same tag. A collapse key that is not a valid tag is replaced by its
+    /// A notification replaces the one with the same tag. A collapse key that is not a valid tag is replaced with its
     /// digest.
     private static func tag(
         _ order: RenderOrder, _ type: WNSType, _ fields: PlatformFields

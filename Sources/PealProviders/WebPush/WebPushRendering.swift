@@ -39,7 +39,7 @@ enum WebPushRendering {
     }
 
     private static func urgency(_ options: MessageOptions, _ fields: WebPushContent) throws(ContentRefusal) -> String {
-        guard let given = fields.urgency else { return options.priorityInForce.rawValue }
+        guard let given = fields.urgency else { return options.effectivePriority.rawValue }
         guard let word = given.stringValue, urgencies.contains(word) else {
             throw .invalid(
                 WebPushContent.field.member("urgency"), "urgency must be one of \(urgencies.joined(separator: ", "))")

@@ -54,12 +54,7 @@ enum WebPushVerdicts {
         if isMismatch { return "KeyMismatch" }
         if text.contains("UnauthorizedRegistration") { return "UnauthorizedRegistration" }
         guard let document = try? JSONParser.parse(body) else { return "" }
-        if let word = document["reason"]?.stringValue, isWord(word) { return word }
+        if let reason = document["reason"]?.stringValue?.asReason() { return reason }
         return document["errno"]?.integerValue.map { "Errno\($0)" } ?? ""
-    }
-
-    /// Whether the reason is short and alphanumeric; others are ignored, because it goes into logs and lists.
-    private static func isWord(_ reason: String) -> Bool {
-        reason.utf8.allSatisfy(\.isASCIIAlphanumeric) && (1...64).contains(reason.utf8.count)
     }
 }

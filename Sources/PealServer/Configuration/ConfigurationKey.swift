@@ -1,8 +1,8 @@
 internal import PealAPI
 internal import PealCore
 
-/// A configuration key. It documents itself: `peal serve --print-config` and the table in `docs/configuration.md` are
-/// made from these values, and a test compares the table with them.
+/// A configuration key. `peal serve --print-config` is generated from these values, and a test compares them with the
+/// table in `docs/configuration.md`.
 package struct ConfigurationKey: Sendable, Hashable {
     /// The words of its name: `http.port.file` is `PEAL_HTTP_PORT_FILE`, `--http-port-file`, and in the file
     /// `http: {port_file: …}`.
@@ -235,10 +235,4 @@ extension ConfigurationKey {
     static let reloaded: Set<ConfigurationKey> =
         listeners.union([configFile, adminToken, caFile, webhookHosts, webhookPorts, logLevel])
         .union(ServerNetwork.builtIn.flatMap(\.keys))
-
-    /// Variables of the client commands. They may be set in the server's environment too.
-    package static let clientEnvironmentNames: Set<String> = [
-        "PEAL_SERVER_URL", "PEAL_API_KEY", "PEAL_API_KEY_FILE", "PEAL_APP", "PEAL_CA_FILE",
-        "PEAL_CLIENT_CERT_FILE", "PEAL_CLIENT_KEY_FILE", "PEAL_PROFILE", "PEAL_PROFILES_FILE", "PEAL_CONFIRM_ABOVE",
-    ]
 }

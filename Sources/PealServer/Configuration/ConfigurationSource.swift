@@ -40,7 +40,7 @@ struct ConfigurationSource {
     ) -> (origin: ConfigurationOrigin, value: String)? {
         for (origin, reader) in readers {
             let name = ConfigKey(key.words)
-            // A value with a comma is a list to the reader of options.
+            // The reader of options treats a value with a comma as a list.
             let value = reader.string(forKey: name) ?? reader.stringArray(forKey: name)?.joined(separator: ",")
             if let value { return (origin, value) }
         }

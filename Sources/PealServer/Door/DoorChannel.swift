@@ -7,7 +7,7 @@ internal import PealAPI
 internal import PealCore
 internal import Synchronization
 
-/// How a listener's connections are set up. A new certificate replaces it for new connections.
+/// Sets up a listener's connections. It is replaced when the listener gets a new certificate.
 final class DoorParts<Base: ServerChildChannel>: Sendable {
     private let present: Mutex<(base: Base, surplusTLS: NIOSSLContext?)>
 
@@ -140,7 +140,7 @@ final class SurplusHandler: ChannelInboundHandler {
         if status != .ok { text += "Retry-After: 5\r\nX-Request-Id: \(requestID)\r\n" }
         text += "Content-Type: application/json; charset=utf-8\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
         context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
-        // Data that the client still sends must not hit a closed socket before it has read the answer.
+        // Data that the client is still sending must not reach a closed socket before the client has read the answer.
         context.close(mode: .output, promise: nil)
         schedule(Self.lingerTime) { $0.context?.close(promise: nil) }
     }
@@ -151,8 +151,8 @@ final class SurplusHandler: ChannelInboundHandler {
     }
 }
 
-/// Runs tasks on the thread of an event loop. A task that mostly talks to the loop's connections saves a switch of
-/// threads each time that it waits for one. Its code must be brief, because the connections wait meanwhile.
+/// Runs tasks on the thread of an event loop. A task that mostly waits for the loop's connections saves a thread switch
+/// each time. Its code must be brief, because the connections wait while it runs.
 final class EventLoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 

@@ -25,13 +25,13 @@ struct HTTPListeners {
         _ configuration: ServerConfiguration, services api: APIServices, console: Console, connections: Connections,
         group: any EventLoopGroup, logger: Logger
     ) throws {
-        let maker = Maker(
+        let factory = ListenerFactory(
             deadlines: configuration.http.deadlines, time: api.time, group: group, logger: logger)
         let http = configuration.http
         let main = try Self.server(.init(http.tls), http.deadlines, connections)
         var renewals: [Renewal] = [{ try main.renew(.init($0.http.tls)) }]
         var services = [
-            maker.service(
+            factory.service(
                 "server",
                 Front(
                     api: buildRouter(api).buildResponder(), console: console, services: api,
@@ -39,20 +39,20 @@ struct HTTPListeners {
                 Location(.httpHost, http.host, .httpPort, http.port, file: http.portFile))
         ]
         if let port = configuration.metricsPort {
-            let metrics = try Self.server(.init(nil), http.deadlines, maker.few())
+            let metrics = try Self.server(.init(nil), http.deadlines, factory.few())
             services.append(
-                maker.service(
+                factory.service(
                     "metrics server", buildOperationsRouter(api).buildResponder(), metrics,
                     Location(.httpHost, http.host, .metricsPort, port, file: configuration.metricsPortFile)))
         }
         if let admin = configuration.adminListener {
-            let server = try Self.server(.init(admin.tls, clientCA: admin.clientCA), http.deadlines, maker.few())
+            let server = try Self.server(.init(admin.tls, clientCA: admin.clientCA), http.deadlines, factory.few())
             renewals.append { configuration in
                 guard let admin = configuration.adminListener else { return }
                 try server.renew(.init(admin.tls, clientCA: admin.clientCA))
             }
             services.append(
-                maker.service(
+                factory.service(
                     "admin server",
                     Front(
                         api: buildAdminRouter(api).buildResponder(), console: console, services: api,
@@ -103,8 +103,8 @@ struct HTTPListeners {
         }
     }
 
-    /// What the listeners have in common.
-    private struct Maker {
+    /// Creates the listeners with what they share.
+    private struct ListenerFactory {
         let deadlines: HTTPDeadlines
         let time: any TimeSource
         let group: any EventLoopGroup
@@ -217,7 +217,7 @@ struct HTTPListeners {
     }
 }
 
-/// The certificate of a listener, and what must happen when it changes.
+/// Renews the certificate of a listener.
 private final class CertificateRenewal: Sendable {
     private let present: Mutex<TLSConfiguration>
     private let change = Mutex<(@Sendable () throws -> Void)?>(nil)

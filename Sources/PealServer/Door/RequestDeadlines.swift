@@ -16,7 +16,7 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// The body that is being received.
     private struct Incoming {
-        /// Counted only once the body is useless.
+        /// The bytes received since the body became useless.
         var bytes = 0
         var pace = BodyPace()
         /// The answer is already written; the rest of the body is not needed.
@@ -211,7 +211,7 @@ final class HeadAnswers: ChannelDuplexHandler, RemovableChannelHandler {
         guard case .end = Self.unwrapOutboundIn(data), waiting.popFirst() == true else {
             return context.write(data, promise: promise)
         }
-        // Nothing, but it completes the promise in its turn.
+        // Writes nothing, but completes the promise in its turn.
         context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer()))), promise: promise)
     }
 }

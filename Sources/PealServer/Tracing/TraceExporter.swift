@@ -7,8 +7,8 @@ internal import PealCore
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// Sends finished spans to a collector as OTLP over HTTP with JSON (OpenTelemetry Protocol 1.3), every second. A
-/// collector that is slow or gone costs spans, never time or memory.
+/// Sends finished spans to a collector as OTLP over HTTP with JSON (OpenTelemetry Protocol 1.3), every second. If the
+/// collector is slow or gone, spans are dropped; nothing waits, and memory stays bounded.
 final class TraceExporter: TraceSink, Service {
     struct Settings: Sendable {
         /// Base URL of the collector.
@@ -40,7 +40,7 @@ final class TraceExporter: TraceSink, Service {
         client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: .init(tlsConfiguration: tls))
     }
 
-    /// The same messages on every server: the last byte of an id is random.
+    /// Selects the same messages on every server, by the last byte of the id, which is random.
     func records(_ message: MessageID) -> Bool { Int(message.low % 100) < settings.percent }
 
     func record(_ spans: [TraceSpan]) {
@@ -51,7 +51,7 @@ final class TraceExporter: TraceSink, Service {
         }
     }
 
-    /// Sends until the server stops, and then what is left.
+    /// Sends until the server stops, and then sends what is left.
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while (try? await self.time.sleep(for: .seconds(1))) != nil { await self.flush() }

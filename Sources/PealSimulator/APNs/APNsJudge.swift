@@ -286,7 +286,7 @@ extension APNsJudge {
 enum PushType: String, CaseIterable {
     case alert, background, controls, complication, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
 
-    /// What follows the bundle identifier in `apns-topic`.
+    /// The suffix of `apns-topic` after the bundle identifier.
     var topicSuffix: String {
         switch self {
         case .alert, .background, .mdm: ""

@@ -88,7 +88,7 @@ struct FastListener: Sendable {
     let ids: IDSource
 }
 
-/// What fast mode needs to know about a network.
+/// A network as fast mode uses it.
 protocol FastService: Sendable {
     /// The answer to an access token or provider token that a fault has expired.
     var expired: FaultAnswer { get }

@@ -48,7 +48,7 @@ struct Acceptance: Sendable {
     var answer: HTTPAnswer
     /// The fingerprint of the request's provider token, access token or VAPID token.
     var credential: UInt64?
-    /// What the device gets; nil when nothing is delivered.
+    /// What is delivered to the device; nil if nothing is.
     var item: InboxItem?
 }
 

@@ -131,7 +131,7 @@ struct ConnectionReply: Sendable {
     var action: Action
     /// The number of concurrent streams to allow with SETTINGS before the answer.
     var streamLimit: Int?
-    /// The same, after the answer.
+    /// The stream limit after the answer.
     var laterStreamLimit: Int?
     var delayMilliseconds: Int64 = 0
     /// Whether to close the connection after the answer.

@@ -122,7 +122,8 @@ struct InboxItem: Sendable {
     let payload: [UInt8]
     /// Whether it went to a broadcast channel.
     var isBroadcast = false
-    /// What the network may refuse although the simulator accepts it, because no source settles it.
+    /// A part of the request that the real network may refuse. The simulator accepts it, because no document settles
+    /// it.
     var warning: String?
 
     /// The size that counts towards `SimulatorLimits.inboxBytesMax`.

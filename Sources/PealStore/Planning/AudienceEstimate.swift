@@ -99,7 +99,8 @@ extension StoreSession {
         return addresses + min(count, all)
     }
 
-    /// The length of a stream: counted if it is short, otherwise extrapolated from the density of its first rows.
+    /// The length of a stream: counted if the stream is short, otherwise extrapolated from the density of its first
+    /// rows.
     private func sampled(_ stream: StreamSample, rowsMax: Int) throws -> Int {
         let read = try connection.first(stream.first(rowsMax)) {
             row -> (count: Int, first: DeviceKey, last: DeviceKey) in

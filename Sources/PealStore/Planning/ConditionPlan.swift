@@ -39,7 +39,7 @@ indirect enum RowTest: Sendable, Hashable {
     case attribute(String, [ConditionTest])
     case appVersion([ConditionTest])
 
-    /// The parts of a device that it reads.
+    /// The columns of a device that the test reads.
     struct Row {
         var locale: Int64
         var zone: Int64
@@ -74,7 +74,7 @@ indirect enum RowTest: Sendable, Hashable {
     }
 }
 
-/// Looks up what a condition names, once for each slice.
+/// Looks up the names in a condition, once for each slice.
 struct ConditionPlanner {
     let session: StoreSession
     let app: AppKey

@@ -24,10 +24,10 @@ extension StoreSession {
             outline, of: message, owner: owner, leaseUntil: now + .seconds(Limits.leaseSeconds), now: now)
     }
 
-    /// How a message is sent.
+    /// What planning decided about a message: its audience, its slices and its first state.
     private struct Outline {
         let resolved: ResolvedAudience
-        /// Those with term 1 are leased to the owner.
+        /// Slices with term 1 are leased to the owner.
         let slices: [(slice: Slice, rank: Int)]
         let start: MessageStart
     }
@@ -74,7 +74,7 @@ extension StoreSession {
             audienceEstimate: outline.slices.reduce(0) { $0 + $1.slice.estimate })
     }
 
-    /// The devices of slices, if they were noted when the audience was resolved.
+    /// The devices of slices, if they were read when the audience was resolved.
     private func pages(of slices: [Slice], _ resolved: ResolvedAudience, now: Timestamp) -> [Slice.ID: DevicePage] {
         guard let devices = resolved.devices else { return [:] }
         var pages: [Slice.ID: DevicePage] = [:]
@@ -86,7 +86,7 @@ extension StoreSession {
                     page.append(key: key, address: $0, revision: device.revision, locale: device.locale)
                 }
             }
-            // Devices of an audience's addresses are not noted.
+            // Devices that the audience names by address were not read.
             if page.count == slice.keys?.count { pages[slice.id] = page }
         }
         return pages

@@ -4,10 +4,10 @@ internal import PealCore
 /// slice, so it is small and requires no look-ups; only users and identifiers are compared again when time has passed.
 struct Predicate: Sendable, Hashable {
     var includesAll = false
-    /// Every member is named: the slices contain their keys.
+    /// Every member is named, so the slices contain their keys.
     var isList = false
     var interactiveOnly = false
-    /// There are named devices besides the streams, in `message_keys`.
+    /// Besides the streams there are named devices, in `message_keys`.
     var hasKeys = false
     var topics: [Int64] = []
     var excludedTopics: [Int64] = []
@@ -15,8 +15,8 @@ struct Predicate: Sendable, Hashable {
     var condition: Condition?
 }
 
-/// Which devices joined the audience in time: those up to `at`. A time after `future` was recorded before the clock was
-/// set back, so it counts too.
+/// Devices that joined the audience by `at` belong to it. A later time than `future` was recorded before the clock was
+/// set back, so it counts as early enough.
 struct Cutoff: Sendable {
     let at: Timestamp
     let future: Timestamp
@@ -153,7 +153,7 @@ extension StoreSession {
         ) { row in try KeyListCoding.decode(row.next()) } ?? []
     }
 
-    /// Removes devices that the predicate excludes now: leaving the audience takes effect at once.
+    /// Removes devices that the predicate excludes now, because leaving the audience takes effect at once.
     func narrow(
         _ set: inout KeySet, _ predicate: Predicate, app: AppKey, route: Route, range: ClosedRange<DeviceKey>,
         cutoff: Cutoff

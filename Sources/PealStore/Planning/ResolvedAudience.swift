@@ -116,8 +116,8 @@ extension StoreSession {
             }
     }
 
-    /// Those of `keys` that the slice's message still names. Since planning, a device may have passed to another user.
-    /// Devices that it names by id or address stay: an installation keeps its key when these change.
+    /// The `keys` that the slice's message still names: since planning, a device may have passed to another user.
+    /// Devices that are named by id or address stay, because an installation keeps its key when these change.
     func stillNamed(_ keys: [DeviceKey], by id: Slice.ID) throws -> [DeviceKey] {
         var named: Set<DeviceKey> = []
         if id.isMoment {

@@ -191,8 +191,8 @@ package struct SQLDialect: Sendable, Hashable {
     }
 }
 
-/// Writes that all transactions of one commit share, each done once before the commit, whoever asked for it: for
-/// example the last row of the audit log. Confined to its connection.
+/// Writes that all transactions of one commit share: each is done once, before the commit. An example is the last row
+/// of the audit log. Confined to its connection.
 package final class CommitWork {
     private struct Item {
         var value: Any
@@ -203,7 +203,7 @@ package final class CommitWork {
 
     package init() {}
 
-    /// What was noted under `name` since the last commit.
+    /// The value that was set under `name` since the last commit.
     func value<Value>(_ name: String, as type: Value.Type = Value.self) -> Value? {
         items.first { $0.name == name }?.item.value as? Value
     }

@@ -51,9 +51,9 @@ extension StoreSession {
         return memo.apps[key]
     }
 
-    /// Takes a row of `AppTable.facts`.
+    /// Caches a row of `AppTable.facts`.
     func note(facts row: any SQLRow, of key: AppKey) throws {
-        // What this transaction and others of the commit have taken is not in the row yet.
+        // The row does not yet contain the numbers that this transaction and others of the commit have taken.
         let devices = memo.apps[key]?.devices ?? connection.commitWork?.value(DeviceSeries.name(key))
         memo.apps[key] = (id: try AppID(row, 0), devices: devices ?? DeviceSeries(last: row.int(1)))
     }
@@ -144,7 +144,7 @@ extension StoreSession {
         return devices.last
     }
 
-    /// Returns the key that was taken last, because no device uses it.
+    /// Gives back the key that was taken last, because no device uses it.
     func giveBack(_ key: DeviceKey, app: AppKey) {
         guard connection.commitWork != nil, let devices = memo.apps[app]?.devices, devices.last == key else { return }
         devices.last -= 1
@@ -226,6 +226,6 @@ final class DeviceSeries {
 
     init(last: DeviceKey) { self.last = last }
 
-    /// What `CommitWork` knows it by.
+    /// Its name in `CommitWork`.
     static func name(_ app: AppKey) -> String { "device \(app)" }
 }

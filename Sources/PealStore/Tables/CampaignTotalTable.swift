@@ -45,8 +45,8 @@ extension StoreSession {
         }
     }
 
-    /// Adds a message that is about to be deleted to what its campaign keeps, and takes it out of the campaign. The
-    /// campaign ends with its last message.
+    /// Adds a message that is about to be deleted to the totals that its campaign keeps, and removes it from the
+    /// campaign. The campaign ends with its last message.
     /// - Returns: how many rows it changed, approximately.
     func keepFigures(of id: MessageID, _ campaign: String, app: AppKey, now: Timestamp) throws -> Int {
         guard let report = try report(app: app, id: id) else { return 0 }

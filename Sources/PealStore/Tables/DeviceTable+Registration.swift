@@ -254,7 +254,7 @@ extension StoreSession {
         row.address = Address(route: route, bytes: old.address.bytes)
         row.addressKey = DeviceTable.addressKey(of: row.address)
         if let holder = try deviceRow(app: app, addressKey: row.addressKey) {
-            // The same installation also registered there: one of the two is enough.
+            // The same installation also registered in that environment, and one of the two devices is enough.
             guard holder.retirement != nil else { return try release(old, app: app, now: now) }
             try release(holder, app: app, now: now)
         }
@@ -317,7 +317,7 @@ extension StoreSession {
         let devices = try eraseDevices(of: userID, app: app, before: nil, limit: Self.erasedAtOnce, now: now)
         let isComplete = moments.isComplete && devices < Self.erasedAtOnce
         let dueAt = isComplete ? now + .seconds(Limits.erasedUserWatchSeconds) : now
-        // An erasure that is already under way is replaced: it spares what the user has begun since.
+        // Replaces an erasure that is in progress, which would spare what the user has begun since.
         try connection.execute(RemainderTable.deleteErasure(of: userID, app: app))
         try leave(.user, app: app, name: userID, now: now, dueAt: dueAt)
         return (devices, isComplete)

@@ -6,7 +6,7 @@ extension ExperimentTable {
     /// A row of `experiment`.
     struct RunRow {
         let salt: String
-        /// In millionths; nil for the share of the app's settings.
+        /// In millionths; nil for the share in the app's settings.
         let share: Int64?
         let isPerUser: Bool
         let beganAt: Timestamp
@@ -41,7 +41,7 @@ extension ExperimentTable {
         """
     }
 
-    /// The arm that a user was assigned in the present run. Without an experiment there is none, although arms of an
+    /// The arm that a user was assigned in the current run. Without an experiment there is none, although arms of an
     /// earlier one may not be deleted yet.
     static func arm(of user: String, _ campaign: String, app: AppKey) -> SQL {
         """
@@ -74,7 +74,7 @@ extension ExperimentTable {
             """
     }
 
-    /// - Parameter run: the one that must still be present.
+    /// - Parameter run: the run that must still be current.
     static func beginRun(_ change: ShareChange, after run: ExperimentRun, _ campaign: String, app: AppKey) -> SQL {
         """
         UPDATE experiment SET share = \(change.share.millionths), changed_at = \(change.at + .milliseconds(1))
@@ -126,14 +126,14 @@ extension StoreSession {
         return arm
     }
 
-    /// A user's prior as it is when the user enters an experiment: later messages may depend on the arm.
+    /// A user's prior, fixed when the user enters an experiment, because later messages may depend on the arm.
     private func prior(of user: String, _ run: ExperimentRun, app: AppKey) throws -> Int64 {
         try connection.first(ExperimentTable.former(user, except: run.salt, app: app)) { row in
             ExperimentSums.prior(messages: try row.next(), opens: try row.next())
         } ?? 0
     }
 
-    /// The present run of a campaign's experiment, which its first message begins. The salt is the random part of that
+    /// The current run of a campaign's experiment, which its first message begins. The salt is the random part of that
     /// message's id; experiments that share their assignment share the salt of messages without a campaign.
     private func beginExperiment(
         _ campaign: String, of app: App, with message: MessageID, now: Timestamp
@@ -146,7 +146,7 @@ extension StoreSession {
             ? try beginExperiment("", of: app, with: message, now: now).salt : Hex.encode(message.bytes.suffix(8))
         // A decision outlives the campaign's messages.
         let decided = try shareChanges(of: campaign, app: app.key).last?.share
-        // An experiment that is over may have had the shared salt too; its users are no longer known.
+        // An ended experiment may have had the shared salt too; its users are no longer known.
         if known == nil { try deleteSums(ExperimentKey(app: app.key, campaign: campaign, salt: salt)) }
         let run = ExperimentRun(
             salt: salt, share: decided ?? app.settings[.experimentShare], isPerUser: isPerUser, startedAt: now)

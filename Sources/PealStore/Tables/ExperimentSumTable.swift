@@ -91,7 +91,7 @@ enum ExperimentSumTable {
         }
     }
 
-    /// How `experiment_count` calls a way or a class of delays.
+    /// The name of a way or a class of delays in `experiment_count`.
     static func name(_ way: ExperimentFacts.Way) -> String { "way.\(way.rawValue)" }
     static func name(delay index: Int) -> String { "delay.\(index)" }
     static let dismissed = "dismissed"
@@ -132,8 +132,8 @@ extension StoreSession {
         }
     }
 
-    /// Adds messages to their experiments as soon as their outcomes are final, so that nobody who reads an experiment
-    /// has to count all of its messages again.
+    /// Adds messages to their experiments as soon as their outcomes are final, so that reading an experiment does not
+    /// count all of its messages again.
     func sumOutcomes(_ now: Timestamp, _ limit: Int, skipping skipped: Int) throws -> Int {
         var room = limit
         let due = try connection.all(ExperimentTable.final(by: now, limit: limit, skipping: skipped)) {
@@ -195,7 +195,7 @@ extension StoreSession {
         return counts
     }
 
-    /// Messages of earlier runs do not count in the present one.
+    /// Messages of earlier runs do not count in the current one.
     private func isOfRun(_ id: MessageID, since start: Timestamp?, app: AppKey) throws -> Bool {
         guard let start else { return true }
         let createdAt: Timestamp? = try connection.value(
@@ -203,7 +203,7 @@ extension StoreSession {
         return createdAt.map { $0 >= start } ?? false
     }
 
-    /// A user's part in a message of an experiment, and what is in the sums of the same user.
+    /// A user's outcome of a message of an experiment, and the user's earlier sums.
     private struct Outcome {
         let user: String
         let arm: Arm

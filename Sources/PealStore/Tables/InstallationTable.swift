@@ -180,7 +180,7 @@ enum DeviceEventTable {
         """
     }
 
-    /// As compact JSON; nil if there is none.
+    /// The detail as compact JSON; nil if there is none.
     private static func detail(_ event: DeviceEvent) -> [UInt8]? {
         guard event.detail != DeviceEvent.Detail() else { return nil }
         return JSON.compact([

@@ -143,7 +143,8 @@ enum MessageTable {
         "SELECT message FROM message WHERE app = \(app) AND campaign_id = \(campaign) LIMIT 1"
     }
 
-    /// Of the message of a `slice` row, for a statement on slices: 1 when it is paused, 2 when it has ended, else 0.
+    /// The state of a `slice` row's message, for a statement on slices: 1 if it is paused, 2 if it has ended, otherwise
+    /// 0.
     static let fateOfSlice: SQL = """
         (SELECT CASE WHEN message.state >= \(code: Message.State.sent) OR message.ending = 1 THEN 2 \
         WHEN message.state = \(code: Message.State.paused) THEN 1 ELSE 0 END FROM message \

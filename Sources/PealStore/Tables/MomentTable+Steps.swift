@@ -1,13 +1,13 @@
 internal import Crypto
 internal import PealCore
 
-/// The transitions of moments: the one compare-and-set, and its consequences.
+/// Applies the transitions of moments: one compare-and-set, and its consequences.
 extension StoreSession {
     func apply(_ event: MomentEvent, to moment: Moment, now: Timestamp) throws -> MomentStep? {
         guard let step = try change(moment, by: event, now: now) else { return nil }
         var groups = AlertGroups()
         for alert in step.alerts { groups.add(alert, of: moment.id) }
-        for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.id) }
+        try insertAlerts(groups)
         return step
     }
 
@@ -58,6 +58,10 @@ extension StoreSession {
             """)
     }
 
+    private func insertAlerts(_ groups: AlertGroups) throws {
+        for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.id) }
+    }
+
     /// Inserts one slice for alerts of a message that are sent together. It goes before all bulk slices.
     private func insertAlerts(to devices: [DeviceKey], on route: Route, of id: Moment.ID) throws {
         let keys = devices.sorted()
@@ -96,7 +100,7 @@ extension StoreSession {
                 groups.add(alert, of: moment.id)
             }
         }
-        for group in groups.all { try insertAlerts(to: group.devices, on: group.route, of: group.id) }
+        try insertAlerts(groups)
         return due.count
     }
 
@@ -307,7 +311,7 @@ extension StoreSession {
 
     /// The same notice has the same id wherever it is written.
     private static func noticeID(_ moment: Moment, _ notice: MomentStep.Notice) -> OutboxEventID {
-        // A replacement is pending again.
+        // A replaced moment is pending again.
         let state = moment.state == .open ? "open \(moment.rev)" : moment.state.name
         let text = "\(moment.message) \(notice.status.rawValue) \(notice.device ?? 0) \(state) \(moment.userID)"
         let bytes = Array(SHA256.hash(data: Array(text.utf8)).prefix(16))
@@ -329,7 +333,7 @@ extension StoreSession {
         _ = try enqueue(event, for: [composer.form.kind])
     }
 
-    /// In the letter case in which the app sent it.
+    /// The address in the letter case in which the app sent it.
     private func addressText(app: AppKey, device: DeviceKey) throws -> String? {
         let address = try connection.first(
             "SELECT route, address FROM device WHERE app = \(app) AND seq = \(device)"

@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// `rate_bucket`: how far the rate of an app, whose `message` is nil (all zeros), or of a message is used. It is in the
-/// store, so that all servers share a rate and it survives a restart.
+/// `rate_bucket`: how much of the rate of an app (`message` is all zeros) or of a message is used. Rates are in the
+/// store, so that all servers share them and they survive a restart.
 enum RateTable {
     static let ofApp = MessageID(high: 0, low: 0)
 
@@ -9,7 +9,7 @@ enum RateTable {
         "SELECT busy_until FROM rate_bucket WHERE app = \(app) AND message = \(message)"
     }
 
-    /// Changes nothing if another server was faster.
+    /// Changes nothing if another server has changed the row first.
     static func put(_ app: AppKey, _ message: MessageID, from before: Int64, to after: Int64) -> SQL {
         """
         INSERT INTO rate_bucket (app, message, busy_until) VALUES (\(app), \(message), \(after))

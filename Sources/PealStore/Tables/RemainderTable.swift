@@ -41,6 +41,7 @@ struct Remainder: Sendable, Hashable {
     }
 }
 
+/// The statements on `remainder`.
 enum RemainderTable {
     /// The first one of a kind. Those that wait for a last look, such as every user erased in the last hour, are not
     /// read.

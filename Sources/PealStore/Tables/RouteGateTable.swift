@@ -46,7 +46,7 @@ enum RouteGateTable {
         """
     }
 
-    /// The process that changes the row may probe.
+    /// Changes the row; the process that succeeds may probe.
     static func beginProbe(_ route: ActiveRoute, until end: Timestamp, now: Timestamp) -> SQL {
         """
         UPDATE route_gate SET probe_until = \(end)
@@ -90,7 +90,7 @@ extension StoreSession {
         try gates(RouteGateTable.changed(after: change, limit: limit))
     }
 
-    /// Without those that cannot be read, for example because a newer server on the database knows more networks.
+    /// Skips gates that cannot be read, for example because a newer server on the database knows more networks.
     private func gates(_ statement: SQL) throws -> [RouteGate] {
         try connection.all(statement) { row in try? RouteGateTable.gate(&row) }.compactMap(\.self)
     }
@@ -140,7 +140,7 @@ extension StoreSession {
             let (message, code): (MessageID, Int64) = (try row.next(), try row.next())
             let (state, isHeld): (Slice.State, Int64) = (try row.next(), try row.next())
             let estimate: Int = try row.next()
-            // Nothing is known to be settled in a slice that cannot be read.
+            // If a slice cannot be read, its settled devices are unknown.
             let settled = (try? CountsCoding.decode(row.next()))?.settled ?? 0
             guard state != .done, let route = Route(rawValue: code) else { return }
             if createdAt?.message != message {
@@ -200,7 +200,7 @@ extension StoreSession {
         var last = start
         var seen = start
         var steps = Self.probeStepsMax
-        // Those behind the last one, and then around.
+        // The messages after the last one, then those from the beginning.
         let ranges: [(MessageID?, MessageID?)] = start == nil ? [(nil, nil)] : [(start, nil), (nil, start)]
         for range in ranges {
             var position = range.0

@@ -50,7 +50,7 @@ extension StoreSession {
 }
 
 extension SliceTable {
-    /// The lists of the message that may contain the key and that nobody works on. Keys of devices and of addresses are
+    /// The lists of the message that may contain the key and that are not leased. Keys of devices and of addresses are
     /// counted separately.
     static func waiting(
         for key: DeviceKey, app: AppKey, message: MessageID, route: Route, inAddresses: Bool

@@ -221,7 +221,7 @@ extension StoreSession {
         for (change, state) in try settleMessages(changes, now: now) {
             results[change.lastIndex].messageState = state
         }
-        // What an earlier write applied was already counted with it.
+        // What an earlier write applied was counted by that write.
         try addStatistics(zip(settlements, isNew).filter(\.1).compactMap { Self.counted($0.0, now: now) })
         return results
     }
@@ -272,7 +272,7 @@ extension StoreSession {
         return true
     }
 
-    /// Everything but the row in the log.
+    /// Stores everything except the row in the log.
     private func storeAnswers(
         of settlement: Settlement, _ result: Settlement.Result, now: Timestamp
     ) throws -> Settlement.Result {

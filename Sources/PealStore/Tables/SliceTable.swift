@@ -2,7 +2,7 @@ internal import PealCore
 
 /// `slice`: the leased ranges of messages' audiences.
 enum SliceTable {
-    /// What `slice(_:app:route:)` reads; the last one is the rank.
+    /// The columns that `slice(_:app:route:)` reads; the last one is the rank.
     static let columns: Columns = """
         message, window_no, part, attempt, key_from, key_to, keys, cursor, pages, estimate, counts, term, lane,
         doubt, rank

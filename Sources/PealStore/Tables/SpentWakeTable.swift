@@ -3,7 +3,8 @@ internal import PealCore
 /// `spent_wake`: the last wake-ups of installations that ended within the hour, by address. A device that is
 /// unregistered and registered again is the same phone, so its budget continues.
 enum SpentWakeTable {
-    /// Copies what an installation has spent, before its row is deleted or its device gets another address.
+    /// Copies the wake-ups that an installation has spent, before its row is deleted or its device gets another
+    /// address.
     static func keep(of device: DeviceKey, app: AppKey, now: Timestamp) -> SQL {
         """
         INSERT INTO spent_wake (app, address_key, woken_at, woken_before)

@@ -1,7 +1,7 @@
 internal import PealCore
 
-/// `statistics`: what was counted in each minute, over all messages of an app except tests. The Pruner sums old minutes
-/// into hours, and old hours into days. It adds before it deletes, so every count is in exactly one row.
+/// `statistics`: the counts of each minute, over all messages of an app except tests. The Pruner sums old minutes into
+/// hours, and old hours into days, so that every count is in exactly one row.
 enum StatisticsTable {
     typealias Step = Statistics.Step
 
@@ -57,7 +57,7 @@ enum StatisticsTable {
     }
 }
 
-/// One row of the finest step.
+/// The key of a row: an app and a minute.
 private struct StatisticsMinute: Hashable, Sendable {
     let app: AppKey
     let at: Timestamp
@@ -73,7 +73,7 @@ extension StoreSession {
         }
     }
 
-    /// Adds what one group of changes counted: one statement for each app and minute.
+    /// Adds the counts of one group of changes, with one statement for each app and minute.
     func addStatistics(_ counted: [(app: AppKey, item: Statistics)]) throws {
         var sums = connection.commitWork?.value("statistics") ?? StatisticsSums()
         for (app, item) in counted where !item.isZero {

@@ -64,7 +64,7 @@ extension StoreSession {
     func growth(app: AppKey, topic: String, days: Int, now: Timestamp) throws -> TopicGrowth? {
         guard let found = try self.topic(app: app, name: topic, now: now) else { return nil }
         let day = SQL(text: String(TopicGrowth.dayMilliseconds), values: [])
-        // Only subscribers of the days that are wanted are sorted: the others may be many.
+        // Sorts only the subscribers of the requested days, because there may be many others.
         let first = (now.milliseconds / TopicGrowth.dayMilliseconds - Int64(days)) * TopicGrowth.dayMilliseconds
         var joined: [Int64: Int] = [:]
         try connection.query(

@@ -34,7 +34,7 @@ struct WebhookQueue {
     var rows: SQL?
     let order: String
 
-    /// The rows of a webhook: of `queue` in `webhooks(where:)`.
+    /// The rows of one webhook, which is `queue` in `webhooks(where:)`.
     private func pick(_ columns: String, _ matching: SQL) -> SQL {
         let rows: SQL = rows.map { " AND \($0)" } ?? ""
         return "SELECT \(name: columns) FROM \(name: table) AS pick WHERE \(matching)\(rows)"
@@ -129,7 +129,7 @@ extension StoreSession {
     }
 
     func deleteWebhook(app: AppKey, name: String, now: Timestamp) throws -> Bool {
-        // Even one that cannot be read can be deleted.
+        // A webhook that cannot be read can still be deleted.
         let key = try connection.value(
             "SELECT webhook FROM webhook WHERE app = \(app) AND name = \(name)", WebhookKey.self)
         guard let key else { return false }

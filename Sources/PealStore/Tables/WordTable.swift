@@ -1,6 +1,7 @@
 internal import PealCore
 
-/// `word`: texts that many devices share, stored once and referred to by a number. 0 means none.
+/// `word`: interned texts, such as locales and time zones, that many devices share. Devices refer to them by number; 0
+/// means none.
 enum WordTable {
     enum Kind: Int64, SQLStorable {
         case locale = 1

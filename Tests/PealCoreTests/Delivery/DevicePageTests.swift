@@ -2,7 +2,7 @@ import PealCore
 import Testing
 
 @Suite("DevicePage") struct DevicePageTests {
-    @Test("keeps addresses of any length apart, empty ones too")
+    @Test("separates addresses of any length, including empty ones")
     func addresses() {
         var page = DevicePage(through: 9, isLast: true, readAt: Timestamp(milliseconds: 0))
         let addresses: [[UInt8]] = [[1, 2, 3], [], [4], [], [5, 6]]

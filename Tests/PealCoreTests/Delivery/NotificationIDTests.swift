@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("tells devices, addresses and messages apart")
+    @Test("distinguishes devices, addresses and messages")
     func distinct() {
         let other = MessageID(high: message.high, low: message.low + 1)
         var ids: Set<Identifier<Notification>> = []

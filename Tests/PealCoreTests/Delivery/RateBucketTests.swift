@@ -42,7 +42,7 @@ struct RateBucketTests {
         #expect(bucket.room(for: 1024, at: right + .seconds(1)).readyAt < right + .seconds(3))
     }
 
-    @Test("who asks when told gets a block")
+    @Test("a request at the stated time gets a block")
     func readyAt() {
         var bucket = RateBucket(perSecond: 100, busyUntil: 0)
         let start = Timestamp(milliseconds: 1_795_219_200_000)

@@ -26,7 +26,7 @@ import Testing
         #expect(address.identity == Self.address().identity)
     }
 
-    @Test("a key of somebody else is refused, and an app without one asks for none")
+    @Test("the key of another app is refused, and an app without one requires none")
     func unknown() throws {
         let foreign = Base64URL.encode(Array(repeating: 4, count: 65))
         let error = try #require(throws: PealError.self) { try keys.complete(Self.address(foreign)) }

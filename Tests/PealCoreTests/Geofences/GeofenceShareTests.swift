@@ -27,7 +27,7 @@ struct GeofenceShareTests {
             ledger, for: .init(platform: platform, topics: joined), since: since.map(at), now: at(now))
     }
 
-    @Test("from nothing is everything in force, and nothing deleted")
+    @Test("from no state is everything that is active, and nothing deleted")
     func full() {
         let share = Self.share(
             [
@@ -79,7 +79,7 @@ struct GeofenceShareTests {
         #expect(later.geofences == [] && later.deletedIDs == [])
     }
 
-    @Test("has a changed one that is not the device's any more as deleted, an ended one not at all")
+    @Test("reports a changed one that the device no longer has as deleted, and omits an ended one")
     func lost() {
         let fences = [
             Self.geofence(1, changed: 50, reach: .android), Self.geofence(2, changed: 50, tags: ["x"]),
@@ -105,7 +105,7 @@ struct GeofenceAudienceTests {
             expiresAt: Timestamp(seconds: ends), reach: reach, locationIDs: [], data: .init())
     }
 
-    @Test("is nobody once all have ended")
+    @Test("is empty once all have ended")
     func ended() {
         #expect(GeofenceAudience([], now: Self.now) == nil)
         #expect(GeofenceAudience([Self.plan([], .all, ends: 1000)], now: Self.now) == nil)
@@ -124,7 +124,7 @@ struct GeofenceAudienceTests {
         #expect(ended.topics == ["a"])
     }
 
-    @Test("is sent at the start, or at once where something is in force")
+    @Test("is sent at the start, or at once if something is active")
     func start() throws {
         let later = try #require(
             GeofenceAudience([Self.plan([], .all, starts: 1500), Self.plan([], .all, starts: 1400)], now: Self.now))

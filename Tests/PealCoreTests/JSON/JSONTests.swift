@@ -29,7 +29,7 @@ import Testing
         #expect(try JSONParser.parse(#"{"a":1,"b":2,"a":3}"#).text == #"{"a":3,"b":2}"#)
     }
 
-    @Test("tells names apart by their code points, not by how they look")
+    @Test("distinguishes names by their code points, not by how they look")
     func canonicallyEquivalentNames() throws {
         let document = try JSONParser.parse("{\"\u{e9}\":1,\"e\u{301}\":2}")
         #expect(document.objectValue?.count == 2)

@@ -69,7 +69,7 @@ struct ConditionTests {
         #expect(test.passes(Self.attributes[name]) == passes)
     }
 
-    @Test("a device without a version passes no test but that it has none")
+    @Test("a device without a version passes only the test that it has none")
     func noVersion() {
         #expect(!ConditionTest(.gte, "1").passes(version: nil))
         #expect(!ConditionTest(.lt, "1").passes(version: "unknown"))

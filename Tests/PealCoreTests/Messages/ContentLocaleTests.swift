@@ -23,7 +23,7 @@ import Testing
         #expect(content.contentLocale(forDevice: device) == expected)
     }
 
-    @Test("are nil where nothing is localized, and where there is no default to fall back to")
+    @Test("are nil if nothing is localized, and if there is no default locale")
     func none() {
         var plain = Content()
         plain.title = .plain("x")

@@ -20,10 +20,10 @@ import Testing
     @Test("are sent with high priority, background ones with normal, unless they say otherwise")
     func priority() {
         var options = MessageOptions()
-        #expect(options.priorityInForce == .high)
+        #expect(options.effectivePriority == .high)
         options.isBackground = true
-        #expect(options.priorityInForce == .normal)
+        #expect(options.effectivePriority == .normal)
         options.priority = .low
-        #expect(options.priorityInForce == .low)
+        #expect(options.effectivePriority == .low)
     }
 }

@@ -113,7 +113,7 @@ struct MomentTransitionTests {
     }
 
     @Test(
-        "the competitors for an open moment lead out of it, and nobody else follows",
+        "the competitors for an open moment end it, and nothing else follows",
         arguments: competitions)
     func oneWinner(events: [(MomentEvent, Int64)], state: Moment.State) {
         #expect(Self.after(events).state == state)

@@ -103,7 +103,7 @@ struct OutboundClientTests {
         await client.close()
     }
 
-    @Test("hosts without number keep no more than a bounded number of pools, and a request in flight ends as it began")
+    @Test("countless hosts keep a bounded number of pools, and a request in flight ends on its client")
     func manyHosts() async throws {
         let peer = try HTTPPeer { $0.target == "/wait" ? .hold : .reply(200) }
         let hosts = (0..<20).map { "host\($0).test" }
@@ -159,7 +159,7 @@ struct OutboundClientTests {
         await client.close()
     }
 
-    @Test("TLS goes to whom the roots vouch for, and no handshake means nothing was sent")
+    @Test("TLS connects only to peers that the roots trust, and without a handshake nothing was sent")
     func tls() async throws {
         let certificates = try TestDirectory.certificates()
         let peer = try HTTPPeer(certificates: certificates) { _ in .reply(200) }
@@ -184,7 +184,7 @@ struct OutboundClientTests {
         #expect(peer.requests.count == 1)
     }
 
-    @Test("goes to the address that was checked, whatever the name says")
+    @Test("connects to the address that was checked, whatever the name resolves to")
     func pinned() async throws {
         let peer = try HTTPPeer { _ in .reply(200) }
         let reply = try await send(.init(url: "http://push.example.invalid:\(peer.port)/")) {

@@ -144,7 +144,7 @@ struct RequestPoolTests {
         await pool.close()
     }
 
-    @Test("an origin that asks to be left alone holds its own devices and no others")
+    @Test("an origin that asks for a pause holds its own devices and no others")
     func originHold() async throws {
         let busy = try HTTPPeer { _ in .reply(429) }
         let other = try HTTPPeer { _ in .reply(200) }
@@ -226,7 +226,7 @@ struct RequestPoolTests {
         await pool.close()
     }
 
-    @Test("a credential that is too old is asked for once more, and then stops the app", arguments: [true, false])
+    @Test("a credential that is too old is renewed once, and then stops the app", arguments: [true, false])
     func refresh(isMended: Bool) async throws {
         let peer = try HTTPPeer { _ in .reply(200) }
         var exchange = TestExchange()
@@ -244,7 +244,7 @@ struct RequestPoolTests {
         await pool.close()
     }
 
-    @Test("a drained pool finishes what is on the wire, begins nothing more and lets its connections go")
+    @Test("a drained pool finishes what is on the wire, begins nothing more and releases its connections")
     func drain() async throws {
         let peer = try HTTPPeer { _ in .hold }
         let pool = try pool(.init(), .init(inFlightMax: 16, perOriginMax: 8))
@@ -277,7 +277,7 @@ struct RequestPoolTests {
         await pool.close()
     }
 
-    @Test("a network that cannot be reached leaves the page unsent; one peer among others is put off by itself")
+    @Test("a network that cannot be reached leaves the page unsent; a single peer is deferred alone")
     func unreachable() async throws {
         let peer = try HTTPPeer { _ in .reply(200) }
         let nobody = "http://127.0.0.1:1"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PealProviders
 
-@Suite("Hosts that strangers name")
+@Suite("Untrusted hosts")
 struct GuardedHostsTests {
     private let time = ManualTime()
 

@@ -22,7 +22,7 @@ struct PinnedClientsTests {
         }
     }
 
-    @Test("go there and nowhere else, under the host's own name")
+    @Test("connect only to that address, under the host's own name")
     func pinned() async throws {
         let certificates = try TestDirectory.certificates()
         let peer = try HTTPPeer(certificates: certificates) { _ in .reply(201) }
@@ -50,7 +50,7 @@ struct PinnedClientsTests {
         await clients.close()
     }
 
-    @Test("keep their connections, and go when they had nothing to do for a minute")
+    @Test("keep their connections, and end after an idle minute")
     func idle() async throws {
         let certificates = try TestDirectory.certificates()
         let peer = try HTTPPeer(certificates: certificates) { _ in .reply(201) }

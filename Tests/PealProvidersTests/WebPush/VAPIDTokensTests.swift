@@ -43,7 +43,7 @@ struct VAPIDTokensTests {
         #expect(tokens.count == 3)
     }
 
-    @Test("are made again when the wall clock jumps by half a life", arguments: [6 * 3600, 400_000, -6 * 3600 - 1])
+    @Test("are signed again after the wall clock jumped by half a life", arguments: [6 * 3600, 400_000, -6 * 3600 - 1])
     func jump(seconds: Int64) throws {
         let tokens = VAPIDTokens(time: time)
         let key = try testVAPIDKey()

@@ -77,7 +77,7 @@ struct WebPushCredentialTests {
         #expect(error.field == "private_key")
     }
 
-    @Test("are made where none is given, and another one each time")
+    @Test("are created if none is given, and differ each time")
     func made() throws {
         let randomness = SeededRandomness()
         let empty = Credential.VAPIDKey(
@@ -90,7 +90,7 @@ struct WebPushCredentialTests {
         #expect(examined.facts["public_key"] == .string(keys[1].publicKey))
     }
 
-    @Test("show everything but the secret, of each")
+    @Test("show everything except the secret of each")
     func facts() throws {
         let keys = [try testVAPIDKey("mailto:old@example.com", 1), try testVAPIDKey("mailto:new@example.com", 2)]
         let facts = try WebPushCredential.examine(keys, randomness: SeededRandomness()).facts

@@ -72,7 +72,7 @@ struct WebPushEncryptionTests {
         #expect(!isReceiver(other, secret))
     }
 
-    @Test("takes a key even from a source of nothing but zeros")
+    @Test("creates a key even from a source that returns only zeros")
     func zeros() {
         struct Zeros: Randomness { func next() -> UInt64 { 0 } }
         #expect(WebPushEncryption.senderKey(Zeros()).rawRepresentation.contains { $0 != 0 })

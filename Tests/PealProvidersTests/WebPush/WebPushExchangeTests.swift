@@ -147,7 +147,7 @@ struct WebPushExchangeTests {
     }
 
     @Test(
-        "go to no host that is not listed",
+        "are not sent to unlisted hosts",
         arguments: [
             "https://push.example.org/x", "https://example.net.evil.org/x", "http://push.example.net/x",
             "https://push.example.net:8443/x", "https://127.0.0.1/x", "https://localhost/x",
@@ -225,7 +225,7 @@ struct WebPushExchangeTests {
         #expect(try await judge(exchange, status).originHold == .seconds(60))
     }
 
-    @Test("are signed anew after a refusal", arguments: [401, 403])
+    @Test("are signed again after a refusal", arguments: [401, 403])
     func resign(status: Int) async throws {
         let exchange = try exchange()
         let subject = try subject(TestBrowser())
@@ -240,7 +240,7 @@ struct WebPushExchangeTests {
 
     // The open mode
 
-    @Test("go to any public host when the server is open, and to the address that was checked")
+    @Test("are sent to any public host if the server is open, at the address that was checked")
     func open() async throws {
         let exchange = try exchange(isOpen: true, resolver: ScriptedResolver(["93.184.216.34", "2606:4700::1111"]))
         let request = try await exchange.request(for: try subject(TestBrowser(endpoint: "https://Up.example.org/x")))
@@ -251,7 +251,7 @@ struct WebPushExchangeTests {
     }
 
     @Test(
-        "go nowhere when any address of the host is not public",
+        "are not sent if any address of the host is not public",
         arguments: [["10.0.0.1"], ["93.184.216.34", "127.0.0.1"], ["::1"], ["93.184.216.34", "::ffff:192.168.0.1"]])
     func privateAddresses(addresses: [String]) async throws {
         let resolver = ScriptedResolver(addresses)
@@ -283,7 +283,7 @@ struct WebPushExchangeTests {
     }
 
     @Test(
-        "do not stop the app because a host that nobody listed says no",
+        "do not stop the app because an unlisted host refuses",
         arguments: [
             (403, "", "Status403"), (403, #"{"reason":"VapidPkHashMismatch"}"#, "VapidPkHashMismatch"),
             (401, #"{"errno":109,"message":"VAPID public key mismatch"}"#, "KeyMismatch"),

@@ -81,7 +81,7 @@ struct WebPushProviderTests {
             ])
     }
 
-    @Test("signs once more when it is refused, and stops the app when that is refused too")
+    @Test("signs again when it is refused, and stops the app when that is refused too")
     func refused() async throws {
         let (answers, requests, _) = try await send(to: ["/x"]) { _ in .reply(403, [], #"{"reason":"BadJwtToken"}"#) }
         #expect(answers == [0: ProviderAnswer(.verdict(.stopApp), reason: "BadJwtToken", status: 403)])
@@ -107,7 +107,7 @@ struct WebPushProviderTests {
         #expect(isHeld)
     }
 
-    @Test("asks nobody on the way to a private address")
+    @Test("resolves no name on the way to a private address")
     func privateAddress() async throws {
         let certificates = try TestDirectory.certificates()
         let provider = provider(certificates, hosts: [], isOpen: true, resolver: ScriptedResolver(["127.0.0.1"]))

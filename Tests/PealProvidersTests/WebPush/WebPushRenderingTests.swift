@@ -51,7 +51,7 @@ struct WebPushRenderingTests {
             content.setWeb(#"{"payload":null,"topic":null,"urgency":null}"#)
         },
         .init(
-            "further members laid over", text: #"{"title":"Own","body":"World","actions":[{"action":"a"}]}"#
+            "further members merged over it", text: #"{"title":"Own","body":"World","actions":[{"action":"a"}]}"#
         ) { content, _ in content.setWeb(#"{"title":"Own","actions":[{"action":"a"}]}"#) },
         .init("a background message with data", text: #"{"data":{"k":1}}"#, headers: ["3600", "normal"]) {
             content, options in

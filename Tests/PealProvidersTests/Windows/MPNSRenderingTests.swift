@@ -138,7 +138,7 @@ struct MPNSRenderingTests {
         #expect(until.header("x-notificationclass") == number)
     }
 
-    @Test("the class is chosen anew when the request is sent")
+    @Test("the class is chosen again when the request is sent")
     func lateClass() throws {
         var content = Content()
         content.body = .plain("B")

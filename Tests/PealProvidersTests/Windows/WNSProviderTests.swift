@@ -171,7 +171,7 @@ struct WNSProviderTests {
         await provider.close()
     }
 
-    @Test("verify asks for an access token and says what came back")
+    @Test("verify requests an access token and reports the result")
     func verify() async throws {
         let good = try HTTPPeer { _ in .reply(200, [], Self.grant) }
         let bad = try HTTPPeer { _ in

@@ -30,7 +30,7 @@ extension DialectName {
 
 extension KeyKind {
     static let contextPush = KeyKind(
-        .contextPush, usualScopes: [.send, .read], secret: ("token", .base64URL(prefix: "CTX-", byteCount: 32)),
+        .contextPush, defaultScopes: [.send, .read], secret: ("token", .base64URL(prefix: "CTX-", byteCount: 32)),
         isGrantable: true)
 }
 
@@ -60,7 +60,7 @@ struct ContextPushEnvelope: Envelope {
         return answer
     }
 
-    /// The refusal to cancel a message that can no longer be cancelled, by its state.
+    /// The answer for a message whose state no longer allows it to be cancelled.
     static func tooLate(_ state: Moment.State) -> Answer {
         let word =
             switch state {

@@ -29,7 +29,8 @@ struct ContextPushRoutes: Sendable {
         do {
             return try await schedule(body, app, digest: digest, call)
         } catch let refusal as PealError where refusal.code.httpStatus < 500 {
-            // A repetition that would be refused by now, such as after its target_delivery_time, is still one.
+            // A repetition gets the first answer even if the request would now be refused, such as after its
+            // target_delivery_time.
             let request = Moment.Request(digest: digest, at: call.now)
             guard let moment = try await repeated(body, app, request, now: call.now) else { throw refusal }
             return Self.answer(moment)

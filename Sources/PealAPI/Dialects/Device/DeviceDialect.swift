@@ -30,7 +30,7 @@ extension DialectName {
 
 extension KeyKind {
     static let device = KeyKind(
-        .device, usualScopes: [.devices], secret: ("token", .base64URL(prefix: "peald_", byteCount: 32)),
+        .device, defaultScopes: [.devices], secret: ("token", .base64URL(prefix: "peald_", byteCount: 32)),
         sharedSecret: "shared_secret")
 }
 

@@ -32,7 +32,7 @@ extension DialectName {
 
 extension KeyKind {
     static let devtodev = KeyKind(
-        .devtodev, usualScopes: [.send, .read], secret: ("user_token", .hex(byteCount: 32)), isSharedByApps: true,
+        .devtodev, defaultScopes: [.send, .read], secret: ("user_token", .hex(byteCount: 32)), isSharedByApps: true,
         isGrantable: true)
 }
 
@@ -78,7 +78,7 @@ struct DevtodevEnvelope: Envelope {
     }
 }
 
-/// The refusals that have their own numbers. Their fields distinguish them.
+/// The errors with their own numbers, which are distinguished by their fields.
 enum DevtodevRefusals {
     static let app = "app_id"
     static let audience = "audience"

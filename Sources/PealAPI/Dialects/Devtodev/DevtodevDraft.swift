@@ -66,6 +66,7 @@ struct DevtodevAction: Sendable {
     var member: (key: String, value: JSON)?
 }
 
+/// The payload of a push for iOS.
 struct DevtodevApplePayload: Sendable {
     /// Under Apple's names.
     var alert = JSON.Members()
@@ -77,21 +78,25 @@ struct DevtodevApplePayload: Sendable {
     var data: Located<JSON.Members>?
 }
 
+/// The buttons of a notification: a template, or the author's own.
 struct DevtodevInteractive: Sendable {
     var template: ButtonTemplate?
     var buttons: [Located<DevtodevAppleButton>] = []
 }
 
+/// A button of an iOS notification, by the id that its template or the app defines.
 struct DevtodevAppleButton: Sendable {
     var id: String?
     var action: DevtodevAction?
 }
 
+/// A file that the app's service extension loads.
 struct DevtodevAttachment: Sendable {
     var type: String?
     var url: String?
 }
 
+/// The payload of a push for Android.
 struct DevtodevAndroidPayload: Sendable {
     /// Under the SDK's names.
     var keys = JSON.Members()
@@ -100,6 +105,7 @@ struct DevtodevAndroidPayload: Sendable {
     var data: Located<JSON.Members>?
 }
 
+/// A button of an Android notification.
 struct DevtodevAndroidButton: Sendable {
     var id = ""
     var handling = "foreground"

@@ -96,6 +96,7 @@ enum DevtodevPartShapes {
     }
 }
 
+/// The shape of an iOS payload.
 enum DevtodevAppleShapes {
     /// What a hidden push must not have. Its other members are dropped, except `data` and `badge`.
     static let visible = ["title", "text", "attachment", "interactive"]
@@ -199,6 +200,7 @@ enum DevtodevAppleShapes {
     }
 }
 
+/// The shape of an Android payload.
 enum DevtodevAndroidShapes {
     /// What a hidden push must not have. `image` and `action` are dropped.
     static let visible = ["title", "text", "interactive"]

@@ -28,7 +28,7 @@ struct DevtodevPush: Sendable {
         } catch let refusal as PealError where refusal.code == .idempotencyMismatch {
             throw DevtodevRefusals.packRepeated
         } catch let refusal as PealError where refusal.code.httpStatus < 500 {
-            // A repeated push that has become invalid still gets the first answer.
+            // A repeated push gets the first answer even if it has become invalid.
             guard let pack, let kept = try await kept(for: pack, now: call.now) else { throw refusal }
             return try await finish(kept, app: app, pack)
         }

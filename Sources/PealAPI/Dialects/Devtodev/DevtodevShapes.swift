@@ -74,7 +74,7 @@ enum DevtodevShapes {
         hidden: DevtodevAndroidShapes.hidden, visible: DevtodevAndroidShapes.visible,
         texts: DevtodevAndroidShapes.texts)
 
-    /// Whether the payload suits `hidden`; only for the schema: the reader checks it with the payload.
+    /// Requires the payload to suit `hidden`. Only for the schema: the reader checks this together with the payload.
     private static func suits(visible: [String], texts: [String]) -> Rule<DevtodevOutline> {
         Rule(
             "A hidden message must not have visible members; any other needs a text.",

@@ -76,6 +76,7 @@ struct NativeAppDraft: Sendable {
         createdAt: Timestamp(milliseconds: 0))
 }
 
+/// The shapes of requests to create or change an app.
 enum NativeAppShapes {
     static let draft = ObjectShape("NativeAppDraft", NativeAppDraft()) {
         Entry("id", .id()) { $0.id = $1 }

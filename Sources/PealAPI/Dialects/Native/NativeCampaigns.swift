@@ -178,7 +178,7 @@ enum NativeExperiment {
         ]
     }
 
-    /// Cells with displays.
+    /// The cells with displays.
     private static func contexts(_ map: ContextMap?) -> [JSON] {
         ContextMap.Activity.allCases.flatMap { activity in
             (map?.row(activity) ?? []).enumerated().filter { $1.displays > 0 }.map { index, cell in
@@ -194,7 +194,7 @@ enum NativeExperiment {
         interval.map { .array([json($0.lowerBound), json($0.upperBound)]) } ?? .null
     }
 
-    /// With six decimals; null for nil.
+    /// A number with six decimals; null for nil.
     static func json(_ value: Double?) -> JSON {
         guard let value, value.isFinite else { return .null }
         return .number(String((value * 1_000_000).rounded() / 1_000_000))
@@ -277,7 +277,7 @@ enum NativeExperiment {
         ]))
 }
 
-/// Another share for an experiment, and the result of the run that it ended.
+/// The change of an experiment's share, and the result of the run that it ended.
 enum NativeShareChange {
     static let request = ObjectShape("NativeShareRequest", 0.0) { Entry(required: "share", .number(0...1)) { $0 = $1 } }
 

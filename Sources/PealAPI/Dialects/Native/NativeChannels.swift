@@ -98,6 +98,7 @@ extension ChannelStoragePolicy {
     }
 }
 
+/// The shape of a request to create a channel.
 enum NativeChannelShapes {
     static let draft = ObjectShape("NativeChannelDraft", ChannelStoragePolicy.none) {
         Entry(required: "storage_policy", policy) { $0 = $1 }

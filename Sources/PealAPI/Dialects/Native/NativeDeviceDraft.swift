@@ -20,6 +20,7 @@ struct NativeDeviceDraft: Sendable {
     }
 }
 
+/// The shapes of requests to register or change a device.
 enum NativeDeviceShapes {
     /// For a path that contains the device's id.
     static let draft = ObjectShape(

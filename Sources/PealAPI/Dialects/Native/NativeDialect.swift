@@ -33,7 +33,7 @@ extension Policy {
 
 extension KeyKind {
     static let native = KeyKind(
-        .native, usualScopes: APIKey.Scope.usual, secret: ("token", .base64URL(prefix: "peal_", byteCount: 32)))
+        .native, defaultScopes: APIKey.Scope.usual, secret: ("token", .base64URL(prefix: "peal_", byteCount: 32)))
 }
 
 extension Access {

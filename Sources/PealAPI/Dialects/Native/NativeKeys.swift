@@ -18,7 +18,7 @@ struct NativeKeys: Sendable {
 
     private func create(_ call: Call) async throws -> Answer {
         let draft = try call.body(NativeKeyShapes.draft, .native)
-        guard draft.scopesInForce.isSubset(of: call.caller.scopes) else {
+        guard draft.effectiveScopes.isSubset(of: call.caller.scopes) else {
             throw PealError(.forbidden, "a key cannot grant a scope that it lacks", field: "scopes")
         }
         let own = try call.app().id
@@ -90,6 +90,7 @@ struct NativeKeys: Sendable {
     }
 }
 
+/// The shape of a request to create a key.
 enum NativeKeyShapes {
     /// Each dialect's keys have their own values.
     static let draft = Shape<KeyDraft>.tagged(

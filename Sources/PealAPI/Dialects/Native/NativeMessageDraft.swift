@@ -15,12 +15,14 @@ struct NativeMessageDraft: Sendable {
     var schedule: NativeSchedule?
 }
 
+/// `audience` as a request contains it: addresses and the channel are checked by `MessageReader`.
 struct NativeAudience: Sendable {
     var audience = Audience()
     var addresses: [Located<NativeAddress>] = []
     var channel: Located<NativeChannelName>?
 }
 
+/// An element of `audience.addresses`.
 struct NativeAddress: Sendable {
     /// Required in requests.
     var platform = Platform.addressable[0]
@@ -28,11 +30,13 @@ struct NativeAddress: Sendable {
     var environment: Environment?
 }
 
+/// `audience.channel`.
 struct NativeChannelName: Sendable {
     var id = JSON.null
     var environment: Environment?
 }
 
+/// `schedule`: when the message starts, and its delivery window.
 struct NativeSchedule: Sendable {
     var at: Timestamp?
     /// `at` as it is written, without its offset.
@@ -43,7 +47,7 @@ struct NativeSchedule: Sendable {
 }
 
 extension NativeSchedule {
-    /// Sets when the message starts; nil for now.
+    /// Sets the message's start; nil to start now.
     fileprivate func apply(to draft: inout MessageDraft, now: Timestamp) {
         draft.options.recipientsTime = isInRecipientTimeZone ? reading : nil
         let start = draft.options.recipientsTime.map { MessageLife.firstStart(of: $0) } ?? at
@@ -108,7 +112,7 @@ struct MessageReader {
     }
 
     /// Replaces the parts that the request contains.
-    /// - Parameter former: the audience as it was given before; nil if the message does not have it.
+    /// - Parameter former: the audience in its earlier request; nil if the message does not contain it.
     func apply(
         _ given: NativeMessageDraft, former: NativeAudience?, to draft: inout MessageDraft, now: Timestamp
     ) throws(PealError) {
@@ -129,7 +133,7 @@ struct MessageReader {
         }
         try checkTest(draft, given.schedule ?? NativeSchedule())
         draft.window = try window(given, of: draft)
-        // A message of an earlier version may have it without a window.
+        // A message of an earlier version may contain it without a window.
         if given.options != nil || given.method != nil {
             try checkUnreachable(draft, isGiven: given.namesUnreachable)
         }
@@ -161,7 +165,7 @@ struct MessageReader {
         return window
     }
 
-    /// `unreachable` is about users for whom a phone would choose the moment.
+    /// `unreachable` applies only to users for whom a phone would choose the moment.
     private func checkUnreachable(_ draft: MessageDraft, isGiven: Bool) throws(PealError) {
         guard isGiven || draft.options.unreachable != .deadline else { return }
         guard let window = draft.window else {
@@ -201,7 +205,7 @@ struct MessageReader {
         }
     }
 
-    /// Addresses and channels without an environment use the one in force on their platform.
+    /// Addresses and channels without an environment use the effective one of their platform.
     /// - Parameter draft: the message, whose options and content decide; nil for none.
     func audience(_ given: NativeAudience, _ draft: MessageDraft?) throws(PealError) -> Audience {
         var audience = given.audience

@@ -141,7 +141,7 @@ extension NativeMessageShapes {
         Entry("addresses", .list(address, max: Limits.audienceAddressesMax)) { $0.addresses = $1 ?? [] }
         Entry("not_topics", .texts(max: Limits.audienceTopicsMax)) { $0.audience.excludedTopics = $1 ?? [] }
         Entry("interactive_only", .flag) { $0.audience.interactiveOnly = $1 ?? false }
-        // An empty list could mean nobody as well as everybody.
+        // An empty list could mean no device or all devices.
         Entry(
             "platforms",
             .list(

@@ -39,13 +39,13 @@ extension APIServices {
         guard try await store.read({ try $0.message(app: app, id: id) }) != nil else {
             throw PealError.notFound("message")
         }
-        let seat = try progressStreams.take(app: app)
+        let slot = try progressStreams.take(app: app)
         return Answer(
             streaming: { [store, time, progressStreams] write in
                 let stream = ProgressStream(
                     store: store, time: time, streams: progressStreams, app: app, id: id, isAllowed: isAllowed)
                 try await stream.run(write)
-                withExtendedLifetime(seat) {}
+                withExtendedLifetime(slot) {}
             }, type: "text/event-stream; charset=utf-8")
     }
 }
@@ -60,8 +60,8 @@ final class ProgressStreams: Sendable {
 
     private let state = Mutex(State())
 
-    /// Held as long as the stream is open.
-    final class Seat: Sendable {
+    /// A slot of an open stream, which is free again when nothing refers to it.
+    final class Slot: Sendable {
         private let streams: ProgressStreams
         private let app: AppKey
 
@@ -73,7 +73,7 @@ final class ProgressStreams: Sendable {
     var isClosed: Bool { state.withLock(\.isClosed) }
 
     /// - Throws: `rate_limited` when too many are open; `unavailable` when the server is stopping.
-    func take(app: AppKey) throws(PealError) -> Seat {
+    func take(app: AppKey) throws(PealError) -> Slot {
         guard !isClosed else { throw PealError(.unavailable, "the server is stopping", retryAfterSeconds: 5) }
         let hasRoom = state.withLock { state in
             guard state.all < Limits.progressStreamsMax,
@@ -84,7 +84,7 @@ final class ProgressStreams: Sendable {
             return true
         }
         guard hasRoom else { throw PealError(.rateLimited, "too many streams are open", retryAfterSeconds: 5) }
-        return Seat(self, app)
+        return Slot(self, app)
     }
 
     private func leave(_ app: AppKey) {
@@ -98,7 +98,7 @@ final class ProgressStreams: Sendable {
     /// Ends all streams and refuses new ones, because the server is stopping.
     func close() { state.withLock { $0.isClosed = true } }
 
-    /// Waits, but no longer than until the streams close.
+    /// Waits until the time is over or the streams close.
     /// - Throws: `CancellationError`.
     func pause(for duration: Duration, _ time: any TimeSource) async throws {
         let end = time.uptime + duration

@@ -2,11 +2,11 @@ package import PealCore
 internal import PealShapes
 
 extension NativeReader {
-    /// With the shapes of the native API.
+    /// Reads with the shapes of the native API.
     /// - Parameters:
     ///   - providers: check the addresses that a message names.
     ///   - lifeSecondsMax: the lifetime of a message without an expiry.
-    ///   - rules: the present rules for addresses.
+    ///   - rules: returns the current rules for addresses.
     package static func shapes(
         providers: [ProviderName: any Provider] = [:], lifeSecondsMax: Int64 = Limits.messageLifeSecondsDefault,
         rules: @escaping @Sendable () -> AddressRules

@@ -93,7 +93,7 @@ enum NativeShapes {
         }
     }
 
-    /// Every platform has `production`, which exports contain.
+    /// Checks the environment. Every platform has `production`, which exports contain.
     /// - Throws: `invalid_field` for the sandbox of a platform whose network has none.
     static func check(_ environment: Environment, of platform: Platform, at path: String) throws(PealError) {
         guard !has(environment, platform) else { return }

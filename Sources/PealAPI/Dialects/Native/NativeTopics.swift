@@ -103,7 +103,7 @@ extension NativeDocument {
             APIOperation(
                 id: "getTopicGrowth", method: .get, path: "\(app)/topics/:topic/growth",
                 summary: "Show how a topic grew",
-                text: "Counts the present subscribers by the day on which they joined.",
+                text: "Counts the current subscribers by the day on which they joined.",
                 parameters: [
                     .query(
                         "days",

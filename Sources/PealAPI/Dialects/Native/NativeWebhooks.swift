@@ -121,6 +121,7 @@ struct NativeWebhookDraft: Sendable {
     var authentication = Webhook.Authentication.bearer(accessToken: "")
 }
 
+/// The shape of a request to put a webhook.
 enum NativeWebhookShapes {
     static let draft = ObjectShape("NativeWebhookDraft", NativeWebhookDraft(), rules: [ownSecret]) {
         Entry(required: "url", url) { $0.url = $1 }

@@ -29,6 +29,7 @@ struct PivotalMessage: Sendable {
     }
 }
 
+/// The shape of `message` in a push.
 enum PivotalMessageShapes {
     static let message = ObjectShape("PivotalMessage", PivotalMessage(), rules: [saysSomething]) {
         Entry("body", .content) { $0.body = $1 }
@@ -104,7 +105,7 @@ enum PivotalContent {
         var warnings: [String] = []
         content.body = message.body.map(LocalizedText.plain)
         let custom = message.custom
-        // Without a body, a push has content only for the platforms for which it says something.
+        // Without a body, a push has content only for platforms with an object that is not empty.
         if message.body != nil || custom.ios?.saysSomething == true {
             content.platforms[.ios] = PivotalApple.content(custom.ios, body: message.body, receipt: receipt)
         }
@@ -120,7 +121,7 @@ enum PivotalContent {
 
     /// Every member becomes app data and a string, because FCM accepts nothing else. The body becomes `message` unless
     /// the push has that member.
-    /// - Returns: nil if there is nothing to tell the app.
+    /// - Returns: nil if there is nothing to send to the app.
     private static func androidContent(
         _ android: JSON.Members?, body: String?, receipt: String?, _ warnings: inout [String]
     ) -> Content.PlatformContent? {

@@ -1,7 +1,7 @@
 internal import PealCore
 internal import PealShapes
 
-/// A registration as a device sends it. An empty string is kept and echoed where the API allows one.
+/// A registration as a device sends it. If the API allows an empty string, it is kept and echoed.
 struct PivotalRegistrationDraft: Sendable {
     var deviceToken: String?
     var os: String?
@@ -24,6 +24,7 @@ struct PivotalRegistrationDraft: Sendable {
     }
 }
 
+/// The shape of a registration.
 enum PivotalRegistrationShapes {
     static let whole = ObjectShape("PivotalRegistration", PivotalRegistrationDraft()) {
         Entry(required: "registration_token", deviceToken) { $0.deviceToken = $1 }
@@ -84,7 +85,7 @@ struct PivotalDevice {
         var detail = isWhole ? DeviceDetail() : known?.detail ?? DeviceDetail()
         if let text = given.deviceToken {
             let checked = try self.address(text, platform)
-            // What APNs proved is about the former address.
+            // APNs disproved the environment of the former address only.
             if checked.bytes != known?.address.bytes { detail.environmentDisproved = nil }
             address = checked
             detail.addressAsSent = checked.json == .string(text) ? nil : text

@@ -31,11 +31,11 @@ extension DialectName {
 
 extension KeyKind {
     static let pivotalApplication = KeyKind(
-        .pivotal, usualScopes: APIKey.Scope.usual, secret: ("api_key", .uuid), publicHalf: ("application_uuid", .uuid),
-        sharedSecret: "shared_secret")
+        .pivotal, defaultScopes: APIKey.Scope.usual, secret: ("api_key", .uuid),
+        publicHalf: ("application_uuid", .uuid), sharedSecret: "shared_secret")
 
     static let pivotalPlatform = KeyKind(
-        .pivotalPlatform, usualScopes: [.devices], secret: ("platform_secret", .uuid),
+        .pivotalPlatform, defaultScopes: [.devices], secret: ("platform_secret", .uuid),
         publicHalf: ("platform_uuid", .uuid), namesPlatform: true)
 }
 

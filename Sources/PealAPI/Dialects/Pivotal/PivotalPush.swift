@@ -54,7 +54,7 @@ struct PivotalReader {
         var options = MessageOptions()
         if let end = timing.expiresAt {
             options.life = .until(end)
-            // Nothing is sent of a push that has expired, whatever `ttl` says.
+            // A push that has expired is not sent, whatever its `ttl`.
             if end <= now { content.platforms[.windows]?.options.life = nil }
         } else {
             content.platforms[.ios]?.options.life = .until(Timestamp(seconds: Limits.pivotalExpirationSeconds))
@@ -199,7 +199,7 @@ struct PivotalSchedules: Sendable {
         let given = try call.object().objectValue ?? .init()
         let found = try await services.store.read { store in try Self.find(name, app: app.key, in: store) }
         let reader = PivotalReader(services.options)
-        // The schedule may change or start meanwhile, so it is read once more where it is written.
+        // The schedule may change or start in the meantime, so it is read again in the transaction that writes it.
         let change: @Sendable (MessageDraft) throws(PealError) -> PivotalReader.Reading = { draft throws(PealError) in
             let merged = Self.merge(given, over: Self.push(of: draft))
             return try reader.draft(
@@ -241,7 +241,7 @@ struct PivotalSchedules: Sendable {
         value.isNull || value.tolerantInteger == 0 || value.stringValue?.trimmedBlanks.isEmpty == true
     }
 
-    /// Find all schedules: an operator may have paused one before its start.
+    /// Includes paused messages, because an operator may have paused a schedule before its start.
     private static let filters = [Message.State.scheduled, .paused].map { MessageFilter(state: $0, dialect: .pivotal) }
 
     /// - Throws: `not_found` for a push that is unknown or no longer scheduled.

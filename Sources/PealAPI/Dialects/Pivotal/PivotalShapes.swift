@@ -41,6 +41,7 @@ struct PivotalPushDraft: Sendable {
     var message = PivotalMessage()
 }
 
+/// The shape of a push.
 enum PivotalPushShapes {
     static let push = ObjectShape("PivotalPush", PivotalPushDraft(), rules: [oneStart]) {
         Entry("scheduleAt", PivotalShapes.milliseconds.described("Milliseconds since 1970.")) { $0.at = $1 ?? nil }
@@ -207,7 +208,7 @@ extension PivotalPushShapes {
             let nobody: JSON = [
                 "not": ["anyOf": .array(lists + [with("platforms", named), with("platform", word)])]
             ]
-            // Their own schemas allow anything, because `devices` overrides them.
+            // The schemas of these lists allow anything, because `devices` overrides them.
             let others: [(String, Schema)] =
                 [("custom_user_ids", names(Limits.pivotalUsersMax).describe(describing))]
                 + ["topics", "tags"].map { ($0, names(Limits.audienceTopicsMax).describe(describing)) }

@@ -83,12 +83,14 @@ struct PivotalTopicDraft: Sendable {
     fileprivate var lifeSeconds: Int64?
 }
 
+/// Topics to create together.
 struct PivotalTopicBatch: Sendable {
     var topics: [PivotalTopicDraft] = []
     /// Whether the answer contains the new topics.
     var isShown = false
 }
 
+/// The shapes of requests to create and delete topics.
 enum PivotalTopicShapes {
     /// A new topic. `expireAt` and `timeToLive` exclude each other.
     static let topic = ObjectShape("PivotalNewTopic", PivotalTopicDraft(), rules: [oneEnd]) {

@@ -28,7 +28,7 @@ extension DialectName {
 
 extension KeyKind {
     static let richie = KeyKind(
-        .richie, usualScopes: [.send, .read], secret: ("password", .hex(byteCount: 32)),
+        .richie, defaultScopes: [.send, .read], secret: ("password", .hex(byteCount: 32)),
         publicHalf: ("username", .hex(prefix: "peal-", byteCount: 8)), isGrantable: true)
 }
 

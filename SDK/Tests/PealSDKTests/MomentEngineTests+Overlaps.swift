@@ -43,7 +43,7 @@ private struct CountedImages: ImageStore {
     func removeAll() { fetched.with { $0 = [] } }
 }
 
-/// What the app says while a request is under way: the answer must not undo it.
+/// Calls of the app during a request, whose answer must not undo them.
 extension MomentEngineTests {
     func isCall(_ request: HTTPRequest, _ call: String) -> Bool {
         "\(request.method) \(request.url.lastPathComponent)" == call
@@ -176,7 +176,7 @@ extension MomentEngineTests {
     }
 
     @Test(
-        "claims nothing while it may show nothing at once, so that another device can, and goes on afterwards",
+        "claims nothing while it may not show a message at once, so that another device can, and continues afterwards",
         arguments: [
             NotificationPermission(allowsAlerts: false), NotificationPermission(allowsAlerts: true, isSummarized: true),
         ])

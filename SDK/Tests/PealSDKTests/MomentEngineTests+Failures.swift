@@ -6,7 +6,7 @@ import Testing
 @testable import PealDevice
 @testable import PealSDK
 
-/// Slow servers, clocks that people set, and journeys.
+/// Slow servers, clocks that are set, and changes of the time zone.
 extension MomentEngineTests {
     private static let day: Int64 = 86_400_000
 
@@ -78,7 +78,7 @@ extension MomentEngineTests {
     }
 
     @Test(
-        "claims a display of a process that died once more, and never again after a refusal",
+        "claims a display of a dead process once more, and never again after a refusal",
         arguments: ["cancelled", "fallback", "expired", "closed", "missing"])
     func refusedDisplay(reason: String) async {
         let exchange = exchange { request in
@@ -217,7 +217,7 @@ extension MomentEngineTests {
         #expect(presenter.state.now.alerts == [uuid(7): 1])
     }
 
-    @Test("keeps the server's time when somebody sets the clock back", arguments: [-1, -40])
+    @Test("keeps the server's time when the clock is set back", arguments: [-1, -40])
     func clockSetBack(days: Int64) async throws {
         let exchange = exchange()
         let peal = peal(exchange, policy: FixedPolicy(isGood: false))
@@ -229,7 +229,7 @@ extension MomentEngineTests {
         #expect(body.contains(#""at":"2026-01-25T03:01:00.000Z""#), "\(body)")
     }
 
-    @Test("does not forget what it has shown when somebody sets the clock forward")
+    @Test("does not forget what it has shown when the clock is set forward")
     func clockSetForward() async {
         let peal = peal(exchange(), policy: FixedPolicy(isGood: false))
         await peal.setDeviceToken(Data([1]))
@@ -240,7 +240,7 @@ extension MomentEngineTests {
         #expect(await !peal.receiveAlert(alert), "a second alert")
     }
 
-    @Test("a pause ends although somebody sets the clock back")
+    @Test("a pause ends although the clock is set back")
     func pauseAndClock() async {
         let isBusy = Locked(true)
         let exchange = exchange { _ in isBusy.now ? HTTPResponse(429, headers: ["retry-after": "120"]) : nil }
@@ -349,7 +349,7 @@ extension MomentEngineTests {
     }
 
     @Test(
-        "goes on with whichever of the device's clocks went further, and never back",
+        "advances with whichever of the device's clocks advanced further, and never goes back",
         arguments: [(1_400, 1_100, 50_400), (-90_000, 1_100, 50_400), (3_000, 10, 52_000), (-90_000, 10, 50_000)])
     func progress(wall: Int64, uptime: Int64, expected: Int64) {
         #expect(clock().now(ClockReading(wall: wall, uptime: uptime)).milliseconds == expected)

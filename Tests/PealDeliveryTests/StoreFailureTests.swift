@@ -5,7 +5,7 @@ import PealTesting
 import Testing
 
 @Suite("Delivery while the store fails", .timeLimit(.minutes(10)))
-struct StoreTroubleTests {
+struct StoreFailureTests {
     @Test("two minutes without a write repeat nothing, and no page begins after those in flight")
     func outage() async throws {
         let fixture = try await DeliveryFixture()
@@ -34,7 +34,7 @@ struct StoreTroubleTests {
         }
     }
 
-    @Test("after an outage for all of several processes nobody takes over what its holder still settles")
+    @Test("after an outage for several processes, none takes over what its holder still settles")
     func sharedOutage() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...6000)
@@ -69,7 +69,7 @@ struct StoreTroubleTests {
         }
     }
 
-    @Test("an idle process finds out by itself that the store refuses writes, and that it accepts them again")
+    @Test("an idle process detects that the store refuses writes, and that it accepts them again")
     func readiness() async throws {
         let fixture = try await DeliveryFixture()
         let severed = SeveredStore(fixture.store)
@@ -150,7 +150,7 @@ struct StoreTroubleTests {
         }
     }
 
-    @Test("where not even the answers can be stored, a resumed slice repeats its page once and counts it as resent")
+    @Test("if not even the answers can be stored, a resumed slice repeats its page once and counts it as resent")
     func quarantineWithoutAnswers() async throws {
         let fixture = try await DeliveryFixture(.sqlite)
         try await fixture.register(1...200)

@@ -6,7 +6,7 @@ import Testing
 @testable import PealDevice
 @testable import PealSDK
 
-/// What the server knows of the device, and what it refuses.
+/// The device's registration, and the server's refusals.
 extension MomentEngineTests {
     private static let invalid = #"{"error":{"code":"invalid_field","message":"too long","field":"locale"}}"#
     /// What the server says of a token, or a key, that has ended.
@@ -245,7 +245,7 @@ extension MomentEngineTests {
         #expect(steps.now == ["hold", "claim", "events", "release"])
     }
 
-    @Test("keeps the app running while the server hears what the app said, also if that fails")
+    @Test("keeps the app running while the SDK reports what the app said, even if that fails")
     func timeToSend() async throws {
         let steps = Locked<[String]>([])
         let isDown = Locked(false)
