@@ -38,14 +38,15 @@ enum AudienceMatch {
     /// - Parameters:
     ///   - condition: `draft.audience.condition` without segments.
     ///   - joined: when the device joined its topics; a missing time does not exclude the device.
-    ///   - cutoff: when the audience was fixed.
+    ///   - cutoff: when the audience was fixed; nil if it has not been.
     init(
         _ device: Device, in draft: MessageDraft, where condition: Condition?, joined: [ExactText: Timestamp] = [:],
         cutoff: Timestamp? = nil
     ) {
         let audience = draft.audience
-        // Names are compared as the store does.
-        let topics = Set(device.topics.map(ExactText.init))
+        // Names are compared as the store does. The store plans with the topics that have not expired then.
+        let planned = cutoff ?? draft.startAt ?? draft.createdAt
+        let topics = Set(device.topics(at: planned).map(ExactText.init))
         func isIn(_ topic: String) -> Bool { topics.contains(ExactText(topic)) }
         if let condition, !condition.holds(for: device, topics, at: draft.startAt ?? draft.createdAt) {
             self = .no("the condition does not match it")
@@ -61,9 +62,7 @@ enum AudienceMatch {
             self = .by("its id", isNamed: true)
         } else if let user = device.userID, audience.users.contains(where: { ExactText($0) == ExactText(user) }) {
             self = .by("its user", isNamed: true)
-        } else if let identifier = audience.identifiers.first(where: {
-            device.detail.identifiers[$0.kind.rawValue] == $0.value
-        }) {
+        } else if let identifier = audience.identifiers.first(where: device.has) {
             self = .by("its \(identifier.kind.rawValue)", isNamed: true)
         } else if audience.addresses.contains(device.address) {
             self = .by("its address", isNamed: true)
