@@ -44,6 +44,30 @@ struct MatchExplanationTests {
         }
     }
 
+    @Test("names the address of a subscription, whichever of the app's keys it has")
+    func subscription() async throws {
+        try await Fixture.open { fixture in
+            let keys: JSON = [
+                "p256dh": .string(Base64URL.encode(Array(repeating: 4, count: 65))),
+                "auth": .string(Base64URL.encode(Array(repeating: 1, count: 16))),
+            ]
+            let device: JSON = [
+                "platform": "web", "address": ["endpoint": "https://fcm.googleapis.com/fcm/send/abc", "keys": keys],
+            ]
+            let path = "…/devices/\(Self.device)"
+            _ = try await fixture.admin(.put, "…/credentials/webpush", ["subject": "mailto:a@example.com"])
+            let made = try await fixture.admin(.put, path, device)
+            try #require(made.status == 201, "\(made.text)")
+            // The message's address gets the newest key, the device keeps its own.
+            fixture.clock.advance(by: .seconds(60))
+            _ = try await fixture.admin(.put, "…/credentials/webpush", ["subject": "mailto:a@example.com"])
+            let sent = try await fixture.admin(
+                .post, "…/messages", ["audience": ["addresses": [device]], "content": ["title": "x"]])
+            try #require(sent.status == 202, "\(sent.text)")
+            #expect(try await Self.reason(fixture, sent["id"]?.stringValue ?? "") == "matched: by its address")
+        }
+    }
+
     @Test(
         "an expired topic neither includes nor excludes the device",
         arguments: [

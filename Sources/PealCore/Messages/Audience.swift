@@ -27,6 +27,12 @@ package struct Audience: Sendable, Hashable {
     private var namesNobody: Bool {
         devices.isEmpty && users.isEmpty && identifiers.isEmpty && addresses.isEmpty
     }
+
+    /// Whether it lists the address; a Web Push subscription also counts with other keys.
+    func names(_ address: Address) -> Bool {
+        let identity = address.identity
+        return addresses.contains { $0.route == address.route && $0.identity == identity }
+    }
 }
 
 /// Whether a message's audience contains a device in its current state, and why.
@@ -64,7 +70,7 @@ enum AudienceMatch {
             self = .by("its user", isNamed: true)
         } else if let identifier = audience.identifiers.first(where: device.has) {
             self = .by("its \(identifier.kind.rawValue)", isNamed: true)
-        } else if audience.addresses.contains(device.address) {
+        } else if audience.names(device.address) {
             self = .by("its address", isNamed: true)
         } else if let topic = audience.topics.first(where: { name in
             isIn(name) && (joined[ExactText(name)].flatMap { at in cutoff.map { at <= $0 } } ?? true)
