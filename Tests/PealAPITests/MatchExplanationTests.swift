@@ -94,4 +94,29 @@ struct MatchExplanationTests {
             #expect(try await Self.reason(fixture, second) == after)
         }
     }
+
+    @Test("a device's age counts from when the audience was fixed, which may be later than planned")
+    func age() async throws {
+        try await Fixture.open { fixture in
+            try await Self.register(fixture, "topics", [])
+            let start = fixture.clock.now + .seconds(23 * 3600)
+            let sent = try await fixture.admin(
+                .post, "…/messages",
+                [
+                    "audience": ["where": ["seen": ["within_days": 1]]], "content": ["title": "x"],
+                    "schedule": ["at": .string(start.description)],
+                ])
+            try #require(sent.status == 202, "\(sent.text)")
+            let id = sent["id"]?.stringValue ?? ""
+            #expect(try await Self.reason(fixture, id) == "held: until \(start)")
+            fixture.clock.advance(by: .seconds(25 * 3600))
+            let now = fixture.clock.now
+            try await fixture.store.write(.control) { store in
+                for due in try store.dueMessages(now: now, limit: 2) {
+                    _ = try store.plan(app: due.app, id: due.id, owner: nil, now: now)
+                }
+            }
+            #expect(try await Self.reason(fixture, id) == "not_matched: the condition does not match it")
+        }
+    }
 }

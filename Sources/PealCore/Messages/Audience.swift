@@ -50,11 +50,11 @@ enum AudienceMatch {
         cutoff: Timestamp? = nil
     ) {
         let audience = draft.audience
-        // Names are compared as the store does. The store plans with the topics that have not expired then.
+        // Names are compared as the store does, and the instant is the one that counts when it plans.
         let planned = cutoff ?? draft.startAt ?? draft.createdAt
         let topics = Set(device.topics(at: planned).map(ExactText.init))
         func isIn(_ topic: String) -> Bool { topics.contains(ExactText(topic)) }
-        if let condition, !condition.holds(for: device, topics, at: draft.startAt ?? draft.createdAt) {
+        if let condition, !condition.holds(for: device, topics, at: planned) {
             self = .no("the condition does not match it")
             return
         }
@@ -90,6 +90,9 @@ enum AudienceMatch {
 
 extension Condition {
     /// Whether it holds for a device in its current state.
+    /// - Parameters:
+    ///   - topics: the device's own.
+    ///   - now: when the audience is or was fixed.
     fileprivate func holds(for device: Device, _ topics: Set<ExactText>, at now: Timestamp) -> Bool {
         holds { leaf in
             switch leaf {
