@@ -121,6 +121,39 @@ struct AccessTests {
         }
     }
 
+    @Test("by a pair whose halves contain spaces, as Basic authentication permits")
+    func pairWithSpaces() async throws {
+        try await Fixture.open { fixture in
+            let (name, password) = ("my old server", "correct: horse battery staple")
+            let pair: [(String, JSON)] = [("username", .string(name)), ("password", .string(password))]
+            _ = try await fixture.key("richie", pair)
+            for (name, password, isKnown) in [
+                (name, password, true), (name, "correct:", false), ("my", password, false),
+            ] {
+                let reply = try await fixture.call(
+                    .post, RichieFixture.path, body: "{}", authorization: fixture.basic(name, password))
+                #expect((reply.status == 400) == isKnown, "\(name):\(password): \(reply.text)")
+                #expect((reply.status == 401) != isKnown)
+            }
+        }
+    }
+
+    @Test(
+        "needs halves that Basic authentication can carry, and tokens without spaces",
+        arguments: [
+            ("richie", "username", "a:b"), ("richie", "username", " a"), ("richie", "username", "a "),
+            ("richie", "password", " correct horse battery staple"), ("richie", "password", "correct horse\u{1}"),
+            ("richie", "password", "größer als alle anderen"), ("contextpush", "token", "correct horse battery staple"),
+            ("devtodev", "user_token", "correct horse battery staple"),
+        ])
+    func unusableHalves(dialect: String, name: String, value: String) async throws {
+        try await Fixture.open { fixture in
+            let reply = try await fixture.admin(
+                .post, "…/keys", ["dialect": .string(dialect), name: .string(value)])
+            #expect(reply.status == 400 && reply.field == name, "\(reply.text)")
+        }
+    }
+
     @Test("ends with the key's expiry and, at once, with its revocation")
     func ends() async throws {
         try await Fixture.open { fixture in

@@ -43,6 +43,8 @@ struct ConfigurationTests {
             (["PEAL_WEBHOOKS_ALLOWED_HOSTS": "a.example:99999"], "not \"a.example:99999\""),
             (["PEAL_WEBHOOKS_ALLOWED_HOSTS": "https://a.example"], "not \"https://a.example\""),
             (["PEAL_WEBHOOKS_ALLOWED_HOSTS": ".10.0.0.1"], "not \".10.0.0.1\""),
+            (["PEAL_HTTP_PORT_FILE": "/tmp"], "PEAL_HTTP_PORT_FILE: /tmp is a directory"),
+            (["PEAL_METRICS_PORT_FILE": "/nowhere/port"], "the directory /nowhere is not writable"),
             (["PEAL_CONFIG": "/nowhere/peal.yaml"], "PEAL_CONFIG: cannot read /nowhere/peal.yaml"),
         ])
     func refusals(environment: [String: String], message: String) async {
@@ -51,6 +53,16 @@ struct ConfigurationTests {
         }
         #expect(failure?.description.contains(message) == true, "\(failure?.description ?? "none")")
         #expect(failure?.description.contains("\n") == false)
+    }
+
+    @Test(
+        "an option for a path needs a path",
+        arguments: [["--http-port-file"], ["--http-port-file="], ["--http-port-file", "--http-port", "0"]])
+    func emptyPath(arguments: [String]) async {
+        let failure = await #expect(throws: ConfigurationFailure.self) {
+            try await ServerConfiguration.load(arguments: arguments, environment: [:])
+        }
+        #expect(failure?.description == "PEAL_HTTP_PORT_FILE: must not be empty")
     }
 
     @Test("lists of hosts may have ports, suffixes and blanks")

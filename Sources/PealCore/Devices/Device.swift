@@ -47,6 +47,12 @@ package struct Device: Sendable, Hashable {
         topicEnds.isEmpty ? topics : topics.filter { name in topicEnds[name].map { $0 > now } ?? true }
     }
 
+    /// Whether it registered the id, which it keeps in the letter case that it sent.
+    package func has(_ identifier: DeviceIdentifier) -> Bool {
+        guard let text = detail.identifiers[identifier.kind.rawValue] else { return false }
+        return ExactText(DeviceIdentifier(identifier.kind, text).value) == ExactText(identifier.value)
+    }
+
     /// Why and when a device stopped being reachable. A retired device that registers again is active.
     package struct Retirement: Sendable, Hashable {
         package let at: Timestamp

@@ -27,6 +27,12 @@ package struct Audience: Sendable, Hashable {
     private var namesNobody: Bool {
         devices.isEmpty && users.isEmpty && identifiers.isEmpty && addresses.isEmpty
     }
+
+    /// Whether it lists the address; a Web Push subscription also counts with other keys.
+    func names(_ address: Address) -> Bool {
+        let identity = address.identity
+        return addresses.contains { $0.route == address.route && $0.identity == identity }
+    }
 }
 
 /// Whether a message's audience contains a device in its current state, and why.
@@ -38,16 +44,17 @@ enum AudienceMatch {
     /// - Parameters:
     ///   - condition: `draft.audience.condition` without segments.
     ///   - joined: when the device joined its topics; a missing time does not exclude the device.
-    ///   - cutoff: when the audience was fixed.
+    ///   - cutoff: when the audience was fixed; nil if it has not been.
     init(
         _ device: Device, in draft: MessageDraft, where condition: Condition?, joined: [ExactText: Timestamp] = [:],
         cutoff: Timestamp? = nil
     ) {
         let audience = draft.audience
-        // Names are compared as the store does.
-        let topics = Set(device.topics.map(ExactText.init))
+        // Names are compared as the store does, and the instant is the one that counts when it plans.
+        let planned = cutoff ?? draft.startAt ?? draft.createdAt
+        let topics = Set(device.topics(at: planned).map(ExactText.init))
         func isIn(_ topic: String) -> Bool { topics.contains(ExactText(topic)) }
-        if let condition, !condition.holds(for: device, topics, at: draft.startAt ?? draft.createdAt) {
+        if let condition, !condition.holds(for: device, topics, at: planned) {
             self = .no("the condition does not match it")
             return
         }
@@ -61,11 +68,9 @@ enum AudienceMatch {
             self = .by("its id", isNamed: true)
         } else if let user = device.userID, audience.users.contains(where: { ExactText($0) == ExactText(user) }) {
             self = .by("its user", isNamed: true)
-        } else if let identifier = audience.identifiers.first(where: {
-            device.detail.identifiers[$0.kind.rawValue] == $0.value
-        }) {
+        } else if let identifier = audience.identifiers.first(where: device.has) {
             self = .by("its \(identifier.kind.rawValue)", isNamed: true)
-        } else if audience.addresses.contains(device.address) {
+        } else if audience.names(device.address) {
             self = .by("its address", isNamed: true)
         } else if let topic = audience.topics.first(where: { name in
             isIn(name) && (joined[ExactText(name)].flatMap { at in cutoff.map { at <= $0 } } ?? true)
@@ -85,6 +90,9 @@ enum AudienceMatch {
 
 extension Condition {
     /// Whether it holds for a device in its current state.
+    /// - Parameters:
+    ///   - topics: the device's own.
+    ///   - now: when the audience is or was fixed.
     fileprivate func holds(for device: Device, _ topics: Set<ExactText>, at now: Timestamp) -> Bool {
         holds { leaf in
             switch leaf {

@@ -158,7 +158,9 @@ struct ConfigurationValues {
 
     private static func check(_ text: String, _ key: ConfigurationKey) throws {
         switch key.kind {
-        case .text, .path: return
+        case .text: return
+        case .path:
+            guard !text.isEmpty else { throw ConfigurationFailure(key, "must not be empty") }
         case .integer(let range, _):
             guard let value = Int(text), range.contains(value) else {
                 throw ConfigurationFailure(

@@ -206,7 +206,7 @@ extension ServerConfiguration {
         let source = try ConfigurationSource(arguments: arguments, environment: environment)
         let checked = try ConfigurationValues(source)
         for key in [ConfigurationKey.httpPortFile, .metricsPortFile, .adminListenPortFile] {
-            try checkFolder(checked.optional(key), key)
+            try checkPortFile(checked.optional(key), key)
         }
         return try ServerConfiguration(checked, values: ConfigurationKey.all.map { shown($0, in: source) })
     }
@@ -247,8 +247,11 @@ extension ServerConfiguration {
     }
 
     /// Fails early: a script that waits for a port file would wait forever if the server could not write it.
-    private static func checkFolder(_ file: String?, _ key: ConfigurationKey) throws {
+    private static func checkPortFile(_ file: String?, _ key: ConfigurationKey) throws {
         guard let file else { return }
+        var isDirectory: ObjCBool = false
+        _ = FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory)
+        guard !isDirectory.boolValue else { throw ConfigurationFailure(key, "\(file) is a directory") }
         let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
         guard FileManager.default.isWritableFile(atPath: folder) else {
             throw ConfigurationFailure(key, "the directory \(folder) is not writable")

@@ -110,7 +110,7 @@ enum NativeKeyShapes {
                 Entry("environment", NativeShapes.environment) { $0.environment = $1 ?? .production }
             }
             if let name = kind.publicHalf { Entry(name, publicHalf) { $0.publicHalf = $1 } }
-            Entry(kind.secret, secret) { $0.secret = $1 }
+            Entry(kind.secret, kind.publicHalf == nil ? secret : secondHalf) { $0.secret = $1 }
             if let name = kind.sharedSecret { Entry(name, sharedSecret) { $0.sharedSecret = $1 } }
         }
     }
@@ -136,10 +136,18 @@ enum NativeKeyShapes {
     }
 
     /// The first half of a pair, which ends at the colon.
-    private static let publicHalf = Shape.text().matching(
-        "[!-9;-~]+", "must be printable ASCII without spaces and :"
-    ) {
-        $0.utf8.allSatisfy { (0x21..<0x7F).contains($0) && $0 != UInt8(ascii: ":") }
+    private static let publicHalf = half(
+        "[!-9;-~]([ -9;-~]*[!-9;-~])?", "must be printable ASCII without : and surrounding spaces", except: ":")
+
+    private static let secondHalf = half(
+        "[!-~]([ -~]*[!-~])?", "must be printable ASCII without surrounding spaces")
+
+    /// One half of a pair, which Basic authentication encodes, so that it may contain spaces.
+    private static func half(_ pattern: String, _ message: String, except: String = "") -> Shape<String> {
+        Shape.text().matching(pattern, message) { text in
+            text.utf8.allSatisfy { (0x20..<0x7F).contains($0) && !except.utf8.contains($0) }
+                && text.utf8.first != 0x20 && text.utf8.last != 0x20
+        }
     }
 
     private static let sharedSecret = Shape.text().matching(
