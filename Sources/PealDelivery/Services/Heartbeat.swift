@@ -105,11 +105,11 @@ final class LeaseBoard: Sendable {
         leases.withLock { Set($0.map { Slice.Lease(id: $0.key, term: $0.value.term) }) }
     }
 
-    /// Adds a lease that was asked for at `askedAt`. Its end counts from there, so it is never too late. One that is
-    /// there already stays as it is.
+    /// Adds a lease that was asked for at `askedAt`. Its end counts from there, so it is never too late. One of the same
+    /// term or a later one stays as it is: this lease may have been taken back before its holder learned of it.
     func add(_ slice: Slice, askedAt: Duration) {
         leases.withLock {
-            guard $0[slice.id]?.term != slice.term else { return }
+            if let known = $0[slice.id], known.term >= slice.term { return }
             $0[slice.id] = Lease(
                 term: slice.term, end: askedAt + .seconds(Limits.leaseSeconds), renewedAt: askedAt)
         }
