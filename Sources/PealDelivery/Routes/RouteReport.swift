@@ -196,7 +196,8 @@ extension StoreWriting {
     fileprivate func put(_ gate: RouteGate, now: Timestamp) throws -> Bool {
         guard try setGate(gate) != nil else { return false }
         guard gate.state == .stopped, let slot = CredentialSlot(of: gate.route) else { return true }
-        let record = try credentialRecords(app: slot.app).first {
+        // An unreadable credential of the app must not keep the gate from being stored.
+        let record = try? credentialRecords(app: slot.app).first {
             ($0.provider, $0.environment) == (slot.provider, slot.environment)
         }
         if case .stopped? = record?.health { return true }
