@@ -117,7 +117,7 @@ extension SliceRun {
         after key: DeviceKey, limit: Int, _ isProbe: Bool
     ) async -> (page: SentPage?, halt: SliceLife.Halt) {
         do {
-            guard try await !isStoppedElsewhere() else { return (nil, .interrupted) }
+            guard try await !isChangedElsewhere() else { return (nil, .interrupted) }
             try await readAudienceIfOld(after: key)
             guard let deadline = try await deadline() else { return (nil, .lostLease) }
             let (slice, candidates, now, gate) = (slice, candidates, context.time.now, context.gate)
@@ -173,20 +173,25 @@ extension SliceRun {
         audience = AudienceAge(readAt: begun, took: context.time.uptime - begun)
     }
 
-    /// Whether another server paused or ended the message. It announces that, but the announcement is lost if it dies
-    /// immediately afterwards, or if a pooler does not forward it. Then every slice of the message is stopped here.
-    private mutating func isStoppedElsewhere() async throws -> Bool {
+    /// Whether another server paused or ended the message, or changed its rate. It announces that, but the announcement
+    /// is lost if it dies immediately afterwards, or if a pooler does not forward it. Then this stops every slice of the
+    /// message here.
+    private mutating func isChangedElsewhere() async throws -> Bool {
         let begun = context.time.uptime
         guard !context.isOnlyProcess, begun - stateReadAt >= context.stateLife else { return false }
         let (app, message) = (slice.id.app, slice.id.message)
-        let state = try await context.store.read(.delivery) { try $0.message(app: app, id: message)?.state }
+        let (state, rate) = try await context.store.read(.delivery) {
+            (try $0.message(app: app, id: message)?.state, try $0.rate(app: app, message: message))
+        }
         stateReadAt = begun
         switch state {
-        case .planning, .sending, .sent, nil: return false
-        case .scheduled, .paused, .cancelled, .expired, .failed:
-            context.messages.interrupt(message)
-            return true
+        case .planning, .sending, .sent:
+            guard rate != work.job.options.ratePerSecond else { return false }
+        case .scheduled, .paused, .cancelled, .expired, .failed: break
+        case nil: return false
         }
+        context.messages.interrupt(message)
+        return true
     }
 
     /// Until when requests may begin, because the lease must outlast the answer to the last one. nil when the lease is
