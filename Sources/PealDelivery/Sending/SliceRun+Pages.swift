@@ -174,8 +174,8 @@ extension SliceRun {
     }
 
     /// Whether another server paused or ended the message, or changed its rate. It announces that, but the announcement
-    /// is lost if it dies immediately afterwards, or if a pooler does not forward it. Then this stops every slice of the
-    /// message here.
+    /// is lost if it dies immediately afterwards, or if a pooler does not forward it. Then every slice of the message
+    /// is stopped here.
     private mutating func isChangedElsewhere() async throws -> Bool {
         let begun = context.time.uptime
         guard !context.isOnlyProcess, begun - stateReadAt >= context.stateLife else { return false }

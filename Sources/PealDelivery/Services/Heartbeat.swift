@@ -105,8 +105,8 @@ final class LeaseBoard: Sendable {
         leases.withLock { Set($0.map { Slice.Lease(id: $0.key, term: $0.value.term) }) }
     }
 
-    /// Adds a lease that was asked for at `askedAt`. Its end counts from there, so it is never too late. One of the same
-    /// term or a later one stays as it is: this lease may have been taken back before its holder learned of it.
+    /// Adds a lease that was asked for at `askedAt`. Its end counts from there, so it is never too late. One of the
+    /// same or a later term stays as it is: this lease may have been taken back before its holder learned of it.
     func add(_ slice: Slice, askedAt: Duration) {
         leases.withLock {
             if let known = $0[slice.id], known.term >= slice.term { return }
