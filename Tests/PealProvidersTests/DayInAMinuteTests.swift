@@ -154,6 +154,22 @@ struct DayInAMinuteTests {
         let lost = answers.tally["lost ConnectionLost"] ?? 0
         #expect((1..<20).contains(lost), "what was in the failed write may have arrived")
         #expect(answers.tally["accepted"] == Limits.devicesPerPullMax - lost)
+        #expect(answers.tried == Limits.devicesPerPullMax)
+    }
+
+    @Test("requests that a GOAWAY refuses count once when they have begun again")
+    func begunAgain() throws {
+        peer.answersRequests = false
+        let pool = try pool()
+        try push(pool)
+        let order = testOrder(count: 10, deadline: .seconds(1_000_000))
+        pool.submit(order)
+        try peer.serve()
+        #expect(order.flight.answers.begun == 10)
+        try peer.goAway(0, reason: "Shutdown", lastStreamID: 1)
+        #expect(order.flight.answers.begun == 20 && order.flight.answers.tried == 10)
+        try peer.answerHeldRequests()
+        #expect(order.flight.answers.tally == ["accepted": 10])
     }
 
     @Test("before the first answer one request is open, then as many as SETTINGS say")

@@ -302,7 +302,7 @@ extension SliceRun {
     private static func hasOnlyStragglers(_ answers: PageFlight.Answers, quiet: Duration) -> Bool {
         guard quiet >= .milliseconds(Limits.stragglerMilliseconds) else { return false }
         let unsent = answers.exceptions.values.count { $0.result == .unsent }
-        guard answers.begun + unsent >= answers.isAnswered.count else { return false }
+        guard answers.tried + unsent >= answers.isAnswered.count else { return false }
         let missing = answers.isAnswered.count { !$0 }
         return missing * 2 < answers.isAnswered.count || quiet >= .seconds(2)
     }

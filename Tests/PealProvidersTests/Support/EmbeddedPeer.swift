@@ -71,8 +71,8 @@ final class EmbeddedPeer: Connecting, @unchecked Sendable {  // Only the test's 
     }
 
     /// Ends a connection as APNs does when it shuts a server down.
-    func goAway(_ number: Int, reason: String) throws {
-        let frame = ServerFrame.goAway(HTTP2Frame.streamIDMax, debug: #"{"reason":"\#(reason)"}"#)
+    func goAway(_ number: Int, reason: String, lastStreamID: UInt32 = HTTP2Frame.streamIDMax) throws {
+        let frame = ServerFrame.goAway(lastStreamID, debug: #"{"reason":"\#(reason)"}"#)
         try connections[number].channel.writeInbound(ByteBuffer(bytes: frame))
         try serve()
     }
