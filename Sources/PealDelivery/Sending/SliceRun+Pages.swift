@@ -6,6 +6,8 @@ extension SliceRun {
     private static let pageSeconds: Int64 = 5
     /// How long a page may go without an answer until it counts as stalled.
     private static let stalledAfter: Duration = .seconds(1)
+    /// How long the answer to a request that has begun may take, until its connection has given it up.
+    static var answerTime: Duration { .seconds(Limits.requestTimeoutSeconds + 2) }
     private static var afterDeadline: Duration { .seconds(Limits.requestTimeoutSeconds + 5) }
 
     /// How often answered devices are settled without the rest.
@@ -246,9 +248,15 @@ extension SliceRun {
         guard let order = page.order else { return page }
         let interval = settleInterval
         var (seen, quietSince, hasStalled) = (-1, context.time.uptime, false)
+        var begun = order.flight.answers.begun
         while true {
             let answers = order.flight.answers
             let now = context.time.uptime
+            if answers.begun != begun {
+                // A straggler was refused unread and has begun again.
+                begun = answers.begun
+                page.awaitedUntil = max(page.awaitedUntil, now + Self.answerTime)
+            }
             // Time in which this process could not read answers does not count.
             let isOver = now >= page.awaitedUntil + (context.time.lag - page.lag)
             if page.isComplete(answers) || isOver || context.stop.isDrained(at: now) {
