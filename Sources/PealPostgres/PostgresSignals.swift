@@ -29,6 +29,7 @@ package final class PostgresSignals: Sendable {
 
     /// A NOTIFY makes all commits of the database wait for each other for a moment, so many signals share one.
     private static let interval: Duration = .milliseconds(50)
+    private static let pauseAfterRefusal: Duration = .seconds(1)
     /// PostgreSQL's limit is 8,000 bytes.
     private static let payloadBytesMax = 7900
     /// How many signals wait while there is no connection; further ones are dropped.
@@ -109,8 +110,10 @@ package final class PostgresSignals: Sendable {
             let hasWaiting = state.withLock { !$0.waiting.isEmpty }
             let now = ContinuousClock.now
             if hasWaiting, now >= earliest {
-                guard sendNext(handle) else { return }
-                earliest = now + Self.interval
+                let isSent = sendNext(handle)
+                // Another connection would be refused too, for example while the queue of notifications is full.
+                guard isSent || PQtransactionStatus(handle) == PQTRANS_IDLE else { return }
+                earliest = now + (isSent ? Self.interval : Self.pauseAfterRefusal)
                 continue
             }
             let pause = hasWaiting ? (earliest - now) / .milliseconds(1) + 1 : 1000

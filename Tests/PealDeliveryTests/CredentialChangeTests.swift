@@ -45,6 +45,23 @@ struct CredentialChangeTests {
             service.rereadAll()
             try await fixture.ended(try await fixture.accept(fixture.draft(.devices(1...3)), engine: service))
             #expect(fixture.provider.pages.map(\.fingerprint) == [old, old, new])
+            #expect(fixture.provider.drained == [old])
+        }
+    }
+
+    @Test("the connections of the old one close although nobody announced the change")
+    func unannounced() async throws {
+        let fixture = try await DeliveryFixture()
+        let old = try await fixture.putCredential().fingerprint
+        try await fixture.register(1...3)
+        let service = fixture.service(isOnlyProcess: false)
+        try await fixture.running(service) {
+            try await fixture.ended(try await fixture.accept(fixture.draft(.devices(1...3)), engine: service))
+            let new = try await fixture.putCredential(keyID: "ZYXWV98765").fingerprint
+            try await fixture.pass(seconds: 6)
+            try await fixture.ended(try await fixture.accept(fixture.draft(.devices(1...3)), engine: service))
+            #expect(fixture.provider.pages.map(\.fingerprint) == [old, new])
+            #expect(fixture.provider.drained == [old])
         }
     }
 

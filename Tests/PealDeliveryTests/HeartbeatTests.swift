@@ -1,5 +1,5 @@
 import PealCore
-import PealDelivery
+@testable import PealDelivery
 import PealStore
 import PealTesting
 import Synchronization
@@ -30,6 +30,23 @@ struct HeartbeatTests {
             try await fixture.drive(isWorkUnderWay: true) { try await fixture.state(id) == .sent }
             #expect(fixture.provider.repeatCount(id) == 0)
         }
+    }
+}
+
+@Suite("The board of leases")
+struct LeaseBoardTests {
+    @Test(
+        "keeps the later of two leases of a slice, in whichever order they become known",
+        arguments: [[1, 2], [2, 1]] as [[Int64]])
+    func later(terms: [Int64]) {
+        let board = LeaseBoard()
+        let id = Slice.ID(
+            app: 1, message: MessageID(high: 1, low: 2), route: .apnsProduction, rangeStart: 0, part: 0)
+        let slices = terms.map {
+            Slice(id: id, keyFrom: 1, keyTo: 1, cursor: 0, estimate: 1, term: $0, lane: .direct)
+        }
+        for slice in slices { board.add(slice, askedAt: .zero) }
+        #expect(slices.filter { board.end(of: $0) != nil }.map(\.term) == [2])
     }
 }
 

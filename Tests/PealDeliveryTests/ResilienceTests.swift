@@ -169,6 +169,25 @@ struct ResilienceTests {
         }
     }
 
+    @Test("a rate that another server set applies although its announcement was lost")
+    func lostRate() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...6000)
+        fixture.provider.hold()
+        let service = fixture.service(isOnlyProcess: false, pagesInFlightMax: 1)
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.eventually { fixture.provider.heldCount == 1 }
+            try await fixture.store.write(.control) { [app = fixture.app] in
+                try $0.setRate(10, app: app, message: id)
+            }
+            fixture.time.advance(by: .seconds(1))
+            fixture.provider.release()
+            try await fixture.pass(seconds: 8)
+            #expect(fixture.provider.sentCount(id) <= Limits.pageDevicesPerSlot + 100)
+        }
+    }
+
     @Test("a message that is cancelled while it is sent reaches no further device, and every device is counted")
     func cancel() async throws {
         let fixture = try await DeliveryFixture()

@@ -171,6 +171,44 @@ struct RetryTests {
         }
     }
 
+    @Test("devices whose requests wait to begin again are no stragglers")
+    func refused() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...300)
+        fixture.provider.answers { $0.key <= 10 ? .refused : .accepted }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.eventually { fixture.provider.sentCount(id) == 290 }
+            try await fixture.pass(seconds: 5)
+            fixture.provider.answerOpen()
+            try await fixture.drive(isWorkUnderWay: true) { try await fixture.state(id) == .sent }
+            #expect(try await fixture.counts(id).accepted == 300)
+            #expect(service.metrics.snapshot.stragglers == 0)
+        }
+    }
+
+    @Test("a straggler whose request begins again late is awaited as long as the others")
+    func begunAgain() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...500)
+        fixture.provider.answers { $0.key == 100 && $0.earlier == 0 ? .silence : .accepted }
+        let service = fixture.service()
+        try await fixture.running(service) {
+            let id = try await fixture.accept(fixture.draft(.all), engine: service)
+            try await fixture.drive(isWorkUnderWay: true) { try await fixture.counts(id).accepted == 499 }
+            let flight = try #require(fixture.provider.pages.first).flight
+            flight.withdraw(1)
+            try await fixture.pass(seconds: 8)
+            flight.begin(1)
+            try await fixture.pass(seconds: 12)
+            fixture.provider.answerOpen()
+            try await fixture.drive(isWorkUnderWay: true) { try await fixture.state(id) == .sent }
+            #expect(fixture.provider.repeatCount(id) == 0)
+            #expect(try await fixture.counts(id).accepted == 500)
+        }
+    }
+
     @Test("a straggler that never answers is lost, and sent again")
     func lostStraggler() async throws {
         let fixture = try await DeliveryFixture()

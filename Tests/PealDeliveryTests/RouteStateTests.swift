@@ -163,7 +163,7 @@ struct RouteStateTests {
         }
     }
 
-    @Test("a gate that could not be written delays no device, and is written later")
+    @Test("a gate that could not be written delays no device, and is written later with the credential's health")
     func failedWrite() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...1)
@@ -182,7 +182,48 @@ struct RouteStateTests {
             try await fixture.drive {
                 try await fixture.store.read { [app = fixture.app] in try $0.gates(app: app) }.first?.state == .stopped
             }
+            #expect(try await fixture.health()?.isStopped == true)
         }
+    }
+
+    @Test("opens after a probe by a process that could not read that it was closed")
+    func unread() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...1)
+        fixture.provider.answers { _ in Self.stop }
+        let first = fixture.service()
+        try await fixture.running(first) {
+            _ = try await Self.accept(1, fixture, first)
+            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
+            try await fixture.eventually { try await fixture.census().slicesLeased == 0 }
+        }
+        fixture.provider.answers { _ in .accepted }
+        let store = UnreadableStore(fixture.store)
+        let second = fixture.service(on: store)
+        try await fixture.running(second) {
+            try await fixture.eventually { second.isRunning }
+            store.repair()
+            try await fixture.drive {
+                try await fixture.store.read { [app = fixture.app] in try $0.gates(app: app) }.first?.state == .open
+            }
+        }
+    }
+}
+
+/// A store that cannot be read until it is repaired.
+private final class UnreadableStore: WrappingStore {
+    let store: any Store
+    private let isRepaired = Atomic(false)
+
+    init(_ store: any Store) { self.store = store }
+
+    func repair() { isRepaired.store(true, ordering: .relaxed) }
+
+    func read<R: Sendable>(
+        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
+    ) async throws -> R {
+        guard isRepaired.load(ordering: .relaxed) else { throw PealError(.unavailable, "the disk cannot be read") }
+        return try await store.read(lane, body)
     }
 }
 

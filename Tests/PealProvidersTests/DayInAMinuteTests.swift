@@ -137,6 +137,41 @@ struct DayInAMinuteTests {
         #expect(peer.connections.count == 3)
     }
 
+    @Test("a connection on which writing fails takes no further request of the run with it")
+    func brokenPipe() throws {
+        let pool = try pool()
+        try push(pool)
+        peer.breaksLargeWrite = true
+        let order = testOrder(
+            count: Limits.devicesPerPullMax, notifications: [testNotification(bodyBytes: 4000)],
+            deadline: .seconds(1_000_000))
+        pool.submit(order)
+        try peer.serve()
+        try pass(10)
+        #expect(peer.connections.count == 2)
+        let answers = order.flight.answers
+        #expect(answers.isComplete)
+        let lost = answers.tally["lost ConnectionLost"] ?? 0
+        #expect((1..<20).contains(lost), "what was in the failed write may have arrived")
+        #expect(answers.tally["accepted"] == Limits.devicesPerPullMax - lost)
+        #expect(answers.tried == Limits.devicesPerPullMax)
+    }
+
+    @Test("requests that a GOAWAY refuses count once when they have begun again")
+    func begunAgain() throws {
+        peer.answersRequests = false
+        let pool = try pool()
+        try push(pool)
+        let order = testOrder(count: 10, deadline: .seconds(1_000_000))
+        pool.submit(order)
+        try peer.serve()
+        #expect(order.flight.answers.begun == 10)
+        try peer.goAway(0, reason: "Shutdown", lastStreamID: 1)
+        #expect(order.flight.answers.begun == 20 && order.flight.answers.tried == 10)
+        try peer.answerHeldRequests()
+        #expect(order.flight.answers.tally == ["accepted": 10])
+    }
+
     @Test("before the first answer one request is open, then as many as SETTINGS say")
     func firstAlone() throws {
         peer.answersRequests = false

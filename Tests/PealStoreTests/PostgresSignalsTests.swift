@@ -46,6 +46,23 @@ struct PostgresSignalsTests {
         await signals.close()
     }
 
+    @Test("a notification that the database refuses costs no connection")
+    func refusal() async throws {
+        let test = try await StoreUnderTest.postgres.open()
+        let settings = PostgresSettings(url: test.url)
+        let nodes = (0..<2).map { _ in (PostgresSignals(settings), Received()) }
+        for (signals, received) in nodes { signals.start { received.append($0) } }
+        try await Polling.wait(for: "all connections") { nodes.allSatisfy { $0.1.all == [.connected] } }
+        // The statement ends in mid-text.
+        nodes[0].0.send("\u{0}")
+        for number in 1...10 {
+            nodes[1].0.send("\(number)")
+            try await Polling.wait(for: "a signal") { nodes[0].1.signals.count == number }
+        }
+        #expect(nodes[0].1.all.count { $0 == .connected } == 1)
+        for (signals, _) in nodes { await signals.close() }
+    }
+
     @Test("a server that hangs does not keep a process from ending")
     func hangs() async throws {
         let test = try await StoreUnderTest.postgres.open()

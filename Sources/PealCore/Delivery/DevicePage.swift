@@ -73,14 +73,16 @@ package final class PageFlight: Sendable {
         package fileprivate(set) var exceptions: [Int: ProviderAnswer] = [:]
         /// Requests begun so far.
         package fileprivate(set) var begun = 0
-        /// How many of them ended before anything was written.
+        /// How many of them were certainly not processed, and may begin again.
         package fileprivate(set) var withdrawn = 0
         /// Grows with every request begun and every answer.
         package fileprivate(set) var changeCount = 0
 
         package var isComplete: Bool { !isAnswered.contains(false) }
-        /// Whether a push network may have received anything.
-        package var isTried: Bool { begun > withdrawn }
+        /// Requests that a push network may process or have processed.
+        package var tried: Int { begun - withdrawn }
+        /// Whether a push network may have processed anything.
+        package var isTried: Bool { tried > 0 }
     }
 
     private struct State {
@@ -104,7 +106,8 @@ package final class PageFlight: Sendable {
         }
     }
 
-    /// Records that requests that had begun ended before anything was written.
+    /// Records that requests that had begun were certainly not processed: nothing was written, or they were refused
+    /// unread.
     package func withdraw(_ count: Int) { state.withLock { $0.answers.withdrawn += count } }
 
     /// Adds a run of acceptances and a run of other answers. A second answer to a device is ignored.

@@ -93,6 +93,8 @@ package protocol StoreReading {
 
     /// What a worker needs to know about a message, except its devices.
     func job(app: AppKey, id: MessageID) throws -> DeliveryJob?
+    /// The rate of a message; nil for no limit.
+    func rate(app: AppKey, message: MessageID) throws -> Int64?
     /// The keys of the slice's range that are in the audience now and not yet settled.
     func candidates(of slice: Slice, now: Timestamp) throws -> KeySet
     /// The next devices of `candidates` after `cursor`, with addresses.

@@ -28,19 +28,29 @@ final class AccessCache: Sendable {
 
     private struct State {
         var entries: [CredentialSlot: Entry] = [:]
+        /// Those of the credentials that were read last: their connections may be open.
+        var fingerprints: [CredentialSlot: String] = [:]
         /// The number of the last change of each credential that was changed.
         var changes: [CredentialSlot: Int] = [:]
         var changeCount = 0
         /// The number for credentials that are not in `changes`.
         var changesBefore = 0
+
+        func version(of slot: CredentialSlot) -> Int { changes[slot] ?? changesBefore }
+
+        mutating func change(_ slot: CredentialSlot) {
+            changeCount += 1
+            if changes.count >= AccessCache.countMax { (changes, changesBefore) = ([:], changeCount) }
+            changes[slot] = changeCount
+        }
     }
 
     private static let life: Duration = .seconds(5)
-    private static let countMax = 1024
+    fileprivate static let countMax = 1024
     private let state = Mutex(State())
 
     /// Differs before and after a change of the credential. What was read or sent under another version is outdated.
-    func version(of slot: CredentialSlot) -> Int { state.withLock { $0.changes[slot] ?? $0.changesBefore } }
+    func version(of slot: CredentialSlot) -> Int { state.withLock { $0.version(of: slot) } }
 
     /// The kept entry; nil if the credential must be read.
     func find(_ slot: CredentialSlot, now: Duration) -> Found? {
@@ -55,13 +65,28 @@ final class AccessCache: Sendable {
         let access: RouteAccess?
     }
 
-    /// Keeps what was read under the given version, unless the credential has changed since.
-    func keep(_ access: RouteAccess?, for slot: CredentialSlot, version: Int, now: Duration) {
+    /// What follows when a credential that was read is kept.
+    struct Kept: Sendable {
+        /// The version of what was read.
+        let version: Int
+        /// The fingerprint of the credential that it replaces, whose connections can be closed; nil for none.
+        let replaced: String?
+    }
+
+    /// Keeps what was read under the given version, unless the credential has changed since. Another credential than
+    /// before is a change that was not announced.
+    func keep(_ access: RouteAccess?, for slot: CredentialSlot, version: Int, now: Duration) -> Kept {
         state.withLock { state in
-            guard state.changes[slot] ?? state.changesBefore == version else { return }
+            guard state.version(of: slot) == version else { return Kept(version: version, replaced: nil) }
+            let earlier = state.fingerprints[slot]
+            let replaced = earlier == access?.fingerprint ? nil : earlier
+            if replaced != nil { state.change(slot) }
             if state.entries.count >= Self.countMax { state.entries.removeAll() }
+            if state.fingerprints.count >= Self.countMax { state.fingerprints.removeAll() }
             let isHealthy = if case .ok = access?.health { true } else { false }
             state.entries[slot] = Entry(access: access, readAt: now, isHealthy: isHealthy)
+            state.fingerprints[slot] = access?.fingerprint
+            return Kept(version: state.version(of: slot), replaced: replaced)
         }
     }
 
@@ -88,13 +113,9 @@ final class AccessCache: Sendable {
     /// Drops a credential that changed. Returns the fingerprint that was kept, so that its connections can be closed.
     func forget(_ slot: CredentialSlot) -> String? {
         state.withLock { state in
-            state.changeCount += 1
-            if state.changes.count >= Self.countMax {
-                state.changes = [:]
-                state.changesBefore = state.changeCount
-            }
-            state.changes[slot] = state.changeCount
-            return state.entries.removeValue(forKey: slot)?.access?.fingerprint
+            state.change(slot)
+            state.entries[slot] = nil
+            return state.fingerprints.removeValue(forKey: slot)
         }
     }
 }
@@ -105,7 +126,16 @@ extension DeliveryContext {
         let (uptime, version) = (time.uptime, access.version(of: slot))
         if let known = access.find(slot, now: uptime) { return known.access }
         let found = try await store.read { try $0.credential(at: slot) }.map { RouteAccess($0.credential, $0.record) }
-        access.keep(found, for: slot, version: version, now: uptime)
+        keep(found, at: slot, version: version, now: uptime)
         return found
+    }
+
+    /// Keeps a credential that was read, and closes the connections of the one that it replaces.
+    /// - Returns: its version.
+    @discardableResult
+    func keep(_ found: RouteAccess?, at slot: CredentialSlot, version: Int, now: Duration) -> Int {
+        let kept = access.keep(found, for: slot, version: version, now: now)
+        if let replaced = kept.replaced { providers[slot.provider]?.drain(fingerprint: replaced) }
+        return kept.version
     }
 }

@@ -54,9 +54,12 @@ extension DeliveryContext {
             effect.take(problem, of: message, isProbe: isProbe, isOwnStop: isOwnStop, &breaker, now: uptime)
             if isProbe { breaker.abandonProbe(of: message) }
             effect.hasTripped = breaker.hasTripped(since: before)
+            effect.isTriedOpen = isProbe && problem == nil && tally.answers > 0 && breaker.closedUntil == nil
             return effect
         }
         if effect.hasTripped { metrics.change { $0.breakerTrips += 1 } }
+        // The store may have closed the route although this process does not know that.
+        if effect.isTriedOpen { routes.markUnsaved([route]) }
         // Any answer to a probe shows that the credential is accepted.
         let isAccepted = tally.accepted > 0 || effect.judgement.hasReopened && problem == nil
         await note(effect, on: route, terms.slot, isAccepted: isAccepted)
@@ -104,7 +107,6 @@ extension DeliveryContext {
                     "app": "\(app)", "route": "\(route.route)", "reason": "\(reason)",
                 ])
             access.markStopped(slot)
-            health = .stopped(at: time.now, reason: reason)
         } else if isAccepted, access.markHealthy(slot) {
             health = .ok(at: time.now)
         }
@@ -121,6 +123,8 @@ struct RouteEffect: Sendable {
     var isRefusedAlone = false
     /// Whether the route is paused or stopped now, and was not before.
     var hasTripped = false
+    /// Whether a probe was answered and the route is open.
+    var isTriedOpen = false
 
     init() {}
 
@@ -164,8 +168,10 @@ extension DeliveryContext {
         return routes.isSaved(route) ? time.now : time.now + .seconds(1)
     }
 
-    /// Writes gates that the store does not know.
-    /// - Parameter route: nil for all.
+    /// Writes gates that the store does not know, and what they say about their credentials.
+    /// - Parameters:
+    ///   - route: nil for all.
+    ///   - health: of a credential whose route is not stopped.
     func saveGates(of route: ActiveRoute?, _ health: (CredentialRecord.Health, CredentialSlot)?) async {
         let (now, uptime) = (time.now, time.uptime)
         let unsaved = routes.takeUnsaved(route)
@@ -175,7 +181,7 @@ extension DeliveryContext {
         }
         do {
             let refused = try await store.write(.control) { writer in
-                let refused = try gates.filter { try writer.setGate($0) == nil }
+                let refused = try gates.filter { try !writer.put($0, now: now) }
                 if let (health, slot) = health { try writer.setHealth(health, at: slot) }
                 return refused
             }
@@ -189,6 +195,22 @@ extension DeliveryContext {
 
     private func fingerprint(of route: ActiveRoute) -> String? {
         CredentialSlot(of: route).flatMap { access.find($0, now: time.uptime)?.access?.fingerprint }
+    }
+}
+
+extension StoreWriting {
+    /// Stores a gate. One that stops its route marks the credential as stopped, unless it already is.
+    /// - Returns: false if the credential has been replaced since.
+    fileprivate func put(_ gate: RouteGate, now: Timestamp) throws -> Bool {
+        guard try setGate(gate) != nil else { return false }
+        guard gate.state == .stopped, let slot = CredentialSlot(of: gate.route) else { return true }
+        // An unreadable credential of the app must not keep the gate from being stored.
+        let record = try? credentialRecords(app: slot.app).first {
+            ($0.provider, $0.environment) == (slot.provider, slot.environment)
+        }
+        if case .stopped? = record?.health { return true }
+        try setHealth(.stopped(at: now, reason: gate.reason), at: slot)
+        return true
     }
 }
 

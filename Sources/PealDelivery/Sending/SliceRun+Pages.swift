@@ -6,6 +6,8 @@ extension SliceRun {
     private static let pageSeconds: Int64 = 5
     /// How long a page may go without an answer until it counts as stalled.
     private static let stalledAfter: Duration = .seconds(1)
+    /// How long the answer to a request that has begun may take, until its connection has given it up.
+    static var answerTime: Duration { .seconds(Limits.requestTimeoutSeconds + 2) }
     private static var afterDeadline: Duration { .seconds(Limits.requestTimeoutSeconds + 5) }
 
     /// How often answered devices are settled without the rest.
@@ -125,7 +127,7 @@ extension SliceRun {
 
     private mutating func send(after key: DeviceKey, limit: Int, _ isProbe: Bool) async -> SendAttempt {
         do {
-            guard try await !isStoppedElsewhere() else { return .halted(.interrupted) }
+            guard try await !isChangedElsewhere() else { return .halted(.interrupted) }
             try await readAudienceIfOld(after: key)
             guard let deadline = try await deadline() else { return .halted(.lostLease) }
             let (slice, candidates, now, gate) = (slice, candidates, context.time.now, context.gate)
@@ -182,20 +184,25 @@ extension SliceRun {
         audience = AudienceAge(readAt: begun, took: context.time.uptime - begun)
     }
 
-    /// Whether another server paused or ended the message. It announces that, but the announcement is lost if it dies
-    /// immediately afterwards, or if a pooler does not forward it. Then every slice of the message is stopped here.
-    private mutating func isStoppedElsewhere() async throws -> Bool {
+    /// Whether another server paused or ended the message, or changed its rate. It announces that, but the announcement
+    /// is lost if it dies immediately afterwards, or if a pooler does not forward it. Then every slice of the message
+    /// is stopped here.
+    private mutating func isChangedElsewhere() async throws -> Bool {
         let begun = context.time.uptime
         guard !context.isOnlyProcess, begun - stateReadAt >= context.stateLife else { return false }
         let (app, message) = (slice.id.app, slice.id.message)
-        let state = try await context.store.read(.delivery) { try $0.message(app: app, id: message)?.state }
+        let (state, rate) = try await context.store.read(.delivery) {
+            (try $0.message(app: app, id: message)?.state, try $0.rate(app: app, message: message))
+        }
         stateReadAt = begun
         switch state {
-        case .planning, .sending, .sent, nil: return false
-        case .scheduled, .paused, .cancelled, .expired, .failed:
-            context.messages.interrupt(message)
-            return true
+        case .planning, .sending, .sent:
+            guard rate != work.job.options.ratePerSecond else { return false }
+        case .scheduled, .paused, .cancelled, .expired, .failed: break
+        case nil: return false
         }
+        context.messages.interrupt(message)
+        return true
     }
 
     /// Until when requests may begin, because the lease must outlast the answer to the last one. nil when the lease is
@@ -250,9 +257,15 @@ extension SliceRun {
         guard let order = page.order else { return page }
         let interval = settleInterval
         var (seen, quietSince, hasStalled) = (-1, context.time.uptime, false)
+        var begun = order.flight.answers.begun
         while true {
             let answers = order.flight.answers
             let now = context.time.uptime
+            if answers.begun != begun {
+                // A straggler was refused unread and has begun again.
+                begun = answers.begun
+                page.awaitedUntil = max(page.awaitedUntil, now + Self.answerTime)
+            }
             // Time in which this process could not read answers does not count.
             let isOver = now >= page.awaitedUntil + (context.time.lag - page.lag)
             if page.isComplete(answers) || isOver || context.stop.isDrained(at: now) {
@@ -306,7 +319,7 @@ extension SliceRun {
     private static func hasOnlyStragglers(_ answers: PageFlight.Answers, quiet: Duration) -> Bool {
         guard quiet >= .milliseconds(Limits.stragglerMilliseconds) else { return false }
         let unsent = answers.exceptions.values.count { $0.result == .unsent }
-        guard answers.begun + unsent >= answers.isAnswered.count else { return false }
+        guard answers.tried + unsent >= answers.isAnswered.count else { return false }
         let missing = answers.isAnswered.count { !$0 }
         return missing * 2 < answers.isAnswered.count || quiet >= .seconds(2)
     }

@@ -261,7 +261,7 @@ struct SliceRun: Sendable {
         run.isFollowing = true
         run.pages[0].openSince = context.time.uptime
         if isBulk, !isFollowing {
-            run.pages[0].awaitedUntil = askedAt + .seconds(Limits.requestTimeoutSeconds + 2)
+            run.pages[0].awaitedUntil = askedAt + Self.answerTime
             run.pages[0].lag = context.time.lag
         }
         run.life = SliceLife(

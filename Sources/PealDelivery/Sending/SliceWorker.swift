@@ -121,7 +121,7 @@ extension DeliveryContext {
         let slot = credentialSlot(slice)
         let uptime = time.uptime
         let interruptions = messages.interruptions
-        let version = slot.map { access.version(of: $0) } ?? 0
+        var version = slot.map { access.version(of: $0) } ?? 0
         let known = messages.work(slice.id.message, notBefore: uptime - stateLife)
         let knownAccess = slot.flatMap { access.find($0, now: uptime) }
         if let known, isStillPlainList(slice, known), slot == nil || knownAccess != nil {
@@ -138,7 +138,7 @@ extension DeliveryContext {
             return (job: job, access: access, candidates: try reader.candidates(of: slice, now: now))
         }
         guard let job = found.job else { return nil }
-        if let slot, knownAccess == nil { access.keep(found.access, for: slot, version: version, now: uptime) }
+        if let slot, knownAccess == nil { version = keep(found.access, at: slot, version: version, now: uptime) }
         let work = known ?? messages.keep(job, readAt: uptime, readAfter: interruptions)
         return SliceOpening(
             work: work, candidates: found.candidates,

@@ -105,11 +105,11 @@ final class LeaseBoard: Sendable {
         leases.withLock { Set($0.map { Slice.Lease(id: $0.key, term: $0.value.term) }) }
     }
 
-    /// Adds a lease that was requested at `askedAt`. Its end counts from then, so it is never too late. A lease that is
-    /// already on the board does not change.
+    /// Adds a lease that was requested at `askedAt`. Its end counts from then, so it is never too late. A lease on the
+    /// board with the same or a later term stays: this one may have been taken back before its holder learned of it.
     func add(_ slice: Slice, askedAt: Duration) {
         leases.withLock {
-            guard $0[slice.id]?.term != slice.term else { return }
+            if let known = $0[slice.id], known.term >= slice.term { return }
             $0[slice.id] = Lease(
                 term: slice.term, end: askedAt + .seconds(Limits.leaseSeconds), renewedAt: askedAt)
         }

@@ -89,6 +89,7 @@ struct RequestAttempt: Sendable {
     func run() async -> Ending {
         let first = await once()
         guard first.answer.result == .verdict(.refreshCredential) else { return first }
+        subject.order.flight.withdraw(1)
         var second = await once()
         if second.answer.result == .verdict(.refreshCredential) {
             second.answer = ProviderAnswer(

@@ -44,6 +44,7 @@ extension HTTP2ConnectionHandler {
             case .lost(let reason):
                 slot.others.append((Int(ending.ticket.index), .lost(reason)))
             case .unprocessed:
+                slot.open.order.flight.withdraw(1)
                 if let resend = resend(of: ending.ticket, slot) { resends.append(resend) }
             }
         }

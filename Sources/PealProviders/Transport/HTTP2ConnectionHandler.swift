@@ -228,8 +228,20 @@ extension HTTP2ConnectionHandler {
         var position = 0
         while position < run.count {
             position = writer.write(from: position, with: &state, into: &out)
-            if out.readableBytes >= Limits.flushBytes { flush() }
+            guard out.readableBytes >= Limits.flushBytes else { continue }
+            flush()
+            // A write that fails closes the channel before it returns, and nothing would answer what begins later.
+            if hasEnded { return giveBack(run, from: position) }
         }
+    }
+
+    /// Queues the rest of a run again, because nothing of it was written.
+    private func giveBack(_ run: PoolQueue.Run, from position: Int) {
+        let rest = (position..<run.count).map {
+            PoolQueue.Resend(order: run.order, index: run.indices[$0], count: run.resends)
+        }
+        run.order.order.flight.withdraw(rest.count)
+        pool.requeue(rest)
     }
 }
 

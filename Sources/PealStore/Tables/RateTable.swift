@@ -23,7 +23,7 @@ extension StoreSession {
     func takeRate(
         app: AppKey, message: MessageID, ofApp: Int64?, wanted: Int, now: Timestamp
     ) throws -> RateGrant {
-        let own = try options(app: app, message: message)?.ratePerSecond
+        let own = try rate(app: app, message: message)
         let limits = [(RateTable.ofApp, ofApp), (message, own)].compactMap { key, rate in rate.map { (key, $0) } }
         var buckets: [(key: MessageID, bucket: RateBucket)] = []
         for (key, rate) in limits {
@@ -47,6 +47,10 @@ extension StoreSession {
             }
         }
         return RateGrant(count: count, readyAt: now)
+    }
+
+    func rate(app: AppKey, message: MessageID) throws -> Int64? {
+        try options(app: app, message: message)?.ratePerSecond
     }
 
     private func options(app: AppKey, message: MessageID) throws -> MessageOptions? {

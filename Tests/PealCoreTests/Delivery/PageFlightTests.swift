@@ -52,6 +52,8 @@ import Testing
         #expect(flight.answers.isTried)
         flight.withdraw(1)
         #expect(!flight.answers.isTried && flight.answers.begun == 2)
+        flight.begin(2)
+        #expect(flight.answers.tried == 2)
     }
 
     @Test("does not wait for a page without devices, nor for one that is answered")

@@ -12,6 +12,8 @@ final class ScriptedProvider: Provider {
         case unsent(String)
         /// It begins, but nothing of it is written.
         case withdrawn(String)
+        /// It begins, is refused unread, and waits for its next turn until `answerOpen`.
+        case refused
 
         static let accepted = Reply.answer(.accepted)
         static func verdict(_ verdict: Verdict, _ reason: String, status: Int = 0) -> Reply {
@@ -102,6 +104,10 @@ final class ScriptedProvider: Provider {
                 continue
             case .withdrawn(let reason):
                 others.append((index, ProviderAnswer(.unsent, reason: reason)))
+                withdrawn += 1
+                continue
+            case .refused:
+                state.withLock { $0.open.append((order, index)) }
                 withdrawn += 1
                 continue
             case .silence: state.withLock { $0.open.append((order, index)) }

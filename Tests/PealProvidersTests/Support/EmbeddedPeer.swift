@@ -34,12 +34,15 @@ final class EmbeddedPeer: Connecting, @unchecked Sendable {  // Only the test's 
     private var held: [(number: Int, streamID: UInt32)] = []
     var answersPings = true
 
+    /// Whether the next large write fails, because the peer has reset the connection.
+    var breaksLargeWrite = false
+
     func connect(_ makeHandler: @escaping @Sendable () -> HTTP2ConnectionHandler) -> EventLoopFuture<Void> {
         let channel = EmbeddedChannel(loop: loop)
         connections.append(Connection(channel: channel))
         do {
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 443)).wait()
-            try channel.pipeline.syncOperations.addHandler(makeHandler())
+            try channel.pipeline.syncOperations.addHandlers([BrokenPipe(self), makeHandler()])
             return loop.makeSucceededVoidFuture()
         } catch {
             return loop.makeFailedFuture(error)
@@ -68,8 +71,8 @@ final class EmbeddedPeer: Connecting, @unchecked Sendable {  // Only the test's 
     }
 
     /// Ends a connection as APNs does when it shuts a server down.
-    func goAway(_ number: Int, reason: String) throws {
-        let frame = ServerFrame.goAway(HTTP2Frame.streamIDMax, debug: #"{"reason":"\#(reason)"}"#)
+    func goAway(_ number: Int, reason: String, lastStreamID: UInt32 = HTTP2Frame.streamIDMax) throws {
+        let frame = ServerFrame.goAway(lastStreamID, debug: #"{"reason":"\#(reason)"}"#)
         try connections[number].channel.writeInbound(ByteBuffer(bytes: frame))
         try serve()
     }
@@ -122,5 +125,32 @@ final class EmbeddedPeer: Connecting, @unchecked Sendable {  // Only the test's 
     private func answer(_ bytes: [UInt8], _ channel: EmbeddedChannel) throws {
         guard channel.isActive else { return }
         try channel.writeInbound(ByteBuffer(bytes: bytes))
+    }
+}
+
+/// Closes the channel within a flush, as a socket does on which writing fails.
+private final class BrokenPipe: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    private static let largeBytes = 50_000
+
+    private let peer: EmbeddedPeer
+    private var isBroken = false
+
+    init(_ peer: EmbeddedPeer) { self.peer = peer }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if peer.breaksLargeWrite, unwrapOutboundIn(data).readableBytes >= Self.largeBytes { isBroken = true }
+        guard !isBroken else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        context.write(data, promise: promise)
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        guard isBroken else { return context.flush() }
+        peer.breaksLargeWrite = false
+        context.close(promise: nil)
     }
 }
