@@ -24,6 +24,8 @@ package enum Limits {
     package static let idempotencyKeyCharactersMax = 255
     package static let idempotencyLifeSeconds: Int64 = 24 * 3600
     package static let listItemsMax = 200
+    /// Rows of a list that cannot be read.
+    package static let listRowsSkippedMax = 200
     package static let listItemsDefault = 50
 
     /// For lists with numbered pages.
