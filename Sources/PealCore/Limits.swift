@@ -24,6 +24,8 @@ package enum Limits {
     package static let idempotencyKeyCharactersMax = 255
     package static let idempotencyLifeSeconds: Int64 = 24 * 3600
     package static let listItemsMax = 200
+    /// Rows of a list that cannot be read.
+    package static let listRowsSkippedMax = 200
     package static let listItemsDefault = 50
 
     /// For lists with numbered pages.
@@ -169,6 +171,9 @@ package enum Limits {
     package static let messageTextsCachedMax = 20_000
     package static let recentReadsMax = 2000
     package static let oneAttemptSeconds: Int64 = 900
+    /// How long a device waits at once, for a retry or by rules, which are then checked again. Longer than between the
+    /// same time in all time zones and the end of quiet hours after it.
+    package static let holdSecondsMax: Int64 = 72 * 3600
 
     package static let ratePerSecondMax: Int64 = 1_000_000
     package static let frequencyMessagesMax: Int64 = 1000

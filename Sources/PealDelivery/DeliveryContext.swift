@@ -96,6 +96,12 @@ struct DeliveryReads: Store {
         try await store.read(lane == .brief ? .brief : .delivery, body)
     }
 
+    func list<R: Sendable>(
+        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading, _ more: Int) throws -> R
+    ) async throws -> R {
+        try await store.list(lane, body)
+    }
+
     func write<R: Sendable>(
         _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
     ) async throws -> R {

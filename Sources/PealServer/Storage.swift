@@ -12,7 +12,8 @@ struct Storage {
     /// The database, which also connects the servers that share it; nil when there can be no others.
     let shared: (engine: PostgresEngine, signals: PostgresSignals)?
 
-    /// - Parameter report: receives a line when the connection to the database is lost and when it is restored.
+    /// - Parameter report: receives a line when the connection to the database is lost and when it is restored, and
+    ///   about each row that cannot be read.
     /// - Throws: `ConfigurationFailure` when the key file or the database cannot be used.
     static func open(
         _ configuration: ServerConfiguration, report: @escaping @Sendable (String) -> Void = { _ in }
@@ -35,7 +36,7 @@ struct Storage {
                     retention: StoreRetention(
                         messageDays: configuration.retention.messages, deviceDays: configuration.retention.devices,
                         auditDays: configuration.retention.audit),
-                    composers: reportComposers),
+                    composers: reportComposers, report: report),
                 masterKey: masterKey,
                 shared: (engine as? PostgresEngine).map { ($0, PostgresSignals($0.settings)) })
         } catch {

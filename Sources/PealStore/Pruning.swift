@@ -53,6 +53,7 @@ extension StoreSession {
         case .models: try pruneModels(now, limit)
         case .figures: try pruneFigures(now, limit)
         case .wakes: try pruneSpentWakes(now, limit)
+        case .waits: try bringForward(now, limit)
         }
     }
 

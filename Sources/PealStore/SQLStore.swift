@@ -6,16 +6,19 @@ internal import Synchronization
 package final class SQLStore: Store {
     private let engine: any SQLEngine
     private let context: StoreSession.Context
+    private let damage: DamageReport
     private let setupChanges = Atomic(0)
 
     /// - Parameters:
     ///   - retention: how long finished and retired data is kept.
     ///   - composers: compose what is sent to each webhook.
+    ///   - report: receives a line about each row that lists omit because it cannot be read.
     package init(
         engine: any SQLEngine, masterKey: MasterKey, retention: StoreRetention = StoreRetention(),
-        composers: ReportComposers = ReportComposers([])
+        composers: ReportComposers = ReportComposers([]), report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.engine = engine
+        damage = DamageReport(report)
         context = StoreSession.Context(
             key: .init(masterKey), retention: retention, dialect: engine.dialect,
             composers: composers)
@@ -25,6 +28,21 @@ package final class SQLStore: Store {
         _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
     ) async throws -> R {
         try await engine.read(lane) { [context] in try body(StoreSession($0, context)) }
+    }
+
+    package func list<R: Sendable>(
+        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading, _ more: Int) throws -> R
+    ) async throws -> R {
+        try await engine.read(lane) { [context, damage] connection in
+            var more = 0
+            while more <= Limits.listRowsSkippedMax {
+                let skipping = SkippingConnection(connection, damage)
+                let result = try body(StoreSession(skipping, context), more)
+                if skipping.skippedCount <= more { return result }
+                more = skipping.skippedCount
+            }
+            throw PealError.damaged("a list with more than \(Limits.listRowsSkippedMax) rows")
+        }
     }
 
     package func write<R: Sendable>(

@@ -15,6 +15,12 @@ extension WrappingStore {
         try await store.read(lane, body)
     }
 
+    package func list<R: Sendable>(
+        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading, _ more: Int) throws -> R
+    ) async throws -> R {
+        try await store.list(lane, body)
+    }
+
     package func write<R: Sendable>(
         _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
     ) async throws -> R {

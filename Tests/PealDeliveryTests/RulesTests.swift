@@ -86,6 +86,16 @@ struct RulesTests {
         }
     }
 
+    @Test(
+        "a device waits for its rules until its message ends, and at most three days until they are checked again",
+        arguments: [(3600, 86_400, 3600), (86_400, 3600, 3600), (30 * 86_400, 60 * 86_400, 3 * 86_400)])
+    func turn(hold: Int64, end: Int64, expected: Int64) {
+        let now = ManualTime().now
+        let life = MessageLife(start: now, end: now + .seconds(end)).under(MessageOptions())
+        let hold = PageRuling.Hold(until: now + .seconds(hold), reason: .frequencyCap)
+        #expect(hold.turn(life, now: now) == now + .seconds(expected))
+    }
+
     @Test("a message in recipients' time zones follows the sun, starting at UTC+14", arguments: StoreUnderTest.allCases)
     func recipientTimeZone(_ engine: StoreUnderTest) async throws {
         let zones: [String?] = [

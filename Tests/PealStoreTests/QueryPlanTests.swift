@@ -43,7 +43,7 @@ struct QueryPlanTests {
     @Test(
         "the most important statements use the intended index",
         arguments: [
-            ("frequency.latest", "PRIMARY KEY (app=? AND seq=? AND at>?)"),
+            ("frequency.latest", "PRIMARY KEY (app=? AND seq=? AND at>? AND at<?)"),
             ("frequency.ofMessage", "PRIMARY KEY (app=? AND seq=?)"),
             ("rate.find", "PRIMARY KEY (app=? AND message=?)"),
             ("slice.waitingFor", "PRIMARY KEY (app=? AND message=? AND route=?)"),
@@ -103,6 +103,11 @@ struct QueryPlanTests {
             ("prune.arms", "experiment_arm_user"), ("prune.pending", "webhook_delivery_due"),
             ("prune.next", "remainder_due (kind=? AND due_at<?)"),
             ("prune.erasure", "remainder_name (app=? AND kind=? AND name=?)"),
+            ("ahead.slices", "slice_waiting (ready_at>?)"),
+            ("ahead.remainders", "remainder_due (kind=? AND due_at>?)"),
+            ("ahead.events", "sqlite_autoindex_outbox_1 (app=? AND webhook=? AND created_at>?)"),
+            ("ahead.deliveries", "webhook_delivery_due (app=? AND webhook=? AND next_at>?)"),
+            ("ahead.webhooks", "webhook_delivery_due (app=? AND webhook>?)"),
         ])
     func index(_ name: String, _ index: String) async throws {
         let steps = try await Self.steps(of: name)
@@ -187,7 +192,7 @@ private enum HotStatements {
         "route.firstReady": SliceTable.firstReady(active),
         "search.nextCampaign": MessageTable.nextCampaign(after: "", app: 1),
 
-        "frequency.latest": once(FrequencyTable.latest, (1, 1, now, 1)),
+        "frequency.latest": once(FrequencyTable.latest, (1, 1, now, now, 1)),
         "frequency.ofMessage": once(FrequencyTable.ofMessage, (1, 1, slice.message)),
         "rate.find": RateTable.find(1, slice.message),
         "slice.waitingFor": SliceTable.waiting(
@@ -268,6 +273,11 @@ private enum HotStatements {
         "prune.userDevices": DeviceTable.devices(of: "", app: 1, registeredBefore: now, limit: 1),
         "prune.forgetDeleted": SubscriptionTable.forgetDeleted(app: 1, device: 1),
         "prune.lastOfCampaign": MessageTable.first(of: "", app: 1),
+        "ahead.slices": TablePiece.slice.keys(where: AheadOfTime.slices(now), limit: 1),
+        "ahead.remainders": TablePiece.remainder.keys(where: AheadOfTime.remainders(.user, now), limit: 1),
+        "ahead.events": TablePiece.outbox.keys(where: AheadOfTime.events(webhook, now), limit: 1),
+        "ahead.deliveries": TablePiece.webhookDelivery.keys(where: AheadOfTime.deliveries(webhook, now), limit: 1),
+        "ahead.webhooks": WebhookDeliveryTable.queue.webhooks(where: "app > 0"),
 
         "audit.hasPending": AuditTable.hasPending, "audit.takePending": AuditTable.takePending(limit: 1),
         "audit.timeOf": AuditTable.time(ofNumberFrom: 1),

@@ -19,8 +19,8 @@ enum AppProblems {
             return record.expiryWarning(at: visit.now) != nil
         }
         let closed = routes.filter { $0.state != .open && $0.load.pending > 0 }
-        let webhooks = try await visit.services.store.read {
-            try $0.webhooks(app: app.key, after: nil, limit: webhooksMax)
+        let webhooks = try await visit.services.store.list { store, _ in
+            try store.webhooks(app: app.key, after: nil, limit: webhooksMax)
         }.filter { $0.disabledAt != nil }
         return refused.map { Attention.item(visit, $0, app: name, id: app.id) }
             + closed.map { route in
@@ -40,7 +40,7 @@ enum AppProblems {
 
     /// The reasons of the latest messages' devices, the most frequent first.
     static func reasons(_ visit: PageCall, _ app: App, from: Timestamp) async throws -> HTML {
-        let total = try await visit.services.store.read(.heavy) { store in
+        let total = try await visit.services.store.list(.heavy) { store, _ in
             try outcomes(of: app, from: from, limit: messagesMax, in: store)
         }
         return reasons(visit, total, hint: visit.texts(.failedByReasonHint, visit.texts.number(messagesMax)))

@@ -20,7 +20,7 @@ enum CredentialPages {
     private static func page(_ visit: PageCall, _ outcome: Outcome? = nil) async throws -> Page {
         let texts = visit.texts
         let app = try visit.app.key
-        let records = try await visit.services.store.read { try $0.credentialRecords(app: app) }
+        let records = try await visit.services.store.list { store, _ in try store.credentialRecords(app: app) }
         var page = Page(visit, texts[.credentials], .credentials)
         page.lead = "\(texts[.credentialsLead])"
         page.body = "\(Networks.all.map { section(visit, $0, records, outcome) })"

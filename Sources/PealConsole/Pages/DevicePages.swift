@@ -52,14 +52,14 @@ enum DevicePages {
         let app = try visit.app.key
         let after = visit.query["after"].flatMap { Int64($0) } ?? 0
         guard let search else {
-            let items = try await visit.services.store.read(.heavy) { store in
-                try store.devices(app: app, DeviceFilter(), after: after, limit: itemsPerPage + 1)
+            let items = try await visit.services.store.list(.heavy) { store, more in
+                try store.devices(app: app, DeviceFilter(), after: after, limit: itemsPerPage + 1 + more)
             }
             let shown = Array(items.prefix(itemsPerPage))
             return (shown, [], items.count > itemsPerPage ? shown.last.map { String($0.key) } : nil)
         }
         let candidates = addresses(search, visit.services.addressRules)
-        return try await visit.services.store.read(.heavy) { store in
+        return try await visit.services.store.list(.heavy) { store, _ in
             if let id = DeviceID(search), let device = try store.device(app: app, id: id) { return ([device], [], nil) }
             let owned = try store.devices(app: app, DeviceFilter(userID: search), after: 0, limit: itemsPerPage)
             if !owned.isEmpty { return (owned, owned.count == 1 ? [] : [search], nil) }
@@ -238,7 +238,7 @@ enum DevicePages {
                 continue
             }
         }
-        let next = messages.count == timelineMessagesMax ? messages.last?.message.id.description : nil
+        let next = messages.count >= timelineMessagesMax ? messages.last?.message.id.description : nil
         return timeline(visit, entries, next: next)
     }
 

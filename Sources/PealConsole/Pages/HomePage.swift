@@ -15,10 +15,10 @@ enum HomePage {
         let own = visit.holder?.app
         let isAdmin = visit.isAdmin
         let after = visit.query["after"].flatMap { AppID($0) }
-        let (found, stopped, ending) = try await visit.services.store.read { store in
+        let (found, stopped, ending) = try await visit.services.store.list { store, more in
             let apps =
                 try own.map { try store.app(key: $0).map { [$0] } ?? [] }
-                ?? store.apps(after: after, limit: appsMax + 1)
+                ?? store.apps(after: after, limit: appsMax + 1 + more)
             return (
                 apps, isAdmin ? try store.stoppedCredentials(limit: 20) : [],
                 isAdmin ? try store.endingCredentials(limit: 20) : []

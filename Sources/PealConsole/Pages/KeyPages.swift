@@ -13,7 +13,7 @@ enum KeyPages {
     private static func page(_ visit: PageCall, secret: String? = nil, error: PealError? = nil) async throws -> Page {
         let texts = visit.texts
         let app = try visit.app.key
-        let keys = try await visit.services.store.read { try $0.keys(app: app) }
+        let keys = try await visit.services.store.list { store, _ in try store.keys(app: app) }
         let first = visit.query["after"].flatMap { Int($0) } ?? 0
         let shown = keys[min(max(0, first), keys.count)...].prefix(itemsPerPage)
         var page = Page(visit, texts[.keys], .keys)

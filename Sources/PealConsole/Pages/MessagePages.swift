@@ -28,8 +28,8 @@ enum MessagePages {
         _ visit: PageCall, _ filter: MessageFilter, before: MessageID?, limit: Int
     ) async throws -> [Summary] {
         let app = try visit.app.key
-        return try await visit.services.store.read(.heavy) { store in
-            try store.messages(app: app, filter, before: before, limit: limit).map { message in
+        return try await visit.services.store.list(.heavy) { store, more in
+            try store.messages(app: app, filter, before: before, limit: limit + more).map { message in
                 let report = try store.report(app: app, id: message.id)
                 let draft = try store.draft(app: app, id: message.id)
                 return Summary(
@@ -251,7 +251,7 @@ enum MessagePages {
     @Sendable private static func calendar(_ visit: PageCall) async throws -> ConsoleAnswer {
         let texts = visit.texts
         let app = try visit.app.key
-        let all = try await visit.services.store.read(.heavy) { store in
+        let all = try await visit.services.store.list(.heavy) { store, _ in
             // The store returns them in the order of their creation.
             let scheduled = try store.messages(app: app, MessageFilter(state: .scheduled), before: nil, limit: 2000)
             let waiting = scheduled.sorted { ($0.startAt ?? $0.createdAt) < ($1.startAt ?? $1.createdAt) }.prefix(100)

@@ -15,9 +15,9 @@ enum SavedMessagePages {
         let app = try visit.app.key
         let kinds = visit.query["kind"].flatMap { SavedMessage.Kind(rawValue: $0) }.map { [$0] } ?? [.draft, .template]
         let after = kinds.count == 1 ? visit.query["after"] : nil
-        let found = try await visit.services.store.read { store in
+        let found = try await visit.services.store.list { store, more in
             try kinds.map { kind in
-                (kind, try store.savedMessages(app: app, kind, after: after, limit: itemsPerPage + 1))
+                (kind, try store.savedMessages(app: app, kind, after: after, limit: itemsPerPage + 1 + more))
             }
         }
         var page = Page(visit, texts[.draftsAndTemplates], .compose)

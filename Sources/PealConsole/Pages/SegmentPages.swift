@@ -15,9 +15,9 @@ enum SegmentPages {
         let app = try visit.app.key
         let after = visit.query["after"]
         let edit = visit.query["edit"] ?? visit.form["edit"]
-        let (segments, edited) = try await visit.services.store.read { store in
+        let (segments, edited) = try await visit.services.store.list { store, more in
             (
-                try store.segments(app: app, after: after, limit: itemsPerPage + 1),
+                try store.segments(app: app, after: after, limit: itemsPerPage + 1 + more),
                 try edit.flatMap { try store.segment(app: app, name: $0) }
             )
         }

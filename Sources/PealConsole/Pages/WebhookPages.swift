@@ -29,7 +29,7 @@ enum WebhookPages {
     private static func list(_ visit: PageCall, _ given: Form, error: PealError? = nil) async throws -> Page {
         let texts = visit.texts
         let app = try visit.app.key
-        let webhooks = try await visit.services.store.read { store in
+        let webhooks = try await visit.services.store.list { store, _ in
             try store.webhooks(app: app, after: nil, limit: Limits.listItemsMax)
         }
         var page = Page(visit, texts[.webhooks], .webhooks)
@@ -131,9 +131,9 @@ enum WebhookPages {
         let texts = visit.texts
         let (app, name) = (try visit.app.key, visit.parameter("name"))
         let before = visit.query["after"].flatMap { WebhookDeliveryID($0) }
-        let found = try await visit.services.store.read { store in
+        let found = try await visit.services.store.list { store, more in
             try store.webhook(app: app, name: name).map { webhook in
-                (webhook, try store.deliveries(of: webhook.reference, before: before, limit: 26))
+                (webhook, try store.deliveries(of: webhook.reference, before: before, limit: 26 + more))
             }
         }
         guard let (webhook, deliveries) = found else { throw PealError.notFound("webhook") }

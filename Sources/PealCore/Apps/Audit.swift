@@ -130,7 +130,7 @@ package struct AuditVerbs: Sendable {
 
     /// Rows in descending order of number, starting before `cursor`.
     package func rows(_ filter: AuditFilter, before cursor: Int64?, limit: Int) async throws -> [AuditRow] {
-        try await store.read(.heavy) { try $0.auditRows(filter, before: cursor, limit: limit) }
+        try await store.list(.heavy) { try $0.auditRows(filter, before: cursor, limit: limit + $1) }
     }
 
     /// Rows in ascending order of number, starting after `cursor`.

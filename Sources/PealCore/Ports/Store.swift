@@ -6,6 +6,13 @@ package protocol Store: Sendable {
         _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading) throws -> R
     ) async throws -> R
 
+    /// Reads a list without the rows that cannot be read, which are logged.
+    /// - Parameter body: receives how many items more than it needs it must read, because so many are skipped. Called
+    ///   again when there are more of them.
+    func list<R: Sendable>(
+        _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading, _ more: Int) throws -> R
+    ) async throws -> R
+
     /// - Throws: what `body` throws; `rate_limited` when too many writes wait; `unavailable` when the store failed.
     func write<R: Sendable>(
         _ lane: WriteLane, _ body: @escaping @Sendable (any StoreWriting) throws -> R
@@ -33,6 +40,11 @@ extension Store {
     package func read<R: Sendable>(_ body: @escaping @Sendable (any StoreReading) throws -> R) async throws -> R {
         try await read(.request, body)
     }
+
+    /// Reads a list for a request.
+    package func list<R: Sendable>(
+        _ body: @escaping @Sendable (any StoreReading, _ more: Int) throws -> R
+    ) async throws -> R { try await list(.request, body) }
 }
 
 extension Store {

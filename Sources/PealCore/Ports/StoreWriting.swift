@@ -160,7 +160,8 @@ package protocol StoreWriting: StoreReading {
     func resumeQuarantined(app: AppKey, id: MessageID, now: Timestamp) throws -> Int
     /// Ends the quarantined slices of messages that have ended, of at most `limit` messages. Returns how many slices.
     func endQuarantined(limit: Int) throws -> Int
-    /// Deletes rows whose retention has ended, and completes what requests began: at most about `limit` rows.
+    /// Deletes rows whose retention has ended, completes what requests began, and makes due what waits since before the
+    /// clock was set back: at most about `limit` rows.
     /// - Parameters:
     ///   - steps: the kinds of work, in their order.
     ///   - skipped: how many messages of a kind stay because they fail: the first ones in its order.
@@ -323,7 +324,7 @@ extension StoreWriting {
 /// A kind of work of `StoreWriting.prune`, in the order in which it is done.
 package enum PruneStep: String, CaseIterable, Sendable {
     case remainders, answers, outcomes, messages, devices, topics, geofences, audit, webhooks, statistics, frequency
-    case events, settings, models, figures, wakes
+    case events, settings, models, figures, wakes, waits
 
     /// Whether it is done message by message, so that messages can be skipped.
     package var isOfMessages: Bool { self == .outcomes || self == .messages }

@@ -54,5 +54,11 @@ struct PageRuling: Sendable, Hashable {
     struct Hold: Sendable, Hashable {
         let until: Timestamp
         let reason: HoldReason
+
+        /// When the device's turn is: not after the message's end, when it expires, and not so late that the store
+        /// would take it for a time from before the clock was set back.
+        func turn(_ life: PlatformLife, now: Timestamp) -> Timestamp {
+            min(until, life.end, now + .seconds(Limits.holdSecondsMax))
+        }
     }
 }

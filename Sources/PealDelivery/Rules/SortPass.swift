@@ -28,7 +28,7 @@ struct SortPass: Sendable {
             var ofPage: [PageRuling.Hold?] = Array(repeating: nil, count: page.count)
             for ruling in rulings {
                 if case .hold(let hold) = ruling.decision {
-                    ofPage[ruling.index] = PageRuling.Hold(until: min(hold.until, life.end), reason: hold.reason)
+                    ofPage[ruling.index] = PageRuling.Hold(until: hold.turn(life, now: now), reason: hold.reason)
                 }
             }
             keys += page.keys

@@ -141,8 +141,7 @@ struct Conclusion: Sendable {
     private mutating func conclude(_ decision: PageRuling.Decision, _ key: DeviceKey) -> DeliveryLog.Ending {
         switch decision {
         case .hold(let hold):
-            // A device that would wait beyond the message's end expires.
-            return untried(key, hold.reason.rawValue, readyAt: min(hold.until, terms.life.end))
+            return untried(key, hold.reason.rawValue, readyAt: hold.turn(terms.life, now: terms.now))
         case .suppress(let reason):
             return DeliveryLog.Ending(.suppressed, reason: reason.rawValue, attempt: terms.attempt)
         case .reject(let reason):

@@ -48,6 +48,7 @@ package final class OutboundClient: OutboundSender {
     private let state: Mutex<State>
     private let group: any EventLoopGroup
     private let time: any TimeSource
+    private let waiting: WaitingRequests
 
     /// - Parameters:
     ///   - time: measures how long this process could not run; that time counts towards no timeout.
@@ -70,9 +71,11 @@ package final class OutboundClient: OutboundSender {
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = options.connectionsPerHostMax
         // The delivery engine decides when to retry.
         configuration.connectionPool.retryConnectionEstablishment = false
-        // Close idle connections before the peer does: a request on a connection that is being closed counts as lost.
+        // Close idle connections before the peer does: a request that is written while the peer closes counts as lost.
         configuration.connectionPool.idleTimeout = .seconds(Limits.outboundIdleSeconds)
-        configuration.http1_1ConnectionDebugInitializer = { DeadlineGuard.add(to: $0, time: time) }
+        let waiting = WaitingRequests(time: time)
+        configuration.http1_1ConnectionDebugInitializer = { WriteGuard.add(to: $0, for: waiting) }
+        self.waiting = waiting
         self.group = group
         self.time = time
         self.configuration = configuration
@@ -104,32 +107,54 @@ package final class OutboundClient: OutboundSender {
         return String(url[..<(url[start...].firstIndex { "/?#".contains($0) } ?? url.endIndex)])
     }
 
+    /// Sends again at once, on another connection, what the peer's close kept from being written. A request that was
+    /// written is not repeated here, because it may have arrived (RFC 9110 §9.2.2, RFC 9112 §9.3.1).
     /// - Throws: `OutboundFailure` if there was no reply.
     func send(_ request: OutboundRequest) async throws(OutboundFailure) -> OutboundReply {
+        let (begunAt, lag) = (time.uptime, time.lag)
+        var resends = 0
+        while true {
+            var outgoing = Self.outgoing(request)
+            let number = isGuarded ? waiting.begin(request, madeAt: begunAt, &outgoing.headers) : nil
+            do {
+                let reply = try await reply(to: outgoing, request) {
+                    request.timeout - (self.time.uptime - begunAt - (self.time.lag - lag))
+                }
+                if let number { _ = waiting.end(number) }
+                return reply
+            } catch {
+                let isWritten = number.map { waiting.end($0) } ?? true
+                let isClosed = (error as? HTTPClientError) == .remoteConnectionClosed
+                guard isClosed, !isWritten, resends < Limits.resendsMax else { throw Self.failure(error, isWritten) }
+                resends += 1
+            }
+        }
+    }
+
+    /// Whether `WriteGuard` sees what is written.
+    private var isGuarded: Bool { configuration.httpVersion == .http1Only }
+
+    private static func outgoing(_ request: OutboundRequest) -> HTTPClientRequest {
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = request.method
         outgoing.headers = request.headers
-        if let deadline = request.deadline, configuration.httpVersion == .http1Only {
-            DeadlineGuard.set(deadline, in: &outgoing.headers)
-        }
         if !request.body.isEmpty || request.method == .POST { outgoing.body = .bytes(request.body) }
+        return outgoing
+    }
+
+    /// - Parameter left: the rest of the request's timeout.
+    private func reply(
+        to outgoing: HTTPClientRequest, _ request: OutboundRequest, left: () -> Duration
+    ) async throws -> OutboundReply {
         let generation = generation(for: request.url)
         defer { withExtendedLifetime(generation) {} }
-        let (begunAt, lag) = (time.uptime, time.lag)
-        do {
-            let response = try await answer(to: outgoing, from: generation.client, within: request.timeout)
-            let spent = time.uptime - begunAt - (time.lag - lag)
-            let isEmpty = response.headers.first(name: "content-length") == "0"
-            let body =
-                isEmpty
-                ? []
-                : await body(
-                    of: response, bytesMax: request.replyBytesMax,
-                    within: max(request.timeout - spent, Self.bodyTimeMin))
-            return OutboundReply(status: Int(response.status.code), headers: response.headers, body: body)
-        } catch {
-            throw Self.failure(error)
-        }
+        let response = try await answer(to: outgoing, from: generation.client, within: left())
+        let isEmpty = response.headers.first(name: "content-length") == "0"
+        let body =
+            isEmpty
+            ? []
+            : await body(of: response, bytesMax: request.replyBytesMax, within: max(left(), Self.bodyTimeMin))
+        return OutboundReply(status: Int(response.status.code), headers: response.headers, body: body)
     }
 
     /// How long a body is awaited after a late head. The caller gives up a request soon after its timeout, and would
@@ -210,29 +235,30 @@ package final class OutboundClient: OutboundSender {
     }
 
     /// Separates requests that provably never left from those that may have arrived.
-    private static func failure(_ error: any Error) -> OutboundFailure {
+    private static func failure(_ error: any Error, _ isWritten: Bool) -> OutboundFailure {
         switch error {
-        case let error as HTTPClientError: failure(error)
-        case is DeadlineGuard.Passed: .late
+        case let error as HTTPClientError: failure(error, isWritten)
+        case is WriteGuard.Passed: .late
         // Only a failed handshake: after a later TLS error, such as a close without an alert, the request may have been
         // written.
         case NIOSSLError.handshakeFailed: .unsent("NoTLS")
         case let error as NIOSSLExtraError where error == .failedToValidateHostname: .unsent("NoTLS")
         case is NIOConnectionError, is SocketAddressError, ChannelError.connectTimeout: .unsent("NoConnection")
         case let error as IOError where refusals.contains(error.errnoCode): .unsent("NoConnection")
-        default: .lost("ConnectionLost")
+        default: isWritten ? .lost("ConnectionLost") : .unsent("NoConnection")
         }
     }
 
     /// Errors that only connecting can cause.
     private static let refusals = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL]
 
-    private static func failure(_ error: HTTPClientError) -> OutboundFailure {
+    private static func failure(_ error: HTTPClientError, _ isWritten: Bool) -> OutboundFailure {
         switch error {
         case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout: .unsent("NoConnection")
         case .alreadyShutdown: .unsent("Draining")
-        case .deadlineExceeded, .readTimeout, .writeTimeout: .lost("Timeout")
         case .invalidURL, .emptyHost, .emptyScheme: .unusable("UnusableURI")
+        case _ where !isWritten: .unsent("NoConnection")
+        case .deadlineExceeded, .readTimeout, .writeTimeout: .lost("Timeout")
         default: .lost("ConnectionLost")
         }
     }

@@ -14,6 +14,9 @@ struct OutboundRequest: Sendable {
     var timeout: Duration = .seconds(Limits.requestTimeoutSeconds)
     /// By `TimeSource.uptime`: over HTTP/1.1 nothing of the request is written later; nil for no such limit.
     var deadline: Duration?
+    /// The header with the remaining lifetime in seconds, which becomes shorter until the request is written over
+    /// HTTP/1.1; nil for none.
+    var lifeField: String?
     /// The only address of the URL's host that may be connected to, already checked; nil if the name is resolved as
     /// usual.
     var address: IPAddress?

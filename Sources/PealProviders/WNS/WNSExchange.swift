@@ -24,7 +24,7 @@ struct WNSExchange: RequestExchange {
         headers.add(name: "ms-cv", value: correlationVector())
         return OutboundRequest(
             url: uri.text, headers: headers, body: subject.notification.body.prefix,
-            authorizationVersion: authorization.version)
+            authorizationVersion: authorization.version, lifeField: "x-wns-ttl")
     }
 
     func judge(

@@ -54,7 +54,7 @@ struct WebPushExchange: RequestExchange {
         headers.add(name: "Authorization", value: authorization)
         return OutboundRequest(
             url: uri.text, headers: headers, body: try body(subject.notification, for: subscription.receiver),
-            address: address)
+            lifeField: "TTL", address: address)
     }
 
     func judge(

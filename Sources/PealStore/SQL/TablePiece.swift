@@ -1,8 +1,8 @@
 internal import PealCore
 
-/// A table whose rows are deleted in pieces, with its primary key. The keys of a piece are read first and then deleted
-/// one by one: SQLite may evaluate `(a, b) IN (SELECT …)` column by column, through an index that matches far more
-/// rows.
+/// A table whose rows are deleted or changed in pieces, with its primary key. The keys of a piece are read first, and
+/// then its rows are deleted one by one: SQLite may evaluate `(a, b) IN (SELECT …)` column by column, through an index
+/// that matches far more rows.
 struct TablePiece: Sendable {
     let table: String
     /// The columns of the primary key.
@@ -35,12 +35,26 @@ struct TablePiece: Sendable {
 
     /// Deletes at most `limit` of the rows that `condition` selects. Returns how many.
     func delete(where condition: SQL, limit: Int, _ connection: any SQLConnection) throws -> Int {
-        guard limit > 0 else { return 0 }
-        var found: [[SQLValue]] = []
-        let statement = keys(where: condition, limit: limit)
-        try connection.scan(statement) { row in found.append(values(row)) }
+        let found = try piece(where: condition, limit: limit, connection)
         guard !found.isEmpty else { return 0 }
         return try connection.execute("DELETE FROM \(table) WHERE \(matching)", rows: found).reduce(0, +)
+    }
+
+    /// Sets `column` in at most `limit` of the rows that `condition` selects. Returns in how many.
+    func set(
+        _ column: String, to value: SQLValue, where condition: SQL, limit: Int, _ connection: any SQLConnection
+    ) throws -> Int {
+        let found = try piece(where: condition, limit: limit, connection)
+        guard !found.isEmpty else { return 0 }
+        let statement = "UPDATE \(table) SET \(column) = $\(key.count + 1) WHERE \(matching)"
+        return try connection.execute(statement, rows: found.map { $0 + [value] }).reduce(0, +)
+    }
+
+    private func piece(where condition: SQL, limit: Int, _ connection: any SQLConnection) throws -> [[SQLValue]] {
+        guard limit > 0 else { return [] }
+        var found: [[SQLValue]] = []
+        try connection.scan(keys(where: condition, limit: limit)) { row in found.append(values(row)) }
+        return found
     }
 
     private var matching: String {
@@ -122,6 +136,7 @@ extension TablePiece {
     static let routeGate = TablePiece("route_gate", ["app": .int, "route": .int])
     static let statistics = TablePiece("statistics", ["app": .int, "span": .int, "at": .int])
     static let answer = TablePiece("idempotency", ["scope": .bytes, "request_key": .text])
+    static let remainder = TablePiece("remainder", ["kind": .int, "number": .int])
 
     /// Every table with rows of an app, except `app` itself, the audit log, which also records the deletion, and
     /// `remainder`. Rows that cause sending are deleted first.

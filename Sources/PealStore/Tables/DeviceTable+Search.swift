@@ -168,7 +168,7 @@ extension StoreSession {
         let address = row.address.json
         if part.isIn(address.stringValue ?? address["endpoint"]?.stringValue ?? "") { return true }
         if part.isIn(row.id.description) || row.userID.map(part.isIn) == true { return true }
-        return try DetailCoding.decode(try detail(app: app, device: row.key)).alias.map(part.isIn) ?? false
+        return try readDetail(app: app, device: row.key).alias.map(part.isIn) ?? false
     }
 
     func userIDs(app: AppKey, containing part: String?, limit: Int) throws -> [String] {

@@ -9,6 +9,10 @@ enum DeviceTable {
         since, retired_at, retired_reason
         """
 
+    static func detail(app: AppKey, device: DeviceKey) -> SQL {
+        "SELECT detail FROM device_detail WHERE app = \(app) AND seq = \(device)"
+    }
+
     /// What is read of a device that an audience names.
     private static let named = "seq, route, address, address_rev, locale"
 
@@ -283,14 +287,21 @@ extension StoreSession {
         return Device(
             id: row.id, key: row.key, address: row.address, userID: row.userID, topics: topics.map(\.name),
             locale: try word(row.locale), timeZone: try word(row.zone),
-            detail: try DetailCoding.decode(try detail(app: app, device: row.key)),
+            detail: try readDetail(app: app, device: row.key),
             isInteractive: row.isInteractive, registeredAt: row.registeredAt, retirement: row.retirement,
             topicEnds: Dictionary(ends) { $1 }, activeSince: row.since)
     }
 
+    /// In a list, the detail of a device is empty if it cannot be read.
+    func readDetail(app: AppKey, device: DeviceKey) throws -> DeviceDetail {
+        try connection.first(DeviceTable.detail(app: app, device: device)) { row in
+            try DetailCoding.decode(row.next())
+        } ?? DeviceDetail()
+    }
+
     /// A device's detail, packed; empty when there is none.
     func detail(app: AppKey, device: DeviceKey) throws -> [UInt8] {
-        try connection.value("SELECT detail FROM device_detail WHERE app = \(app) AND seq = \(device)") ?? []
+        try connection.value(DeviceTable.detail(app: app, device: device)) ?? []
     }
 
     /// Empty bytes delete the row.

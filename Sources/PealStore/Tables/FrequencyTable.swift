@@ -3,11 +3,11 @@ internal import PealCore
 /// `frequency`: which messages devices got recently, in apps with a frequency cap. One row per device and message.
 enum FrequencyTable {
     /// The newest rows that count, newest first.
-    static let latest = Statement<(app: AppKey, key: DeviceKey, since: Timestamp, limit: Int64)>(
+    static let latest = Statement<(app: AppKey, key: DeviceKey, since: Timestamp, until: Timestamp, limit: Int64)>(
         """
-        SELECT seq, at FROM frequency WHERE app = $1 AND seq = $2 AND at > $3 ORDER BY at DESC LIMIT $4
+        SELECT seq, at FROM frequency WHERE app = $1 AND seq = $2 AND at > $3 AND at <= $4 ORDER BY at DESC LIMIT $5
         """
-    ) { [.int($0.app), .int($0.key), .time($0.since), .int($0.limit)] }
+    ) { [.int($0.app), .int($0.key), .time($0.since), .time($0.until), .int($0.limit)] }
 
     static let ofMessage = Statement<(app: AppKey, key: DeviceKey, message: MessageID)>(
         "SELECT seq FROM frequency WHERE app = $1 AND seq = $2 AND message = $3"
@@ -32,8 +32,9 @@ extension StoreSession {
         try connection.scan(FrequencyTable.ofMessage, keys.map { (app, $0, message) }) { counted.insert($0.int(0)) }
         let fresh = keys.filter { !counted.contains($0) }
         var (counts, oldest): ([DeviceKey: Int64], [DeviceKey: Timestamp]) = ([:], [:])
-        let since = now - cap.period
-        try connection.scan(FrequencyTable.latest, fresh.map { (app, $0, since, cap.messages) }) { row in
+        // Rows that are far ahead are from before the clock was set back: they would count until it has caught up.
+        let (since, until) = (now - cap.period, now + cap.period)
+        try connection.scan(FrequencyTable.latest, fresh.map { (app, $0, since, until, cap.messages) }) { row in
             counts[row.int(0), default: 0] += 1
             oldest[row.int(0)] = Timestamp(milliseconds: row.int(1))
         }

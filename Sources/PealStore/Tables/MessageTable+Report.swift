@@ -13,9 +13,10 @@ extension StoreSession {
 
     /// By route: the counts stored when the message ended, otherwise the sum of its slices.
     private func routeCounts(_ message: Message) throws -> [Route: OutcomeCounts] {
-        let folded: [UInt8]? = try connection.value(
-            "SELECT counts FROM message WHERE \(MessageTable.matching(message.app, message.id))")
-        if let folded { return try CountsCoding.decodeRoutes(folded) }
+        let folded = try connection.first(
+            "SELECT counts FROM message WHERE \(MessageTable.matching(message.app, message.id))"
+        ) { row in try row.next([UInt8]?.self).map(CountsCoding.decodeRoutes) }
+        if let counts = folded ?? nil { return counts }
         return try openCounts(message)
     }
 

@@ -95,6 +95,11 @@ extension StoreSession {
     /// Webhooks that have events waiting.
     func webhookQueues() throws -> [WebhookReference] { try webhooks(OutboxTable.queue.webhooks(where: "app > 0")) }
 
+    /// Webhooks with pending deliveries.
+    func deliveringWebhooks() throws -> [WebhookReference] {
+        try webhooks(WebhookDeliveryTable.queue.webhooks(where: "app > 0"))
+    }
+
     private func webhooks(_ statement: SQL) throws -> [WebhookReference] {
         try connection.all(statement) { row in WebhookReference(app: try row.next(), key: try row.next()) }
     }

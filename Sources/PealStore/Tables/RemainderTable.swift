@@ -122,7 +122,8 @@ extension StoreSession {
             default: 0
             }
         let lastLook = remainder.beganAt + .seconds(watch)
-        if now < lastLook {
+        // One that began far ahead began before the clock was set back.
+        if now < lastLook, remainder.beganAt <= AheadOfTime.horizon(now) {
             try connection.execute(
                 "UPDATE remainder SET due_at = \(lastLook) WHERE \(RemainderTable.matching(remainder))")
         } else {

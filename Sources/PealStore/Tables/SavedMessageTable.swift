@@ -2,10 +2,10 @@ internal import PealCore
 
 /// `saved_message`: the drafts and templates of an app.
 enum SavedMessageTable {
-    private static let columns: Columns = "kind, name, request, created_at, changed_at"
+    private static let columns: Columns = "name, kind, request, created_at, changed_at"
 
     static func message(_ row: inout RowReader) throws -> SavedMessage {
-        let (kind, name): (String, String) = (try row.next(), try row.next())
+        let (name, kind): (String, String) = (try row.next(), try row.next())
         let request: [UInt8] = try row.next()
         guard let kind = SavedMessage.Kind(rawValue: kind), let json = try? JSONParser.parse(request) else {
             throw PealError.damaged("a saved message")

@@ -32,19 +32,27 @@ enum WebhookDeliveryTable {
             """
     }
 
-    private static let queue = WebhookQueue(
+    static let queue = WebhookQueue(
         table: "webhook_delivery", rows: "state = \(code: State.pending)", order: "next_at, lease_until")
 
     /// Webhooks with deliveries that are due and not leased.
     static func due(_ now: Timestamp) -> SQL {
         queue.webhooks(
-            where: "\(WebhookQueue.isKnown) AND \(queue.has("next_at <= \(now) AND lease_until <= \(now)"))")
+            where: "\(WebhookQueue.isKnown) AND \(queue.has("next_at <= \(now) AND \(isNotLeased(now))"))")
+    }
+
+    /// A lease that ends too far ahead was taken before the clock was set back. If its holder still sends, the receiver
+    /// may get the delivery twice, with the same id.
+    private static func isNotLeased(_ now: Timestamp) -> SQL {
+        let horizon = AheadOfTime.horizon(now, Limits.webhookLeaseSeconds)
+        return "lease_until NOT BETWEEN \(now + .milliseconds(1)) AND \(horizon)"
     }
 
     /// Pending, due and not leased.
     private static func free(_ reference: WebhookReference, _ now: Timestamp) -> SQL {
         """
-        state = \(code: State.pending) AND \(WebhookTable.matching(reference)) AND next_at <= \(now) AND lease_until <= \(now)
+        state = \(code: State.pending) AND \(WebhookTable.matching(reference)) AND next_at <= \(now)
+            AND \(isNotLeased(now))
         """
     }
 

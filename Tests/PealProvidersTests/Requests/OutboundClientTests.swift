@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import NIOHTTP1
 import NIOPosix
 import PealCore
@@ -135,6 +136,25 @@ struct OutboundClientTests {
         #expect(unknown == .failure(.unsent("NoConnection")))
     }
 
+    @Test(
+        "a connection that breaks, or does not come about in time, leaves its request unsent", arguments: [true, false])
+    func unwritten(resets: Bool) async throws {
+        let peer = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { child in
+                child.eventLoop.makeCompletedFuture {
+                    try child.pipeline.syncOperations.addHandler(HandshakeBreaker(resets: resets))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(peer.localAddress?.port)
+        let timeout: Duration = resets ? .seconds(600) : .milliseconds(200)
+        let result = try await send(.init(url: "https://127.0.0.1:\(port)", timeout: timeout)) {
+            $0.connectTimeout = .seconds(1)
+        }
+        #expect(result == .failure(.unsent("NoConnection")))
+        try await peer.close()
+    }
+
     @Test("a request whose deadline passed before it had a connection is not written", arguments: ["", "hello"])
     func late(body: String) async throws {
         let peer = try HTTPPeer { _ in .reply(200) }
@@ -217,6 +237,21 @@ struct OutboundClientTests {
         ] as [(String, Int64?)])
     func dates(text: String, seconds: Int64?) {
         #expect(HTTPDate.timestamp(text) == seconds.map { Timestamp(seconds: $0) })
+    }
+}
+
+/// Resets a connection when the handshake begins, or never answers it.
+private final class HandshakeBreaker: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let resets: Bool
+
+    init(resets: Bool) { self.resets = resets }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard resets, let socket = context.channel as? any SocketOptionProvider else { return }
+        _ = socket.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+        context.close(promise: nil)
     }
 }
 

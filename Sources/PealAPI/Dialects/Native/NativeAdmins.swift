@@ -35,7 +35,7 @@ struct NativeAdmins: Sendable {
     private func list(_ call: Call) async throws -> Answer {
         let page = try NativeList(call.query, by: .id)
         try await AccessRecorder(services).write()
-        let admins = try await services.store.read { try $0.admins() }
+        let admins = try await services.store.list { store, _ in try store.admins() }
         return page.answer(ofAll: admins, by: \.id, json: Self.json)
     }
 

@@ -31,7 +31,8 @@ struct NativeCredentials: Sendable {
 
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .number)
-        let records = try await services.credentialRecords(try call.app())
+        let app = try call.app().key
+        let records = try await services.store.list { store, _ in try store.credentialRecords(app: app) }
         let items = records.flatMap { CredentialItem.items($0) }
         let fetched = Array(Array(items.enumerated()).dropFirst(Int(list.number ?? 0)).prefix(list.fetchCount))
         return list.answer(

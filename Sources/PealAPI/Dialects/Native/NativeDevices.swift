@@ -114,9 +114,9 @@ struct NativeDevices: Sendable {
                 DeviceFilter(userID: base.userID, address: address, topic: base.topic, at: call.now)
             }
         }
-        let devices = try await services.store.read(.heavy) { store in
+        let devices = try await services.store.list(.heavy) { store, more in
             try (filters ?? [base]).flatMap {
-                try store.devices(app: app, $0, after: list.number ?? 0, limit: list.fetchCount)
+                try store.devices(app: app, $0, after: list.number ?? 0, limit: list.fetchCount + more)
             }
         }
         let sorted = devices.sorted { $0.key < $1.key }

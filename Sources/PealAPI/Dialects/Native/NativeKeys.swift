@@ -52,7 +52,7 @@ struct NativeKeys: Sendable {
         let app = try call.app().key
         let page = try NativeList(call.query, by: .id)
         try await AccessRecorder(services).write()
-        let keys = try await services.store.read { try $0.keys(app: app) }
+        let keys = try await services.store.list { store, _ in try store.keys(app: app) }
         return page.answer(ofAll: keys, by: \.id) { .compact(Self.facts($0) + [Self.publicHalf($0)]) }
     }
 

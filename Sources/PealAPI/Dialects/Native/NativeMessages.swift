@@ -147,8 +147,8 @@ struct NativeMessages: Sendable {
         let list = try NativeList(call.query, by: .id)
         let filter = try Self.filter(call.query, now: call.now)
         let app = try call.app().key
-        let reports = try await services.store.read(.heavy) { store in
-            try store.messages(app: app, filter, before: list.id(), limit: list.fetchCount).map { message in
+        let reports = try await services.store.list(.heavy) { store, more in
+            try store.messages(app: app, filter, before: list.id(), limit: list.fetchCount + more).map { message in
                 var report =
                     try store.report(app: app, id: message.id) ?? MessageReport(message: message, platforms: [:])
                 report.overview = try store.overview(app: app, id: message.id)

@@ -28,8 +28,8 @@ struct NativeSegments: Sendable {
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .name)
         let app = try call.app().key
-        let segments = try await services.store.read {
-            try $0.segments(app: app, after: list.name, limit: list.fetchCount)
+        let segments = try await services.store.list {
+            try $0.segments(app: app, after: list.name, limit: list.fetchCount + $1)
         }
         return list.answer(segments, cursor: { Array($0.name.utf8) }, json: Self.json)
     }

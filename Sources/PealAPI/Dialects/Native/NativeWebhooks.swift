@@ -36,8 +36,8 @@ struct NativeWebhooks: Sendable {
     private func list(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .name)
         let app = try call.app().key
-        let webhooks = try await services.store.read {
-            try $0.webhooks(app: app, after: list.name, limit: list.fetchCount)
+        let webhooks = try await services.store.list {
+            try $0.webhooks(app: app, after: list.name, limit: list.fetchCount + $1)
         }
         return list.answer(webhooks, cursor: { Array($0.name.utf8) }, json: Self.json)
     }
@@ -67,8 +67,8 @@ struct NativeWebhooks: Sendable {
     private func deliveries(_ call: Call) async throws -> Answer {
         let list = try NativeList(call.query, by: .id)
         let reference = try await known(call).reference
-        let deliveries = try await services.store.read {
-            try $0.deliveries(of: reference, before: list.id(), limit: list.fetchCount)
+        let deliveries = try await services.store.list {
+            try $0.deliveries(of: reference, before: list.id(), limit: list.fetchCount + $1)
         }
         return list.answer(deliveries, cursor: \.id.bytes, json: Self.json)
     }

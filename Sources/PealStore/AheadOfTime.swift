@@ -1,0 +1,54 @@
+internal import PealCore
+
+/// Times that were stored before the clock was set back, and that would only come once it has caught up. They are
+/// recognized because they are further ahead than any wait lasts.
+enum AheadOfTime {
+    /// The clocks of servers on one database differ by less, except for a minute after the database's clock was set.
+    static let toleranceSeconds: Int64 = 300
+
+    /// Later than anything that is stored at `now` for a wait of at most `seconds`.
+    static func horizon(_ now: Timestamp, _ seconds: Int64 = 0) -> Timestamp {
+        now + .seconds(seconds + toleranceSeconds)
+    }
+
+    static func slices(_ now: Timestamp) -> SQL {
+        "state = \(code: Slice.State.waiting) AND ready_at > \(horizon(now, Limits.holdSecondsMax))"
+    }
+
+    static func remainders(_ kind: Remainder.Kind, _ now: Timestamp) -> SQL {
+        "kind = \(kind) AND due_at > \(horizon(now, Limits.erasedUserWatchSeconds))"
+    }
+
+    /// Events are read in the order of `created_at`, which stays.
+    static func events(_ reference: WebhookReference, _ now: Timestamp) -> SQL {
+        "\(WebhookTable.matching(reference)) AND created_at > \(horizon(now)) AND due_at > \(now)"
+    }
+
+    static func deliveries(_ reference: WebhookReference, _ now: Timestamp) -> SQL {
+        """
+        state = \(code: WebhookDelivery.State.pending) AND \(WebhookTable.matching(reference))
+            AND next_at > \(horizon(now, Limits.webhookRetrySecondsMax))
+        """
+    }
+}
+
+extension StoreSession {
+    /// Makes due what waits for a time from before the clock was set back.
+    func bringForward(_ now: Timestamp, _ limit: Int) throws -> Int {
+        var room = limit
+        func makeDue(_ table: TablePiece, _ column: String, where condition: SQL) throws {
+            room -= try table.set(column, to: now.stored, where: condition, limit: room, connection)
+        }
+        try makeDue(.slice, "ready_at", where: AheadOfTime.slices(now))
+        for kind in Remainder.Kind.allCases {
+            try makeDue(.remainder, "due_at", where: AheadOfTime.remainders(kind, now))
+        }
+        for reference in try webhookQueues() {
+            try makeDue(.outbox, "due_at", where: AheadOfTime.events(reference, now))
+        }
+        for reference in try deliveringWebhooks() {
+            try makeDue(.webhookDelivery, "next_at", where: AheadOfTime.deliveries(reference, now))
+        }
+        return limit - room
+    }
+}
