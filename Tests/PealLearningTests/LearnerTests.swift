@@ -149,6 +149,13 @@ struct LearnerTests {
         #expect(nonsense["daily"]?.learning.offPolicy == nil && nonsense["daily"]?.draft != nil)
     }
 
+    @Test("a campaign whose name is too long for the file has no model, and the others have theirs")
+    func longName() throws {
+        let name = String(repeating: "🧀", count: 255)
+        let lessons = try Self.lessons(MadeLabels.make(name, 800) + MadeLabels.make("daily", 800, seed: 2))
+        #expect(lessons[name] == nil && lessons["daily"]?.draft != nil && lessons[""]?.draft != nil)
+    }
+
     @Test("a campaign's second failure withdraws its model: phones get the weights of all campaigns under its name")
     func withdraws() throws {
         let good = try Self.lessons(MadeLabels.make("daily", 800))
