@@ -89,7 +89,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
                         counter.with {
                             $0 += 1; return $0
                         } + 100)
-                }, utcOffsetSeconds: { 0 },
+                }, utcOffsetSeconds: { _ in 0 },
                 verify: { _, _, _ in true }, describe: describe, start: start, hold: hold,
                 alertReceiver: .serviceExtension, backgroundSeconds: backgroundSeconds, imageSeconds: imageSeconds,
                 run: run))
@@ -401,7 +401,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
                 MomentWake(
                     held: [entry], signals: Signals(), now: now, shown: shown, openCounts: [], wakeRate: nil,
                     rules: rules,
-                    models: InstalledModels(app: "com.x"), utcOffsetSeconds: 0, isForeground: false))
+                    models: InstalledModels(app: "com.x"), utcOffsetSeconds: { _ in 0 }, isForeground: false))
         }
         #expect(choose(DisplayRules()).traces.count == 1)
         #expect(choose(DisplayRules()).show == choose(DisplayRules()).show)
