@@ -1,5 +1,6 @@
 import HTTPTypes
 import PealCore
+import PealShapes
 import Testing
 
 @testable import PealAPI
@@ -19,6 +20,12 @@ struct NullCharacterTests {
             let reply = try await fixture.admin(.get, "…/\(list)?\(name)=a%00b")
             #expect(reply.status == 400 && reply.code == "invalid_field" && reply.field == name, "\(reply.text)")
         }
+    }
+
+    @Test("is excluded where a document describes any text in a query")
+    func document() {
+        #expect(APIParameter.query("q", .text, "").schema["pattern"] == #"^[^\u0000]*$"#)
+        #expect(APIParameter.query("id", .uuid, "").schema == .uuid)
     }
 
     @Test("in a path is a path that does not exist", arguments: ["campaigns", "topics", "users", "devices"])
