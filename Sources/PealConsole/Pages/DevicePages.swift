@@ -283,7 +283,8 @@ enum DevicePages {
             page.actions = visit.button(
                 texts[.eraseUser], to: visit.link("users", user, "erase"), "danger", confirm: texts[.eraseUserConfirm])
         }
-        page.lead = "\(shown.count < devices.count ? "> " : "")\(texts.devices(shown.count))"
+        let atLeast = shown.count < devices.count ? "> " : ""
+        page.lead = "\(atLeast)\(texts.devices(shown.count))"
         page.body = """
             \(table(visit, shown))
             <section><h2>\(texts[.timeline])</h2>\(try await timeline(visit, ofUser: user))</section>
