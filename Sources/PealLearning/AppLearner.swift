@@ -34,7 +34,11 @@ package struct AppLearner {
         guard wakes.sensed.count > 0 else { return [] }
         var lessons: [Lesson] = []
         for (campaign, rows) in campaigns.sorted(by: { $0.key < $1.key }) where !campaign.isEmpty {
-            if let lesson = try lesson(campaign, rows) { lessons.append(lesson) }
+            do {
+                if let lesson = try lesson(campaign, rows) { lessons.append(lesson) }
+            } catch ModelRefusal.tooLarge {
+                // Because of the campaign's name. Its phones use the model of all campaigns.
+            }
         }
         if !lessons.isEmpty, let lesson = try lessonOfAll(after: lessons) { lessons.append(lesson) }
         return lessons

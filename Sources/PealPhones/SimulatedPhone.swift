@@ -44,7 +44,7 @@ struct SimulatedPhone: Sendable {
         // Work that a phone defers is then done before the simulated world continues.
         dependencies.start = { await $0() }
         dependencies.keepsFiles = settings.keepsFiles(person)
-        dependencies.utcOffsetSeconds = { 0 }
+        dependencies.utcOffsetSeconds = { _ in 0 }
         dependencies.verify = { publicKey, payload, signature in
             guard let bytes = Data(base64Encoded: publicKey),
                 let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)

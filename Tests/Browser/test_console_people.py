@@ -394,6 +394,24 @@ def test_long_names_leave_room_for_the_other_columns(admin, fixture):
         admin.check()
 
 
+def test_the_table_of_keys_fits_a_window_of_800_pixels_in_german(visit, fixture):
+    app, _ = fixture.app("Keys", devices=0)
+    for dialect in ("native", "pivotal-application"):
+        fixture.peal.post(f"/apps/{app}/keys", {
+            "dialect": dialect, "name": "Donaudampfschifffahrtselektrizitäten", "expires_at": "2099-12-31T23:59:59Z"})
+    visitor = visit(locale="de-DE")
+    page = visitor.page
+    page.goto(fixture.url)
+    page.get_by_label("Schlüssel").fill(fixture.peal.admin_token)
+    page.get_by_role("button", name="Anmelden").click()
+    page.wait_for_url(lambda url: "sign-in" not in url)
+    for width in (800, 1050):
+        page.set_viewport_size({"width": width, "height": 800})
+        visitor.open(f"apps/{app}/keys")
+        assert page.locator(".table").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, width
+        visitor.check()
+
+
 def test_paper_shows_neither_navigation_nor_buttons(admin, cheese):
     app, _ = cheese
     page = admin.page

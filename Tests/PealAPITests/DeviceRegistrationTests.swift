@@ -215,7 +215,7 @@ struct DeviceRegistrationTests {
             #expect(try await server.call(.delete, "topics/b", as: mine.token).status == 204)
             #expect(try await server.call(.get, "registration", as: mine.token)["topics"] == ["a &/ü"])
             #expect(try await server.call(.get, "registration", as: other.token)["topics"] == [])
-            #expect(try await server.call(.put, "topics/%00", as: mine.token).status == 400)
+            #expect(try await server.call(.put, "topics/%01", as: mine.token).status == 400)
         }
     }
 

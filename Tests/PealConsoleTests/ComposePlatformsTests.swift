@@ -156,4 +156,14 @@ import Testing
         ] { #expect(page.contains(kept), "\(kept)") }
         #expect(!page.contains("name=\"platforms\" value=\"android\" checked"))
     }
+
+    @Test(
+        "a duplicate of a message that does not exist is not an empty message",
+        arguments: ["x", "00000000-0000-4000-8000-0000000000e9"])
+    func unknownOriginal(id: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.send])
+            #expect(try await fixture.get(fixture.page("compose?from=\(id)"), cookie: cookie).status == 404)
+        }
+    }
 }

@@ -97,6 +97,7 @@ import Testing
 @Suite("Drafts and templates of Compose") struct SavedMessagePageTests {
     private static let fields = [
         "title": "Hello", "title_2": "Servus", "locale_2": "de", "default_locale": "en", "body": "World",
+        "subtitle": "Again", "subtitle_2": "Nochmal",
         "topics": "news, cheese", "all": "", "users": "", "platforms": "ios", "data": #"{"order":7}"#,
         "campaign_id": "spring", "priority": "low", "ttl_hours": "5", "rate_per_second": "50", "transactional": "1",
         "at": "2027-07-01T08:00", "recipient_time": "1", "image_url": "https://example.com/a.png", "badge": "3",
@@ -115,7 +116,8 @@ import Testing
             #expect(
                 saved?.request.text == """
                     {"audience":{"topics":["news","cheese"],"platforms":["ios"]},"content":{"title":{"de":"Servus",\
-                    "en":"Hello"},"body":"World","default_locale":"en","image_url":"https://example.com/a.png",\
+                    "en":"Hello"},"subtitle":{"de":"Nochmal","en":"Again"},"body":"World","default_locale":"en",\
+                    "image_url":"https://example.com/a.png",\
                     "data":{"order":7},"badge":3},"options":{"priority":"low","ttl_seconds":18000,"transactional":true,\
                     "rate_per_second":50},"schedule":{"at":"2027-07-01T08:00:00Z","in":"recipient_time_zone"},\
                     "campaign_id":"spring"}

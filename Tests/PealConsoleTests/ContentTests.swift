@@ -133,6 +133,8 @@ import Testing
             (["at": "2027-01-01T08:00", "time_zone": "Mars"], "is not a time zone"),
             (["devices": "x"], "is not the id of a device"), (["ttl_hours": "-1"], "number of hours"),
             (["badge": "many"], "badge must be a number"), (["locale_2": "de!", "title_2": "x"], "is not a locale"),
+            (["body_2": "x"], "locale_2 is required"), (["locale_2": "en", "title_2": "x"], "locale en is given twice"),
+            (["locale_2": "de", "title_2": "x", "locale_3": "de", "title_3": "y"], "locale de is given twice"),
             (["window_until": "2027-01-01T08:00"], "at most"),
             (["topics": "a\u{7}"], "control characters"),
             (
@@ -156,6 +158,18 @@ import Testing
                 #expect(reply.status == 400 && reply.text.contains(expected), "\(reply.status)")
                 #expect(reply.text.contains("name=\"title\""))
             }
+        }
+    }
+
+    @Test("proposes the names of segments as its field reads them")
+    func names() async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            let secret = try #require(try await fixture.get(fixture.page("segments"), cookie: cookie).formSecret)
+            let segment = ["csrf": secret, "step": "save", "name": "a, b", "where": #"{"topic":"news"}"#]
+            #expect(try await fixture.post(fixture.page("segments"), segment, cookie: cookie).status == 303)
+            let page = try await fixture.get(fixture.page("compose"), cookie: cookie)
+            #expect(page.text.contains("<option value=\"&quot;a, b&quot;\">"))
         }
     }
 

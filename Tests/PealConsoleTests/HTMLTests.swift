@@ -32,6 +32,12 @@ import Testing
         #expect(form["bad"] == "%zz" && form.raw("n") == "\nx")
     }
 
+    @Test("contains no U+0000, which PostgreSQL's texts cannot contain", arguments: ["a%00b", "a\0b"])
+    func nullCharacter(text: String) {
+        #expect(Form(encoded: "\(text)=\(text)").all("a\u{FFFD}b") == ["a\u{FFFD}b"])
+        #expect(URLPath.segments("/console/\(text)") == nil)
+    }
+
     @Test("reads lists without repetitions")
     func lists() {
         #expect(Form(encoded: "t=a%2C+b%0D%0Aa%2C%2Cc").list("t") == ["a", "b", "c"])

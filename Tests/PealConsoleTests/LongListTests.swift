@@ -20,6 +20,25 @@ import Testing
         }
     }
 
+    @Test("of a user's devices say that there are more", arguments: [50, 51])
+    func devices(count: Int) async throws {
+        try await ConsoleFixture.open { fixture in
+            let (app, now) = (fixture.app.key, fixture.clock.now)
+            try await fixture.store.write(.control) { store in
+                for number in 0..<count {
+                    let address = Address(
+                        route: Route(.primary[0], .production), bytes: Array(repeating: UInt8(number), count: 32))
+                    let registration = DeviceRegistration(
+                        id: DeviceID(high: 1, low: UInt64(number)), address: address, userID: "ann")
+                    _ = try store.register(registration, app: app, now: now)
+                }
+            }
+            let page = try await fixture.get(fixture.page("users/ann"), cookie: try await fixture.signIn())
+            #expect(page.text.contains("<p class=\"lead\">\(count > 50 ? "&gt; " : "")50 devices</p>"))
+            #expect(page.text.matches(of: /<tr><td/).count == 50)
+        }
+    }
+
     @Test("of drafts and templates are divided into pages by kind")
     func drafts() async throws {
         try await ConsoleFixture.open { fixture in

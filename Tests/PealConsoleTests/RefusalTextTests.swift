@@ -74,6 +74,8 @@ import Testing
             ("compose", ["title": "T", "all": "1", "data": "x"]),
             ("compose", ["title": "T", "all": "1", "image_url": "x"]),
             ("compose", ["title": "T", "all": "1", "rate_per_second": "0"]),
+            ("compose", ["title": "T", "all": "1", "locale_2": "en", "title_2": "x"]),
+            ("compose", ["title": "T", "all": "1", "title_2": "x"]),
             ("compose", ["title": "T", "devices": "x"]), ("compose", ["title": "T", "all": "1", "at": "x"]),
             ("compose", ["title": "T", "all": "1", "ttl_hours": "x"]),
             ("compose", ["title": "T", "all": "1", "at": "2027-01-01T08:00", "window_until": "2027-01-02T08:00"]),

@@ -149,6 +149,14 @@ struct LearnerTests {
         #expect(nonsense["daily"]?.learning.offPolicy == nil && nonsense["daily"]?.draft != nil)
     }
 
+    @Test("a campaign whose name is too long for the file has no model, and does not stop the others")
+    func longName() throws {
+        let name = String(repeating: "🧀", count: 255)
+        // So few that the other campaign does not learn from them.
+        let lessons = try Self.lessons(MadeLabels.make(name, 800) + MadeLabels.make("daily", 60))
+        #expect(lessons[name] == nil && lessons["daily"]?.learning.labels == 60)
+    }
+
     @Test("a campaign's second failure withdraws its model: phones get the weights of all campaigns under its name")
     func withdraws() throws {
         let good = try Self.lessons(MadeLabels.make("daily", 800))

@@ -115,7 +115,8 @@ extension LoggedJourney {
             tastes: contexts.map { ($0.time.hour, $0.taste.daily, $0.taste.finer) }, shift: first.shift,
             spreads: model.template.spreads)
         let chooser = MomentChooser(
-            person: Person(profile: profile, openness: first.openness), arrival: model.arrival, utcOffsetSeconds: 0)
+            person: Person(profile: profile, openness: first.openness), arrival: model.arrival,
+            utcOffsetSeconds: { _ in 0 })
         // A Saturday or a Monday with the local time of the first wake.
         let day: Int64 = first.time.isWeekend ? 2 : 4
         let start = day * 86_400_000 + Int64(first.time.hour * 3_600_000) - Int64(wakes[0].line.minute) * 60_000

@@ -124,16 +124,17 @@ public struct MomentChooser: Sendable {
     public var arrival: Double
     /// Milliseconds between scheduled wakes.
     public var wakeInterval: Int64
-    /// The phone's offset from UTC.
-    public var utcOffsetSeconds: Int
+    /// The phone's offset from UTC at an instant in milliseconds since 1970: the clocks may change within a window.
+    public var utcOffsetSeconds: @Sendable (_ milliseconds: Int64) -> Int
 
     /// A chooser; by default for a wake every half hour.
     public init(
         person: Person, rules: DeliveryRules = DeliveryRules(), arrival: Double, wakeInterval: Int64 = 1_800_000,
-        utcOffsetSeconds: Int
+        utcOffsetSeconds: @escaping @Sendable (_ milliseconds: Int64) -> Int
     ) {
         (self.person, self.rules, self.arrival) = (person, rules, arrival)
-        (self.wakeInterval, self.utcOffsetSeconds) = (max(wakeInterval, 60_000), utcOffsetSeconds)
+        self.wakeInterval = max(wakeInterval, 60_000)
+        self.utcOffsetSeconds = utcOffsetSeconds
     }
 
     /// The message to show now, if any.
@@ -205,6 +206,6 @@ public struct MomentChooser: Sendable {
     }
 
     private func localTime(_ milliseconds: Int64) -> LocalTime {
-        LocalTime(milliseconds: milliseconds, utcOffsetSeconds: utcOffsetSeconds)
+        LocalTime(milliseconds: milliseconds, utcOffsetSeconds: utcOffsetSeconds(milliseconds))
     }
 }

@@ -14,8 +14,8 @@ struct EngineParts: Sendable {
     var images: any ImageStore
     /// A new UUID, in lower case.
     var makeID: @Sendable () -> String
-    /// The phone's current offset from UTC, in seconds.
-    var utcOffsetSeconds: @Sendable () -> Int
+    /// The phone's offset from UTC at an instant in milliseconds since 1970.
+    var utcOffsetSeconds: @Sendable (_ milliseconds: Int64) -> Int
     /// Whether a signature of bytes was made with this public key (Ed25519, base64).
     var verify: @Sendable (_ publicKey: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool
     /// What the device says about itself now.
@@ -236,7 +236,7 @@ actor MomentEngine {
             held: held, signals: seen, now: now, shown: ledger.shownTimes, openCounts: ledger.openCounts,
             wakeRate: ledger.wakeRate, rules: ledger.rules,
             models: try parts.models.read()[app] ?? InstalledModels(app: app),
-            utcOffsetSeconds: parts.utcOffsetSeconds(), isForeground: false)
+            utcOffsetSeconds: parts.utcOffsetSeconds, isForeground: false)
         let choice = held.isEmpty ? MomentChoice() : parts.policy.choose(wake)
         try parts.state.update { ledger in
             ledger.wasUnlocked = signals.isUnlocked
@@ -254,7 +254,7 @@ actor MomentEngine {
     private func askAgain() async throws -> String? {
         let ledger = try parts.state.read()
         let now = ledger.clock.now(parts.clock.reading).milliseconds
-        let time = LocalTime(milliseconds: now, utcOffsetSeconds: parts.utcOffsetSeconds())
+        let time = LocalTime(milliseconds: now, utcOffsetSeconds: parts.utcOffsetSeconds(now))
         let isQuiet = ModelPolicy.rules(ledger.rules).isQuiet(time)
         var shown: String?
         for entry in ledger.entries(in: .asked) where !isQuiet || entry.message?.transactional == true {

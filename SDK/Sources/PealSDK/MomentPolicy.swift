@@ -20,7 +20,8 @@ struct MomentWake: Sendable {
     let wakeRate: WakeRate?
     let rules: DisplayRules?
     let models: InstalledModels
-    let utcOffsetSeconds: Int
+    /// The phone's offset from UTC at an instant.
+    let utcOffsetSeconds: @Sendable (_ milliseconds: Int64) -> Int
     let isForeground: Bool
 }
 
@@ -53,7 +54,7 @@ struct ModelPolicy: MomentPolicy {
         let decision = chooser.decide(
             messages, signals: wake.signals, now: wake.now, shown: wake.shown, isForeground: wake.isForeground)
         var choice = MomentChoice(show: decision.show)
-        let time = LocalTime(milliseconds: wake.now, utcOffsetSeconds: wake.utcOffsetSeconds)
+        let time = LocalTime(milliseconds: wake.now, utcOffsetSeconds: wake.utcOffsetSeconds(wake.now))
         choice.snapshot = ContextSnapshot.encode(wake.signals, at: time, for: person)
         choice.score = decision.traces.first { $0.messageID == decision.show }?.probability
         for trace in decision.traces {

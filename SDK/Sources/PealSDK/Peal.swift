@@ -231,7 +231,7 @@ public actor Peal {
     public func didBecomeActive() async {
         change { ledger in
             let now = ledger.clock.now(self.parts.clock.reading).milliseconds
-            let time = LocalTime(milliseconds: now, utcOffsetSeconds: self.parts.utcOffsetSeconds())
+            let time = LocalTime(milliseconds: now, utcOffsetSeconds: self.parts.utcOffsetSeconds(now))
             ledger.countOpen(hour: Int(time.hour), eventID: self.parts.makeID(), now: now)
             // The person may have travelled.
             if ledger.wanted != nil { ledger.state(on: self.configuration.platform, self.description.write) }

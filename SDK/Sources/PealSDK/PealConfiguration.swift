@@ -82,8 +82,8 @@ public struct PealDependencies: Sendable {
     public var clock: any PhoneClock
     /// A new UUID, in lower case.
     public var makeID: @Sendable () -> String
-    /// The current offset from UTC, in seconds.
-    public var utcOffsetSeconds: @Sendable () -> Int
+    /// The offset from UTC, in seconds, at an instant in milliseconds since 1970.
+    public var utcOffsetSeconds: @Sendable (_ milliseconds: Int64) -> Int
     /// Whether a signature of bytes was made with this public key (Ed25519, base64).
     public var verify: @Sendable (_ publicKey: String, _ payload: [UInt8], _ signature: [UInt8]) -> Bool
     /// Starts an upload that the app does not wait for. A simulation may wait for it instead.
@@ -97,7 +97,7 @@ public struct PealDependencies: Sendable {
         (self.exchange, self.presenter, self.sensors) = (exchange, presenter, sensors)
         clock = SystemClock()
         makeID = { UUID().uuidString.lowercased() }
-        utcOffsetSeconds = { TimeZone.current.secondsFromGMT() }
+        utcOffsetSeconds = { TimeZone.current.secondsFromGMT(for: Date(timeIntervalSince1970: Double($0) / 1000)) }
         verify = ModelSignature.verify
         start = BackgroundWork.start
     }

@@ -41,7 +41,7 @@ private struct SoftWorld {
         }
         let end = Self.probability(Signals(), hour + 6)
         func traces(_ model: MomentModel) -> [WakeTrace] {
-            let chooser = MomentChooser(person: person, arrival: model.arrival, utcOffsetSeconds: 0)
+            let chooser = MomentChooser(person: person, arrival: model.arrival, utcOffsetSeconds: { _ in 0 })
             let held = HeldMessage(
                 id: "m\(number)", model: model, start: start, end: start + 6 * 3_600_000, mode: .soft,
                 draw: ExplorationDraw(messageID: "m\(number)", salt: "s"))

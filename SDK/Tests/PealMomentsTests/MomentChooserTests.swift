@@ -8,7 +8,7 @@ struct MomentChooserTests {
     /// A Monday, 10 h UTC.
     private static let now: Int64 = 1_769_421_600_000
     private let chooser = MomentChooser(
-        person: Person(profile: .neutral, openness: 0), arrival: 0.8, utcOffsetSeconds: 0)
+        person: Person(profile: .neutral, openness: 0), arrival: 0.8, utcOffsetSeconds: { _ in 0 })
     private let good: Signals = {
         var signals = Signals()
         (signals.isUnlocked, signals.wasUnlocked) = (true, true)
@@ -77,6 +77,15 @@ struct MomentChooserTests {
         let rule = chooser.rule(for: message("m"), now: Self.now)
         // 10:00 and 10:30 remain; the deadline at 16:00 is none of them.
         #expect(rule.continuationValues.count == 2)
+    }
+
+    @Test("counts on later wakes by the clock at their instant")
+    func clockChange() {
+        var chooser = chooser
+        chooser.rules.quietHours = QuietHours(from: 11, to: 16)
+        // At 11:00 it is 10:00 again, so four wakes remain before the quiet hours.
+        chooser.utcOffsetSeconds = { $0 < Self.now + Self.hour ? 0 : -3600 }
+        #expect(chooser.rule(for: message("m"), now: Self.now).continuationValues.count == 4)
     }
 
     @Test("a uniform message is shown from its target on, whatever is sensed")

@@ -321,7 +321,7 @@ extension MomentEngineTests {
         _ = ModelPolicy().choose(
             MomentWake(
                 held: [entry], signals: .init(), now: now, shown: [], openCounts: [], wakeRate: nil, rules: rules,
-                models: .init(app: "a"), utcOffsetSeconds: 0, isForeground: false))
+                models: .init(app: "a"), utcOffsetSeconds: { _ in 0 }, isForeground: false))
     }
 
     @Test("presents what it displays itself, and a push only once")

@@ -97,9 +97,7 @@ struct Gatekeeper: Sendable {
         }
         let dialect = authentication.key.name
         let app = try await services.store.read { store in
-            try members[appName].flatMap { id in
-                try store.app(dialect: dialect, id: id) ?? AppID(id).flatMap { try store.app($0) }
-            }
+            try members[appName].flatMap { try store.app(named: $0, in: dialect) }
         }
         _ = try await admit(secret: secret, access, for: app, visit, now: now)
         return true
@@ -326,8 +324,9 @@ enum AuthorizationHeader: Equatable {
         case "bearer": self = .bearer(value)
         case "token": self = .token(value)
         case "basic":
-            guard let bytes = Base64URL.decode(value), let text = String(validating: bytes, as: UTF8.self),
-                let colon = text.firstIndex(of: ":")
+            // No name contains U+0000, nor may one (RFC 7617 §2).
+            guard let bytes = Base64URL.decode(value), !bytes.contains(0),
+                let text = String(validating: bytes, as: UTF8.self), let colon = text.firstIndex(of: ":")
             else { return nil }
             self = .basic(name: String(text[..<colon]), secret: String(text[text.index(after: colon)...]))
         default: return nil

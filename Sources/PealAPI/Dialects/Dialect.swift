@@ -135,3 +135,12 @@ struct KeyKind: Sendable {
         self.namesPlatform = namesPlatform
     }
 }
+
+extension StoreReading {
+    /// The app that a dialect's request names: by its id of that dialect or by its own id. nil for an unknown name.
+    func app(named name: String, in dialect: DialectName) throws -> App? {
+        // PostgreSQL's texts cannot contain U+0000, so no app's id does.
+        guard !name.utf8.contains(0) else { return nil }
+        return try app(dialect: dialect, id: name) ?? AppID(name).flatMap { try app($0) }
+    }
+}

@@ -68,15 +68,11 @@ struct Answer: Sendable {
     func response(isHead: Bool) -> Response {
         var headers = headers
         if headers[.cacheControl] == nil { headers[.cacheControl] = "no-store" }
-        if let stream {
-            let nothing = ResponseBody { writer in try await writer.finish(nil) }
-            return Response(status: status, headers: headers, body: isHead ? nothing : stream)
-        }
-        if isHead { headers[.contentLength] = String(body.count) }
-        let hasBody = !body.isEmpty && !isHead
-        return Response(
-            status: status, headers: headers,
-            body: hasBody ? ResponseBody(byteBuffer: ByteBuffer(bytes: body)) : ResponseBody())
+        let written = body.isEmpty ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: body))
+        let response = Response(status: status, headers: headers, body: stream ?? written)
+        guard isHead else { return response }
+        let nothing = ResponseBody { writer in try await writer.finish(nil) }
+        return Response(status: status, headers: response.headers, body: nothing)
     }
 
     private static func body(_ stream: @escaping Stream) -> ResponseBody {

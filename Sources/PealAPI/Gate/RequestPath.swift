@@ -5,11 +5,12 @@ internal import PealCore
 struct RequestPath: Sendable, Hashable {
     let segments: [String]
 
-    /// - Parameter raw: the path as received, without the query. nil if an escape in it is invalid.
+    /// - Parameter raw: the path as received, without the query. nil if an escape in it is invalid, or if it contains
+    ///   U+0000, which nothing's name contains.
     init?(_ raw: some StringProtocol) {
         var segments: [String] = []
         for part in Substring(raw).utf8.split(separator: UInt8(ascii: "/")) {
-            guard let segment = PercentCoding.decode(Substring(part)) else { return nil }
+            guard let segment = PercentCoding.decode(Substring(part)), !segment.utf8.contains(0) else { return nil }
             segments.append(segment)
         }
         if segments.count >= 2, segments[0] == "v1", segments[1] == "v1" { segments.removeFirst() }
@@ -26,7 +27,8 @@ struct Query: Sendable {
     /// In the order of the request, repetitions included.
     let names: [String]
 
-    /// - Throws: `invalid_field` naming the parameter whose escape is invalid.
+    /// - Throws: `invalid_field` naming the parameter whose escape is invalid, or which contains U+0000: PostgreSQL's
+    ///   texts cannot contain it.
     init(_ raw: Substring) throws(PealError) {
         var (values, names): ([String: String], [String]) = ([:], [])
         for pair in raw.split(separator: "&") {
@@ -37,6 +39,7 @@ struct Query: Sendable {
             guard let value = PercentCoding.decode(halves.count > 1 ? halves[1] : "", plusIsSpace: true) else {
                 throw .invalid(name, "\(name) contains an invalid escape")
             }
+            guard !value.utf8.contains(0) else { throw .invalid(name, "\(name) must not contain U+0000") }
             values[name] = value
             names.append(name)
         }

@@ -41,7 +41,7 @@ struct APIOperation: Sendable {
     /// All error codes that a caller may receive.
     /// - Parameter isRepeatable: whether the operation accepts `Idempotency-Key`.
     func codes(_ access: Access, isRepeatable: Bool) -> Set<PealError.Code> {
-        // Every operation refuses an invalid escape in a query.
+        // Every operation refuses an invalid escape and U+0000 in a query.
         var codes: Set<PealError.Code> = [.invalidField, .unavailable, .internal]
         codes.formUnion(refusals)
         if access.isGuarded { codes.formUnion([.unauthorized, .forbidden, .rateLimited]) }
@@ -95,8 +95,12 @@ struct APIParameter: Sendable {
         APIParameter(name: name, location: .path, schema: schema, text: text, isRequired: true)
     }
 
+    /// No parameter of a query may contain U+0000 (`Query`).
     static func query(_ name: String, _ schema: Schema, _ text: String) -> APIParameter {
-        APIParameter(name: name, location: .query, schema: schema, text: text, isRequired: false)
+        let isAnyText = schema["type"] == "string" && ["pattern", "format", "enum"].allSatisfy { schema[$0] == nil }
+        return APIParameter(
+            name: name, location: .query, schema: isAnyText ? schema.with("pattern", #"^[^\u0000]*$"#) : schema,
+            text: text, isRequired: false)
     }
 
     static func header(_ name: String, _ schema: Schema, _ text: String) -> APIParameter {

@@ -29,7 +29,7 @@ struct ComposeFields: Sendable {
         <details\(if: isOpen(["segments", "users", "devices", "not_topics", "where", "platforms"]), " open")>\
         <summary>\(texts[.moreAudience])</summary>
         \(field("segments", .segments, hint: .segmentsHint, more: " list=\"segment-names\" spellcheck=\"false\""))
-        <datalist id="segment-names">\(HTML.each(segments) { "<option value=\"\($0)\"></option>" })</datalist>
+        <datalist id="segment-names">\(HTML.each(segments) { "<option value=\"\(Form.listed($0))\"></option>" })</datalist>
         \(field("users", .users, .area(rows: 2), hint: .usersHint, more: " spellcheck=\"false\""))
         \(field("devices", .deviceIDs, .area(rows: 2), more: " spellcheck=\"false\""))
         \(field("not_topics", .exceptTopics, more: " spellcheck=\"false\""))
@@ -154,7 +154,8 @@ struct ComposeFields: Sendable {
     private func translation(_ number: Int) -> HTML {
         """
         <fieldset class="translation"><legend>\(texts(.translation, String(number - 1)))</legend>
-        \(field("locale_\(number)", .locale))\(field("title_\(number)", .translatedTitle))\(field("body_\(number)", .translatedBody, .area(rows: 2)))
+        \(field("locale_\(number)", .locale))\(field("title_\(number)", .translatedTitle))\
+        \(field("subtitle_\(number)", .translatedSubtitle))\(field("body_\(number)", .translatedBody, .area(rows: 2)))
         </fieldset>
         """
     }

@@ -166,31 +166,51 @@ struct ComposeForm: Sendable {
         return badge
     }
 
-    /// The numbers of the translations that have a locale.
-    private var translations: [Int] { (2...Limits.localesPerMessageMax).filter { form["locale_\($0)"] != nil } }
+    /// The numbers of the translations.
+    /// - Throws: `missing_field` for a text without its locale, which would be lost.
+    private func translations() throws(PealError) -> [Int] {
+        let filled = Set(form.pairs.filter { !$0.value.trimmed.isEmpty }.map(\.name))
+        var numbers: [Int] = []
+        for number in 2...Limits.localesPerMessageMax {
+            if filled.contains("locale_\(number)") {
+                numbers.append(number)
+            } else if ComposeFormWriter.texts.contains(where: { filled.contains("\($0)_\(number)") }) {
+                throw .missing("locale_\(number)")
+            }
+        }
+        return numbers
+    }
 
     /// Of the untranslated texts; nil without translations.
-    func ownLocale() throws(PealError) -> String? { translations.isEmpty ? nil : try defaultLocale() }
+    func ownLocale() throws(PealError) -> String? { try translations().isEmpty ? nil : try defaultLocale() }
 
-    private func defaultLocale() throws(PealError) -> String { try Self.locale(form["default_locale"] ?? "en") }
+    private func defaultLocale() throws(PealError) -> String { try locale("default_locale") ?? "en" }
 
-    private static func locale(_ text: String) throws(PealError) -> String {
+    private func locale(_ field: String) throws(PealError) -> String? {
+        guard let text = form[field] else { return nil }
         guard text.count <= Limits.localeCharactersMax,
             text.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") })
-        else { throw .invalid("default_locale", "\(text) is not a locale such as de or pt-BR") }
+        else { throw .invalid(field, "\(text) is not a locale such as de or pt-BR") }
         return text
     }
 
     /// A text, as a string or as an object with a string for each locale; nil if it is empty.
+    /// - Throws: `invalid_field` for a second text in a locale, one of which would be lost.
     func text(_ name: String) throws(PealError) -> JSON? {
         let own = form.raw(name).trimmed
+        let numbers = try translations()
+        let ownLocale = own.isEmpty || numbers.isEmpty ? nil : try defaultLocale()
         var texts: [String: String] = [:]
-        for number in translations {
+        for number in numbers {
             let translated = form.raw("\(name)_\(number)").trimmed
-            if !translated.isEmpty { texts[try Self.locale(form["locale_\(number)"] ?? "")] = translated }
+            guard !translated.isEmpty, let locale = try locale("locale_\(number)") else { continue }
+            guard texts[locale] == nil, locale != ownLocale else {
+                throw .invalid("locale_\(number)", "the locale \(locale) is given twice")
+            }
+            texts[locale] = translated
         }
         guard !texts.isEmpty else { return own.isEmpty ? nil : .string(own) }
-        if !own.isEmpty { texts[try defaultLocale()] = own }
+        if let ownLocale { texts[ownLocale] = own }
         return .object(.init(texts.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }))
     }
 

@@ -13,13 +13,14 @@ enum ComposePages {
 
     /// The fields of a new message: empty, or those of the draft, the template or the message to duplicate.
     /// `leftOut` has the members of that message which Compose has no field for.
+    /// - Throws: `not_found` if it was deleted.
     private static func start(_ visit: PageCall) async throws -> (form: Form, leftOut: [String]) {
         if let saved = try await SavedMessagePages.form(visit) { return saved }
-        guard let id = visit.query["from"].flatMap({ MessageID($0) }) else { return (visit.query, []) }
+        guard let from = visit.query["from"] else { return (visit.query, []) }
         let app = try visit.app.key
-        guard let draft = try await visit.services.store.read({ try $0.draft(app: app, id: id) }) else {
-            return (Form(), [])
-        }
+        guard let id = MessageID(from),
+            let draft = try await visit.services.store.read({ try $0.draft(app: app, id: id) })
+        else { throw PealError.notFound("message") }
         return (ComposeForm.form(of: draft), ComposeForm.leftOut(of: draft))
     }
 

@@ -11,6 +11,7 @@ enum DevicePages {
     ]
 
     private static let itemsPerPage = 25
+    private static let devicesOfUserMax = 50
     /// How many messages a timeline goes back.
     private static let timelineMessagesMax = 20
     private static let timelineEntriesMax = 60
@@ -273,8 +274,9 @@ enum DevicePages {
         let user = visit.parameter("id")
         let app = try visit.app.key
         let devices = try await visit.services.store.read(.heavy) { store in
-            try store.devices(app: app, DeviceFilter(userID: user), after: 0, limit: 50)
+            try store.devices(app: app, DeviceFilter(userID: user), after: 0, limit: devicesOfUserMax + 1)
         }
+        let shown = Array(devices.prefix(devicesOfUserMax))
         guard !devices.isEmpty else { throw PealError.notFound("user") }
         var page = Page(visit, user, .devices)
         page.trail = [(texts[.devices], visit.link("devices"))]
@@ -282,9 +284,10 @@ enum DevicePages {
             page.actions = visit.button(
                 texts[.eraseUser], to: visit.link("users", user, "erase"), "danger", confirm: texts[.eraseUserConfirm])
         }
-        page.lead = "\(texts.devices(devices.count))"
+        let atLeast = shown.count < devices.count ? "> " : ""
+        page.lead = "\(atLeast)\(texts.devices(shown.count))"
         page.body = """
-            \(table(visit, devices))
+            \(table(visit, shown))
             <section><h2>\(texts[.timeline])</h2>\(try await timeline(visit, ofUser: user))</section>
             """
         return page.answer()

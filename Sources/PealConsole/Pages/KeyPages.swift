@@ -38,16 +38,17 @@ enum KeyPages {
         var table = ListTable(
             caption: texts[.keys],
             columns: [
-                texts[.name], texts[.kind], texts[.publicPart], texts[.scopes], texts[.made], texts[.lastUsed],
-                texts[.expires], texts[.actions],
+                texts[.name], texts[.scopes], texts[.made], texts[.lastUsed], texts[.expires], texts[.actions],
             ])
         table.rows = keys.map { key in
             let scopes = APIKey.Scope.allCases.filter(key.scopes.contains)
             return [
-                "\(key.name ?? "–")", "\(key.dialect.rawValue)", "<code>\(key.publicHalf)</code>",
+                """
+                <strong class="title">\(key.name ?? "–")</strong><p class="hint">\(key.dialect.rawValue) \
+                <code title="\(texts[.publicPart])">\(key.publicHalf)</code></p>
+                """,
                 "\(scopes.map { "<span class=\"tag\">\($0.rawValue)</span> " as HTML })", visit.time(key.createdAt),
-                visit.time(key.lastUsedAt),
-                visit.time(key.expiresAt),
+                visit.time(key.lastUsedAt), visit.time(key.expiresAt),
                 visit.button(
                     texts[.revoke], to: visit.link("keys", key.id.description, "revoke"), "small quiet",
                     confirm: texts[.revokeConfirm]),

@@ -134,6 +134,7 @@ extension Word {
         Word("data must be a JSON object, such as {}", "data muss ein JSON-Objekt sein, etwa {}"),
         Word("badge must be a number", "badge muss eine Zahl sein"),
         Word("{} is not a locale such as de or pt-BR", "{} ist keine Sprache wie de oder pt-BR"),
+        Word("the locale {} is given twice", "die Sprache {} kommt zweimal vor"),
         Word("{} is not a time zone such as Europe/Berlin", "{} ist keine Zeitzone wie Europe/Berlin"),
         Word("{} is not a date and time", "{} ist kein Datum mit Uhrzeit"),
         Word("clocks in {} skip this time", "Uhren in {} überspringen diese Zeit"),

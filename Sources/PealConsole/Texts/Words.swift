@@ -232,6 +232,7 @@ extension Word {
     static let topics = Word("Topics", "Themen")
     static let topic = Word("Topic", "Thema")
     static let translatedBody = Word("Translated text", "Übersetzter Text")
+    static let translatedSubtitle = Word("Translated subtitle", "Übersetzter Untertitel")
     static let translatedTitle = Word("Translated title", "Übersetzter Titel")
     static let translations = Word("Translations", "Übersetzungen")
     static let translation = Word("Translation {}", "Übersetzung {}")

@@ -7,7 +7,6 @@ package struct ConsoleAnswer: Sendable {
     var status: HTTPResponse.Status
     var headers: HTTPFields = [:]
     var body: ResponseBody
-    private var byteCount: Int?
 
     init(_ status: Int = 200, page: HTML) {
         self.init(HTTPResponse.Status(code: status), text: page.text, type: "text/html; charset=utf-8")
@@ -20,7 +19,6 @@ package struct ConsoleAnswer: Sendable {
     init(_ status: HTTPResponse.Status = .ok, bytes: [UInt8], type: String) {
         self.status = status
         body = ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
-        byteCount = bytes.count
         headers[.contentType] = type
     }
 
@@ -38,7 +36,6 @@ package struct ConsoleAnswer: Sendable {
     init(redirect path: String) {
         status = .seeOther
         body = ResponseBody()
-        byteCount = 0
         headers[.location] = path
     }
 
@@ -50,10 +47,10 @@ package struct ConsoleAnswer: Sendable {
     package func response(isHead: Bool) -> Response {
         var headers = headers
         for (name, value) in Self.protection where headers[name] == nil { headers[name] = value }
-        guard isHead else { return Response(status: status, headers: headers, body: body) }
-        headers[.contentLength] = byteCount.map(String.init)
+        let response = Response(status: status, headers: headers, body: body)
+        guard isHead else { return response }
         let nothing = ResponseBody { writer in try await writer.finish(nil) }
-        return Response(status: status, headers: headers, body: nothing)
+        return Response(status: status, headers: response.headers, body: nothing)
     }
 
     /// Allows only the console's own files: no inline code, no frames, no referrer, no caching.

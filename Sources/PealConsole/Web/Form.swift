@@ -6,14 +6,19 @@ package struct Form: Sendable, Hashable {
 
     package init() {}
 
-    /// Invalid escapes are kept as they are, and invalid UTF-8 is replaced: the page shows what arrived.
+    /// Invalid escapes are kept as they are: the page shows what arrived. Invalid UTF-8 and U+0000, which PostgreSQL's
+    /// texts cannot contain, become U+FFFD, as in HTML.
     package init(encoded: some StringProtocol) {
         for pair in encoded.split(separator: "&") {
             let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let value = halves.count > 1 ? halves[1] : ""
-            pairs.append(
-                (PercentCoding.decodeLeniently(Substring(halves[0])), PercentCoding.decodeLeniently(Substring(value))))
+            pairs.append((Self.decoded(halves[0]), Self.decoded(value)))
         }
+    }
+
+    private static func decoded(_ part: some StringProtocol) -> String {
+        let text = PercentCoding.decodeLeniently(Substring(part))
+        return text.utf8.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
     }
 
     package static func == (left: Form, right: Form) -> Bool {
@@ -110,11 +115,12 @@ package struct Form: Sendable, Hashable {
 
 /// Paths of pages.
 package enum URLPath {
-    /// The decoded segments, without doubled or trailing slashes; nil if an escape is invalid.
+    /// The decoded segments, without doubled or trailing slashes; nil if an escape is invalid, or if one contains
+    /// U+0000, which no page's name contains.
     package static func segments(_ path: some StringProtocol) -> [String]? {
         var segments: [String] = []
         for part in path.split(separator: "/") {
-            guard let segment = PercentCoding.decode(Substring(part)) else { return nil }
+            guard let segment = PercentCoding.decode(Substring(part)), !segment.utf8.contains(0) else { return nil }
             segments.append(segment)
         }
         return segments

@@ -70,7 +70,8 @@ package struct ModelRelease: Sendable, Hashable {
         members["version"] = .integer(next.version)
         members["trained_at"] = .integer(next.trainedAt.milliseconds)
         members["expires"] = .integer(next.expiresAt.milliseconds)
-        members["parent"] = next.parent.map(JSON.string)
+        // Phones do not use it, and with a long name the file would become larger than they accept.
+        members["parent"] = nil
         next.payload = JSON.object(members).bytes
         return next
     }

@@ -201,7 +201,7 @@ struct CampaignTrial {
         let id = "\(waiting.index)"
         let chooser = MomentChooser(
             person: habits, arrival: rate.chance, wakeInterval: Limits.wakeIntervalSeconds * 1000,
-            utcOffsetSeconds: 0)
+            utcOffsetSeconds: { _ in 0 })
         let held = HeldMessage(
             id: id, model: shelf.campaign ?? shelf.global, start: instant(message.start), end: end,
             mode: ExplorationMode(rawValue: waiting.exploration.name) ?? .greedy,

@@ -84,9 +84,7 @@ struct DevtodevPush: Sendable {
     /// The app that the request names; nil if it names none or an unknown one.
     private func app(_ name: String?) async throws -> App? {
         guard let name else { return nil }
-        return try await services.store.read { store in
-            try store.app(dialect: .devtodev, id: name) ?? AppID(name).flatMap { try store.app($0) }
-        }
+        return try await services.store.read { try $0.app(named: name, in: .devtodev) }
     }
 
     private static func isNamed(_ name: String, _ app: App) -> Bool {

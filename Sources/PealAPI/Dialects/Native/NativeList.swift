@@ -56,8 +56,8 @@ struct NativeList {
         return (id, Int(min(number, UInt64(Int32.max))))
     }
 
-    /// The cursor as a name; nil for the first page.
-    var name: String? { cursor.map { String(decoding: $0, as: UTF8.self) } }
+    /// The cursor as a name; nil for the first page. No name contains U+0000: those after `a\0b` are those after `a`.
+    var name: String? { cursor.map { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) } }
 
     /// Cuts the fetched items to the limit and adds the cursor of the next page.
     func answer<Item>(_ fetched: [Item], cursor: (Item) -> [UInt8], json: (Item) throws -> JSON) rethrows -> Answer {
