@@ -185,6 +185,14 @@ struct ResilienceTests {
             fixture.provider.release()
             try await fixture.pass(seconds: 8)
             #expect(fixture.provider.sentCount(id) <= Limits.pageDevicesPerSlot + 100)
+            try await fixture.store.write(.control) { [app = fixture.app] in
+                try $0.setRate(nil, app: app, message: id)
+            }
+            service.interrupt(id)
+            try await fixture.drive(by: .milliseconds(50), isWorkUnderWay: true) {
+                try await fixture.state(id) == .sent
+            }
+            #expect(try await fixture.counts(id).accepted == 6000)
         }
     }
 
