@@ -26,7 +26,7 @@ struct SimulatedPhonesTests {
         let program = try ChildProgram(
             "\(BuiltPrograms.folder)/peal-sim",
             [
-                "phones", "--count", "40", "--days", "1", "--step-minutes", "60", "--settle-milliseconds", "800",
+                "phones", "--count", "40", "--days", "1", "--step-minutes", "60", "--settle-milliseconds", "1150",
                 "--cancelled", "0.25", "--android", "0.4", "--json", "--server", server.address, "--app",
                 Self.lastPart(app), "--key",
                 ServerFixture.adminToken, "--simulator", fixture.folder.appendingPathComponent("sim").path, "--clock",
