@@ -340,7 +340,7 @@ def test_all_that_compose_offers_arrives_in_the_message(admin, fixture):
     translation.get_by_label("Translated title").fill("Hallo")
     translation.get_by_label("Translated text").fill("Welt")
     page.get_by_text("Subtitle, image, data, badge, sound, group").click()
-    page.get_by_label("Subtitle").fill("Again")
+    page.get_by_label("Subtitle", exact=True).fill("Again")
     page.get_by_label("Image").fill("https://example.com/cheese.jpg")
     page.get_by_label("Data (JSON)").fill('{"order": 7}')
     expect(page.locator("#check pre").first).to_contain_text('"order":7')
@@ -396,7 +396,7 @@ def test_long_names_leave_room_for_the_other_columns(admin, fixture):
 
 def test_the_table_of_keys_fits_a_window_of_800_pixels_in_german(visit, fixture):
     app, _ = fixture.app("Keys", devices=0)
-    for dialect in ("native", "pivotal-application"):
+    for dialect in ("native", "pivotal"):
         fixture.peal.post(f"/apps/{app}/keys", {
             "dialect": dialect, "name": "Donaudampfschifffahrtselektrizitäten", "expires_at": "2099-12-31T23:59:59Z"})
     visitor = visit(locale="de-DE")
