@@ -127,6 +127,17 @@ def real_server(tmp_path_factory):
     server.peal.stop()
 
 
+# Makes the worker count what it has shown, and returns how much that is.
+COUNT_SHOWN = """() => {
+  if (self.shownCount === undefined) {
+    self.shownCount = 0;
+    const { registration } = self, show = registration.showNotification;
+    registration.showNotification = (...all) => show.apply(registration, all).finally(() => { self.shownCount += 1; });
+  }
+  return self.shownCount;
+}"""
+
+
 class Browser:
     """One browser profile with the site's page open."""
 
@@ -164,14 +175,26 @@ class Browser:
         wait_until(lambda: self.page.evaluate("1") and found)
         registration = next(r for r in reversed(found) if not r["isDeleted"])
         text = data if isinstance(data, str) else json.dumps(data)
+        self.shown_before = self.worker.evaluate(COUNT_SHOWN)
         session.send(
             "ServiceWorker.deliverPushMessage",
             {"origin": self.origin, "registrationId": registration["registrationId"], "data": text},
         )
         session.detach()
 
+    def shown(self):
+        """Waits until the last push has shown something, and returns what is on the screen."""
+        def has_shown():
+            count = self.worker.evaluate("() => self.shownCount ?? null")
+            # None: the worker has started again.
+            return count is None or count > self.shown_before
+
+        wait_until(has_shown)
+        return wait_until(self.notifications)
+
     def notifications(self):
-        """What is on the screen."""
+        """What is on the screen. Chromium forgets a notification if this is called while it is being shown: it takes
+        one that is stored but not yet displayed for one that was closed."""
         return self.page.evaluate(
             """async () => (await (await navigator.serviceWorker.ready).getNotifications()).map(
               ({title, body, tag, data, silent, icon}) => ({title, body, tag, data, silent, icon}))"""

@@ -47,7 +47,7 @@ def test_a_push_and_a_click_are_counted(browser, real_server):
     browser.connect(real_server.url, real_server.key)
     message = real_server.send(title="Hello", body="World")
     browser.push({"title": "Hello", "body": "World", "peal": {"message": message}})
-    wait_until(browser.notifications)
+    browser.shown()
     wait_until(lambda: real_server.receipts(message)["shown"] == 1)
     assert real_server.receipts(message)["received"] == 1
     browser.act("notificationclick")

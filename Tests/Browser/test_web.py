@@ -14,10 +14,6 @@ def message():
     return str(uuid.uuid4())
 
 
-def shown(browser):
-    return wait_until(browser.notifications)
-
-
 def stored(browser, name):
     """What the worker keeps under this name."""
     return browser.page.evaluate(
@@ -156,7 +152,7 @@ def test_a_topic_changes_after_a_renewal_that_is_under_way(browser, api):
 def test_a_push_is_shown_and_reported(browser, api, message):
     device = browser.connect(api.url, api.key)["device"]
     browser.push({"title": "Hello", "body": "World", "data": {"offer": 15}, "peal": {"message": message}})
-    notification = shown(browser)[0]
+    notification = browser.shown()[0]
     assert (notification["title"], notification["body"], notification["tag"]) == ("Hello", "World", message)
     wait_until(lambda: api.receipts(message) == ["received", "shown"])
     event = api.event(message, "shown")
@@ -172,7 +168,7 @@ def test_a_click_is_reported_with_its_button_and_opens_the_page(browser, api, me
         "title": "Hello", "url": "/offer", "peal": {"message": message},
         "actions": [{"action": "like", "title": "Like", "url": "/liked"}],
     })
-    shown(browser)
+    browser.shown()
     browser.act("notificationclick", "like")
     wait_until(lambda: "opened" in api.receipts(message))
     assert api.event(message, "opened")["button"] == "like"
@@ -184,7 +180,7 @@ def test_a_click_is_reported_with_its_button_and_opens_the_page(browser, api, me
 def test_a_dismissal_is_reported(browser, api, message):
     browser.connect(api.url, api.key)
     browser.push({"body": "Hello", "peal": {"message": message}})
-    shown(browser)
+    browser.shown()
     browser.act("notificationclose")
     wait_until(lambda: "dismissed" in api.receipts(message))
 
@@ -206,7 +202,7 @@ def test_receipts_wait_for_a_server_that_is_down(browser, api, message):
     browser.connect(api.url, api.key)
     api.is_down = True
     browser.push({"title": "Hello", "peal": {"message": message}})
-    shown(browser)
+    browser.shown()
     assert api.receipts(message) == []
     api.is_down = False
     other = str(uuid.uuid4())
@@ -227,7 +223,7 @@ def test_an_ended_token_is_replaced(browser, api, message):
 def test_any_payload_is_shown(browser, api, data, body):
     browser.connect(api.url, api.key)
     browser.push(data)
-    assert shown(browser)[0]["body"] == body
+    assert browser.shown()[0]["body"] == body
 
 
 def leave_the_page(browser):
@@ -243,7 +239,7 @@ def test_a_push_without_text_shows_a_quiet_notification(browser, api, message, p
         # Each time, because a worker that was stopped starts without it.
         leave_the_page(browser)
         browser.push(push and {**push, "peal": {"message": message}})
-        notification = shown(browser)[0]
+        notification = browser.shown()[0]
     host = browser.origin.removeprefix("http://")
     assert (notification["title"], notification["body"], notification["tag"]) == (host, "", "peal")
     assert notification["silent"] and len(browser.notifications()) == 1
@@ -266,7 +262,7 @@ def test_a_push_without_text_is_shown_beside_the_page_in_other_browsers(browser,
     browser.connect(api.url, api.key)
     browser.worker.evaluate("() => { delete WorkerNavigator.prototype.userAgentData; }")
     browser.push({"data": {"story": 17}, "peal": {"message": message}})
-    assert shown(browser)[0]["tag"] == "peal"
+    assert browser.shown()[0]["tag"] == "peal"
 
 
 @pytest.mark.parametrize("member", ["_k", "receiptId", "task_id"])
@@ -280,7 +276,7 @@ def test_pushes_of_every_api_are_recognized(browser, api, message, member):
 def test_a_push_with_odd_members_is_shown(browser, api, message, odd):
     browser.connect(api.url, api.key)
     browser.push({"title": "Hello", "body": "World", "peal": {"message": message}, **odd})
-    assert shown(browser)[0]["body"] == "World"
+    assert browser.shown()[0]["body"] == "World"
     wait_until(lambda: api.receipts(message) == ["received", "shown"])
     browser.act("notificationclick")
     wait_until(lambda: "opened" in api.receipts(message))
@@ -311,7 +307,7 @@ def test_a_new_subscription_reaches_a_server_that_was_down(browser, api, message
     api.is_down = True
     replace_subscription(browser, endpoint)
     browser.push({"title": "Hello", "peal": {"message": message}})
-    shown(browser)
+    browser.shown()
     assert len(api.registrations) == 1
     api.is_down = False
     browser.page.evaluate("connection.opened('article-7')")
@@ -519,7 +515,7 @@ def test_a_notification_of_the_site_is_its_own(browser, api, message, data):
           WindowClient.prototype.focus = async function () {{ visited.push(this.url); return this; }};
           return registration.showNotification("Site", {{data: {data}}});
         }}""")
-    shown(browser)
+    wait_until(browser.notifications)
     browser.act("notificationclick")
     # What is handled after the click.
     browser.push({"title": "Hello", "peal": {"message": message}})
@@ -541,7 +537,7 @@ def test_a_notification_of_the_site_is_its_own(browser, api, message, data):
 def test_a_click_without_a_message_id_is_peals(browser, api):
     browser.connect(api.url, api.key, worker="/worker.js")
     browser.push("just text")
-    shown(browser)
+    browser.shown()
     browser.act("notificationclick")
     wait_until(lambda: browser.notifications() == [])
 
