@@ -76,17 +76,15 @@ struct LogEntry {
         let own = [("at", at.description), ("level", level.rawValue), ("message", message), ("source", source)]
         var line: [UInt8] = []
         line.reserveCapacity(512)
-        for (name, value) in own {
+        func add(_ name: String, _ value: Logger.Metadata.Value) {
             line.append(UInt8(ascii: line.isEmpty ? "{" : ","))
             JSON.write(name, to: &line)
             line.append(UInt8(ascii: ":"))
-            JSON.write(value, to: &line)
-        }
-        for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
-            line.append(UInt8(ascii: ","))
-            JSON.write(own.contains { $0.0 == key } ? "metadata.\(key)" : key, to: &line)
-            line.append(UInt8(ascii: ":"))
             if case .string(let text) = value { JSON.write(text, to: &line) } else { Self.json(value).write(to: &line) }
+        }
+        for (name, text) in own { add(name, .string(text)) }
+        for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
+            add(own.contains { $0.0 == key } ? "metadata.\(key)" : key, value)
         }
         line.append(UInt8(ascii: "}"))
         return String(decoding: line, as: UTF8.self)

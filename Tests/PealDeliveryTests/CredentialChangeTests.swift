@@ -6,6 +6,11 @@ import Testing
 
 @Suite("A credential that is replaced while a message is sent", .timeLimit(.minutes(10)))
 struct CredentialChangeTests {
+    /// A message of its own, so that the credential is looked up again.
+    private static func sendToThree(_ fixture: DeliveryFixture, _ service: DeliveryService) async throws {
+        try await fixture.ended(try await fixture.accept(fixture.draft(.devices(1...3)), engine: service))
+    }
+
     @Test("the rest of a slice is sent under the new one, and each device gets it once")
     func restOfSlice() async throws {
         let fixture = try await DeliveryFixture()
@@ -37,13 +42,13 @@ struct CredentialChangeTests {
         try await fixture.register(1...3)
         let service = fixture.service(isOnlyProcess: false)
         try await fixture.running(service) {
-            try await fixture.ended(try await fixture.accept(fixture.draft(.devices(1...3)), engine: service))
+            try await Self.sendToThree(fixture, service)
             let new = try await fixture.putCredential(keyID: "ZYXWV98765").fingerprint
-            try await fixture.ended(try await fixture.accept(fixture.draft(.devices(1...3)), engine: service))
+            try await Self.sendToThree(fixture, service)
             #expect(
                 fixture.provider.pages.map(\.fingerprint) == [old, old], "what was read lately is kept for seconds")
             service.rereadAll()
-            try await fixture.ended(try await fixture.accept(fixture.draft(.devices(1...3)), engine: service))
+            try await Self.sendToThree(fixture, service)
             #expect(fixture.provider.pages.map(\.fingerprint) == [old, old, new])
             #expect(fixture.provider.drained == [old])
         }
@@ -56,10 +61,10 @@ struct CredentialChangeTests {
         try await fixture.register(1...3)
         let service = fixture.service(isOnlyProcess: false)
         try await fixture.running(service) {
-            try await fixture.ended(try await fixture.accept(fixture.draft(.devices(1...3)), engine: service))
+            try await Self.sendToThree(fixture, service)
             let new = try await fixture.putCredential(keyID: "ZYXWV98765").fingerprint
             try await fixture.pass(seconds: 6)
-            try await fixture.ended(try await fixture.accept(fixture.draft(.devices(1...3)), engine: service))
+            try await Self.sendToThree(fixture, service)
             #expect(fixture.provider.pages.map(\.fingerprint) == [old, new])
             #expect(fixture.provider.drained == [old])
         }

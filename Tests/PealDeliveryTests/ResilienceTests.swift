@@ -144,10 +144,10 @@ struct ResilienceTests {
         }
     }
 
-    @Test(
-        "a message that another server paused or cancelled stops although its announcement was lost",
-        arguments: [Message.State.paused, .cancelled])
-    func lostAnnouncement(_ state: Message.State) async throws {
+    /// One of several servers has sent the first page of a message to 6,000 devices, which the network holds.
+    private static func whilePageIsHeld(
+        _ body: (DeliveryFixture, DeliveryService, MessageID) async throws -> Void
+    ) async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...6000)
         fixture.provider.hold()
@@ -155,6 +155,15 @@ struct ResilienceTests {
         try await fixture.running(service) {
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
             try await fixture.eventually { fixture.provider.heldCount == 1 }
+            try await body(fixture, service, id)
+        }
+    }
+
+    @Test(
+        "a message that another server paused or cancelled stops although its announcement was lost",
+        arguments: [Message.State.paused, .cancelled])
+    func lostAnnouncement(_ state: Message.State) async throws {
+        try await Self.whilePageIsHeld { fixture, _, id in
             try await fixture.move(id, from: [.sending], to: state)
             fixture.time.advance(by: .seconds(1))
             fixture.provider.release()
@@ -171,13 +180,7 @@ struct ResilienceTests {
 
     @Test("a rate that another server set applies although its announcement was lost")
     func lostRate() async throws {
-        let fixture = try await DeliveryFixture()
-        try await fixture.register(1...6000)
-        fixture.provider.hold()
-        let service = fixture.service(isOnlyProcess: false, pagesInFlightMax: 1)
-        try await fixture.running(service) {
-            let id = try await fixture.accept(fixture.draft(.all), engine: service)
-            try await fixture.eventually { fixture.provider.heldCount == 1 }
+        try await Self.whilePageIsHeld { fixture, service, id in
             try await fixture.store.write(.control) { [app = fixture.app] in
                 try $0.setRate(10, app: app, message: id)
             }

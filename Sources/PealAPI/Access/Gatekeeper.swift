@@ -324,7 +324,7 @@ enum AuthorizationHeader: Equatable {
         case "bearer": self = .bearer(value)
         case "token": self = .token(value)
         case "basic":
-            // No name contains U+0000, nor may one (RFC 7617 §2).
+            // Names and secrets contain no control characters (RFC 7617 §2).
             guard let bytes = Base64URL.decode(value), !bytes.contains(0),
                 let text = String(validating: bytes, as: UTF8.self), let colon = text.firstIndex(of: ":")
             else { return nil }

@@ -73,8 +73,8 @@ final class AccessCache: Sendable {
         let replaced: String?
     }
 
-    /// Keeps what was read under the given version, unless the credential has changed since. Another credential than
-    /// before is a change that was not announced.
+    /// Keeps what was read under the given version, unless the credential has changed since. If another credential
+    /// is stored than at the last reading, its change was not announced.
     func keep(_ access: RouteAccess?, for slot: CredentialSlot, version: Int, now: Duration) -> Kept {
         state.withLock { state in
             guard state.version(of: slot) == version else { return Kept(version: version, replaced: nil) }

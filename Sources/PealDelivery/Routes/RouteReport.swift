@@ -54,12 +54,12 @@ extension DeliveryContext {
             effect.take(problem, of: message, isProbe: isProbe, isOwnStop: isOwnStop, &breaker, now: uptime)
             if isProbe { breaker.abandonProbe(of: message) }
             effect.hasTripped = breaker.hasTripped(since: before)
-            effect.isTriedOpen = isProbe && problem == nil && tally.answers > 0 && breaker.closedUntil == nil
+            effect.hasPassedProbe = isProbe && problem == nil && tally.answers > 0 && breaker.closedUntil == nil
             return effect
         }
         if effect.hasTripped { metrics.change { $0.breakerTrips += 1 } }
         // The store may have closed the route although this process does not know that.
-        if effect.isTriedOpen { routes.markUnsaved([route]) }
+        if effect.hasPassedProbe { routes.markUnsaved([route]) }
         // Any answer to a probe shows that the credential is accepted.
         let isAccepted = tally.accepted > 0 || effect.judgement.hasReopened && problem == nil
         await note(effect, on: route, terms.slot, isAccepted: isAccepted)
@@ -123,8 +123,8 @@ struct RouteEffect: Sendable {
     var isRefusedAlone = false
     /// Whether the route is paused or stopped now, and was not before.
     var hasTripped = false
-    /// Whether a probe was answered and the route is open.
-    var isTriedOpen = false
+    /// Whether a probe was answered without a problem, so that the route is open.
+    var hasPassedProbe = false
 
     init() {}
 
