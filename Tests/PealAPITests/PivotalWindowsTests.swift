@@ -147,7 +147,7 @@ struct PivotalWindowsTests {
                 authorization: fixture.basic("app-1", "application-key-1"))
             let name = try #require(try JSONParser.parse(options).objectValue?.names.first)
             #expect(
-                reply.header("Warning")?.contains("windows8.options.\(name) is not usable") == true, "\(reply.text)")
+                reply.header("Warning")?.contains("windows8.options.\(name) is invalid") == true, "\(reply.text)")
             let id = try #require(MessageID(reply["receipt_id"]?.stringValue ?? ""), "\(reply.text)")
             let content = try #require(await fixture.draft(id)?.content.platforms[.windows])
             #expect(content.fields.names.sorted() == ["template", "type"] && content.options == PlatformOptions())

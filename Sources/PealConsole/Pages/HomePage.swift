@@ -148,7 +148,7 @@ enum ConsoleText {
     /// - Throws: `conflict`, naming the field.
     static func refuse(_ name: String, field: String, exists: Bool, opened: String?) throws(PealError) {
         guard exists, name != opened else { return }
-        throw PealError(.conflict, "\(name) exists already; open it to change it, or choose another name", field: field)
+        throw PealError(.conflict, "\(name) already exists; open it to change it, or choose another name", field: field)
     }
 
     /// - Parameter max: characters (code points), as the API counts them.

@@ -37,7 +37,7 @@ extension Word {
         "im Mittel {} weniger Öffnungen; wo sie besser ist, zählt null")
     static let experiment = Word("Experiment", "Experiment")
     static let experimentOver = Word(
-        "This experiment is over: its messages were deleted after their retention. The result is the last one. The next "
+        "This experiment is over: its messages were deleted after their retention. The last result is shown. The next "
             + "message of the campaign begins a new experiment.",
         "Dieses Experiment ist beendet: Seine Nachrichten wurden nach der Aufbewahrungsfrist gelöscht. Gezeigt wird das "
             + "letzte Ergebnis. Mit der nächsten Nachricht der Kampagne beginnt ein neues Experiment.")
@@ -46,8 +46,9 @@ extension Word {
     static let guardrail = Word("Per thousand", "Je tausend")
     static let guardrails = Word("What must not get worse", "Was nicht schlechter werden darf")
     static let guardrailsHint = Word(
-        "A difference counts if chance hardly explains it: three standard errors, at least ten cases. Removed apps and "
-            + "disabled notifications are those since the experiment began, as far as push networks and phones report them.",
+        "A difference counts only if chance is an unlikely cause: three standard errors, at least ten cases. Removed "
+            + "apps and disabled notifications are those since the experiment began, as far as push networks and phones "
+            + "report them.",
         "Ein Unterschied zählt, wenn Zufall ihn kaum erklärt: drei Standardfehler und mindestens zehn Fälle. Entfernte "
             + "Apps und abgeschaltete Mitteilungen zählen, soweit Push-Netze und Telefone sie melden.")
     static let hours = Word("Hours", "Stunden")

@@ -15,7 +15,7 @@ extension Word {
         "This browser does not support Web Push. Use a current Firefox, Chrome, Edge or Safari, and no private window.",
         "Dieser Browser kann kein Web Push. Ein aktueller Firefox, Chrome, Edge oder Safari kann es, außerhalb "
             + "privater Fenster.")
-    static let confirmNo = Word("Do nothing", "Nichts tun")
+    static let confirmNo = Word("No, go back", "Nichts tun")
     static let confirmTitle = Word("Are you sure?", "Wirklich?")
     static let confirmYes = Word("Yes, continue", "Ja, fortfahren")
     static let failedByReasonHintDay = Word(
@@ -39,7 +39,7 @@ extension Word {
         "The server runs with --paused: it accepts messages and sends nothing.",
         "Der Server läuft mit --paused: Er nimmt Nachrichten an und sendet nichts.")
     static let notUpdated = Word(
-        "This page is no longer updated. Reload it to see the present state.",
+        "This page is no longer updated. Reload it to see the current state.",
         "Diese Seite wird nicht mehr aktualisiert. Nach dem Neuladen zeigt sie den jetzigen Stand.")
     static let nothingNeedsAttention = Word("Nothing needs attention.", "Nichts braucht Aufmerksamkeit.")
     static let partsOfList = Word("Parts of the list", "Teile der Liste")

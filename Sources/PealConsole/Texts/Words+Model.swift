@@ -31,12 +31,12 @@ extension Word {
         "{} opens per 100 messages, standard error {}; estimated from {} messages, equivalent to {} of "
             + "this model's own",
         "{} Öffnungen je 100 Nachrichten, Standardfehler {}; geschätzt aus {} Nachrichten, so viel wert wie {} eigene")
-    static let happened = Word("Happened", "Eingetreten")
+    static let happened = Word("Actual", "Eingetreten")
     static let noPredictions = Word(
         "Too few displays with a shared context to compare predictions with.",
         "Zu wenige Anzeigen mit geteilten Umständen, um Vorhersagen zu vergleichen.")
     static let noSampleWindows = Word(
-        "No phone has reported yet what it computed. Phones report it for a fifth of the messages, if people share "
+        "No phone has reported what it computed yet. Phones report it for a fifth of the messages, if people share "
             + "their context.",
         "Noch hat kein Telefon gemeldet, was es berechnet hat. Telefone melden es für ein Fünftel der Nachrichten, wenn "
             + "Personen ihre Umstände teilen.")
@@ -52,7 +52,7 @@ extension Word {
         "Jeder Punkt ist eine Gruppe von Anzeigen mit ähnlicher Vorhersage; der Strich ist der 95-%-Bereich dessen, was "
             + "eintrat. Auf der Diagonalen stimmen die Vorhersagen.")
     static let predictionsLabel = Word(
-        "Predicted and actual share of opens, from {} displays. The highest group: predicted {}, happened {}.",
+        "Predicted and actual share of opens, from {} displays. The highest group: predicted {}, actual {}.",
         "Vorhergesagter und tatsächlicher Anteil der Öffnungen aus {} Anzeigen. Höchste Gruppe: vorhergesagt {}, "
             + "eingetreten {}.")
     static let reload = Word("Reload", "Neu laden")

@@ -69,7 +69,7 @@ extension Word {
         Word("{} is required", "{} fehlt"),
         Word("{} is unknown", "{} ist unbekannt"),
         Word(
-            "{} exists already; open it to change it, or choose another name",
+            "{} already exists; open it to change it, or choose another name",
             "{} gibt es schon; zum Ändern öffnen oder einen anderen Namen wählen"),
         Word("{} is not supported yet", "{} wird noch nicht unterstützt"),
         Word("{} not found", "{} nicht gefunden"),
@@ -101,8 +101,8 @@ extension Word {
         Word("the segment {} would contain itself: {}", "das Segment {} würde sich selbst enthalten: {}"),
         Word("the value is too long or has control characters", "der Wert ist zu lang oder hat Steuerzeichen"),
         Word("{} is not valid here", "{} ist hier nicht gültig"),
-        Word("the experiment has this share already", "das Experiment hat diesen Anteil schon"),
-        Word("the share was changed meanwhile", "der Anteil wurde inzwischen geändert"),
+        Word("the experiment already has this share", "das Experiment hat diesen Anteil schon"),
+        Word("the share has changed meanwhile; read it again", "der Anteil wurde inzwischen geändert"),
         Word(
             "this form is too old or was not made here; open the page again",
             "dieses Formular ist zu alt oder nicht von hier; die Seite erneut öffnen"),
@@ -190,7 +190,7 @@ extension Word {
         Word("there is no option {}", "es gibt keine Option {}"),
         Word("the option {} must be {}", "die Option {} muss sein: {}"),
         Word(
-            "url must be an https URL with a host name, without user name, blanks or fragment",
+            "url must be an https URL with a host name, without user name, spaces or fragment",
             "url muss eine https-Adresse mit Hostname sein, ohne Benutzername, Leerzeichen und Fragment"),
         Word(
             "the webhook is disabled; PUT it again to enable it",

@@ -102,7 +102,7 @@ extension Word {
         "One JSON object per line, as in the native API; at most 4 MiB at once.",
         "Ein JSON-Objekt je Zeile, wie die native API Geräte annimmt; höchstens 4 MiB auf einmal.")
     static let importLead = Word(
-        "Register many devices at once. Good rows are stored even if others are refused.",
+        "Register many devices at once. Valid rows are stored even if others are refused.",
         "Viele Geräte auf einmal registrieren. Gültige Zeilen werden gespeichert, auch wenn andere abgelehnt werden.")
     static let importResult = Word("{} created, {} updated, {} refused.", "{} angelegt, {} geändert, {} abgelehnt.")
     static let importRows = Word("Devices", "Geräte")
@@ -136,7 +136,7 @@ extension Word {
         "Hier steht jede Änderung an der App und ihren Nachrichten.")
     static let noAuditTitle = Word("Nothing recorded yet", "Noch nichts aufgezeichnet")
     static let noCampaignsText = Word(
-        "Give messages a campaign when composing them, and their numbers are added up here.",
+        "Give messages a campaign when you compose them, and their totals appear here.",
         "Wer Nachrichten beim Verfassen eine Kampagne gibt, sieht hier ihre Zahlen zusammen.")
     static let noCampaignsTitle = Word("No campaigns yet", "Noch keine Kampagnen")
     static let noDeliveries = Word(
@@ -185,7 +185,7 @@ extension Word {
         "There is no credential yet, so nothing can be sent.",
         "Es gibt noch keine Zugangsdaten, also kann nichts gesendet werden.")
     static let noWebhooksText = Word(
-        "A webhook receives reports about messages at an https address of yours.",
+        "A webhook sends reports about messages to an https address of your own.",
         "Ein Webhook erhält Berichte über Nachrichten an einer eigenen https-Adresse.")
     static let noWebhooksTitle = Word("No webhooks yet", "Noch keine Webhooks")
     static let nobodyReached = Word(

@@ -122,10 +122,10 @@ package struct ExperimentVerbs: Sendable {
                 throw PealError.notFound("experiment")
             }
             guard share != run.share else {
-                throw PealError(.conflict, "the experiment has this share already")
+                throw PealError(.conflict, "the experiment already has this share")
             }
             guard try store.changeShare(change, after: run, of: campaign, app: app) else {
-                throw PealError(.conflict, "the share was changed meanwhile")
+                throw PealError(.conflict, "the share has changed meanwhile; read it again")
             }
             try store.audit(call, app: app, "experiment.share", "campaign \(campaign) from \(run.share) to \(share)")
         }.reply

@@ -28,7 +28,7 @@ package struct MessageVerbs: Sendable {
             .intake, call, reply: { (outcome: Outcome) in try reply(outcome.accepted) },
             change: { store in
                 if mayBeTaken, try store.message(app: draft.app, id: draft.id) != nil {
-                    throw PealError(.conflict, "the message was sent already")
+                    throw PealError(.conflict, "the message has already been sent")
                 }
                 let outcome = try Self.accept(draft, offer: offer, in: store, now: call.now)
                 try store.audit(call, app: draft.app, "message.send", "message \(draft.id)")

@@ -111,7 +111,7 @@ package struct ModelVerbs: Sendable {
             guard let newest = versions.first, let wanted = version ?? versions.dropFirst().first,
                 let former = try store.modelRelease(app: app, campaign: campaign, version: wanted)
             else { throw PealError.notFound("model") }
-            guard wanted != newest else { throw PealError(.conflict, "the model is already the newest") }
+            guard wanted != newest else { throw PealError(.conflict, "this model is already the newest") }
             let release = try store.issueModel(
                 former.reissued(after: newest, now: call.now), app: app, now: call.now)
             var learning = try store.learning(app: app, campaign: campaign) ?? CampaignLearning(campaign: campaign)

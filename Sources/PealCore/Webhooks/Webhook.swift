@@ -122,7 +122,7 @@ package struct WebhookRules: Sendable {
         }
         guard let uri = EndpointURI(url) else {
             throw .invalid(
-                "url", "url must be an https URL with a host name, without user name, blanks or fragment")
+                "url", "url must be an https URL with a host name, without user name, spaces or fragment")
         }
         let isListed = allowedHosts.compactMap(AllowedHost.init).contains { $0.matches(uri) }
         guard uri.isSecure || (isListed && uri.isLoopback) else {

@@ -11,7 +11,7 @@ struct DeviceRegistrations: Sendable {
     func register(_ call: Call) async throws -> Answer {
         let app = try call.app()
         guard case .key(let key) = call.caller.identity else {
-            throw PealError(.forbidden, "registering needs the app's device key")
+            throw PealError(.forbidden, "registering requires the app's device key")
         }
         let given = try call.body(DeviceShapes.registration.shape, .device)
         if let known = try await installation(given.deviceToken, app: app.key, now: call.now) {
@@ -129,7 +129,7 @@ struct UserProof: Sendable {
     func check(present: String?, now: Timestamp) throws(PealError) {
         guard let user, isNeeded, present.map(ExactText.init) != ExactText(user) else { return }
         guard let text else {
-            throw PealError(.missingField, "user_id needs user_proof, signed by your backend", field: "user_proof")
+            throw PealError(.missingField, "user_id requires user_proof, signed by your backend", field: "user_proof")
         }
         let demand = "user_proof must be signed with the device key's shared secret for this user_id"
         let refusal = { (text: String) in PealError(.forbidden, text, field: "user_proof") }

@@ -184,7 +184,7 @@ struct DeviceCaller: Sendable {
     /// - Throws: `forbidden`.
     func check(_ device: DeviceID) throws(PealError) {
         guard device == id else {
-            throw PealError(.forbidden, "device is not the one that the token belongs to", field: "device")
+            throw PealError(.forbidden, "device must be the one that the token belongs to", field: "device")
         }
     }
 }
@@ -194,7 +194,7 @@ extension Call {
     /// - Throws: `forbidden`, which cannot happen on a path of devices.
     func device() throws(PealError) -> DeviceCaller {
         guard case .device(let device) = caller.identity else {
-            throw PealError(.forbidden, "this needs a device's token")
+            throw PealError(.forbidden, "this endpoint requires a device token")
         }
         return device
     }

@@ -137,7 +137,7 @@ enum NativeKeyShapes {
 
     /// The first half of a pair, which ends at the colon.
     private static let publicHalf = half(
-        "[!-9;-~]([ -9;-~]*[!-9;-~])?", "must be printable ASCII without : and surrounding spaces", except: ":")
+        "[!-9;-~]([ -9;-~]*[!-9;-~])?", "must be printable ASCII without colons or surrounding spaces", except: ":")
 
     private static let secondHalf = half(
         "[!-~]([ -~]*[!-~])?", "must be printable ASCII without surrounding spaces")

@@ -15,7 +15,7 @@ struct PivotalAnalytics: Sendable {
     private func take(_ call: Call) async throws -> Answer {
         let app = try call.app()
         guard let platform = call.caller.key?.platform else {
-            throw PealError(.forbidden, "this endpoint needs a platform's key")
+            throw PealError(.forbidden, "this endpoint requires a platform's key")
         }
         let events = try call.object()["events"]?.arrayValue ?? []
         let facts = events.prefix(Limits.analyticsEventsMax).compactMap(Self.fact)

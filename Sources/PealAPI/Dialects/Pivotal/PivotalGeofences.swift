@@ -75,7 +75,7 @@ struct PivotalGeofences: Sendable {
     private func share(_ call: Call) async throws -> Answer {
         let app = try call.app()
         guard let platform = call.caller.key?.platform else {
-            throw PealError(.forbidden, "this endpoint needs a platform's key")
+            throw PealError(.forbidden, "this endpoint requires a platform's key")
         }
         let known = try PivotalGeofencePage.whole(call.query, "timestamp", in: Int64.min...Int64.max) ?? 0
         let share = try await verbs(app, call).share(

@@ -27,7 +27,7 @@ struct PivotalRegistration: Sendable {
         init(_ call: Call) throws(PealError) {
             app = try call.app()
             guard let key = call.caller.key, let platform = key.platform else {
-                throw PealError(.forbidden, "this endpoint needs a platform's key")
+                throw PealError(.forbidden, "this endpoint requires a platform's key")
             }
             self.key = key
             self.platform = platform

@@ -61,7 +61,7 @@ enum PivotalWindows {
         func take<Value>(_ name: String, _ read: (JSON) -> Value?) -> Value? {
             guard let value = given.given(name) else { return nil }
             let read = read(value)
-            if read == nil { warnings.append("message.custom.windows8.options.\(name) is not usable") }
+            if read == nil { warnings.append("message.custom.windows8.options.\(name) is invalid") }
             return read
         }
         let ttl = take("ttl") { $0.tolerantInteger.flatMap { (0...Limits.ttlSecondsMax).contains($0) ? $0 : nil } }
