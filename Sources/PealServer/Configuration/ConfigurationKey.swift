@@ -67,7 +67,7 @@ extension ConfigurationKey {
             + "at most \(Limits.httpConnectionsMax)")
     static let httpConnectionsPerAddress = ConfigurationKey(
         "http.connections.per.address.max", .integer(1...1_000_000, unit: "connections"),
-        "Connections served at once for one client address (IPv6: for 64 bits). By default a quarter of all, and "
+        "Connections served at once for one client address (IPv6: for a /64 network). By default a quarter of all, and "
             + "unlimited for this machine")
     static let httpTrustedProxies = ConfigurationKey(
         "http.trusted.proxies", .text,
@@ -143,8 +143,8 @@ extension ConfigurationKey {
     static let messageLife = ConfigurationKey(
         "limits.message.ttl.seconds", .integer(60...31_536_000, unit: "seconds"),
         default: String(Limits.messageLifeSecondsDefault),
-        "Lifetime of a message without an expiry; a platform's own expiry counts up to this or the message's expiry, "
-            + "whichever is later")
+        "Lifetime of a message without an expiry; a platform's own expiry is limited to this or to the message's "
+            + "expiry, whichever is later")
     static let requestBodyBytes = ConfigurationKey(
         "limits.request.body.bytes", .integer(1024...67_108_864, unit: "bytes"),
         default: String(Limits.requestBodyBytesMax), "Maximum size of a request body")
@@ -204,8 +204,8 @@ extension ConfigurationKey {
 
     static let tracingURL = ConfigurationKey(
         "tracing.otlp.url", .url(allowsHTTP: true),
-        "Collector (http or https) that receives traces of messages as OTLP over HTTP (JSON), without /v1/traces; "
-            + "nothing by default"
+        "Collector (an http or https URL without /v1/traces) that receives traces of messages as OTLP over HTTP (JSON); "
+            + "without it, nothing is traced"
     )
     static let tracingPercent = ConfigurationKey(
         "tracing.percent", .integer(0...100, unit: "percent"), default: "100", "Share of the messages that are traced")
