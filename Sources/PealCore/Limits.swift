@@ -18,7 +18,7 @@ package enum Limits {
     /// For all bodies that are being received, and for those of callers that are not known yet.
     package static let bodyBytesHeldMax = 256 * 1024 * 1024
     package static let unknownBodyBytesHeldMax = 32 * 1024 * 1024
-    /// The share of both that one client network, or one app, may hold: one in this many.
+    /// One client network, or one app, may hold at most one part in this many of both budgets.
     package static let bodyBudgetShares = 4
     package static let credentialExaminationsWaitingMax = 64
     package static let idempotencyKeyCharactersMax = 255
@@ -171,8 +171,8 @@ package enum Limits {
     package static let messageTextsCachedMax = 20_000
     package static let recentReadsMax = 2000
     package static let oneAttemptSeconds: Int64 = 900
-    /// How long a device waits at once, for a retry or by rules, which are then checked again. Longer than between the
-    /// same time in all time zones and the end of quiet hours after it.
+    /// How long a device waits at a time, for a retry or because of rules, which are then checked again. This covers
+    /// the span in which one local time occurs in all time zones, and the quiet hours after it.
     package static let holdSecondsMax: Int64 = 72 * 3600
 
     package static let ratePerSecondMax: Int64 = 1_000_000

@@ -15,7 +15,7 @@ package struct MessageLife: Sendable, Hashable {
     /// The life of a new message.
     ///
     /// The message's own expiry counts as given, even beyond `secondsMax`. Without one the message lives for
-    /// `secondsMax`, and with a delivery window until `DeliveryWindow.lastInstant`. A platform's own expiry counts up
+    /// `secondsMax`, and with a delivery window until `DeliveryWindow.lastInstant`. A platform's own expiry is limited
     /// to the later of the message's expiry and `secondsMax`.
     /// - Parameters:
     ///   - options: The message's own options; `content` holds those of its platforms.

@@ -38,8 +38,8 @@ extension Limits {
     package static let wakeSpacingSeconds: Int64 = 1200
     /// A device gets at most two wake-ups in this time.
     package static let wakeBudgetSeconds: Int64 = 3600
-    /// How long after it was counted a wake-up may arrive; half of this time it may wait for its network. The budget
-    /// limits arrivals.
+    /// How long after it was counted a wake-up may arrive. It may wait for its network for half of this time. The
+    /// budget limits arrivals.
     package static let wakeLatenessSeconds: Int64 = 10
     /// How long a device may take to answer a wake-up that asks for a sync.
     package static let wakeAnswerSeconds: Int64 = 300

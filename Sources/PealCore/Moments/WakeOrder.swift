@@ -57,8 +57,8 @@ package struct WakeOrder: Sendable {
 }
 
 extension StoreWriting {
-    /// Takes the devices that are due for a wake-up push, and spends it from their budgets. A device that no longer has
-    /// a claimable message is skipped until it gets one, one in quiet hours until they end, and one on a busy route for
+    /// Takes the devices that are due for a wake-up push, and charges it to their budgets. A device without a claimable
+    /// message is skipped until it gets one, a device in quiet hours until they end, and a device on a busy route for
     /// `Limits.wakeBusySeconds`.
     /// - Parameters:
     ///   - isBusy: whether nothing can be sent on a route now.

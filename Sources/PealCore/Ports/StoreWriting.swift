@@ -115,9 +115,9 @@ package protocol StoreWriting: StoreReading {
     func openGate(_ route: ActiveRoute) throws
     /// Ends every probe, at the start of the only process.
     func endProbes() throws
-    /// Leases slices of one route: those of ended messages first, then ready ones in order of lane and rank. Of a
-    /// closed route it leases no ready one, except for a probe, when one is due: then one slice of each of up to
-    /// `Limits.probeMessagesMax` messages, continuing after those of the last probe.
+    /// Leases slices of one route: those of ended messages first, then ready ones in order of lane and rank. On a
+    /// closed route it leases ready slices only if a probe is due: one slice of each of up to `Limits.probeMessagesMax`
+    /// messages, continuing after those of the last probe.
     func lease(
         _ route: ActiveRoute, limit: Int, owner: String, until: Timestamp, now: Timestamp
     ) throws -> [Slice]

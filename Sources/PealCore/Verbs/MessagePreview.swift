@@ -47,8 +47,8 @@ package struct MessagePreview: Sendable {
     }
 
     /// Requests for all platforms of the audience that have a provider here, in all locales of the content, and for
-    /// both arms of an experiment. A platform's end when its refused payloads have `refusedBytesPerPlatformMax` bytes:
-    /// a large body could otherwise be rendered in each of 200 locales.
+    /// both arms of an experiment. The requests of a platform end when its refused payloads have
+    /// `refusedBytesPerPlatformMax` bytes: otherwise a large body could be rendered in each of 200 locales.
     /// - Parameter records: the app's credentials.
     package func requests(_ draft: MessageDraft, app: App, _ records: [CredentialRecord]) -> [Request] {
         let reach = Reach(draft, records, namesPlatforms: dialectsNamingPlatforms.contains(draft.dialect))

@@ -28,7 +28,7 @@ final class AccessCache: Sendable {
 
     private struct State {
         var entries: [CredentialSlot: Entry] = [:]
-        /// Those of the credentials that were read last: their connections may be open.
+        /// The fingerprints of the credentials that were read last: their connections may be open.
         var fingerprints: [CredentialSlot: String] = [:]
         /// The number of the last change of each credential that was changed.
         var changes: [CredentialSlot: Int] = [:]

@@ -8,7 +8,7 @@ struct SliceLife: Sendable, Hashable {
         /// The cursor after every device of the page is settled.
         let through: DeviceKey
         let isLast: Bool
-        /// A breaker waits for its result, so no other page begins meanwhile.
+        /// Whether the route's breaker waits for its result, so that no other page begins meanwhile.
         let isProbe: Bool
     }
 

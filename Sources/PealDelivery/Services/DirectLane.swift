@@ -55,8 +55,8 @@ final class DirectQueue: Sendable {
             stalled.count(on: route) >= Limits.directRouteStalledMin
         }
 
-        /// Whether a slice may wait here. While too many workers are stalled, those of their routes may not: no worker
-        /// would take them soon, and each search for work would pass them.
+        /// Whether a slice may wait here. While too many workers are stalled, slices of their routes may not: no worker
+        /// would take them soon, and each search for work would have to skip them.
         func admits(_ slice: Slice.ID) -> Bool {
             guard slices.count < Limits.directSlicesWaitingMax else { return false }
             return stalled.count < Limits.directSlicesStalledMax || !isStalled(slice.activeRoute)
@@ -94,8 +94,8 @@ final class DirectQueue: Sendable {
         return refused
     }
 
-    /// The slices that may be sent now, in order of arrival. While too many workers are stalled, those of their routes
-    /// do not keep back the others behind them. `finish` must be called for each.
+    /// The slices that may be sent now, in order of arrival. While too many workers are stalled, slices of their routes
+    /// do not hold up those behind them. `finish` must be called for each.
     func take() -> [(slice: Slice, askedAt: Duration)] {
         state.withLock { state in
             var taken: [(slice: Slice, askedAt: Duration)] = []

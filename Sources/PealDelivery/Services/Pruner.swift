@@ -6,7 +6,7 @@ internal import PealCore
 struct Pruner: Sendable {
     private static let pollInterval: Duration = .seconds(1)
     private static let interval: Duration = .seconds(Limits.pruneIntervalSeconds)
-    /// Between attempts while the store refuses writes.
+    /// The pause between attempts while the store refuses writes.
     private static let pauseAfterFailure: Duration = .seconds(10)
     /// How many messages that fail may be skipped, of each kind of work.
     private static let skippedMax = 32

@@ -44,7 +44,7 @@ struct Rescuer: Sendable {
         while await stop.pause(sleeper, atMost: Self.interval) {
             // After an outage, all holders seem to be gone until they have written again.
             guard isOnlyProcess || health.hasBeenWriting(for: .seconds(Limits.heartbeatSeconds)) else { continue }
-            // So they do after a step of the clock, until they have extended their leases by the new time.
+            // The same happens after the clock was set, until they have extended their leases by the new time.
             guard await time.isSteady() else { continue }
             await takeBack(endedBefore: time.now)
         }
