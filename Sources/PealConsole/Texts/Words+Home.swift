@@ -15,7 +15,7 @@ extension Word {
         "This browser does not support Web Push. Use a current Firefox, Chrome, Edge or Safari, and no private window.",
         "Dieser Browser kann kein Web Push. Ein aktueller Firefox, Chrome, Edge oder Safari kann es, außerhalb "
             + "privater Fenster.")
-    static let confirmNo = Word("No, go back", "Nichts tun")
+    static let confirmNo = Word("No, go back", "Nein, zurück")
     static let confirmTitle = Word("Are you sure?", "Wirklich?")
     static let confirmYes = Word("Yes, continue", "Ja, fortfahren")
     static let failedByReasonHintDay = Word(
