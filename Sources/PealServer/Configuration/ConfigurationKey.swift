@@ -204,8 +204,8 @@ extension ConfigurationKey {
 
     static let tracingURL = ConfigurationKey(
         "tracing.otlp.url", .url(allowsHTTP: true),
-        "Collector (an http or https URL without /v1/traces) that receives traces of messages as OTLP over HTTP (JSON); "
-            + "without it, nothing is traced"
+        "Collector (an http or https URL without /v1/traces) that receives traces of messages as OTLP over HTTP "
+            + "(JSON); without it, nothing is traced"
     )
     static let tracingPercent = ConfigurationKey(
         "tracing.percent", .integer(0...100, unit: "percent"), default: "100", "Share of the messages that are traced")
