@@ -47,8 +47,8 @@ extension Word {
     static let guardrails = Word("What must not get worse", "Was nicht schlechter werden darf")
     static let guardrailsHint = Word(
         "A difference counts only if chance is an unlikely cause: three standard errors, at least ten cases. Removed "
-            + "apps and disabled notifications are those since the experiment began, as far as push networks and phones "
-            + "report them.",
+            + "apps and disabled notifications are those since the experiment began, as far as push networks and "
+            + "phones report them.",
         "Ein Unterschied zählt, wenn Zufall ihn kaum erklärt: drei Standardfehler und mindestens zehn Fälle. Entfernte "
             + "Apps und abgeschaltete Mitteilungen zählen, soweit Push-Netze und Telefone sie melden.")
     static let hours = Word("Hours", "Stunden")
