@@ -92,7 +92,7 @@ final class APNsPools: Sendable {
             exchange = APNsExchange(
                 tokens: nil, time: settings.time, environment: route.environment, isBroadcast: route.isBroadcast)
             context = try Connector.context(caFile: settings.caFile, identity: certificate.identity)
-            topics = try APNsCertificateReader(certificate.identity.certificates).topics
+            topics = try ClientCertificate(certificate.identity.certificates).apnsTopics
         case .archive, nil: throw PealError.unsupported("kind")
         }
         let endpoints = route.environment == .production ? settings.production : settings.sandbox

@@ -167,7 +167,7 @@ struct APNsVerification {
         let bundleID = credential.providerAppID
         var types: [APNsPushType] = [.background]
         if case .certificate(let certificate)? = credential.apns,
-            let topics = (try? APNsCertificateReader(certificate.identity.certificates))?.topics, !topics.isEmpty
+            let topics = (try? ClientCertificate(certificate.identity.certificates))?.apnsTopics, !topics.isEmpty
         {
             types = [.background, .voip, .complication, .pushtotalk, .fileprovider]
                 .filter { topics.contains(bundleID + $0.topicSuffix) }

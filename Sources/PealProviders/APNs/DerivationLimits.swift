@@ -81,11 +81,4 @@ enum DerivationLimits {
 
     private static let unreadable = PealError(
         .invalidField, "data is not a PKCS#12 archive", field: "data")
-
-    /// Refuses PEM whose key is encrypted, before a library derives a key from an empty passphrase.
-    static func refuseEncrypted(_ pem: String, field: String) throws(PealError) {
-        guard !pem.contains("ENCRYPTED") else {
-            throw .invalid(field, "\(field.split(separator: ".").last ?? "") must not be encrypted with a passphrase")
-        }
-    }
 }
