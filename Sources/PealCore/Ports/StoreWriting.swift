@@ -324,7 +324,7 @@ extension StoreWriting {
 /// A kind of work of `StoreWriting.prune`, in the order in which it is done.
 package enum PruneStep: String, CaseIterable, Sendable {
     case remainders, answers, outcomes, messages, devices, topics, geofences, audit, webhooks, statistics, frequency
-    case events, settings, models, figures, wakes, waits
+    case events, settings, models, figures, spentWakes, aheadOfTime
 
     /// Whether it is done message by message, so that messages can be skipped.
     package var isOfMessages: Bool { self == .outcomes || self == .messages }
