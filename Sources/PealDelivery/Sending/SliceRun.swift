@@ -180,7 +180,7 @@ struct SliceRun: Sendable {
         }
         if results.last?.messageState != nil { context.messages.drop(slice.id.message) }
         if next == .keep {
-            context.leases.renew(slice.id, term: slice.term, askedAt: askedAt)
+            context.leases.renew(slice.lease, askedAt: askedAt)
         } else {
             context.ready.set()
         }
@@ -266,7 +266,7 @@ struct SliceRun: Sendable {
         }
         run.life = SliceLife(
             following: SliceLife.Page(through: page.through, isLast: true, isProbe: false))
-        context.leases.add(list, askedAt: askedAt)
+        context.leases.add(list.lease, askedAt: askedAt)
         context.stragglers.put(run)
     }
 }
