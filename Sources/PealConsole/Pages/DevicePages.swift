@@ -78,13 +78,7 @@ enum DevicePages {
 
     /// The addresses that pasted text may represent.
     static func addresses(_ text: String, _ rules: AddressRules) -> [Address] {
-        Route.allCases.filter { !$0.isBroadcast }.compactMap { route in
-            if route.addressForm == .subscription {
-                guard text.hasPrefix("https://") || text.hasPrefix("http://") else { return nil }
-                return Address(route: route, bytes: (["endpoint": .string(text)] as JSON).bytes)
-            }
-            return try? rules.address(.string(text), platform: route.platform, environment: route.environment)
-        }
+        Route.allCases.filter { !$0.isBroadcast }.compactMap { rules.address(text, on: $0) }
     }
 
     static func table(_ call: PageCall, _ items: [Device]) -> HTML {
