@@ -159,9 +159,7 @@ extension StoreWriting {
         guard try setGate(gate) != nil else { return false }
         guard gate.state == .stopped, let slot = CredentialSlot(of: gate.route) else { return true }
         // An unreadable credential of the app must not keep the gate from being stored.
-        let record = try? credentialRecords(app: slot.app).first {
-            ($0.provider, $0.environment) == (slot.provider, slot.environment)
-        }
+        let record = try? credentialRecords(app: slot.app).first { $0.isUsed(on: gate.route.route) }
         if case .stopped? = record?.health { return true }
         try setHealth(.stopped(at: now, reason: gate.reason), at: slot)
         return true

@@ -167,7 +167,7 @@ struct DevtodevReader {
             let isConfigured = platforms.contains { platform in
                 let environment = draft.content.platforms[platform]?.options.environment ?? .production
                 let route = Route(platform, environment)
-                return records.contains { $0.provider == route.provider && $0.environment == route.environment }
+                return records.contains { $0.isUsed(on: route) }
             }
             guard isConfigured else { throw DevtodevRefusals.notConfigured(platforms.map(\.rawValue)) }
         }
