@@ -55,7 +55,7 @@ extension APNsCredential {
         _ credential: Credential.APNsCertificate, now: Timestamp
     ) throws(PealError) -> CredentialExamination {
         try checkName(credential.bundleID, field: "bundle_id")
-        let certificate = try ClientCertificate(credential.identity, now: now)
+        let certificate = try LeafCertificate(credential.identity, now: now)
         let topics = certificate.apnsTopics
         guard topics.isEmpty || isAllowed(credential.bundleID, topics) else {
             throw .invalid("bundle_id", "the certificate is for \(topics.joined(separator: ", "))")
@@ -93,7 +93,7 @@ extension APNsCredential {
 }
 
 /// What Apple writes into an APNs client certificate ("Establishing a certificate-based connection to APNs").
-extension ClientCertificate {
+extension LeafCertificate {
     /// Apple's extensions: development, production, VoIP, and the topics that the certificate may send to.
     private enum Extension {
         static let development: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 1]

@@ -89,7 +89,7 @@ final class APNsPools: Sendable {
             exchange = APNsExchange(
                 tokens: nil, time: surroundings.time, environment: route.environment, isBroadcast: route.isBroadcast)
             context = try Connector.context(caFile: settings.caFile, identity: certificate.identity)
-            topics = try ClientCertificate(certificate.identity.certificates).apnsTopics
+            topics = try LeafCertificate(certificate.identity.certificates).apnsTopics
         case .archive, nil: throw PealError.unsupported("kind")
         }
         let endpoints = route.environment == .production ? settings.production : settings.sandbox

@@ -160,7 +160,7 @@ struct APNsVerification {
         let bundleID = credential.providerAppID
         var types: [APNsPushType] = [.background]
         if case .certificate(let certificate)? = credential.apns,
-            let topics = (try? ClientCertificate(certificate.identity.certificates))?.apnsTopics, !topics.isEmpty
+            let topics = (try? LeafCertificate(certificate.identity.certificates))?.apnsTopics, !topics.isEmpty
         {
             types = [.background, .voip, .complication, .pushtotalk, .fileprovider]
                 .filter { topics.contains(bundleID + $0.topicSuffix) }

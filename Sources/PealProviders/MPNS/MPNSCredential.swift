@@ -9,7 +9,7 @@ enum MPNSCredential {
         guard let identity = credential.identity else {
             return CredentialExamination(credential: .mpns(credential), facts: .init())
         }
-        let certificate = try ClientCertificate(identity, now: now)
+        let certificate = try LeafCertificate(identity, now: now)
         return CredentialExamination(
             credential: .mpns(credential), facts: JSON.Members([("subject", .string(certificate.subject))]),
             expiresAt: certificate.expiresAt)

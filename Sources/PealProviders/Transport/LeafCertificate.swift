@@ -5,7 +5,7 @@ import X509
 
 /// A network's client certificate: receives what an app stores for it, checks that Peal can use it for TLS, and returns
 /// its leaf.
-struct ClientCertificate {
+struct LeafCertificate {
     let leaf: Certificate
     let expiresAt: Timestamp
 
