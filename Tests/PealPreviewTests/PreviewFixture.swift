@@ -161,7 +161,7 @@ enum RealNetworks {
     }
 
     static func all(_ apns: APNsProvider, _ time: ManualTime) throws -> [ProviderName: any Provider] {
-        let (rules, surroundings) = (AddressRules(), surroundings(time, SeededRandomness(seed: 3)))
+        let (rules, surroundings) = (AddressRules(), Self.surroundings(time, SeededRandomness(seed: 3)))
         return [
             .apns: apns,
             .fcm: try FCMProvider(FCMConfiguration(), surroundings),
