@@ -69,20 +69,20 @@ package struct Console: Sendable {
         let match = try routes.match(request.method == .head ? "GET" : request.method.rawValue, path)
         line.route = match.route.pattern
         guard match.route.need != .admin || client.listener.servesAdmins else { throw PealError.notFound("page") }
-        var visit = PageCall(
+        var call = PageCall(
             console: self, texts: texts, now: services.time.now, client: client, requestID: line.requestID,
             isSecure: isSecure(client),
             path: "/" + segments.map(PercentCoding.encode).joined(separator: "/"), parameters: match.parameters,
             query: Form(encoded: target.count > 1 ? String(target[1]) : ""))
-        let hadCookie = try await findSession(of: &visit)
-        line.actor = visit.holder?.actor
-        if match.route.need != .anonymous, visit.session == nil {
+        let hadCookie = try await findSession(of: &call)
+        line.actor = call.holder?.actor
+        if match.route.need != .anonymous, call.session == nil {
             // The page of a form has its path, and its script keeps what was filled in.
             let isPage = (try? routes.match("GET", path)) != nil
-            return visit.signInRedirect(hadCookie: hadCookie, isPage: isPage, isForm: request.method == .post)
+            return call.signInRedirect(hadCookie: hadCookie, isPage: isPage, isForm: request.method == .post)
         }
-        if request.method == .post { try await readForm(of: request, into: &visit) }
-        return try await answer(visit, match.route)
+        if request.method == .post { try await readForm(of: request, into: &call) }
+        return try await answer(call, match.route)
     }
 
     private func asset(_ name: String, _ request: Request) throws -> ConsoleAnswer {
@@ -91,31 +91,31 @@ package struct Console: Sendable {
     }
 
     /// - Returns: whether the request has a cookie of this listener, whose session may have ended.
-    private func findSession(of visit: inout PageCall) async throws -> Bool {
-        guard let cookie = visit.sessionCookie else { return false }
-        visit.session = try await sessions.session(cookie, now: visit.now)
+    private func findSession(of call: inout PageCall) async throws -> Bool {
+        guard let cookie = call.sessionCookie else { return false }
+        call.session = try await sessions.session(cookie, now: call.now)
         // Browsers send the cookie of the listener for admins to every port of the host. It must stay valid there.
-        guard visit.isAdmin, !visit.client.listener.servesAdmins else { return true }
-        visit.session = nil
+        guard call.isAdmin, !call.client.listener.servesAdmins else { return true }
+        call.session = nil
         return false
     }
 
-    private func readForm(of request: Request, into visit: inout PageCall) async throws {
-        try checkOrigin(visit.client)
-        let limit = visit.session == nil ? Limits.consoleSignInBytesMax : Limits.consoleFormBytesMax
-        visit.form = Form(encoded: String(decoding: try await body(of: request, limit), as: UTF8.self))
-        try visit.checkForm()
+    private func readForm(of request: Request, into call: inout PageCall) async throws {
+        try checkOrigin(call.client)
+        let limit = call.session == nil ? Limits.consoleSignInBytesMax : Limits.consoleFormBytesMax
+        call.form = Form(encoded: String(decoding: try await body(of: request, limit), as: UTF8.self))
+        try call.checkForm()
     }
 
     private func answer(_ given: PageCall, _ route: ConsoleRoute) async throws -> ConsoleAnswer {
-        var visit = given
-        try await visit.enter(route.need)
-        if let question = route.question, visit.form["ask"] != nil, visit.form["confirmed"] == nil {
-            return ConfirmationPage.answer(visit, question)
+        var call = given
+        try await call.enter(route.need)
+        if let question = route.question, call.form["ask"] != nil, call.form["confirmed"] == nil {
+            return ConfirmationPage.answer(call, question)
         }
-        var answer = try await route.handler(visit)
-        if let session = visit.session, !route.endsSession, let cookie = sessions.renewed(session, now: visit.now) {
-            answer.setCookie(visit.cookieHeader(cookie))
+        var answer = try await route.handler(call)
+        if let session = call.session, !route.endsSession, let cookie = sessions.renewed(session, now: call.now) {
+            answer.setCookie(call.cookieHeader(cookie))
         }
         return answer
     }

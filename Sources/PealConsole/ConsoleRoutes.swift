@@ -88,8 +88,8 @@ struct ConsoleRoutes: Sendable {
         let forms = Set(routes.filter { $0.method == .post }.map(\.path)).subtracting(pages)
         return forms.map { path in
             let count = path.indices.last { pages.contains(Array(path.prefix($0))) } ?? 0
-            return ConsoleRoute(.get, path.joined(separator: "/"), .anonymous) { visit in
-                let above = visit.path.split(separator: "/").prefix(1 + count)
+            return ConsoleRoute(.get, path.joined(separator: "/"), .anonymous) { call in
+                let above = call.path.split(separator: "/").prefix(1 + count)
                 return ConsoleAnswer(redirect: "/" + above.joined(separator: "/") + "/")
             }
         }
@@ -126,15 +126,15 @@ struct ConsoleRoutes: Sendable {
 /// Asks before an action that cannot be undone, for browsers without scripts.
 enum ConfirmationPage {
     /// - Returns: a page with a form that sends the visitor's form again, confirmed.
-    static func answer(_ visit: PageCall, _ question: Word) -> ConsoleAnswer {
-        let texts = visit.texts
-        var page = Page(visit, texts[.confirmTitle])
-        let kept = visit.form.pairs.filter { $0.name != "csrf" }
+    static func answer(_ call: PageCall, _ question: Word) -> ConsoleAnswer {
+        let texts = call.texts
+        var page = Page(call, texts[.confirmTitle])
+        let kept = call.form.pairs.filter { $0.name != "csrf" }
         page.body = """
-            <form method="post" action="\(visit.path)" class="card narrow">\(visit.formStart)\
+            <form method="post" action="\(call.path)" class="card narrow">\(call.formStart)\
             \(HTML.each(kept) { "<input type=\"hidden\" name=\"\($0.name)\" value=\"\($0.value)\">" })\
             <input type="hidden" name="confirmed" value="1"><p>\(texts[question])</p>
-            <div class="actions end"><a class="button" href="\(visit.path)">\(texts[.confirmNo])</a>\
+            <div class="actions end"><a class="button" href="\(call.path)">\(texts[.confirmNo])</a>\
             <button class="danger">\(texts[.confirmYes])</button></div></form>
             """
         return page.answer()

@@ -1,7 +1,7 @@
 internal import Logging
 internal import PealCore
 
-/// What the workers of one process share. Services that need only a part of it receive only that part.
+/// What the services and workers of one process share.
 final class DeliveryContext: Sendable {
     let store: any Store
     let providers: [ProviderName: any Provider]
@@ -76,10 +76,10 @@ final class DeliveryContext: Sendable {
     func takeDirect(_ slices: [Slice], askedAt: Duration) {
         guard !slices.isEmpty else { return }
         // First, so that they are not taken back while they wait.
-        for slice in slices { leases.add(slice, askedAt: askedAt) }
+        for slice in slices { leases.add(slice.lease, askedAt: askedAt) }
         let refused = direct.put(slices, askedAt: askedAt)
         guard !refused.isEmpty else { return }
-        for slice in refused { leases.remove(slice) }
+        for slice in refused { leases.remove(slice.lease) }
         logger.warning(
             "the direct lane is full; slices wait until their leases expire", metadata: ["slices": "\(refused.count)"])
     }

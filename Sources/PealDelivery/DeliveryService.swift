@@ -57,7 +57,7 @@ package final class DeliveryService: DeliveryEngine, Service {
 
     private func serve() async {
         guard !options.isPaused else { return await stayPaused() }
-        let rescuer = Rescuer(context)
+        let rescuer = Rescuer(context: context)
         await rescuer.start()
         await RouteKeeper(context: context).start()
         // Before anything is sent, because this server's share of a limit may be smaller than the whole limit.
@@ -66,7 +66,7 @@ package final class DeliveryService: DeliveryEngine, Service {
         defer { running.store(false, ordering: .relaxed) }
         await withTaskGroup(of: Void.self) { outer in
             outer.addTask(executorPreference: self.options.directExecutor) { await self.context.settler.run() }
-            outer.addTask { await Heartbeat(self.context).run() }
+            outer.addTask { await Heartbeat(context: self.context).run() }
             await self.serveUntilStopped(rescuer)
             self.context.settler.close()
             outer.cancelAll()
@@ -90,9 +90,9 @@ package final class DeliveryService: DeliveryEngine, Service {
                 inner.addTask { await Scheduler(context: self.context, pollInterval: poll).run() }
                 inner.addTask { await rescuer.run() }
                 inner.addTask { await RouteKeeper(context: self.context).run() }
-                inner.addTask { await Pruner(self.context).run() }
-                inner.addTask { await CredentialWatch(self.context).run() }
-                inner.addTask { await Waker(self.context).run() }
+                inner.addTask { await Pruner(context: self.context).run() }
+                inner.addTask { await CredentialWatch(context: self.context).run() }
+                inner.addTask { await Waker(context: self.context).run() }
                 if !self.options.isOnlyProcess {
                     inner.addTask { await ServerPresence(context: self.context).run() }
                 }

@@ -1,6 +1,5 @@
-package import Logging
-package import NIOCore
 package import PealCore
+package import PealProviders
 
 /// A push network as a server runs it: what it is, its configuration keys, and how its provider is made.
 package struct ServerNetwork: Sendable {
@@ -14,13 +13,13 @@ package struct ServerNetwork: Sendable {
     /// The hosts that are known without a device. Channel URIs and Web Push endpoints name their own.
     let hosts: @Sendable (ServerConfiguration) -> [ProviderHost]
     /// - Throws: `ConfigurationFailure`, naming the key.
-    package let makeProvider: @Sendable (ServerConfiguration, Surroundings) throws -> any Provider
+    package let makeProvider: @Sendable (ServerConfiguration, ProviderSurroundings) throws -> any Provider
 
     init(
         _ network: Network, keys: [ConfigurationKey], hostsKey: ConfigurationKey? = nil,
         openKey: ConfigurationKey? = nil,
         hosts: @escaping @Sendable (ServerConfiguration) -> [ProviderHost] = { _ in [] },
-        makeProvider: @escaping @Sendable (ServerConfiguration, Surroundings) throws -> any Provider
+        makeProvider: @escaping @Sendable (ServerConfiguration, ProviderSurroundings) throws -> any Provider
     ) {
         self.network = network
         self.keys = keys
@@ -33,19 +32,9 @@ package struct ServerNetwork: Sendable {
     /// A network without configuration keys.
     package init(
         _ network: Network,
-        makeProvider: @escaping @Sendable (ServerConfiguration, Surroundings) throws -> any Provider
+        makeProvider: @escaping @Sendable (ServerConfiguration, ProviderSurroundings) throws -> any Provider
     ) {
         self.init(network, keys: [], makeProvider: makeProvider)
-    }
-
-    /// What every provider receives in addition to its own configuration.
-    package struct Surroundings: Sendable {
-        package let eventLoopGroup: any EventLoopGroup
-        package let time: any TimeSource
-        package let randomness: any Randomness
-        package let logger: Logger
-        /// The store in which several servers share tokens; nil for one server.
-        package let store: (any Store)?
     }
 
     package static let builtIn: [ServerNetwork] = [.apns, .fcm, .wns, .mpns, .webPush]
@@ -61,7 +50,7 @@ struct ProviderSet {
     /// - Throws: `ConfigurationFailure`, naming the key; `Networks.RegistrationFailure` for a network that was not
     ///   registered before the configuration was read.
     init(
-        _ networks: [ServerNetwork], _ configuration: ServerConfiguration, _ surroundings: ServerNetwork.Surroundings
+        _ networks: [ServerNetwork], _ configuration: ServerConfiguration, _ surroundings: ProviderSurroundings
     ) throws {
         var reloadable: [ReloadableProvider] = []
         for network in networks {

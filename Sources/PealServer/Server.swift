@@ -135,7 +135,7 @@ struct Server {
             networks, configuration,
             // The dates in tokens for push networks are from this machine's clock.
             .init(
-                eventLoopGroup: senders, time: time, randomness: randomness, logger: logger,
+                group: senders, time: time, randomness: randomness, logger: logger,
                 store: storage.shared == nil ? nil : storage.store))
     }
 

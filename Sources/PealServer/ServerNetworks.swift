@@ -45,7 +45,7 @@ extension ServerNetwork {
         let checked = configuration.checked
         do {
             return try APNsProvider(
-                configuration: APNsConfiguration(
+                APNsConfiguration(
                     production: .init(
                         send: checked.text(.apnsProductionURL),
                         broadcast: checked.optional(.apnsProductionBroadcastURL),
@@ -54,8 +54,7 @@ extension ServerNetwork {
                         send: checked.text(.apnsSandboxURL), broadcast: checked.optional(.apnsSandboxBroadcastURL),
                         management: checked.text(.apnsSandboxManagementURL)),
                     caFile: configuration.caFile, connectionsPerPoolMax: checked.integer(.apnsConnectionsMax)),
-                eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time,
-                randomness: surroundings.randomness, logger: surroundings.logger, store: surroundings.store)
+                surroundings)
         } catch let error as APNsConfigurationError {
             throw ConfigurationFailure(error.key, "\(error)")
         }
@@ -112,12 +111,11 @@ extension ServerNetwork {
         let checked = configuration.checked
         do {
             return try FCMProvider(
-                configuration: FCMConfiguration(
+                FCMConfiguration(
                     url: checked.text(.fcmURL), tokenAllowedHosts: checked.list(.fcmTokenHosts),
                     caFile: configuration.caFile, connectionsPerPoolMax: checked.integer(.fcmConnectionsMax),
                     ratePerSecond: checked.integer(.fcmRate), startRatePerSecond: checked.integer(.fcmStartRate)),
-                eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time,
-                randomness: surroundings.randomness, logger: surroundings.logger)
+                surroundings)
         } catch let error as FCMConfigurationError {
             throw ConfigurationFailure(.fcmURL, "\(error)")
         }
@@ -162,12 +160,11 @@ extension ServerNetwork {
     ) { configuration, surroundings in
         do {
             return try WNSProvider(
-                configuration: WNSConfiguration(
+                WNSConfiguration(
                     tokenURL: configuration.checked.text(.wnsTokenURL),
                     tenantTokenURL: configuration.checked.text(.wnsTenantTokenURL),
                     addressRules: configuration.addressRules, caFile: configuration.caFile),
-                eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time,
-                randomness: surroundings.randomness, logger: surroundings.logger)
+                surroundings)
         } catch let error as WNSConfigurationError {
             throw ConfigurationFailure(error.isTenant ? .wnsTenantTokenURL : .wnsTokenURL, "\(error)")
         }
@@ -175,19 +172,17 @@ extension ServerNetwork {
 
     static let mpns = ServerNetwork(.mpns, keys: [.mpnsHosts], hostsKey: .mpnsHosts) { configuration, surroundings in
         MPNSProvider(
-            configuration: MPNSConfiguration(addressRules: configuration.addressRules, caFile: configuration.caFile),
-            eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time, logger: surroundings.logger)
+            MPNSConfiguration(addressRules: configuration.addressRules, caFile: configuration.caFile), surroundings)
     }
 
     static let webPush = ServerNetwork(
         .webPush, keys: [.webPushHosts, .webPushOpen, .webPushPadding], hostsKey: .webPushHosts, openKey: .webPushOpen
     ) { configuration, surroundings in
         try WebPushProvider(
-            configuration: WebPushConfiguration(
+            WebPushConfiguration(
                 addressRules: configuration.addressRules, caFile: configuration.caFile,
                 isPadded: configuration.checked.text(.webPushPadding) == "true"),
-            eventLoopGroup: surroundings.eventLoopGroup, time: surroundings.time, randomness: surroundings.randomness,
-            logger: surroundings.logger)
+            surroundings)
     }
 }
 

@@ -52,8 +52,8 @@ extension StoreSession {
         case .settings: try pruneSettings(now, limit)
         case .models: try pruneModels(now, limit)
         case .figures: try pruneFigures(now, limit)
-        case .wakes: try pruneSpentWakes(now, limit)
-        case .waits: try bringForward(now, limit)
+        case .spentWakes: try pruneSpentWakes(now, limit)
+        case .aheadOfTime: try bringForward(now, limit)
         }
     }
 

@@ -184,7 +184,8 @@ struct AuditTests {
             for minute in 0..<60 {
                 for client in 0..<1000 {
                     let visit = Visit(
-                        requestID: "r", address: ClientAddress(text: "192.0.2.\(client % 250)", network: "\(minute)"))
+                        requestID: "r", address: ClientAddress(text: "192.0.2.\(client % 250)", network: "\(minute)"),
+                        at: fixture.clock.now)
                     visit.matched(
                         Endpoint(.get, "/route\(client)", .everybody) { _ in Answer(.ok) }, [:])
                     refusals.note(

@@ -91,10 +91,11 @@ struct HostileClientTests {
             let secret = try #require(try await fixture.key("devtodev")["user_token"]?.stringValue)
             let gatekeeper = Gatekeeper(fixture.services)
             func admit(_ beginning: String, query: Substring = "") async throws -> Bool {
-                let visit = Visit(requestID: "r", address: ClientAddress(text: "192.0.2.1", network: "192.0.2.1"))
+                let visit = Visit(
+                    requestID: "r", address: ClientAddress(text: "192.0.2.1", network: "192.0.2.1"),
+                    at: fixture.clock.now)
                 return try await gatekeeper.admitUnread(
-                    Array(beginning.utf8), query: Query(query), .userToken, visit, secretMayFollow: true,
-                    now: fixture.clock.now)
+                    Array(beginning.utf8), query: Query(query), .userToken, visit, secretMayFollow: true)
             }
             // The one in the query may be replaced by the body.
             for _ in 0..<3 { #expect(try await !admit("{", query: "user_token=guess")) }

@@ -55,7 +55,7 @@ struct BreakerTests {
     func suspicion() {
         func trusts(_ tallies: [Tally]) -> Bool {
             var breaker = RouteBreaker()
-            return tallies.map { breaker.judge($0, of: nil, isProbe: false, now: .zero).trustsSuspicious }.last ?? true
+            return tallies.map { breaker.judge($0, of: nil, isProbe: false, now: .zero).retires }.last ?? true
         }
         #expect(trusts([Tally(answers: 49, accepted: 0, suspicious: 49)]))
         #expect(!trusts([Tally(answers: 50, accepted: 0, suspicious: 50)]))
@@ -211,16 +211,16 @@ struct BreakerTests {
         }
         _ = judge(good, of: message)
         let doubt = judge(bad, of: message)
-        #expect(!doubt.trustsSuspicious && doubt.isDoubtAlone && doubt.isNewDoubt)
+        #expect(doubt.suspiciousAddresses == .retryLater && doubt.isNewDoubt)
         #expect(breaker.closedUntil == nil)
-        #expect(!judge(bad, of: message, again: true).trustsSuspicious, "nothing was accepted since")
+        #expect(!judge(bad, of: message, again: true).retires, "nothing was accepted since")
         _ = judge(good, of: other)
-        #expect(!judge(bad, of: message, again: true).trustsSuspicious, "too little was accepted for 1,000 addresses")
+        #expect(!judge(bad, of: message, again: true).retires, "too little was accepted for 1,000 addresses")
         for _ in 0..<2 { _ = judge(good, of: other) }
-        #expect(judge(bad, of: message, again: true).trustsSuspicious)
-        #expect(!judge(bad, of: message).trustsSuspicious, "these devices were not tried before")
+        #expect(judge(bad, of: message, again: true).retires)
+        #expect(!judge(bad, of: message).retires, "these devices were not tried before")
         _ = judge(good, of: other, version: 2)
-        #expect(!judge(bad, of: message, again: true, version: 2).trustsSuspicious, "the credential is another one")
+        #expect(!judge(bad, of: message, again: true, version: 2).retires, "the credential is another one")
         #expect(judge(bad, of: message, version: 2, at: 86_400).stopReason == "MassRetirement")
     }
 
@@ -231,9 +231,9 @@ struct BreakerTests {
         var breaker = RouteBreaker()
         for page in [good, bad, good] { _ = breaker.judge(page, of: message, isProbe: false, now: .zero) }
         let last = breaker.judge(bad, of: message, isProbe: false, now: .seconds(seconds))
-        #expect(!last.trustsSuspicious)
+        #expect(!last.retires)
         let repeated = breaker.judge(bad, of: message, isProbe: false, isRepeated: true, now: .seconds(1200))
-        #expect(repeated.trustsSuspicious == (seconds == 0), "an outage may have begun since the acceptances")
+        #expect(repeated.retires == (seconds == 0), "an outage may have begun since the acceptances")
     }
 
     @Test("a credential that fits a few devices stops its route, and retires none of the others")
@@ -248,7 +248,7 @@ struct BreakerTests {
         for seconds: Int64 in [600, 1800] {
             let now = Duration.seconds(seconds)
             let judgement = breaker.judge(again, of: message, isProbe: false, isRepeated: true, now: now)
-            #expect(!judgement.trustsSuspicious && judgement.isDoubtAlone)
+            #expect(judgement.suspiciousAddresses == .retryLater)
         }
     }
 
@@ -261,7 +261,7 @@ struct BreakerTests {
             _ = breaker.judge(page, of: id, isProbe: false, now: .zero)
         }
         let repeated = breaker.judge(bad, of: message, isProbe: false, isRepeated: true, now: .seconds(600))
-        #expect(repeated.trustsSuspicious == !hasManyHosts)
+        #expect(repeated.retires == !hasManyHosts)
     }
 
     @Test("devices that the other environment reached prove nothing about this one")
@@ -340,4 +340,9 @@ extension RouteBreaker {
         _ = judge(page, of: nil, isProbe: false, now: now)
         return hasTripped(since: before)
     }
+}
+
+extension RouteBreaker.Judgement {
+    /// Whether suspicious addresses are retired.
+    fileprivate var retires: Bool { suspiciousAddresses == .retire }
 }

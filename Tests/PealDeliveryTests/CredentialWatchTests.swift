@@ -48,7 +48,7 @@ struct CredentialWatchTests {
         let context = DeliveryContext(
             store: fixture.store, providers: [:], time: fixture.time, randomness: fixture.randomness,
             logger: log.logger(.warning), options: .init())
-        let watch = CredentialWatch(context)
+        let watch = CredentialWatch(context: context)
         var warned: [CredentialWatch.Subject: Int] = [:]
         try await put(fixture, endsIn: 40)
         var found: [String] = []

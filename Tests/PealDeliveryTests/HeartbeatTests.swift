@@ -45,8 +45,8 @@ struct LeaseBoardTests {
         let slices = terms.map {
             Slice(id: id, keyFrom: 1, keyTo: 1, cursor: 0, estimate: 1, term: $0, lane: .direct)
         }
-        for slice in slices { board.add(slice, askedAt: .zero) }
-        #expect(slices.filter { board.end(of: $0) != nil }.map(\.term) == [2])
+        for slice in slices { board.add(slice.lease, askedAt: .zero) }
+        #expect(slices.filter { board.end(of: $0.lease) != nil }.map(\.term) == [2])
     }
 }
 

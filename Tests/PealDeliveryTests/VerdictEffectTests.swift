@@ -84,7 +84,7 @@ struct VerdictEffectTests {
 
     private func check(
         _ expected: Route, _ fixture: DeliveryFixture, _ context: DeliveryContext, _ route: ActiveRoute,
-        _ report: DeliveryContext.RouteReport
+        _ report: DeliveryContext.ReportedEffect
     ) async throws {
         let isStopped = context.routes.change(route) { $0.isStopped }
         #expect((report.readyAt == nil) == (expected == .open), "the gate holds what is released")

@@ -150,31 +150,24 @@ final class ReplayedRandomness: Randomness {
 }
 
 enum RealNetworks {
-    private static let group = MultiThreadedEventLoopGroup.singleton
-    private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    private static func surroundings(_ time: ManualTime, _ randomness: SeededRandomness) -> ProviderSurroundings {
+        ProviderSurroundings(
+            group: MultiThreadedEventLoopGroup.singleton, time: time, randomness: randomness,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
 
     static func apns(_ time: ManualTime) throws -> APNsProvider {
-        try APNsProvider(
-            configuration: APNsConfiguration(), eventLoopGroup: group, time: time, randomness: SeededRandomness(),
-            logger: logger)
+        try APNsProvider(APNsConfiguration(), surroundings(time, SeededRandomness()))
     }
 
     static func all(_ apns: APNsProvider, _ time: ManualTime) throws -> [ProviderName: any Provider] {
-        let (rules, randomness) = (AddressRules(), SeededRandomness(seed: 3))
+        let (rules, surroundings) = (AddressRules(), Self.surroundings(time, SeededRandomness(seed: 3)))
         return [
             .apns: apns,
-            .fcm: try FCMProvider(
-                configuration: FCMConfiguration(), eventLoopGroup: group, time: time, randomness: randomness,
-                logger: logger),
-            .wns: try WNSProvider(
-                configuration: WNSConfiguration(addressRules: rules), eventLoopGroup: group, time: time,
-                randomness: randomness, logger: logger),
-            .mpns: MPNSProvider(
-                configuration: MPNSConfiguration(addressRules: rules), eventLoopGroup: group, time: time,
-                logger: logger),
-            .webpush: try WebPushProvider(
-                configuration: WebPushConfiguration(addressRules: rules), eventLoopGroup: group, time: time,
-                randomness: randomness, logger: logger),
+            .fcm: try FCMProvider(FCMConfiguration(), surroundings),
+            .wns: try WNSProvider(WNSConfiguration(addressRules: rules), surroundings),
+            .mpns: MPNSProvider(MPNSConfiguration(addressRules: rules), surroundings),
+            .webpush: try WebPushProvider(WebPushConfiguration(addressRules: rules), surroundings),
         ]
     }
 }

@@ -1,7 +1,4 @@
 import Foundation
-import Logging
-import NIOCore
-import NIOPosix
 import PealCore
 import Testing
 
@@ -11,10 +8,9 @@ import Testing
 func testProvider(_ server: ForeignServer, time: any TimeSource = RealTime()) throws -> APNsProvider {
     let urls = APNsConfiguration.URLs(send: server.url, management: server.url)
     return try APNsProvider(
-        configuration: APNsConfiguration(
+        APNsConfiguration(
             production: urls, sandbox: urls, caFile: server.directory.file("cert.pem"), connectionsPerPoolMax: 2),
-        eventLoopGroup: MultiThreadedEventLoopGroup.singleton, time: time, randomness: SeededRandomness(),
-        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        .test(time))
 }
 
 @Suite("Certificates, channels and verification against nginx", .serialized)

@@ -1,5 +1,3 @@
-import Logging
-import NIOPosix
 import PealCore
 import Testing
 
@@ -14,12 +12,11 @@ struct FCMProviderTests {
         time: (any TimeSource)? = nil
     ) throws -> FCMProvider {
         try FCMProvider(
-            configuration: FCMConfiguration(
+            FCMConfiguration(
                 url: fcm.server.url + prefix, tokenAllowedHosts: ["127.0.0.1:\(tokens.port)"],
                 caFile: fcm.server.directory.file("cert.pem"), connectionsPerPoolMax: 2, ratePerSecond: rate,
                 startRatePerSecond: startRate),
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, time: time ?? self.time,
-            randomness: SeededRandomness(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            .test(time ?? self.time))
     }
 
     private func credential(_ tokens: TokenServer, project: String = "example-project") -> Credential {

@@ -1,7 +1,4 @@
 import Foundation
-import Logging
-import NIOCore
-import NIOPosix
 import PealCore
 import Testing
 
@@ -13,11 +10,10 @@ struct ForeignServerTests {
 
     private func provider(_ url: String, ca: String, connections: Int = 4) throws -> APNsProvider {
         try APNsProvider(
-            configuration: APNsConfiguration(
+            APNsConfiguration(
                 production: .init(send: url, management: url), sandbox: .init(send: url, management: url), caFile: ca,
                 connectionsPerPoolMax: connections),
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, time: time, randomness: SeededRandomness(),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            .test(time))
     }
 
     private func send(_ orders: [PageOrder], to server: ForeignServer, connections: Int = 4) async throws -> [String:

@@ -20,7 +20,7 @@ struct PoolTests {
     func runs() {
         var queue = PoolQueue()
         queue.append(OpenOrder(testOrder(count: 200)))
-        var refusals: [PoolQueue.Refusal] = []
+        var refusals: [RefusedDevices] = []
         var counts: [Int] = []
         while let run = queue.pull(budget(1000), uptime: .zero, refusals: &refusals) { counts.append(run.count) }
         #expect(counts == [64, 64, 64, 8])
@@ -35,7 +35,7 @@ struct PoolTests {
         queue.append(bulk)
         queue.append(direct)
         queue.append(PoolQueue.Resend(order: bulk, index: 3, count: 1))
-        var refusals: [PoolQueue.Refusal] = []
+        var refusals: [RefusedDevices] = []
         let orders = (0..<3).compactMap { _ in queue.pull(budget(10), uptime: .zero, refusals: &refusals)?.order }
         #expect(orders.map { $0 === direct } == [false, true, false])
         #expect(queue.isEmpty)
@@ -45,7 +45,7 @@ struct PoolTests {
     func share() {
         var queue = PoolQueue()
         queue.append(OpenOrder(testOrder(count: 5)))
-        var refusals: [PoolQueue.Refusal] = []
+        var refusals: [RefusedDevices] = []
         #expect(queue.pull(budget(1, bulk: 0), uptime: .zero, refusals: &refusals) == nil)
         queue.append(OpenOrder(testOrder(count: 1, lane: .direct)))
         #expect(queue.pull(budget(1, bulk: 0), uptime: .zero, refusals: &refusals)?.count == 1)
@@ -55,7 +55,7 @@ struct PoolTests {
     func window() {
         var queue = PoolQueue()
         queue.append(OpenOrder(testOrder(count: 5)))
-        var refusals: [PoolQueue.Refusal] = []
+        var refusals: [RefusedDevices] = []
         #expect(queue.pull(budget(9, window: 100, isIdle: false), uptime: .zero, refusals: &refusals) == nil)
         #expect(queue.pull(budget(9, window: 100), uptime: .zero, refusals: &refusals)?.count == 1)
         #expect(queue.pull(budget(9, window: 700), uptime: .zero, refusals: &refusals)?.count == 2)
@@ -70,7 +70,7 @@ struct PoolTests {
         ]
         for order in orders { queue.append(OpenOrder(order)) }
         control.stop()
-        var refusals: [PoolQueue.Refusal] = []
+        var refusals: [RefusedDevices] = []
         let run = queue.pull(budget(10), uptime: .seconds(2), refusals: &refusals)
         #expect(run?.order.order === orders[2])
         for refusal in refusals { refusal.deliver() }

@@ -1,6 +1,3 @@
-import Logging
-import NIOCore
-import NIOPosix
 import PealCore
 import Synchronization
 import Testing
@@ -13,12 +10,11 @@ struct ScriptedServerTests {
 
     private func provider(_ server: ScriptedServer, connections: Int = 2) throws -> APNsProvider {
         try APNsProvider(
-            configuration: APNsConfiguration(
+            APNsConfiguration(
                 production: .init(send: server.url, management: server.url),
                 sandbox: .init(send: server.url, management: server.url),
                 caFile: server.directory.file("cert.pem"), connectionsPerPoolMax: connections),
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, time: time, randomness: SeededRandomness(),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            .test(time))
     }
 
     private func send(_ count: Int, _ script: @escaping ScriptedServer.Script) async throws -> [String: Int] {

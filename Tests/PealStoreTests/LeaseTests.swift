@@ -64,7 +64,8 @@ struct LeaseTests {
         let slice = try #require(try await fixture.lease().first)
         func extended(_ owner: String, _ term: Int64) async throws -> Int {
             try await fixture.store.write(.control) { [now = fixture.now] in
-                try $0.extendLeases([(slice.id, term)], owner: owner, until: now + .seconds(60)).count
+                let lease = Slice.Lease(id: slice.id, term: term)
+                return try $0.extendLeases([lease], owner: owner, until: now + .seconds(60)).count
             }
         }
         func takeBack() async throws -> Int {
@@ -93,7 +94,7 @@ struct LeaseTests {
             }
         }
         #expect(try await takeBack(at: -20) == 0, "the clocks of servers may differ a little")
-        #expect(try await takeBack(at: -3600, keeping: [Slice.Lease(id: slice.id, term: slice.term)]) == 0)
+        #expect(try await takeBack(at: -3600, keeping: [slice.lease]) == 0)
         #expect(try await takeBack(at: -3600) == 1)
         #expect(try await fixture.lease().map(\.term) == [2])
     }
@@ -109,7 +110,7 @@ struct LeaseTests {
         func end(after seconds: Int64...) async throws -> Int64? {
             for seconds in seconds {
                 _ = try await fixture.store.write(.control) { [now = fixture.now] in
-                    try $0.extendLeases([(slice.id, slice.term)], owner: "me", until: now + .seconds(seconds))
+                    try $0.extendLeases([slice.lease], owner: "me", until: now + .seconds(seconds))
                 }
             }
             let until = try await fixture.test.engine.read {

@@ -15,17 +15,14 @@ struct Gatekeeper: Sendable {
     ///   - parameters: those of the path.
     ///   - visit: learns who the caller is.
     func admit(
-        _ headers: HTTPFields, _ access: Access, parameters: [String: String], _ visit: Visit, now: Timestamp
+        _ headers: HTTPFields, _ access: Access, parameters: [String: String], _ visit: Visit
     ) async throws -> Caller {
         guard let authentication = access.authentication else { return Caller(identity: .anonymous) }
         // The handler reads the query or the body, and admits the caller by its secret.
         if case .parameter = authentication.scheme { return Caller(identity: .anonymous) }
-        if case .deviceToken = authentication.scheme {
-            return try await device(
-                AuthorizationHeader(headers[.authorization]), authentication, visit, now: now)
-        }
-        var caller = try await caller(
-            AuthorizationHeader(headers[.authorization]), authentication, visit, now: now)
+        let shown = AuthorizationHeader(headers[.authorization])
+        if case .deviceToken = authentication.scheme { return try await device(shown, authentication, visit) }
+        var caller = try await caller(shown, authentication, visit)
         switch access.role {
         case .anyKey: break
         case .admin:
@@ -44,9 +41,7 @@ struct Gatekeeper: Sendable {
     /// counts.
     /// - Throws: `unauthorized` when no key has the secret; `forbidden` for the key of another dialect, the admin
     ///   token, or a key without the scope.
-    func admit(
-        secret: String?, _ access: Access, for app: App?, _ visit: Visit, now: Timestamp
-    ) async throws -> Caller {
+    func admit(secret: String?, _ access: Access, for app: App?, _ visit: Visit) async throws -> Caller {
         guard let authentication = access.authentication, case .appOfKey(let scope) = access.role else {
             return Caller(identity: .anonymous)
         }
@@ -54,14 +49,14 @@ struct Gatekeeper: Sendable {
         guard let secret else { throw PealError(.unauthorized, "\(name) is required", field: name) }
         let attempt = AuthenticationFailures.Attempt(address: visit.address, keyName: nil, shown: secret)
         try check(attempt, visit)
-        guard let key = try await key(authentication.key, secret: secret, of: app?.key, now: now) else {
-            if let admin = try await admin(secret) { throw misplaced(admin, visit, now: now) }
-            try await refuseOthers(.token(secret), authentication, visit, now: now)
+        guard let key = try await key(authentication.key, secret: secret, of: app?.key, now: visit.at) else {
+            if let admin = try await admin(secret) { throw misplaced(admin, visit) }
+            try await refuseOthers(.token(secret), authentication, visit)
             try failed(attempt, visit)
             throw authentication.refusal
         }
         services.failures.succeeded(attempt)
-        recognize(Caller(identity: .key(key)), visit, now: now)
+        recognize(Caller(identity: .key(key)), visit)
         if visit.isFirst(.request(key.key.id)) { try services.quotas.spend(key.key) }
         let caller = try await withinOwnApp(Caller(identity: .key(key)), authentication, named: app, for: scope)
         visit.admitted(caller)
@@ -76,7 +71,7 @@ struct Gatekeeper: Sendable {
     /// - Returns: whether the caller is admitted; false if its secret or its app may follow.
     /// - Throws: as `admit(secret:…)`.
     func admitUnread(
-        _ beginning: [UInt8], query: Query, _ access: Access, _ visit: Visit, secretMayFollow: Bool, now: Timestamp
+        _ beginning: [UInt8], query: Query, _ access: Access, _ visit: Visit, secretMayFollow: Bool
     ) async throws -> Bool {
         guard let authentication = access.authentication, case .parameter(let name, let appName) = authentication.scheme
         else { return true }
@@ -88,7 +83,7 @@ struct Gatekeeper: Sendable {
             guard let secret else { return false }
             let attempt = AuthenticationFailures.Attempt(address: visit.address, keyName: nil, shown: secret)
             try check(attempt, visit)
-            guard let first = try await key(authentication.key, secret: secret, of: nil, now: now) else {
+            guard let first = try await key(authentication.key, secret: secret, of: nil, now: visit.at) else {
                 // The rest may never be sent, so a guess counts now.
                 if own != nil, !services.failures.knows(attempt) { try failed(attempt, visit) }
                 return false
@@ -99,7 +94,7 @@ struct Gatekeeper: Sendable {
         let app = try await services.store.read { store in
             try members[appName].flatMap { try store.app(named: $0, in: dialect) }
         }
-        _ = try await admit(secret: secret, access, for: app, visit, now: now)
+        _ = try await admit(secret: secret, access, for: app, visit)
         return true
     }
 
@@ -141,46 +136,46 @@ struct Gatekeeper: Sendable {
     }
 
     /// Records who is calling, before deciding whether the caller is authorized.
-    private func recognize(_ caller: Caller, _ visit: Visit, now: Timestamp) {
+    private func recognize(_ caller: Caller, _ visit: Visit) {
         visit.admitted(caller)
-        services.usage.note(caller, at: now)
+        services.usage.note(caller, at: visit.at)
     }
 
     /// The error for a caller whose key is valid, but not for this path. The audit log names the caller.
-    private func misplaced(_ caller: Caller, _ visit: Visit, now: Timestamp) -> PealError {
-        recognize(caller, visit, now: now)
+    private func misplaced(_ caller: Caller, _ visit: Visit) -> PealError {
+        recognize(caller, visit)
         return PealError(.forbidden, "this key is not valid for this path")
     }
 
     private func caller(
-        _ shown: AuthorizationHeader?, _ authentication: Authentication, _ visit: Visit, now: Timestamp
+        _ shown: AuthorizationHeader?, _ authentication: Authentication, _ visit: Visit
     ) async throws -> Caller {
         guard let shown else { throw authentication.refusal }
         let attempt = shown.attempt(from: visit.address)
         try services.failures.check(attempt)
         if let admin = try await admin(shown) {
             services.failures.succeeded(attempt)
-            guard authentication.admitsAdmin else { throw misplaced(admin, visit, now: now) }
-            recognize(admin, visit, now: now)
+            guard authentication.admitsAdmin else { throw misplaced(admin, visit) }
+            recognize(admin, visit)
             return admin
         }
         let own = [authentication.key.name]
         let key: StoredKey? =
             switch (authentication.scheme, shown) {
             case (.bearer, .bearer(let secret)), (.token, .token(let secret)):
-                try await ring.key(own, secret: secret, now: now)
+                try await ring.key(own, secret: secret, now: visit.at)
             case (.basic, .basic(let name, let secret)):
-                try await ring.key(own, publicHalf: name, secret: secret, now: now)
+                try await ring.key(own, publicHalf: name, secret: secret, now: visit.at)
             case (.bearer, _), (.token, _), (.basic, _), (.parameter, _), (.deviceToken, _): nil
             }
         if let key {
             services.failures.succeeded(attempt)
             let caller = Caller(identity: .key(key))
-            recognize(caller, visit, now: now)
+            recognize(caller, visit)
             try services.quotas.spend(key.key)
             return caller
         }
-        try await refuseOthers(shown, authentication, visit, now: now)
+        try await refuseOthers(shown, authentication, visit)
         try services.failures.failed(attempt)
         throw authentication.refusal
     }
@@ -189,46 +184,46 @@ struct Gatekeeper: Sendable {
     /// wrong scheme, because in the right one it would be accepted. Two realms of one dialect do not know each other's
     /// keys.
     private func refuseOthers(
-        _ shown: AuthorizationHeader, _ authentication: Authentication, _ visit: Visit, now: Timestamp
+        _ shown: AuthorizationHeader, _ authentication: Authentication, _ visit: Visit
     ) async throws {
         let key: StoredKey? =
             switch shown {
             case .bearer(let secret), .token(let secret):
                 try await ring.key(
-                    Dialects.loneSecrets.filter { $0 != authentication.key.name }, secret: secret, now: now)
+                    Dialects.loneSecrets.filter { $0 != authentication.key.name }, secret: secret, now: visit.at)
             case .basic(let name, let secret):
                 try await ring.key(
                     Dialects.pairs.filter { !Dialects.areRealms($0, authentication.key.name) }, publicHalf: name,
-                    secret: secret, now: now)
+                    secret: secret, now: visit.at)
             }
-        if let key { throw misplaced(Caller(identity: .key(key)), visit, now: now) }
+        if let key { throw misplaced(Caller(identity: .key(key)), visit) }
         guard case .bearer(let secret) = shown, secret.hasPrefix(InstallationVerbs.tokenPrefix) else { return }
-        if let found = try await installation(secret, now: now) {
-            throw misplaced(Caller(identity: .device(found), app: found.app), visit, now: now)
+        if let found = try await installation(secret, now: visit.at) {
+            throw misplaced(Caller(identity: .device(found), app: found.app), visit)
         }
     }
 
     /// The device whose token is in the header.
     private func device(
-        _ shown: AuthorizationHeader?, _ authentication: Authentication, _ visit: Visit, now: Timestamp
+        _ shown: AuthorizationHeader?, _ authentication: Authentication, _ visit: Visit
     ) async throws -> Caller {
         guard let shown else { throw authentication.refusal }
         let attempt = shown.attempt(from: visit.address)
         try services.failures.check(attempt)
-        if case .bearer(let secret) = shown, let found = try await installation(secret, now: now) {
+        if case .bearer(let secret) = shown, let found = try await installation(secret, now: visit.at) {
             services.failures.succeeded(attempt)
             let caller = Caller(identity: .device(found), app: found.app)
             visit.admitted(caller)
             try services.quotas.spend(found.installation)
             return caller
         }
-        if let admin = try await admin(shown) { throw misplaced(admin, visit, now: now) }
+        if let admin = try await admin(shown) { throw misplaced(admin, visit) }
         if case .bearer(let secret) = shown,
-            let key = try await ring.key([authentication.key.name], secret: secret, now: now)
+            let key = try await ring.key([authentication.key.name], secret: secret, now: visit.at)
         {
-            throw misplaced(Caller(identity: .key(key)), visit, now: now)
+            throw misplaced(Caller(identity: .key(key)), visit)
         }
-        try await refuseOthers(shown, authentication, visit, now: now)
+        try await refuseOthers(shown, authentication, visit)
         try services.failures.failed(attempt)
         throw authentication.refusal
     }

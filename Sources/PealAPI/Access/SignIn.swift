@@ -25,8 +25,8 @@ package struct SignIn: Sendable {
         shown[.authorization] = secret.utf8.allSatisfy { (0x21..<0x7F).contains($0) } ? "Bearer \(secret)" : "Bearer -"
         let address = ClientAddress(peer, headers, proxies: gatekeeper.services.options.trustedProxies)
         // The console logs its requests itself.
-        let visit = Visit(requestID: "", address: address)
-        let caller = try await gatekeeper.admit(shown, .anyNative, parameters: [:], visit, now: now)
+        let visit = Visit(requestID: "", address: address, at: now)
+        let caller = try await gatekeeper.admit(shown, .anyNative, parameters: [:], visit)
         switch caller.identity {
         case .key(let key): return .key(key)
         case .admin(let admin): return .admin(admin)

@@ -12,7 +12,6 @@ struct Call: Sendable {
     let caller: Caller
     let visit: Visit
     let body: [UInt8]
-    let now: Timestamp
     /// Set if the request carries `Idempotency-Key`.
     let idempotent: IdempotentRequest?
     let jsonValuesMax: Int
@@ -20,6 +19,8 @@ struct Call: Sendable {
     let parsing: ParsingTurns.Turn?
     /// Whether a body in which an object has a member twice is refused. Otherwise the last one counts.
     var refusesRepeatedMembers = false
+
+    var now: Timestamp { visit.at }
 
     /// In the server's log and in `X-Request-Id`.
     var requestID: String { visit.requestID }

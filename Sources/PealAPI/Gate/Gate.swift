@@ -30,7 +30,8 @@ struct Gate: RouterMiddleware {
         services.http.begin()
         let visit = Visit(
             requestID: Hex.encode(services.randomness.bytes(8)),
-            address: ClientAddress(context.peer, request.headers, proxies: services.options.trustedProxies))
+            address: ClientAddress(context.peer, request.headers, proxies: services.options.trustedProxies),
+            at: services.time.now)
         let target = Substring(request.head.path ?? "/")
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
         let raw = target[..<mark]
@@ -121,9 +122,7 @@ struct Gate: RouterMiddleware {
             return try Self.options(request.method, match)
         }
         visit.matched(endpoint, parameters)
-        let now = services.time.now
-        let caller = try await gatekeeper.admit(
-            request.headers, endpoint.access, parameters: parameters, visit, now: now)
+        let caller = try await gatekeeper.admit(request.headers, endpoint.access, parameters: parameters, visit)
         let query = try Query(query)
         let share = services.bodies.share(of: visit.address, app: caller.app?.key)
         defer { share.release() }
@@ -132,7 +131,7 @@ struct Gate: RouterMiddleware {
             isUnknown: endpoint.access.isInBody
         ) { beginning, mayFollow in
             try await gatekeeper.admitUnread(
-                beginning, query: query, endpoint.access, visit, secretMayFollow: mayFollow, now: now)
+                beginning, query: query, endpoint.access, visit, secretMayFollow: mayFollow)
         }
         let turn = body.count > Limits.parsedAtOnceBytesMax ? try await services.parsing.begin() : nil
         defer { turn?.end() }
@@ -140,11 +139,11 @@ struct Gate: RouterMiddleware {
         let idempotent = isRepeatable ? try idempotentRequest(request, path: path, caller: caller, body: body) : nil
         let call = Call(
             method: request.method, path: path, parameters: parameters, query: query, headers: request.headers,
-            caller: caller, visit: visit, body: body, now: now, idempotent: idempotent,
+            caller: caller, visit: visit, body: body, idempotent: idempotent,
             jsonValuesMax: services.options.jsonValuesMax, parsing: turn)
         visit.handled(at: services.time.uptime)
         guard let idempotent else { return try await endpoint.handler(call) }
-        return try await repetitions.once(idempotent, now: now) { try await endpoint.handler(call) }
+        return try await repetitions.once(idempotent, now: visit.at) { try await endpoint.handler(call) }
     }
 
     /// Whether the request may be handled on the event loop of its connection, whose other connections wait meanwhile.

@@ -5,6 +5,8 @@ internal import Synchronization
 final class Visit: Sendable {
     let requestID: String
     let address: ClientAddress
+    /// When the request came.
+    let at: Timestamp
     /// The message that the request creates.
     let noted = NotedMessage()
 
@@ -26,9 +28,10 @@ final class Visit: Sendable {
 
     private let state = Mutex(State())
 
-    init(requestID: String, address: ClientAddress) {
+    init(requestID: String, address: ClientAddress, at now: Timestamp) {
         self.requestID = requestID
         self.address = address
+        at = now
     }
 
     /// The pattern of the path, which contains no ids; nil if no endpoint matched.

@@ -10,40 +10,40 @@ enum AppProblems {
     /// Credentials that were refused or end soon, routes that do not send, and webhooks that are disabled.
     /// - Parameter name: the app's name, on a page with several apps.
     static func attention(
-        _ visit: PageCall, _ app: App, _ records: [CredentialRecord], _ routes: [RouteVerbs.Item], name: String? = nil
+        _ call: PageCall, _ app: App, _ records: [CredentialRecord], _ routes: [RouteVerbs.Item], name: String? = nil
     ) async throws -> [HTML] {
-        let texts = visit.texts
+        let texts = call.texts
         let (base, label) = ("/console/apps/\(app.id)/", name.map { "\($0) · " } ?? "")
         let refused = records.filter { record in
             if case .stopped = record.health { return true }
-            return record.expiryWarning(at: visit.now) != nil
+            return record.expiryWarning(at: call.now) != nil
         }
         let closed = routes.filter { $0.state != .open && $0.load.pending > 0 }
-        let webhooks = try await visit.services.store.list { store, _ in
+        let webhooks = try await call.services.store.list { store, _ in
             try store.webhooks(app: app.key, after: nil, limit: webhooksMax)
         }.filter { $0.disabledAt != nil }
-        return refused.map { Attention.item(visit, $0, app: name, id: app.id) }
+        return refused.map { Attention.item(call, $0, app: name, id: app.id) }
             + closed.map { route in
                 """
                 <li><a href="\(base)#routes">\(label)\(texts.route(route))</a>: \(texts.way(route.state)). \
                 \(texts.count(route.load.pending, .deviceWaitsSince, .devicesWaitSince)) \
-                \(visit.time(route.load.oldestAt))</li>
+                \(call.time(route.load.oldestAt))</li>
                 """
             }
             + webhooks.map { webhook in
                 let path = "\(base)webhooks/\(URLPath.segment(webhook.name))"
                 let title: HTML =
-                    visit.may(.manage) ? "<a href=\"\(path)\">\(label)\(webhook.name)</a>" : "\(webhook.name)"
-                return "<li>\(title): \(texts[.webhookIsDisabled]) \(visit.time(webhook.disabledAt))</li>"
+                    call.may(.manage) ? "<a href=\"\(path)\">\(label)\(webhook.name)</a>" : "\(webhook.name)"
+                return "<li>\(title): \(texts[.webhookIsDisabled]) \(call.time(webhook.disabledAt))</li>"
             }
     }
 
     /// The reasons of the latest messages' devices, the most frequent first.
-    static func reasons(_ visit: PageCall, _ app: App, from: Timestamp) async throws -> HTML {
-        let total = try await visit.services.store.list(.heavy) { store, _ in
+    static func reasons(_ call: PageCall, _ app: App, from: Timestamp) async throws -> HTML {
+        let total = try await call.services.store.list(.heavy) { store, _ in
             try outcomes(of: app, from: from, limit: messagesMax, in: store)
         }
-        return reasons(visit, total, hint: visit.texts(.failedByReasonHint, visit.texts.number(messagesMax)))
+        return reasons(call, total, hint: call.texts(.failedByReasonHint, call.texts.number(messagesMax)))
     }
 
     /// What became of the devices of an app's latest messages.
@@ -57,13 +57,13 @@ enum AppProblems {
         }
     }
 
-    static func reasons(_ visit: PageCall, _ total: OutcomeCounts, hint: String) -> HTML {
-        let texts = visit.texts
+    static func reasons(_ call: PageCall, _ total: OutcomeCounts, hint: String) -> HTML {
+        let texts = call.texts
         guard !total.reasons.isEmpty else { return .empty }
         var table = ListTable(
             caption: texts[.failedByReason], columns: [texts[.reason], texts[.devices]], numbers: [1])
         table.rows = total.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(reasonsShown).map {
-            ["<code>\($0.key)</code>", visit.number($0.value)]
+            ["<code>\($0.key)</code>", call.number($0.value)]
         }
         return """
             <section id="reasons"><h2>\(texts[.failedByReason])</h2>\(table.html)\

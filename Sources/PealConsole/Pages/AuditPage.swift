@@ -6,14 +6,14 @@ enum AuditPage {
 
     private static let itemsPerPage = 50
 
-    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let texts = visit.texts
-        let filter = AuditFilter(app: try visit.app.id, actor: visit.query["actor"], action: visit.query["action"])
-        let before = visit.query["after"].flatMap { Int64($0) }
-        let rows = try await visit.services.verbs.audit.rows(
+    @Sendable private static func show(_ call: PageCall) async throws -> ConsoleAnswer {
+        let texts = call.texts
+        let filter = AuditFilter(app: try call.app.id, actor: call.query["actor"], action: call.query["action"])
+        let before = call.query["after"].flatMap { Int64($0) }
+        let rows = try await call.services.verbs.audit.rows(
             filter, before: before, limit: itemsPerPage + 1)
         let shown = Array(rows.prefix(itemsPerPage))
-        var page = Page(visit, texts[.audit], .audit)
+        var page = Page(call, texts[.audit], .audit)
         let fields = [
             Field(
                 name: "actor", label: texts[.actor], value: filter.actor ?? "", hint: texts[.actorHint],
@@ -25,24 +25,24 @@ enum AuditPage {
         let isFiltered = filter.actor != nil || filter.action != nil
         let next = rows.count > itemsPerPage ? shown.last.map { String($0.number) } : nil
         page.body = """
-            <form class="filter" method="get" action="\(visit.path)">\(fields.map(\.html))<button>\(texts[.show])</button></form>
-            \(shown.isEmpty && !isFiltered ? visit.empty(.noAuditTitle, .noAuditText) : table(visit, shown))
-            \(visit.pager(next: next))
+            <form class="filter" method="get" action="\(call.path)">\(fields.map(\.html))<button>\(texts[.show])</button></form>
+            \(shown.isEmpty && !isFiltered ? call.empty(.noAuditTitle, .noAuditText) : table(call, shown))
+            \(call.pager(next: next))
             """
         return page.answer()
     }
 
-    private static func table(_ visit: PageCall, _ rows: [AuditRow]) -> HTML {
-        let texts = visit.texts
+    private static func table(_ call: PageCall, _ rows: [AuditRow]) -> HTML {
+        let texts = call.texts
         guard !rows.isEmpty else { return "<p class=\"none\">\(texts[.nothingFound])</p>" }
         var table = ListTable(
             caption: texts[.audit],
             columns: [texts[.at], texts[.actor], texts[.action], texts[.object], texts[.address]])
         table.rows = rows.map { row in
             let entry = row.entry
-            let refused = entry.outcome == .refused ? " \(visit.badge(texts[.refused], "bad"))" as HTML : .empty
+            let refused = entry.outcome == .refused ? " \(call.badge(texts[.refused], "bad"))" as HTML : .empty
             return [
-                visit.time(entry.at), "<span title=\"\(entry.actor.id)\">\(entry.actor.name ?? entry.actor.id)</span>",
+                call.time(entry.at), "<span title=\"\(entry.actor.id)\">\(entry.actor.name ?? entry.actor.id)</span>",
                 "\(entry.action)\(refused)", "<span class=\"object\">\(entry.object)</span>", "\(entry.address ?? "–")",
             ]
         }

@@ -19,40 +19,40 @@ enum BrowserPages {
     }
 
     /// The section of the devices page that offers it; empty if the app has no key for browsers.
-    static func section(_ visit: PageCall, _ records: [CredentialRecord]) -> HTML {
-        guard visit.may(.devices), let key = publicKey(records) else { return .empty }
-        let texts = visit.texts
+    static func section(_ call: PageCall, _ records: [CredentialRecord]) -> HTML {
+        guard call.may(.devices), let key = publicKey(records) else { return .empty }
+        let texts = call.texts
         return """
             <section class="card narrow" id="browser" data-key="\(key)" \
             data-worker="\(ConsoleAssets.path("worker.js"))" data-refused="\(texts[.browserRefused])" \
             data-denied="\(texts[.browserDenied])" data-insecure="\(texts[.browserInsecure])" \
             data-unsupported="\(texts[.browserUnsupported])"><h2>\(texts[.thisBrowser])</h2>
             <p class="hint">\(texts[.thisBrowserText])</p>
-            <form method="post" action="\(visit.link("browser"))">\(visit.formStart)\
+            <form method="post" action="\(call.link("browser"))">\(call.formStart)\
             <input type="hidden" name="subscription"><input type="hidden" name="time_zone">\
             <div class="actions"><button type="submit">\(texts[.registerBrowser])</button></div>\
             <p class="error" role="alert" hidden></p></form></section>
             """
     }
 
-    @Sendable private static func register(_ visit: PageCall) async throws -> ConsoleAnswer {
-        guard let platform, let json = visit.form["subscription"].flatMap({ try? JSONParser.parse($0) }) else {
+    @Sendable private static func register(_ call: PageCall) async throws -> ConsoleAnswer {
+        guard let platform, let json = call.form["subscription"].flatMap({ try? JSONParser.parse($0) }) else {
             throw PealError.missing("subscription")
         }
-        let id: DeviceID = visit.services.randomness.identifier()
+        let id: DeviceID = call.services.randomness.identifier()
         let facts: [(String, JSON?)] = [
             ("platform", .string(platform.rawValue)), ("address", json),
-            ("locale", .string(visit.texts.language.rawValue)),
-            ("time_zone", visit.form["time_zone"].map(JSON.string)), ("alias", .string(visit.texts[.thisBrowser])),
+            ("locale", .string(call.texts.language.rawValue)),
+            ("time_zone", call.form["time_zone"].map(JSON.string)), ("alias", .string(call.texts[.thisBrowser])),
         ]
-        var registration = try visit.services.native.device(.compact(facts), id, visit.now)
+        var registration = try call.services.native.device(.compact(facts), id, call.now)
         registration.identityOnMove = .knownID
-        let reply = try await visit.services.verbs.devices.register(registration, app: try visit.app.key, visit.verb) {
+        let reply = try await call.services.verbs.devices.register(registration, app: try call.app.key, call.verb) {
             result in
             Reply(status: 200, ["id": .string(result.device.id.description)])
         }
         let stored = (try? JSONParser.parse(reply.body))?["id"]?.stringValue ?? id.description
-        guard visit.may(.read) else { return ConsoleAnswer(redirect: visit.link() + "?done=saved") }
-        return ConsoleAnswer(redirect: visit.link("devices", stored) + "?done=saved")
+        guard call.may(.read) else { return ConsoleAnswer(redirect: call.link() + "?done=saved") }
+        return ConsoleAnswer(redirect: call.link("devices", stored) + "?done=saved")
     }
 }

@@ -11,14 +11,14 @@ enum CampaignPages {
 
     private static let itemsPerPage = 20
 
-    @Sendable private static func list(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let texts = visit.texts
-        let reports = try await visit.services.verbs.campaigns.reports(
-            after: visit.query["after"], limit: itemsPerPage + 1, app: try visit.app.key)
+    @Sendable private static func list(_ call: PageCall) async throws -> ConsoleAnswer {
+        let texts = call.texts
+        let reports = try await call.services.verbs.campaigns.reports(
+            after: call.query["after"], limit: itemsPerPage + 1, app: try call.app.key)
         let shown = Array(reports.prefix(itemsPerPage))
-        var page = Page(visit, texts[.campaigns], .campaigns)
+        var page = Page(call, texts[.campaigns], .campaigns)
         guard !shown.isEmpty else {
-            page.body = visit.empty(.noCampaignsTitle, .noCampaignsText)
+            page.body = call.empty(.noCampaignsTitle, .noCampaignsText)
             return page.answer()
         }
         var table = ListTable(
@@ -29,70 +29,70 @@ enum CampaignPages {
             numbers: [1, 2, 3, 4, 5])
         table.rows = shown.map { report in
             [
-                "<a class=\"title\" href=\"\(visit.link("campaigns", report.id))\">\(report.id)</a>",
-                visit.number(report.messages), visit.number(report.total.devices), visit.number(report.total.accepted),
-                visit.number(report.receipts[.received] ?? 0), visit.number(report.receipts[.opened] ?? 0),
+                "<a class=\"title\" href=\"\(call.link("campaigns", report.id))\">\(report.id)</a>",
+                call.number(report.messages), call.number(report.total.devices), call.number(report.total.accepted),
+                call.number(report.receipts[.received] ?? 0), call.number(report.receipts[.opened] ?? 0),
             ]
         }
-        page.body = "\(table.html)\(visit.pager(next: reports.count > itemsPerPage ? shown.last?.id : nil))"
+        page.body = "\(table.html)\(call.pager(next: reports.count > itemsPerPage ? shown.last?.id : nil))"
         return page.answer()
     }
 
-    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
-        try await page(visit).answer()
+    @Sendable private static func show(_ call: PageCall) async throws -> ConsoleAnswer {
+        try await page(call).answer()
     }
 
-    @Sendable private static func changeShare(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let (app, id) = (try visit.app, visit.parameter("id"))
+    @Sendable private static func changeShare(_ call: PageCall) async throws -> ConsoleAnswer {
+        let (app, id) = (try call.app, call.parameter("id"))
         do {
-            let share = try ExperimentShare.read(visit.form["share"])
-            _ = try await visit.services.experiments.changeShare(of: id, in: app, to: share, visit.verb) { _ in
+            let share = try ExperimentShare.read(call.form["share"])
+            _ = try await call.services.experiments.changeShare(of: id, in: app, to: share, call.verb) { _ in
                 Reply(status: 200, body: [])
             }
-            return ConsoleAnswer(redirect: visit.link("campaigns", id) + "?done=saved")
-        } catch let error as PealError where visit.may(.read) && (error.field != nil || error.code == .conflict) {
-            return try await page(visit, error: error).answer(error.code.httpStatus)
+            return ConsoleAnswer(redirect: call.link("campaigns", id) + "?done=saved")
+        } catch let error as PealError where call.may(.read) && (error.field != nil || error.code == .conflict) {
+            return try await page(call, error: error).answer(error.code.httpStatus)
         }
     }
 
-    private static func page(_ visit: PageCall, error: PealError? = nil) async throws -> Page {
-        let texts = visit.texts
-        let id = visit.parameter("id")
-        let app = try visit.app
-        if visit.services.experiments.isMaking(id, of: app) {
-            var page = Page(visit, id, .campaigns)
-            page.trail = [(texts[.campaigns], visit.link("campaigns"))]
-            page.body = ExperimentSections(visit: visit, campaign: id, learning: nil, release: nil).html(.beingMade)
+    private static func page(_ call: PageCall, error: PealError? = nil) async throws -> Page {
+        let texts = call.texts
+        let id = call.parameter("id")
+        let app = try call.app
+        if call.services.experiments.isMaking(id, of: app) {
+            var page = Page(call, id, .campaigns)
+            page.trail = [(texts[.campaigns], call.link("campaigns"))]
+            page.body = ExperimentSections(call: call, campaign: id, learning: nil, release: nil).html(.beingMade)
             return page
         }
-        let report = try await visit.services.verbs.campaigns.report(id, app: app.key)
-        let model = try await visit.services.store.read { store in
+        let report = try await call.services.verbs.campaigns.report(id, app: app.key)
+        let model = try await call.services.store.read { store in
             (
                 learning: try store.learning(app: app.key, campaign: id),
                 release: try store.modelRelease(app: app.key, campaign: id, version: nil),
                 hasShared: try store.modelRelease(app: app.key, campaign: "", version: nil) != nil
             )
         }
-        let messages = try await MessagePages.summaries(visit, MessageFilter(campaignID: id), before: nil, limit: 20)
+        let messages = try await MessagePages.summaries(call, MessageFilter(campaignID: id), before: nil, limit: 20)
         // Read last, because it may occupy the store's reader for large reads for longer than the page waits.
-        let experiment = try await visit.services.experiments.soon(id, of: app)
+        let experiment = try await call.services.experiments.soon(id, of: app)
         let experimentSections = ExperimentSections(
-            visit: visit, campaign: id, learning: model.learning, release: model.release,
+            call: call, campaign: id, learning: model.learning, release: model.release,
             hasSharedModel: model.hasShared, error: error)
-        var page = Page(visit, id, .campaigns)
-        page.trail = [(texts[.campaigns], visit.link("campaigns"))]
+        var page = Page(call, id, .campaigns)
+        page.trail = [(texts[.campaigns], call.link("campaigns"))]
         page.body = """
             \(experimentSections.html(experiment))
-            <section class="card"><h2>\(texts[.funnel])</h2>\(funnel(visit, report))</section>
-            <section class="card"><h2>\(texts[.reasons])</h2>\(visit.outcomes(report.total))\(reasons(visit, report))</section>
-            <section><h2>\(texts[.messages])</h2>\(MessagePages.table(visit, messages))</section>
+            <section class="card"><h2>\(texts[.funnel])</h2>\(funnel(call, report))</section>
+            <section class="card"><h2>\(texts[.reasons])</h2>\(call.outcomes(report.total))\(reasons(call, report))</section>
+            <section><h2>\(texts[.messages])</h2>\(MessagePages.table(call, messages))</section>
             """
         return page
     }
 
     /// From addressed to opened. The bars repeat the numbers of the table.
-    private static func funnel(_ visit: PageCall, _ report: CampaignReport) -> HTML {
-        let texts = visit.texts
+    private static func funnel(_ call: PageCall, _ report: CampaignReport) -> HTML {
+        let texts = call.texts
         let all = max(1, report.total.devices)
         let steps: [(Word, Int)] = [
             (.devices, report.total.devices), (.accepted, report.total.accepted),
@@ -111,12 +111,12 @@ enum CampaignPages {
             """
     }
 
-    private static func reasons(_ visit: PageCall, _ report: CampaignReport) -> HTML {
-        let texts = visit.texts
+    private static func reasons(_ call: PageCall, _ report: CampaignReport) -> HTML {
+        let texts = call.texts
         guard !report.total.reasons.isEmpty else { return "<p class=\"none\">\(texts[.noReasons])</p>" }
         var table = ListTable(caption: texts[.reasons], columns: [texts[.reason], texts[.devices]], numbers: [1])
         table.rows = report.total.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(50).map {
-            ["<code>\($0.key)</code>", visit.number($0.value)]
+            ["<code>\($0.key)</code>", call.number($0.value)]
         }
         return table.html
     }

@@ -5,28 +5,28 @@ enum ComposeCheck {
     /// How many devices a message would reach; nil while no audience is named.
     /// - Parameter isExact: Reads the whole audience. Otherwise large audiences are estimated.
     static func count(
-        _ visit: PageCall, _ audience: Audience, _ environment: Environment?, isExact: Bool
+        _ call: PageCall, _ audience: Audience, _ environment: Environment?, isExact: Bool
     ) async throws -> Int? {
         guard !audience.isEmpty else { return nil }
-        let app = try visit.app.key
+        let app = try call.app.key
         if let condition = audience.condition {
-            _ = try visit.services.native.condition(condition.json, visit.now)
+            _ = try call.services.native.condition(condition.json, call.now)
         }
-        return try await visit.services.store.read(.heavy) { store in
-            let estimate = try store.audienceEstimate(app: app, audience, environment: environment, now: visit.now)
+        return try await call.services.store.read(.heavy) { store in
+            let estimate = try store.audienceEstimate(app: app, audience, environment: environment, now: call.now)
                 .values.reduce(0, +)
             guard isExact || estimate < ReviewedCount.typedMin else { return estimate }
-            return try store.audienceCount(app: app, audience, environment: environment, now: visit.now)
+            return try store.audienceCount(app: app, audience, environment: environment, now: call.now)
                 .values.reduce(0, +)
         }
     }
 
     /// - Throws: the first reason why no device could get the message.
-    static func refuse(_ visit: PageCall, _ draft: MessageDraft) async throws {
-        let app = try visit.app
-        let records = try await visit.services.store.read { try $0.credentialRecords(app: app.key) }
+    static func refuse(_ call: PageCall, _ draft: MessageDraft) async throws {
+        let app = try call.app
+        let records = try await call.services.store.read { try $0.credentialRecords(app: app.key) }
         do throws(ContentRefusal) {
-            try visit.services.verbs.preview.check(draft, app: app, records)
+            try call.services.verbs.preview.check(draft, app: app, records)
         } catch {
             guard let platform = error.field.platform?.rawValue else { throw error.error { $0.description } }
             throw PealError(error.code, "\(error.field): \(error.message)", field: platform)
@@ -35,10 +35,10 @@ enum ComposeCheck {
 
     /// Cards for each platform: how it looks, and how large it is. The first platform has one for each translation, the
     /// others for the author's own language and for translations that they cannot show.
-    static func previews(_ visit: PageCall, _ draft: MessageDraft) async throws -> HTML {
-        let app = try visit.app
-        let records = try await visit.services.store.read { try $0.credentialRecords(app: app.key) }
-        let requests = visit.services.verbs.preview.requests(draft, app: app, records).filter {
+    static func previews(_ call: PageCall, _ draft: MessageDraft) async throws -> HTML {
+        let app = try call.app
+        let records = try await call.services.store.read { try $0.credentialRecords(app: app.key) }
+        let requests = call.services.verbs.preview.requests(draft, app: app, records).filter {
             $0.counts || $0.isPossible
         }
         let hasOwn = requests.contains { $0.counts }
@@ -49,14 +49,14 @@ enum ComposeCheck {
             let chosen = chosen(
                 requests.filter { $0.platform == request.platform }, first: draft.content.defaultLocale, all: isMain)
             let cards = HTML.each(chosen) { request in
-                let fields = visit.services.verbs.preview.fields(of: request, draft, app: app, records)
-                return card(visit, draft, request, fields)
+                let fields = call.services.verbs.preview.fields(of: request, draft, app: app, records)
+                return card(call, draft, request, fields)
             }
             if request.counts || !hasOwn { shown = shown + cards } else { hidden = hidden + cards }
         }
         return """
             \(shown)
-            \(HTML.when(hidden != .empty, "<details class=\"others\"><summary>\(visit.texts[.otherPlatforms])</summary>\(hidden)</details>"))
+            \(HTML.when(hidden != .empty, "<details class=\"others\"><summary>\(call.texts[.otherPlatforms])</summary>\(hidden)</details>"))
             """
     }
 
@@ -75,10 +75,10 @@ enum ComposeCheck {
     }
 
     private static func card(
-        _ visit: PageCall, _ draft: MessageDraft, _ request: MessagePreview.Request,
+        _ call: PageCall, _ draft: MessageDraft, _ request: MessagePreview.Request,
         _ fields: [MessagePreview.FieldSize]
     ) -> HTML {
-        let texts = visit.texts
+        let texts = call.texts
         let platform = request.platform
         let head: HTML = """
             <h3>\(texts.platform(platform))\(HTML.with(request.locale) { " <span class=\"tag\">\($0)</span>" })</h3>
@@ -94,7 +94,7 @@ enum ComposeCheck {
             let shown = ShownNotification(body, draft.content, locale: request.locale)
             return """
                 <div class="preview">\(head)
-                <div class="phone \(platform.rawValue)"><p class="from">\(visit.named?.name ?? "")<span>\(texts[.now])</span></p>\
+                <div class="phone \(platform.rawValue)"><p class="from">\(call.named?.name ?? "")<span>\(texts[.now])</span></p>\
                 <p class="bold">\(shown.title)</p><p>\(shown.body)</p>\
                 \(HTML.with(shown.image) { "<p class=\"image\">\(texts(.imageNamed, $0))</p>" })</div>
                 \(HTML.with(notification.size) { meter(texts, $0, fields) })

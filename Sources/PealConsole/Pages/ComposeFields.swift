@@ -2,13 +2,13 @@ internal import PealCore
 
 /// The inputs of Compose, in the order in which people think: who, what, when.
 struct ComposeFields: Sendable {
-    let visit: PageCall
+    let call: PageCall
     let form: ComposeForm
     let topics: [String]
     let segments: [String]
     let error: PealError?
 
-    private var texts: Texts { visit.texts }
+    private var texts: Texts { call.texts }
 
     private func field(
         _ name: String, _ label: Word, _ kind: Field.Kind = .text, hint: Word? = nil, more: HTML = .empty
@@ -91,7 +91,7 @@ struct ComposeFields: Sendable {
             <fieldset class="rows" id="rows"><legend>\(texts[.rowsLegend])</legend><p class="hint">\(texts[.rowsHint])</p>
             \(HTML.each(1...count) { row($0, $0 <= filled.count ? filled[$0 - 1] : ComposeRows.Row()) })
             <input type="hidden" name="rows" value="\(count)">
-            \(HTML.when(count < ComposeRows.rowsMax, "<button class=\"small\" name=\"step\" value=\"rows\" formaction=\"\(visit.link("compose"))#rows\" formnovalidate>\(texts[.addRow])</button>"))
+            \(HTML.when(count < ComposeRows.rowsMax, "<button class=\"small\" name=\"step\" value=\"rows\" formaction=\"\(call.link("compose"))#rows\" formnovalidate>\(texts[.addRow])</button>"))
             </fieldset>
             """
     }

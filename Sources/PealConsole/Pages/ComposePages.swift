@@ -3,9 +3,9 @@ internal import PealCore
 /// Compose: write, review, send.
 enum ComposePages {
     static let routes: [ConsoleRoute] = [
-        .app(.get, "compose", .send) { visit in
-            let start = try await start(visit)
-            return try await editor(visit, ComposeForm(start.form), leftOut: start.leftOut, error: nil).answer()
+        .app(.get, "compose", .send) { call in
+            let start = try await start(call)
+            return try await editor(call, ComposeForm(start.form), leftOut: start.leftOut, error: nil).answer()
         },
         .app(.post, "compose", .send, submit),
         .app(.post, "compose/check", .send, check),
@@ -14,40 +14,40 @@ enum ComposePages {
     /// The fields of a new message: empty, or those of the draft, the template or the message to duplicate.
     /// `leftOut` has the members of that message which Compose has no field for.
     /// - Throws: `not_found` if it was deleted.
-    private static func start(_ visit: PageCall) async throws -> (form: Form, leftOut: [String]) {
-        if let saved = try await SavedMessagePages.form(visit) { return saved }
-        guard let from = visit.query["from"] else { return (visit.query, []) }
-        let app = try visit.app.key
+    private static func start(_ call: PageCall) async throws -> (form: Form, leftOut: [String]) {
+        if let saved = try await SavedMessagePages.form(call) { return saved }
+        guard let from = call.query["from"] else { return (call.query, []) }
+        let app = try call.app.key
         guard let id = MessageID(from),
-            let draft = try await visit.services.store.read({ try $0.draft(app: app, id: id) })
+            let draft = try await call.services.store.read({ try $0.draft(app: app, id: id) })
         else { throw PealError.notFound("message") }
         return (ComposeForm.form(of: draft), ComposeForm.leftOut(of: draft))
     }
 
-    @Sendable private static func submit(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let form = ComposeForm(visit.form)
+    @Sendable private static func submit(_ call: PageCall) async throws -> ConsoleAnswer {
+        let form = ComposeForm(call.form)
         do {
-            switch visit.form["step"] {
-            case "review": return try await review(visit, form).answer()
-            case "send": return try await send(visit, form)
-            case "test": return try await sendTest(visit, form)
-            case "save_draft": return try await SavedMessagePages.save(visit, form, .draft)
-            case "save_template": return try await SavedMessagePages.save(visit, form, .template)
-            case "rows": return try await editor(visit, ComposeForm(visit.form.withRowMore), error: nil).answer()
-            default: return try await editor(visit, form, error: nil).answer()
+            switch call.form["step"] {
+            case "review": return try await review(call, form).answer()
+            case "send": return try await send(call, form)
+            case "test": return try await sendTest(call, form)
+            case "save_draft": return try await SavedMessagePages.save(call, form, .draft)
+            case "save_template": return try await SavedMessagePages.save(call, form, .template)
+            case "rows": return try await editor(call, ComposeForm(call.form.withRowMore), error: nil).answer()
+            default: return try await editor(call, form, error: nil).answer()
             }
         } catch let error as PealError where error.field != nil || error.code == .payloadTooLarge {
-            return try await editor(visit, form, error: error).answer(error.code.httpStatus)
+            return try await editor(call, form, error: error).answer(error.code.httpStatus)
         }
     }
 
-    private static func draft(_ visit: PageCall, _ form: ComposeForm) async throws -> MessageDraft {
+    private static func draft(_ call: PageCall, _ form: ComposeForm) async throws -> MessageDraft {
         let request = try form.request()
         try form.checkComplete()
-        let (app, now) = (try visit.app, visit.now)
-        let id: MessageID = visit.services.randomness.timeOrderedIdentifier(at: now)
+        let (app, now) = (try call.app, call.now)
+        let id: MessageID = call.services.randomness.timeOrderedIdentifier(at: now)
         do {
-            return try await visit.services.store.read { [native = visit.services.native] store in
+            return try await call.services.store.read { [native = call.services.native] store in
                 try native.message(request, id, app, store, now)
             }
         } catch let error as PealError {
@@ -58,59 +58,59 @@ enum ComposePages {
     // MARK: Write
 
     private static func editor(
-        _ visit: PageCall, _ form: ComposeForm, leftOut: [String] = [], error: PealError?
+        _ call: PageCall, _ form: ComposeForm, leftOut: [String] = [], error: PealError?
     ) async throws -> Page {
-        let texts = visit.texts
-        let app = try visit.app
-        let (topics, segments) = try await visit.services.store.read { store in
+        let texts = call.texts
+        let app = try call.app
+        let (topics, segments) = try await call.services.store.read { store in
             (
                 try store.topics(
-                    app: app.key, TopicSearch(), PageNumber(number: 1, size: Limits.pageItemsMax), now: visit.now
+                    app: app.key, TopicSearch(), PageNumber(number: 1, size: Limits.pageItemsMax), now: call.now
                 ).items.map(\.name),
                 try store.segments(app: app.key, after: nil, limit: 50).map(\.name)
             )
         }
-        let stars = try await Stars.devices(visit).count
-        var page = Page(visit, texts[.compose], .compose)
+        let stars = try await Stars.devices(call).count
+        var page = Page(call, texts[.compose], .compose)
         page.scripts = ["compose.js"]
-        page.actions = "<a class=\"button\" href=\"\(visit.link("drafts"))\">\(texts[.draftsAndTemplates])</a>"
+        page.actions = "<a class=\"button\" href=\"\(call.link("drafts"))\">\(texts[.draftsAndTemplates])</a>"
         page.body = """
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
             \(HTML.when(!leftOut.isEmpty, "<p class=\"notice warn\">\(texts(.leftOut, leftOut.joined(separator: ", ")))</p>"))
-            <form method="post" action="\(visit.link("compose"))" class="compose" id="compose" data-keep \
-            data-check="\(visit.link("compose", "check"))">\(visit.formStart)\
+            <form method="post" action="\(call.link("compose"))" class="compose" id="compose" data-keep \
+            data-check="\(call.link("compose", "check"))">\(call.formStart)\
             <button class="hidden" name="step" value="review" tabindex="-1" aria-hidden="true">\(texts[.review])</button>
             <div class="stack">
-            \(ComposeFields(visit: visit, form: form, topics: topics, segments: segments, error: error).html)
-            \(SavedMessagePages.saveFields(visit, form, error))
+            \(ComposeFields(call: call, form: form, topics: topics, segments: segments, error: error).html)
+            \(SavedMessagePages.saveFields(call, form, error))
             <div class="actions end">\(HTML.when(stars > 0, "<button name=\"step\" value=\"test\">\(texts(.sendTest, texts.devices(stars)))</button>"))\
             <button class="primary" name="step" value="review">\(texts[.review])</button></div>
             </div>
             <p class="hidden" id="problem" role="status"></p>
             <aside id="check" aria-label="\(texts[.preview])">\
-            \(await aside(visit, form))</aside>
+            \(await aside(call, form))</aside>
             </form>
             """
         return page
     }
 
     /// What the script requests while the author types.
-    @Sendable private static func check(_ visit: PageCall) async throws -> ConsoleAnswer {
-        ConsoleAnswer(page: await aside(visit, ComposeForm(visit.form)))
+    @Sendable private static func check(_ call: PageCall) async throws -> ConsoleAnswer {
+        ConsoleAnswer(page: await aside(call, ComposeForm(call.form)))
     }
 
     /// The count and the previews, or why there are none.
-    private static func aside(_ visit: PageCall, _ form: ComposeForm) async -> HTML {
-        let texts = visit.texts
+    private static func aside(_ call: PageCall, _ form: ComposeForm) async -> HTML {
+        let texts = call.texts
         do {
             let count = try await ComposeCheck.count(
-                visit, try form.audience(), form.audienceEnvironment, isExact: false)
+                call, try form.audience(), form.audienceEnvironment, isExact: false)
             let counted: HTML =
                 "<p class=\"count\" data-count role=\"status\">\(count.map { texts.devices($0) } ?? texts[.nobodyYet])</p>"
             guard form.hasContent else { return counted + "<p class=\"hint\">\(texts[.previewHint])</p>" }
             do {
-                let draft = try await draft(visit, form.withAnyAudience())
-                return counted + (try await ComposeCheck.previews(visit, draft))
+                let draft = try await draft(call, form.withAnyAudience())
+                return counted + (try await ComposeCheck.previews(call, draft))
             } catch let error as PealError where error.field != nil {
                 return counted + "<p class=\"notice warn\">\(texts.message(error))</p>"
             }
@@ -125,14 +125,14 @@ enum ComposePages {
 
     /// - Parameter problem: why the review is shown again.
     private static func review(
-        _ visit: PageCall, _ form: ComposeForm, _ problem: ReviewedCount.Answer = .send
+        _ call: PageCall, _ form: ComposeForm, _ problem: ReviewedCount.Answer = .send
     ) async throws -> Page {
-        let texts = visit.texts
-        let draft = try await draft(visit, form)
-        try await ComposeCheck.refuse(visit, draft)
-        let count = try await ComposeCheck.count(visit, draft.audience, draft.audienceEnvironment, isExact: true) ?? 0
-        var page = Page(visit, texts[.review], .compose)
-        page.trail = [(texts[.compose], visit.link("compose"))]
+        let texts = call.texts
+        let draft = try await draft(call, form)
+        try await ComposeCheck.refuse(call, draft)
+        let count = try await ComposeCheck.count(call, draft.audience, draft.audienceEnvironment, isExact: true) ?? 0
+        var page = Page(call, texts[.review], .compose)
+        page.trail = [(texts[.compose], call.link("compose"))]
         let reviewed = ReviewedCount(devices: count)
         let isLarge = count >= ReviewedCount.typedMin
         let problems: [ReviewedCount.Answer: Word] = [.wrongNumber: .wrongCount, .changed: .countChanged]
@@ -140,21 +140,21 @@ enum ComposePages {
             name: "confirm", label: texts(.typeCount, texts.number(count)), hint: texts[.typeCountHint],
             error: problems[problem].map { texts[$0] }, isRequired: true,
             more: " inputmode=\"numeric\" autocomplete=\"off\"")
-        let once = visit.form["once"] ?? Hex.encode(visit.services.randomness.bytes(16))
+        let once = call.form["once"] ?? Hex.encode(call.services.randomness.bytes(16))
         let kept = form.form.pairs.filter { !["csrf", "step", "once", "confirm", "counted", "from"].contains($0.name) }
-        let counted = visit.session.map { reviewed.field(of: form.identity, visit.console.sessions, $0) }
+        let counted = call.session.map { reviewed.field(of: form.identity, call.console.sessions, $0) }
         page.body = """
             \(HTML.when(count == 0, "<p class=\"notice warn\">\(texts[.nobodyReached])</p>"))
             <div class="columns wide-left">
-            <section class="card"><h2>\(texts[.summary])</h2>\(try facts(visit, form, draft, count: count).html)
-            <form method="post" action="\(visit.link("compose"))" data-keep>\(visit.formStart)\
+            <section class="card"><h2>\(texts[.summary])</h2>\(try facts(call, form, draft, count: count).html)
+            <form method="post" action="\(call.link("compose"))" data-keep>\(call.formStart)\
             \(HTML.each(kept) { "<input type=\"hidden\" name=\"\($0.name)\" value=\"\($0.value)\">" })\
             <input type="hidden" name="once" value="\(once)">\
             \(HTML.with(counted) { "<input type=\"hidden\" name=\"counted\" value=\"\($0)\">" })
             \(HTML.when(isLarge, typed.html))
             <div class="actions end"><button name="step" value="edit" formnovalidate>\(texts[.edit])</button>\
             <button class="primary" name="step" value="send">\(texts[.send])</button></div></form></section>
-            <section aria-label="\(texts[.preview])">\(try await ComposeCheck.previews(visit, draft))</section>
+            <section aria-label="\(texts[.preview])">\(try await ComposeCheck.previews(call, draft))</section>
             </div>
             """
         return page
@@ -162,19 +162,19 @@ enum ComposePages {
 
     /// What will be sent, when and to whom.
     private static func facts(
-        _ visit: PageCall, _ form: ComposeForm, _ draft: MessageDraft, count: Int
+        _ call: PageCall, _ form: ComposeForm, _ draft: MessageDraft, count: Int
     ) throws -> FactList {
-        let texts = visit.texts
+        let texts = call.texts
         var facts = FactList()
         facts.add(texts[.audience], "<strong>\(texts.devices(count))</strong><br>\(texts.audience(draft.audience))")
         facts.add(texts[.title], texts.shown(draft.content.title))
         facts.add(texts[.body], texts.shown(draft.content.body))
         let own = try form.platforms.objects().map { texts.platform($0.platform) }
         facts.add(texts[.platformFields], text: own.joined(separator: ", "))
-        facts.add(texts[.starts], draft.startAt.map { visit.time($0) } ?? "\(texts[.atOnce])")
+        facts.add(texts[.starts], draft.startAt.map { call.time($0) } ?? "\(texts[.atOnce])")
         if draft.options.recipientsTime != nil { facts.add(texts[.timeZone], text: texts[.recipientsTime]) }
         if let window = draft.window {
-            facts.add(texts[.windowEnd], visit.time(window.until))
+            facts.add(texts[.windowEnd], call.time(window.until))
             facts.add(texts[.windowMethod], text: texts.method(window.method))
         }
         if let rate = draft.options.ratePerSecond {
@@ -185,31 +185,31 @@ enum ComposePages {
         return facts
     }
 
-    private static func send(_ visit: PageCall, _ form: ComposeForm) async throws -> ConsoleAnswer {
-        let draft = try await draft(visit, form)
-        try await ComposeCheck.refuse(visit, draft)
-        let count = try await ComposeCheck.count(visit, draft.audience, draft.audienceEnvironment, isExact: true) ?? 0
+    private static func send(_ call: PageCall, _ form: ComposeForm) async throws -> ConsoleAnswer {
+        let draft = try await draft(call, form)
+        try await ComposeCheck.refuse(call, draft)
+        let count = try await ComposeCheck.count(call, draft.audience, draft.audienceEnvironment, isExact: true) ?? 0
         if count >= ReviewedCount.typedMin {
             let reviewed = ReviewedCount(
-                visit.form["counted"], of: form.identity, visit.console.sessions, visit.session)
-            guard let reviewed else { return try await review(visit, form).answer() }
-            let answer = reviewed.answer(typed: visit.form["confirm"], present: count)
-            guard answer == .send else { return try await review(visit, form, answer).answer(400) }
+                call.form["counted"], of: form.identity, call.console.sessions, call.session)
+            guard let reviewed else { return try await review(call, form).answer() }
+            let answer = reviewed.answer(typed: call.form["confirm"], present: count)
+            guard answer == .send else { return try await review(call, form, answer).answer(400) }
         }
-        guard let once = visit.form["once"], once.utf8.count == 32 else {
-            return try await review(visit, form).answer()
+        guard let once = call.form["once"], once.utf8.count == 32 else {
+            return try await review(call, form).answer()
         }
         // A button that is clicked twice sends once.
         let request = IdempotentRequest(
-            scope: visit.services.hasher.hash("console send\n\(visit.holder?.actor.id ?? "")\n\(draft.app)"),
-            key: once, digest: visit.services.hasher.hash(form.identity))
-        let reply = try await visit.services.verbs.messages.send(draft, visit.verb.with(request)) { accepted in
+            scope: call.services.hasher.hash("console send\n\(call.holder?.actor.id ?? "")\n\(draft.app)"),
+            key: once, digest: call.services.hasher.hash(form.identity))
+        let reply = try await call.services.verbs.messages.send(draft, call.verb.with(request)) { accepted in
             Reply(status: 202, ["id": .string(accepted.id.description)])
         }
-        await SavedMessagePages.end(visit)
+        await SavedMessagePages.end(call)
         let id = (try? JSONParser.parse(reply.body))?["id"]?.stringValue ?? draft.id.description
-        guard visit.may(.read) else { return ConsoleAnswer(redirect: visit.link("compose") + "?done=sent") }
-        return ConsoleAnswer(redirect: visit.link("messages", id))
+        guard call.may(.read) else { return ConsoleAnswer(redirect: call.link("compose") + "?done=sent") }
+        return ConsoleAnswer(redirect: call.link("messages", id))
     }
 }
 
@@ -225,10 +225,10 @@ extension Texts {
 
 extension ComposePages {
     /// Sends the message now to the starred devices only, excluded from campaigns and statistics.
-    private static func sendTest(_ visit: PageCall, _ form: ComposeForm) async throws -> ConsoleAnswer {
-        let stars = try await Stars.devices(visit)
-        guard !stars.isEmpty else { throw PealError.invalid("devices", visit.texts[.noStars]) }
-        var draft = try await draft(visit, form.forTest)
+    private static func sendTest(_ call: PageCall, _ form: ComposeForm) async throws -> ConsoleAnswer {
+        let stars = try await Stars.devices(call)
+        guard !stars.isEmpty else { throw PealError.invalid("devices", call.texts[.noStars]) }
+        var draft = try await draft(call, form.forTest)
         draft.audience = Audience()
         draft.audience.devices = stars.map(\.id)
         draft.isTest = true
@@ -237,14 +237,14 @@ extension ComposePages {
         draft.options.recipientsTime = nil
         draft.options.ratePerSecond = nil
         (draft.startAt, draft.window) = (nil, nil)
-        draft.expiresAt = visit.now + .seconds(3600)
+        draft.expiresAt = call.now + .seconds(3600)
         draft.options.life = .seconds(3600)
-        try await ComposeCheck.refuse(visit, draft)
-        let reply = try await visit.services.verbs.messages.send(draft, visit.verb) { accepted in
+        try await ComposeCheck.refuse(call, draft)
+        let reply = try await call.services.verbs.messages.send(draft, call.verb) { accepted in
             Reply(status: 202, ["id": .string(accepted.id.description)])
         }
         let id = (try? JSONParser.parse(reply.body))?["id"]?.stringValue ?? draft.id.description
-        guard visit.may(.read) else { return ConsoleAnswer(redirect: visit.link("compose") + "?done=sent") }
-        return ConsoleAnswer(redirect: visit.link("messages", id))
+        guard call.may(.read) else { return ConsoleAnswer(redirect: call.link("compose") + "?done=sent") }
+        return ConsoleAnswer(redirect: call.link("messages", id))
     }
 }

@@ -3,7 +3,7 @@ internal import PealCore
 /// Credentials for the push networks: put, verify, delete. Secrets are never shown.
 enum CredentialPages {
     static let routes: [ConsoleRoute] = [
-        .app(.get, "credentials", .manage) { visit in try await page(visit).answer() },
+        .app(.get, "credentials", .manage) { call in try await page(call).answer() },
         .app(.post, "credentials/:provider/:environment", .manage, put),
         .app(.post, "credentials/:provider/:environment/verify", .manage, verify),
         .app(.post, "credentials/:provider/:environment/delete", .manage, delete).confirming(.deleteCredentialConfirm),
@@ -17,34 +17,34 @@ enum CredentialPages {
         var verification: CredentialVerification?
     }
 
-    private static func page(_ visit: PageCall, _ outcome: Outcome? = nil) async throws -> Page {
-        let texts = visit.texts
-        let app = try visit.app.key
-        let records = try await visit.services.store.list { store, _ in try store.credentialRecords(app: app) }
-        var page = Page(visit, texts[.credentials], .credentials)
+    private static func page(_ call: PageCall, _ outcome: Outcome? = nil) async throws -> Page {
+        let texts = call.texts
+        let app = try call.app.key
+        let records = try await call.services.store.list { store, _ in try store.credentialRecords(app: app) }
+        var page = Page(call, texts[.credentials], .credentials)
         page.lead = "\(texts[.credentialsLead])"
-        page.body = "\(Networks.all.map { section(visit, $0, records, outcome) })"
+        page.body = "\(Networks.all.map { section(call, $0, records, outcome) })"
         return page
     }
 
     private static func section(
-        _ visit: PageCall, _ network: Network, _ records: [CredentialRecord], _ outcome: Outcome?
+        _ call: PageCall, _ network: Network, _ records: [CredentialRecord], _ outcome: Outcome?
     ) -> HTML {
         let own = records.filter { $0.provider == network.name }
         let outcome = outcome?.provider == network.name ? outcome : nil
         return """
             <section class="card" id="\(network.name.rawValue)"><h2>\(network.title)</h2>
-            \(HTML.each(own) { record in credential(visit, record, outcome) })
-            \(HTML.with(outcome?.error) { "<p class=\"notice bad\" role=\"alert\">\(visit.texts.message($0))</p>" })
+            \(HTML.each(own) { record in credential(call, record, outcome) })
+            \(HTML.with(outcome?.error) { "<p class=\"notice bad\" role=\"alert\">\(call.texts.message($0))</p>" })
             <details\(if: outcome?.error != nil, " open")><summary>\
-            \(own.isEmpty ? visit.texts[.addCredential] : visit.texts[.replaceCredential])</summary>
-            \(form(visit, network, outcome))</details></section>
+            \(own.isEmpty ? call.texts[.addCredential] : call.texts[.replaceCredential])</summary>
+            \(form(call, network, outcome))</details></section>
             """
     }
 
-    private static func credential(_ visit: PageCall, _ record: CredentialRecord, _ outcome: Outcome?) -> HTML {
-        let texts = visit.texts
-        let path = visit.link("credentials", record.provider.rawValue, record.environment.rawValue)
+    private static func credential(_ call: PageCall, _ record: CredentialRecord, _ outcome: Outcome?) -> HTML {
+        let texts = call.texts
+        let path = call.link("credentials", record.provider.rawValue, record.environment.rawValue)
         var facts = FactList()
         facts.add(texts[.kind], text: record.kind)
         for (name, value) in record.facts.pairs {
@@ -52,31 +52,31 @@ enum CredentialPages {
             facts.add(texts.credentialMember(name), "<code class=\"long\">\(text)</code>")
         }
         facts.add(texts[.fingerprint], "<code>\(record.fingerprint.prefix(16).description)…</code>")
-        facts.add(texts[.made], visit.time(record.createdAt))
-        if let expiry = record.expiresAt { facts.add(texts[.expires], visit.time(expiry)) }
+        facts.add(texts[.made], call.time(record.createdAt))
+        if let expiry = record.expiresAt { facts.add(texts[.expires], call.time(expiry)) }
         let result = outcome?.environment == record.environment ? outcome?.verification : nil
         // Without environments, the network's heading says enough.
         let heading = HTML.when(record.provider.hasEnvironments, "<h3>\(record.environment.rawValue)</h3>")
         return """
-            <div class="credential"><div class="row">\(heading)\(health(visit, record))</div>
+            <div class="credential"><div class="row">\(heading)\(health(call, record))</div>
             \(facts.html)
-            \(HTML.with(texts.warning(record, at: visit.now)) { "<p class=\"notice warn\">\($0)</p>" })
-            \(HTML.with(result) { verification(visit, $0) })
-            <div class="row-actions">\(visit.button(texts[.verify], to: "\(path)/verify"))\
-            \(visit.button(texts[.delete], to: "\(path)/delete", "quiet", confirm: texts[.deleteCredentialConfirm]))</div></div>
+            \(HTML.with(texts.warning(record, at: call.now)) { "<p class=\"notice warn\">\($0)</p>" })
+            \(HTML.with(result) { verification(call, $0) })
+            <div class="row-actions">\(call.button(texts[.verify], to: "\(path)/verify"))\
+            \(call.button(texts[.delete], to: "\(path)/delete", "quiet", confirm: texts[.deleteCredentialConfirm]))</div></div>
             """
     }
 
-    private static func health(_ visit: PageCall, _ record: CredentialRecord) -> HTML {
+    private static func health(_ call: PageCall, _ record: CredentialRecord) -> HTML {
         switch record.health {
-        case .unknown: visit.badge(visit.texts[.unverified], "dim")
-        case .ok: visit.badge(visit.texts[.verified], "good")
+        case .unknown: call.badge(call.texts[.unverified], "dim")
+        case .ok: call.badge(call.texts[.verified], "good")
         case .stopped(_, let reason):
-            "<span>\(visit.badge(visit.texts[.refused], "bad")) <code>\(reason)</code></span>"
+            "<span>\(call.badge(call.texts[.refused], "bad")) <code>\(reason)</code></span>"
         }
     }
 
-    private static func verification(_ visit: PageCall, _ result: CredentialVerification) -> HTML {
+    private static func verification(_ call: PageCall, _ result: CredentialVerification) -> HTML {
         let (word, tone): (Word, String) =
             switch result.result {
             case .accepted: (.verifyAccepted, "good")
@@ -84,7 +84,7 @@ enum CredentialPages {
             case .unreachable: (.verifyUnreachable, "warn")
             case .unverifiable: (.verifyUnverifiable, "warn")
             }
-        let texts = visit.texts
+        let texts = call.texts
         let advice = result.result == .accepted ? nil : texts.advice(result.reason)
         let general = result.result == .unreachable ? texts[.adviceConnection] : ""
         // A detail that only repeats the reason is left out.
@@ -96,11 +96,11 @@ enum CredentialPages {
     }
 
     /// A form for each kind that the network declares. All are closed except the first, which is the usual one.
-    private static func form(_ visit: PageCall, _ network: Network, _ outcome: Outcome?) -> HTML {
+    private static func form(_ call: PageCall, _ network: Network, _ outcome: Outcome?) -> HTML {
         HTML.each(network.credentials.kinds.enumerated()) { index, kind in
-            let error = visit.form["kind"] == kind.name ? outcome?.error : nil
-            let title = kind.isArchive ? visit.texts[.archive] : kind.name.replacing("_", with: " ")
-            let form = form(visit, network, kind, outcome?.environment, error)
+            let error = call.form["kind"] == kind.name ? outcome?.error : nil
+            let title = kind.isArchive ? call.texts[.archive] : kind.name.replacing("_", with: " ")
+            let form = form(call, network, kind, outcome?.environment, error)
             return index == 0
                 ? "<div class=\"kind\"><h3>\(title)</h3>\(form)</div>"
                 : "<details class=\"kind\"\(if: error != nil, " open")><summary>\(title)</summary>\(form)</details>"
@@ -108,9 +108,9 @@ enum CredentialPages {
     }
 
     private static func form(
-        _ visit: PageCall, _ network: Network, _ kind: CredentialForm.Kind, _ chosen: Environment?, _ error: PealError?
+        _ call: PageCall, _ network: Network, _ kind: CredentialForm.Kind, _ chosen: Environment?, _ error: PealError?
     ) -> HTML {
-        let texts = visit.texts
+        let texts = call.texts
         let environments = network.environments
         let scope = "\(network.name.rawValue)-\(kind.name)-"
         let choice = Field(
@@ -120,11 +120,11 @@ enum CredentialPages {
         let fields: HTML =
             network.credentials.object == nil
             ? HTML.each(kind.members) { member in
-                field(visit, member, scope, value: error == nil ? "" : visit.form.raw(member.name), error)
-            } : CredentialFile.field(visit, scope, error)
+                field(call, member, scope, value: error == nil ? "" : call.form.raw(member.name), error)
+            } : CredentialFile.field(call, scope, error)
         return """
-            <form method="post" action="\(visit.link("credentials", network.name.rawValue, environments[0].rawValue))">\
-            \(visit.formStart)<input type="hidden" name="kind" value="\(kind.name)">
+            <form method="post" action="\(call.link("credentials", network.name.rawValue, environments[0].rawValue))">\
+            \(call.formStart)<input type="hidden" name="kind" value="\(kind.name)">
             \(HTML.when(environments.count > 1, choice.html))
             \(fields)
             <button class="primary">\(texts[.save])</button></form>
@@ -132,12 +132,12 @@ enum CredentialPages {
     }
 
     private static func field(
-        _ visit: PageCall, _ member: CredentialForm.Member, _ scope: String, value: String, _ error: PealError?
+        _ call: PageCall, _ member: CredentialForm.Member, _ scope: String, value: String, _ error: PealError?
     ) -> HTML {
-        let texts = visit.texts
+        let texts = call.texts
         var field = Field(
             name: member.name, label: member.isArchive ? texts[.archive] : texts.credentialMember(member.name),
-            error: error?.field?.hasSuffix(member.name) == true ? error.map(visit.texts.message) : nil,
+            error: error?.field?.hasSuffix(member.name) == true ? error.map(call.texts.message) : nil,
             isRequired: member.isRequired,
             scope: scope, more: " spellcheck=\"false\" autocomplete=\"off\"")
         switch member.value {
@@ -157,35 +157,35 @@ enum CredentialPages {
         return field.html
     }
 
-    private static func target(_ visit: PageCall) throws(PealError) -> CredentialSlot {
-        guard let provider = ProviderName(rawValue: visit.parameter("provider")) else { throw .notFound("provider") }
+    private static func target(_ call: PageCall) throws(PealError) -> CredentialSlot {
+        guard let provider = ProviderName(rawValue: call.parameter("provider")) else { throw .notFound("provider") }
         // The form names the environment in a field, links name it in the path.
-        guard let environment = Environment(alias: visit.form["environment"] ?? visit.parameter("environment")) else {
+        guard let environment = Environment(alias: call.form["environment"] ?? call.parameter("environment")) else {
             throw .notFound("environment")
         }
         return .init(
-            app: try visit.app.key, provider: provider,
+            app: try call.app.key, provider: provider,
             environment: provider.hasEnvironments ? environment : .production)
     }
 
-    @Sendable private static func put(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let target = try target(visit)
+    @Sendable private static func put(_ call: PageCall) async throws -> ConsoleAnswer {
+        let target = try target(call)
         do {
-            let credential = try credential(visit, target.provider.network.credentials)
-            _ = try await visit.services.verbs.credentials.put(credential, at: target, visit.verb)
-            return ConsoleAnswer(redirect: visit.link("credentials") + "?done=saved#\(target.provider.rawValue)")
+            let credential = try credential(call, target.provider.network.credentials)
+            _ = try await call.services.verbs.credentials.put(credential, at: target, call.verb)
+            return ConsoleAnswer(redirect: call.link("credentials") + "?done=saved#\(target.provider.rawValue)")
         } catch let error as PealError where error.code.httpStatus < 500 {
             let outcome = Outcome(provider: target.provider, environment: target.environment, error: error)
-            return try await page(visit, outcome).answer(400)
+            return try await page(call, outcome).answer(400)
         }
     }
 
-    private static func credential(_ visit: PageCall, _ form: CredentialForm) throws(PealError) -> Credential {
-        guard let kind = form.kinds.first(where: { $0.name == visit.form["kind"] }) else { throw .missing("kind") }
+    private static func credential(_ call: PageCall, _ form: CredentialForm) throws(PealError) -> Credential {
+        guard let kind = form.kinds.first(where: { $0.name == call.form["kind"] }) else { throw .missing("kind") }
         var texts: [String: String] = [:]
-        let file = form.object == nil ? nil : try CredentialFile(visit.form.raw(CredentialFile.name), visit.texts)
+        let file = form.object == nil ? nil : try CredentialFile(call.form.raw(CredentialFile.name), call.texts)
         for member in kind.members {
-            let text = member.tidied(file.map { $0[member.name] } ?? visit.form.raw(member.name))
+            let text = member.tidied(file.map { $0[member.name] } ?? call.form.raw(member.name))
             if text.isEmpty {
                 guard !member.isRequired else { throw .missing(member.name) }
                 continue
@@ -193,12 +193,12 @@ enum CredentialPages {
             try member.check(text)
             texts[member.name] = text
         }
-        return kind.credential(.init(texts: texts, now: visit.now))
+        return kind.credential(.init(texts: texts, now: call.now))
     }
 
-    @Sendable private static func verify(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let target = try target(visit)
-        let answer = try await visit.services.verbs.credentials.verify(at: target, visit.verb) { verification in
+    @Sendable private static func verify(_ call: PageCall) async throws -> ConsoleAnswer {
+        let target = try target(call)
+        let answer = try await call.services.verbs.credentials.verify(at: target, call.verb) { verification in
             Reply(
                 status: verification.status,
                 [
@@ -212,12 +212,12 @@ enum CredentialPages {
             reason: json["reason"]?.stringValue ?? "", detail: json["detail"]?.stringValue ?? "")
         let outcome = Outcome(
             provider: target.provider, environment: target.environment, verification: verification)
-        return try await page(visit, outcome).answer()
+        return try await page(call, outcome).answer()
     }
 
-    @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
-        try await visit.services.verbs.credentials.delete(at: try target(visit), visit.verb)
-        return ConsoleAnswer(redirect: visit.link("credentials") + "?done=deleted")
+    @Sendable private static func delete(_ call: PageCall) async throws -> ConsoleAnswer {
+        try await call.services.verbs.credentials.delete(at: try target(call), call.verb)
+        return ConsoleAnswer(redirect: call.link("credentials") + "?done=deleted")
     }
 }
 
@@ -285,10 +285,10 @@ struct CredentialFile {
     /// Empty for a member that is absent or not a string.
     subscript(_ name: String) -> String { members[name]?.stringValue ?? "" }
 
-    static func field(_ visit: PageCall, _ scope: String, _ error: PealError?) -> HTML {
+    static func field(_ call: PageCall, _ scope: String, _ error: PealError?) -> HTML {
         Field(
-            name: name, label: visit.texts[.serviceAccountFile], kind: .area(rows: 5), hint: visit.texts[.dropFile],
-            error: error.map(visit.texts.message), isRequired: true, scope: scope,
+            name: name, label: call.texts[.serviceAccountFile], kind: .area(rows: 5), hint: call.texts[.dropFile],
+            error: error.map(call.texts.message), isRequired: true, scope: scope,
             more: " spellcheck=\"false\" autocomplete=\"off\" class=\"code\" data-drop"
         ).html
     }

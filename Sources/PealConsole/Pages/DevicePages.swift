@@ -16,51 +16,51 @@ enum DevicePages {
     private static let timelineMessagesMax = 20
     private static let timelineEntriesMax = 60
 
-    @Sendable private static func list(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let texts = visit.texts
-        let search = visit.query["search"]
-        let (items, users, next) = try await found(visit, search)
+    @Sendable private static func list(_ call: PageCall) async throws -> ConsoleAnswer {
+        let texts = call.texts
+        let search = call.query["search"]
+        let (items, users, next) = try await found(call, search)
         if search != nil, items.count == 1, users.isEmpty, let only = items.first {
-            return ConsoleAnswer(redirect: visit.link("devices", only.id.description))
+            return ConsoleAnswer(redirect: call.link("devices", only.id.description))
         }
-        var page = Page(visit, texts[.devices], .devices)
+        var page = Page(call, texts[.devices], .devices)
         let field = Field(
             name: "search", label: texts[.search], value: search ?? "", hint: texts[.searchHint],
             more: " spellcheck=\"false\" autocomplete=\"off\"")
         let isEmpty = items.isEmpty && users.isEmpty
-        let app = try visit.app.key
-        let records = try await visit.services.store.read { try $0.credentialRecords(app: app) }
+        let app = try call.app.key
+        let records = try await call.services.store.read { try $0.credentialRecords(app: app) }
         page.scripts = ["browser.js"]
         page.body = """
-            <form class="filter" method="get" action="\(visit.path)" role="search">\(field.html)\
+            <form class="filter" method="get" action="\(call.path)" role="search">\(field.html)\
             <button>\(texts[.show])</button></form>
             \(HTML.when(!users.isEmpty, """
                 <section><h2>\(texts[.users])</h2><ul class="plain">\(HTML.each(users) { user in
-                    "<li><a href=\"\(visit.link("users", user))\">\(user)</a></li>"
+                    "<li><a href=\"\(call.link("users", user))\">\(user)</a></li>"
                 })</ul></section>
                 """))
-            \(isEmpty && search == nil ? visit.empty(.noDevicesTitle, .noDevicesText) : table(visit, items))
-            \(visit.pager(next: next))
-            \(BrowserPages.section(visit, records))
+            \(isEmpty && search == nil ? call.empty(.noDevicesTitle, .noDevicesText) : table(call, items))
+            \(call.pager(next: next))
+            \(BrowserPages.section(call, records))
             """
         return page.answer()
     }
 
     /// By id, address or user, which are indexed; otherwise whatever contains the text, within a bounded search.
     private static func found(
-        _ visit: PageCall, _ search: String?
+        _ call: PageCall, _ search: String?
     ) async throws -> (devices: [Device], users: [String], next: String?) {
-        let app = try visit.app.key
-        let after = visit.query["after"].flatMap { Int64($0) } ?? 0
+        let app = try call.app.key
+        let after = call.query["after"].flatMap { Int64($0) } ?? 0
         guard let search else {
-            let items = try await visit.services.store.list(.heavy) { store, more in
+            let items = try await call.services.store.list(.heavy) { store, more in
                 try store.devices(app: app, DeviceFilter(), after: after, limit: itemsPerPage + 1 + more)
             }
             let shown = Array(items.prefix(itemsPerPage))
             return (shown, [], items.count > itemsPerPage ? shown.last.map { String($0.key) } : nil)
         }
-        let candidates = addresses(search, visit.services.addressRules)
-        return try await visit.services.store.list(.heavy) { store, _ in
+        let candidates = addresses(search, call.services.addressRules)
+        return try await call.services.store.list(.heavy) { store, _ in
             if let id = DeviceID(search), let device = try store.device(app: app, id: id) { return ([device], [], nil) }
             let owned = try store.devices(app: app, DeviceFilter(userID: search), after: 0, limit: itemsPerPage)
             if !owned.isEmpty { return (owned, owned.count == 1 ? [] : [search], nil) }
@@ -71,24 +71,18 @@ enum DevicePages {
             let routes = Route.allCases.filter { !$0.isBroadcast }
             let page = try store.devices(
                 app: app, DeviceSearch(routes: routes, containing: search),
-                PageNumber(number: 1, size: itemsPerPage), now: visit.now)
+                PageNumber(number: 1, size: itemsPerPage), now: call.now)
             return (page.items, try store.userIDs(app: app, containing: search, limit: 10), nil)
         }
     }
 
     /// The addresses that pasted text may represent.
     static func addresses(_ text: String, _ rules: AddressRules) -> [Address] {
-        Route.allCases.filter { !$0.isBroadcast }.compactMap { route in
-            if route.addressForm == .subscription {
-                guard text.hasPrefix("https://") || text.hasPrefix("http://") else { return nil }
-                return Address(route: route, bytes: (["endpoint": .string(text)] as JSON).bytes)
-            }
-            return try? rules.address(.string(text), platform: route.platform, environment: route.environment)
-        }
+        Route.allCases.filter { !$0.isBroadcast }.compactMap { rules.address(text, on: $0) }
     }
 
-    static func table(_ visit: PageCall, _ items: [Device]) -> HTML {
-        let texts = visit.texts
+    static func table(_ call: PageCall, _ items: [Device]) -> HTML {
+        let texts = call.texts
         guard !items.isEmpty else { return "<p class=\"none\">\(texts[.nothingFound])</p>" }
         var table = ListTable(
             caption: texts[.devices],
@@ -97,10 +91,10 @@ enum DevicePages {
             ])
         table.rows = items.map { device in
             [
-                "<a class=\"title\" href=\"\(visit.link("devices", device.id.description))\">\(name(device))</a>",
+                "<a class=\"title\" href=\"\(call.link("devices", device.id.description))\">\(name(device))</a>",
                 "\(texts.platform(device.platform))\(HTML.when(device.environment != .production, " <span class=\"tag\">\(device.environment.rawValue)</span>"))",
-                userLink(visit, device.userID), topicTags(visit, device, max: 3), state(visit, device),
-                visit.time(device.registeredAt),
+                userLink(call, device.userID), topicTags(call, device, max: 3), state(call, device),
+                call.time(device.registeredAt),
             ]
         }
         return table.html
@@ -110,17 +104,17 @@ enum DevicePages {
         device.detail.alias ?? device.detail.model ?? device.id.shortened
     }
 
-    private static func state(_ visit: PageCall, _ device: Device) -> HTML {
+    private static func state(_ call: PageCall, _ device: Device) -> HTML {
         device.retirement == nil
-            ? visit.badge(visit.texts[.deviceActive], "good") : visit.badge(visit.texts[.deviceRetired], "dim")
+            ? call.badge(call.texts[.deviceActive], "good") : call.badge(call.texts[.deviceRetired], "dim")
     }
 
-    private static func userLink(_ visit: PageCall, _ user: String?) -> HTML {
-        user.map { "<a href=\"\(visit.link("users", $0))\">\($0)</a>" } ?? "<span class=\"none\">–</span>"
+    private static func userLink(_ call: PageCall, _ user: String?) -> HTML {
+        user.map { "<a href=\"\(call.link("users", $0))\">\($0)</a>" } ?? "<span class=\"none\">–</span>"
     }
 
-    private static func topicTags(_ visit: PageCall, _ device: Device, max: Int) -> HTML {
-        let topics = device.topics(at: visit.now).sorted()
+    private static func topicTags(_ call: PageCall, _ device: Device, max: Int) -> HTML {
+        let topics = device.topics(at: call.now).sorted()
         guard !topics.isEmpty else { return "<span class=\"none\">–</span>" }
         let rest = topics.count - max
         return """
@@ -129,55 +123,55 @@ enum DevicePages {
             """
     }
 
-    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let (app, id): (AppKey, DeviceID) = (try visit.app.key, try visit.id("id", of: "device"))
-        guard let device = try await visit.services.store.read({ try $0.device(app: app, id: id) }) else {
+    @Sendable private static func show(_ call: PageCall) async throws -> ConsoleAnswer {
+        let (app, id): (AppKey, DeviceID) = (try call.app.key, try call.id("id", of: "device"))
+        guard let device = try await call.services.store.read({ try $0.device(app: app, id: id) }) else {
             throw PealError.notFound("device")
         }
-        let texts = visit.texts
-        var page = Page(visit, name(device), .devices)
-        page.trail = [(texts[.devices], visit.link("devices"))]
-        if visit.may(.send) {
-            let isStarred = try await Stars.devices(visit).contains { $0.id == id }
-            page.actions = visit.button(
-                texts[isStarred ? .unstar : .star], to: visit.link("devices", id.description, "star"))
+        let texts = call.texts
+        var page = Page(call, name(device), .devices)
+        page.trail = [(texts[.devices], call.link("devices"))]
+        if call.may(.send) {
+            let isStarred = try await Stars.devices(call).contains { $0.id == id }
+            page.actions = call.button(
+                texts[isStarred ? .unstar : .star], to: call.link("devices", id.description, "star"))
         }
-        if visit.may(.devices) {
+        if call.may(.devices) {
             page.actions =
                 page.actions
-                + visit.button(
-                    texts[.deleteDevice], to: visit.link("devices", id.description, "delete"), "danger",
+                + call.button(
+                    texts[.deleteDevice], to: call.link("devices", id.description, "delete"), "danger",
                     confirm: texts[.deleteDeviceConfirm])
         }
         page.body = """
             <div class="columns narrow-left">
-            <section><h2>\(texts[.details])</h2>\(facts(visit, device))</section>
-            <section><h2>\(texts[.timeline])</h2>\(try await timeline(visit, of: id))</section>
+            <section><h2>\(texts[.details])</h2>\(facts(call, device))</section>
+            <section><h2>\(texts[.timeline])</h2>\(try await timeline(call, of: id))</section>
             </div>
             """
         return page.answer()
     }
 
-    private static func facts(_ visit: PageCall, _ device: Device) -> HTML {
-        let texts = visit.texts
+    private static func facts(_ call: PageCall, _ device: Device) -> HTML {
+        let texts = call.texts
         var facts = FactList()
         facts.add("ID", "<code>\(device.id.description)</code>")
-        facts.add(texts[.state], state(visit, device))
+        facts.add(texts[.state], state(call, device))
         if let retirement = device.retirement {
-            facts.add(texts[.reason], "<code>\(retirement.reason)</code> \(visit.time(retirement.at))")
+            facts.add(texts[.reason], "<code>\(retirement.reason)</code> \(call.time(retirement.at))")
         }
         facts.add(texts[.platform], text: texts.platform(device.platform))
         if device.address.route.provider?.hasEnvironments == true {
             facts.add(texts[.environment], text: device.environment.rawValue)
         }
-        facts.add(texts[.user], userLink(visit, device.userID))
-        facts.add(texts[.topics], topicTags(visit, device, max: 50))
+        facts.add(texts[.user], userLink(call, device.userID))
+        facts.add(texts[.topics], topicTags(call, device, max: 50))
         facts.add(texts[.locale], text: device.locale)
         facts.add(texts[.timeZone], text: device.timeZone)
         facts.add(texts[.model], text: device.detail.model)
         facts.add(texts[.osVersion], text: device.detail.osVersion)
         facts.add(texts[.appVersion], text: device.detail.appVersion)
-        facts.add(texts[.registered], visit.time(device.registeredAt))
+        facts.add(texts[.registered], call.time(device.registeredAt))
         facts.add(texts[.address], "<code class=\"long\">\(shownAddress(device))</code>")
         if !device.detail.attributes.isEmpty {
             facts.add(texts[.attributes], "<pre>\(JSON.object(device.detail.attributes).text)</pre>")
@@ -193,17 +187,17 @@ enum DevicePages {
     }
 
     /// What happened to one device, message by message, newest first.
-    private static func timeline(_ visit: PageCall, of id: DeviceID) async throws -> HTML {
-        let page = try await visit.services.verbs.trail.timeline(
-            of: id, app: try visit.app.key, from: position(visit.query["after"]), limit: timelineEntriesMax,
-            now: visit.now)
+    private static func timeline(_ call: PageCall, of id: DeviceID) async throws -> HTML {
+        let page = try await call.services.verbs.trail.timeline(
+            of: id, app: try call.app.key, from: position(call.query["after"]), limit: timelineEntriesMax,
+            now: call.now)
         var groups: [(message: MessageID, title: String, events: [DeliveryTrail.Event])] = []
         for entry in page.entries {
             if groups.last?.message != entry.message { groups.append((entry.message, entry.title ?? "", [])) }
             groups[groups.count - 1].events.insert(entry.event, at: 0)
         }
         return timeline(
-            visit, groups.map { entry(visit, $0.message, $0.title, $0.events.first?.at, $0.events) },
+            call, groups.map { entry(call, $0.message, $0.title, $0.events.first?.at, $0.events) },
             next: page.next.map { "\($0.message):\($0.index)" })
     }
 
@@ -215,87 +209,87 @@ enum DevicePages {
         return .init(message: message, index: index)
     }
 
-    private static func timeline(_ visit: PageCall, _ entries: [HTML], next: String?) -> HTML {
+    private static func timeline(_ call: PageCall, _ entries: [HTML], next: String?) -> HTML {
         let list: HTML =
             entries.isEmpty
-            ? "<p class=\"none\">\(visit.texts[.noTimeline])</p>" : "<ol class=\"timeline\">\(entries)</ol>"
-        return "\(list)\(visit.pager(next: next))"
+            ? "<p class=\"none\">\(call.texts[.noTimeline])</p>" : "<ol class=\"timeline\">\(entries)</ol>"
+        return "\(list)\(call.pager(next: next))"
     }
 
     /// The latest messages on their way to a user's devices, newest first.
-    private static func timeline(_ visit: PageCall, ofUser user: String) async throws -> HTML {
-        let trail = visit.services.verbs.trail
+    private static func timeline(_ call: PageCall, ofUser user: String) async throws -> HTML {
+        let trail = call.services.verbs.trail
         let messages = try await MessagePages.summaries(
-            visit, MessageFilter(), before: visit.query["after"].flatMap { MessageID($0) }, limit: timelineMessagesMax)
-        let app = try visit.app.key
+            call, MessageFilter(), before: call.query["after"].flatMap { MessageID($0) }, limit: timelineMessagesMax)
+        let app = try call.app.key
         var entries: [HTML] = []
         for item in messages {
             do {
-                let events = try await trail.events(of: item.message.id, app: app, .user(user), now: visit.now)
+                let events = try await trail.events(of: item.message.id, app: app, .user(user), now: call.now)
                 guard events.contains(where: { $0.name != .notMatched }) else { continue }
-                entries.append(entry(visit, item.message.id, item.title, item.message.createdAt, events))
+                entries.append(entry(call, item.message.id, item.title, item.message.createdAt, events))
             } catch let error as PealError where error.code == .notFound {
                 // The message was deleted meanwhile, or the user has no device.
                 continue
             }
         }
         let next = messages.count >= timelineMessagesMax ? messages.last?.message.id.description : nil
-        return timeline(visit, entries, next: next)
+        return timeline(call, entries, next: next)
     }
 
     private static func entry(
-        _ visit: PageCall, _ message: MessageID, _ title: String, _ at: Timestamp?, _ events: [DeliveryTrail.Event]
+        _ call: PageCall, _ message: MessageID, _ title: String, _ at: Timestamp?, _ events: [DeliveryTrail.Event]
     ) -> HTML {
         // If the user has several devices, each line names its device.
         let namesDevices = Set(events.compactMap(\.device)).count > 1
-        let texts = visit.texts
+        let texts = call.texts
         let title = title.isEmpty ? texts[.untitled] : title
         return """
-            <li><div class="row"><a class="title" href="\(visit.link("messages", message.description))">\(title)</a>\
-            \(visit.time(at))</div>
+            <li><div class="row"><a class="title" href="\(call.link("messages", message.description))">\(title)</a>\
+            \(call.time(at))</div>
             <ol class="events">\(HTML.each(events.filter { $0.name != .notMatched }) { event in
                 """
                 <li><span><i class="dot \(event.name.tone)"></i>\(texts.event(event.name)) \
-                \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(visit.detail(event.detail))</span>"))\
-                \(HTML.when(namesDevices, HTML.with(event.device) { visit.shortLink($0) }))</span> \(visit.time(event.at))</li>
+                \(HTML.when(!event.detail.isEmpty, "<span class=\"detail\">\(call.detail(event.detail))</span>"))\
+                \(HTML.when(namesDevices, HTML.with(event.device) { call.shortLink($0) }))</span> \(call.time(event.at))</li>
                 """
             })</ol></li>
             """
     }
 
-    @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let id: DeviceID = try visit.id("id", of: "device")
-        try await visit.services.verbs.devices.delete(id, app: try visit.app.key, visit.verb)
-        return ConsoleAnswer(redirect: visit.link("devices") + "?done=deleted")
+    @Sendable private static func delete(_ call: PageCall) async throws -> ConsoleAnswer {
+        let id: DeviceID = try call.id("id", of: "device")
+        try await call.services.verbs.devices.delete(id, app: try call.app.key, call.verb)
+        return ConsoleAnswer(redirect: call.link("devices") + "?done=deleted")
     }
 
-    @Sendable private static func user(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let texts = visit.texts
-        let user = visit.parameter("id")
-        let app = try visit.app.key
-        let devices = try await visit.services.store.read(.heavy) { store in
+    @Sendable private static func user(_ call: PageCall) async throws -> ConsoleAnswer {
+        let texts = call.texts
+        let user = call.parameter("id")
+        let app = try call.app.key
+        let devices = try await call.services.store.read(.heavy) { store in
             try store.devices(app: app, DeviceFilter(userID: user), after: 0, limit: devicesOfUserMax + 1)
         }
         let shown = Array(devices.prefix(devicesOfUserMax))
         guard !devices.isEmpty else { throw PealError.notFound("user") }
-        var page = Page(visit, user, .devices)
-        page.trail = [(texts[.devices], visit.link("devices"))]
-        if visit.may(.devices) {
-            page.actions = visit.button(
-                texts[.eraseUser], to: visit.link("users", user, "erase"), "danger", confirm: texts[.eraseUserConfirm])
+        var page = Page(call, user, .devices)
+        page.trail = [(texts[.devices], call.link("devices"))]
+        if call.may(.devices) {
+            page.actions = call.button(
+                texts[.eraseUser], to: call.link("users", user, "erase"), "danger", confirm: texts[.eraseUserConfirm])
         }
         let atLeast = shown.count < devices.count ? "> " : ""
         page.lead = "\(atLeast)\(texts.devices(shown.count))"
         page.body = """
-            \(table(visit, shown))
-            <section><h2>\(texts[.timeline])</h2>\(try await timeline(visit, ofUser: user))</section>
+            \(table(call, shown))
+            <section><h2>\(texts[.timeline])</h2>\(try await timeline(call, ofUser: user))</section>
             """
         return page.answer()
     }
 
-    @Sendable private static func erase(_ visit: PageCall) async throws -> ConsoleAnswer {
-        _ = try await visit.services.verbs.devices.deleteUser(visit.parameter("id"), app: try visit.app.key, visit.verb)
-        return ConsoleAnswer(redirect: visit.link("devices") + "?done=erased")
+    @Sendable private static func erase(_ call: PageCall) async throws -> ConsoleAnswer {
+        _ = try await call.services.verbs.devices.deleteUser(call.parameter("id"), app: try call.app.key, call.verb)
+        return ConsoleAnswer(redirect: call.link("devices") + "?done=erased")
     }
 }
 
@@ -341,23 +335,23 @@ extension Texts {
 /// Starred devices of an app: those that test messages go to.
 enum Stars {
     static let routes: [ConsoleRoute] = [
-        .app(.post, "devices/:id/star", .send) { visit in
-            let id: DeviceID = try visit.id("id", of: "device")
-            try await toggle(visit, id)
-            return ConsoleAnswer(redirect: visit.link("devices", id.description))
+        .app(.post, "devices/:id/star", .send) { call in
+            let id: DeviceID = try call.id("id", of: "device")
+            try await toggle(call, id)
+            return ConsoleAnswer(redirect: call.link("devices", id.description))
         }
     ]
 
-    static func devices(_ visit: PageCall) async throws -> [Device] {
-        let app = try visit.app.key
-        return try await visit.services.store.read { try $0.starredDevices(app: app) }
+    static func devices(_ call: PageCall) async throws -> [Device] {
+        let app = try call.app.key
+        return try await call.services.store.read { try $0.starredDevices(app: app) }
     }
 
     /// Stars the device, or removes the star.
     /// - Throws: `not_found`; `conflict` beyond `Limits.starredDevicesMax`.
-    private static func toggle(_ visit: PageCall, _ id: DeviceID) async throws {
-        let (app, now) = (try visit.app.key, visit.now)
-        try await visit.services.store.write(.control) { store in
+    private static func toggle(_ call: PageCall, _ id: DeviceID) async throws {
+        let (app, now) = (try call.app.key, call.now)
+        try await call.services.store.write(.control) { store in
             guard let device = try store.device(app: app, id: id) else { throw PealError.notFound("device") }
             let starred = try store.starredDevices(app: app)
             if starred.contains(where: { $0.key == device.key }) {

@@ -4,7 +4,7 @@ internal import PealMomentTraining
 
 /// The experiment of a campaign: its result, whether the result can be trusted, and the details.
 struct ExperimentSections {
-    let visit: PageCall
+    let call: PageCall
     let campaign: String
     let learning: CampaignLearning?
     /// The newest model of the campaign itself; nil while phones use the one of all campaigns or the built-in one.
@@ -14,39 +14,39 @@ struct ExperimentSections {
     /// Why the share could not be changed.
     var error: PealError?
 
-    private var texts: Texts { visit.texts }
+    private var texts: Texts { call.texts }
 
     func html(_ soon: ExperimentReports.Soon) -> HTML {
         switch soon {
         case .made(let report): html(report)
         case .beingMade:
             """
-            <section class="card" id="experiment"><h2>\(texts[.experiment])</h2>\(visit.pending(.evaluating))</section>
+            <section class="card" id="experiment"><h2>\(texts[.experiment])</h2>\(call.pending(.evaluating))</section>
             """
         }
     }
 
     private func html(_ report: ExperimentReport?) -> HTML {
         guard let report else {
-            let link = "\(visit.link("compose"))?campaign_id=\(PercentCoding.encode(campaign))"
+            let link = "\(call.link("compose"))?campaign_id=\(PercentCoding.encode(campaign))"
             return """
                 <section class="card" id="experiment"><h2>\(texts[.experiment])</h2><p>\(texts[.noExperiment])</p>
-                \(HTML.when(visit.may(.send), "<p><a class=\"button\" href=\"\(link)\">\(texts[.compose])</a></p>"))</section>
+                \(HTML.when(call.may(.send), "<p><a class=\"button\" href=\"\(link)\">\(texts[.compose])</a></p>"))</section>
                 """
         }
         return """
             <section class="card" id="experiment"><h2>\(texts[.experiment])</h2>\(headline(report))</section>
-            \(ExperimentShare(visit: visit, campaign: campaign, report: report, error: error).html)
+            \(ExperimentShare(call: call, campaign: campaign, report: report, error: error).html)
             <section><h2>\(texts[.arms])</h2>\(arms(report).html)<p class="hint">\(texts[.armsHint])</p></section>
             <div class="columns">
-            <section class="card"><h2>\(texts[.liftOverTime])</h2>\(LiftChart(looks: report.looks).html(visit))</section>
+            <section class="card"><h2>\(texts[.liftOverTime])</h2>\(LiftChart(looks: report.looks).html(call))</section>
             <section class="card"><h2>\(texts[.openDelays])</h2>\(delays(report))</section>
-            <section class="card"><h2>\(texts[.openContexts])</h2>\(HeatMap(map: report.contexts).html(visit))</section>
+            <section class="card"><h2>\(texts[.openContexts])</h2>\(HeatMap(map: report.contexts).html(call))</section>
             <section class="card"><h2>\(texts[.reachability])</h2>\(reachability(report.facts.devices))</section>
             </div>
             <section><h2>\(texts[.guardrails])</h2>\(guardrails(report))</section>
             <section class="card"><h2>\(texts[.momentModel])</h2>\(model(report))</section>
-            \(HTML.with(report.modelCheck) { ModelCheckSections(visit: visit, check: $0).html })
+            \(HTML.with(report.modelCheck) { ModelCheckSections(call: call, check: $0).html })
             """
     }
 
@@ -100,7 +100,7 @@ struct ExperimentSections {
         guard counts.0 + counts.1 > 0 else { return .empty }
         let share = texts.percent(Int((report.facts.run.share * 1000).rounded()), of: 1000)
         return """
-            <p class="light">\(visit.badge(texts[report.alarm.isRaised ? .ratioBad : .ratioGood], report.alarm.isRaised ? "bad" : "good")) \
+            <p class="light">\(call.badge(texts[report.alarm.isRaised ? .ratioBad : .ratioGood], report.alarm.isRaised ? "bad" : "good")) \
             \(texts(.ratioText, texts.number(counts.0), texts.number(counts.1), share))</p>
             """
     }
@@ -116,9 +116,9 @@ struct ExperimentSections {
             let totals = report.totals(arm)
             let ways: [ExperimentFacts.Way] = [.phone, .server, .pending, .failed]
             return [
-                "<strong>\(texts.arm(arm))</strong>", visit.number(totals.users), visit.number(totals.messages),
-                visit.number(totals.opens), "\(texts.percent(totals.opens, of: totals.messages))",
-            ] + ways.map { visit.number(report.messages(arm, $0)) }
+                "<strong>\(texts.arm(arm))</strong>", call.number(totals.users), call.number(totals.messages),
+                call.number(totals.opens), "\(texts.percent(totals.opens, of: totals.messages))",
+            ] + ways.map { call.number(report.messages(arm, $0)) }
         }
         return table
     }
@@ -166,15 +166,15 @@ struct ExperimentSections {
             [
                 "<strong>\(texts.measure(item.measure))</strong>", rate(item.contextAware), rate(item.traditional),
                 item.contextAware.of == 0 || item.traditional.of == 0
-                    ? visit.badge(texts[.noData], "dim")
-                    : visit.badge(texts[item.isWorse ? .worse : .notWorse], item.isWorse ? "bad" : "good"),
+                    ? call.badge(texts[.noData], "dim")
+                    : call.badge(texts[item.isWorse ? .worse : .notWorse], item.isWorse ? "bad" : "good"),
             ]
         }
         let medians = [Arm.contextAware, .traditional].map { arm in
             report.medianDelay(arm).map { "\(texts.delay($0))" } ?? "–" as HTML
         }
         table.rows.append(
-            ["<strong>\(texts[.medianDelay])</strong>"] + medians + [visit.badge(texts[.byDesign], "dim")])
+            ["<strong>\(texts[.medianDelay])</strong>"] + medians + [call.badge(texts[.byDesign], "dim")])
         return "\(table.html)<p class=\"hint\">\(texts[.guardrailsHint])</p>"
     }
 
@@ -226,7 +226,7 @@ struct ExperimentSections {
             let share = texts.percent(Int((ratio * 1000).rounded()), of: 1000)
             facts.add(texts[.varianceRatio], text: texts(.varianceRatioText, share))
         }
-        facts.add(texts[.started], visit.time(report.facts.run.startedAt))
+        facts.add(texts[.started], call.time(report.facts.run.startedAt))
         facts.add(texts[.salt], "<code>\(report.facts.run.salt)</code>")
         return "<p class=\"hint\">\(texts[.modelText])</p>\(facts.html)"
     }
@@ -240,8 +240,8 @@ struct ExperimentSections {
         facts.add(texts[.model], text: texts(.modelVersion, String(draft.version)))
         facts.add(
             texts[.trainedOn],
-            "\(texts(.modelLabels, texts.number(Int(draft.labels)))) \(visit.time(draft.trainedAt))")
-        facts.add(texts[.expires], visit.time(draft.expiresAt))
+            "\(texts(.modelLabels, texts.number(Int(draft.labels)))) \(call.time(draft.trainedAt))")
+        facts.add(texts[.expires], call.time(draft.expiresAt))
     }
 
     private func add(_ learning: CampaignLearning, to facts: inout FactList) {
@@ -258,9 +258,9 @@ struct ExperimentSections {
                     .offPolicyGainText, texts.perHundred(gain.gain), texts.perHundred(gain.error, isSigned: false),
                     texts.number(Int(gain.messages)), texts.number(Int(gain.effectiveMessages))))
         }
-        if learning.hasDrifted { facts.add(texts[.drift], visit.badge(texts[.drifted], "warn")) }
+        if learning.hasDrifted { facts.add(texts[.drift], call.badge(texts[.drifted], "warn")) }
         facts.add(texts[.objections], text: learning.objections.map(texts.objection).joined(separator: ", "))
-        if let until = learning.heldUntil { facts.add(texts[.heldUntil], visit.time(until)) }
+        if let until = learning.heldUntil { facts.add(texts[.heldUntil], call.time(until)) }
     }
 }
 
@@ -281,8 +281,8 @@ struct LiftChart: Sendable {
         }
     }
 
-    func html(_ visit: PageCall) -> HTML {
-        let texts = visit.texts
+    func html(_ call: PageCall) -> HTML {
+        let texts = call.texts
         let points = points
         guard let last = points.last else { return "<p class=\"none\">\(texts[.noLooks])</p>" }
         // The first intervals are so wide that they would hide the rest.
@@ -296,10 +296,10 @@ struct LiftChart: Sendable {
             <li>0 %</li><li>\(texts.change(-top))</li></ol>\
             <svg viewBox="0 0 600 160" preserveAspectRatio="none" role="img" aria-label="\(label)">\
             \(Self.shapes(points, top))</svg></div>
-            <figcaption class="row hint"><span>\(HTML.with(points.first) { visit.day($0.at) })</span>\
-            <span>\(visit.day(last.at))</span></figcaption>
+            <figcaption class="row hint"><span>\(HTML.with(points.first) { call.day($0.at) })</span>\
+            <span>\(call.day(last.at))</span></figcaption>
             <p class="hint">\(texts[.bandHint])</p>
-            <details><summary>\(texts[.asTable])</summary>\(Self.table(visit, points).html)</details></figure>
+            <details><summary>\(texts[.asTable])</summary>\(Self.table(call, points).html)</details></figure>
             """
     }
 
@@ -322,13 +322,13 @@ struct LiftChart: Sendable {
             """
     }
 
-    private static func table(_ visit: PageCall, _ points: [Point]) -> ListTable {
-        let texts = visit.texts
+    private static func table(_ call: PageCall, _ points: [Point]) -> ListTable {
+        let texts = call.texts
         var table = ListTable(
             caption: texts[.liftOverTime], columns: [texts[.at], texts[.lift], texts[.from], texts[.to]],
             numbers: [1, 2, 3])
         table.rows = points.reversed().map {
-            [visit.day($0.at), "\(texts.change($0.value))", "\(texts.change($0.low))", "\(texts.change($0.high))"]
+            [call.day($0.at), "\(texts.change($0.value))", "\(texts.change($0.low))", "\(texts.change($0.high))"]
         }
         return table
     }

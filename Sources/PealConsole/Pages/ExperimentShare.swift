@@ -4,15 +4,15 @@ internal import PealMomentTraining
 
 /// The share of an experiment: a form that changes it, and how earlier runs ended.
 struct ExperimentShare {
-    let visit: PageCall
+    let call: PageCall
     let campaign: String
     let report: ExperimentReport
     let error: PealError?
 
-    private var texts: Texts { visit.texts }
+    private var texts: Texts { call.texts }
 
     var html: HTML {
-        let isChangeable = visit.may(.manage) && !report.facts.isOver
+        let isChangeable = call.may(.manage) && !report.facts.isOver
         guard isChangeable || !report.facts.changes.isEmpty else { return .empty }
         return """
             <section class="card" id="experiment-share"><h2>\(texts[.experimentShare])</h2>\(if: isChangeable, form)\
@@ -23,12 +23,12 @@ struct ExperimentShare {
     private var form: HTML {
         let value = report.advisedShare ?? report.facts.run.share
         let field = Field(
-            name: "share", label: texts[.shareLabel], value: visit.form["share"] ?? Self.percent(value),
+            name: "share", label: texts[.shareLabel], value: call.form["share"] ?? Self.percent(value),
             hint: texts[.shareHint], error: error.map(texts.message), isRequired: true,
             more: " inputmode=\"decimal\" autocomplete=\"off\"")
         return """
-            <form method="post" action="\(visit.link("campaigns", campaign))" class="narrow" \
-            data-confirm="\(texts[.shareConfirm])">\(visit.askingFormStart)\(field.html)\
+            <form method="post" action="\(call.link("campaigns", campaign))" class="narrow" \
+            data-confirm="\(texts[.shareConfirm])">\(call.askingFormStart)\(field.html)\
             <div class="actions"><button>\(texts[.changeShare])</button></div></form>
             """
     }
@@ -45,9 +45,9 @@ struct ExperimentShare {
             let lift = result.lift.map { "\(texts.change($0))" as HTML } ?? "<span class=\"none\">–</span>"
             let decision = ExperimentDecision(rawValue: result.verdict)
             return [
-                visit.time(change.at), "\(change.actor)", "\(texts.share(change.formerShare))",
+                call.time(change.at), "\(change.actor)", "\(texts.share(change.formerShare))",
                 "\(texts.share(change.share))", "\(decision.map(texts.verdict) ?? result.verdict)", lift,
-                visit.number(result.arms.values.reduce(0) { $0 + $1.messages }),
+                call.number(result.arms.values.reduce(0) { $0 + $1.messages }),
             ]
         }
         return table

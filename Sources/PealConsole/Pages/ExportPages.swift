@@ -10,25 +10,25 @@ enum ExportPages {
     private static let devicesPerPage = 500
 
     /// The section of the import page that offers it.
-    static func section(_ visit: PageCall) async throws -> HTML {
-        let texts = visit.texts
-        let app = try visit.app.key
-        let count = try await visit.services.store.read(.heavy) { try $0.deviceCount(app: app, route: nil) }
+    static func section(_ call: PageCall) async throws -> HTML {
+        let texts = call.texts
+        let app = try call.app.key
+        let count = try await call.services.store.read(.heavy) { try $0.deviceCount(app: app, route: nil) }
         return """
             <section class="card" id="export" data-count="\(count)" data-text="\(texts[.exportProgress])" \
             data-ended="\(texts[.sessionEnded])">\
             <h2>\(texts[.exporting])</h2><p class="hint">\(texts[.exportHint])</p>
-            <p><a class="button" href="\(visit.link("export", "devices"))">\(texts[.downloadDevices])</a> \
+            <p><a class="button" href="\(call.link("export", "devices"))">\(texts[.downloadDevices])</a> \
             <span class="hint">\(texts.devices(count))</span></p>
             <div class="stack" hidden><progress max="1" value="0" aria-label="\(texts[.exporting])"></progress>\
             <p role="status"></p></div></section>
             """
     }
 
-    @Sendable private static func download(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let app = try visit.app
-        let entry = visit.verb.entry("device.export", "devices", app: app.id)
-        let store = visit.services.store
+    @Sendable private static func download(_ call: PageCall) async throws -> ConsoleAnswer {
+        let app = try call.app
+        let entry = call.verb.entry("device.export", "devices", app: app.id)
+        let store = call.services.store
         try await store.write(.control) { try $0.audit(entry) }
         var answer = ConsoleAnswer(type: "application/x-ndjson") { writer in
             var last: DeviceKey = 0
@@ -37,14 +37,14 @@ enum ExportPages {
                 let devices = try await store.read(.heavy) { store in
                     try store.devices(app: app.key, DeviceFilter(), after: after, limit: devicesPerPage)
                 }
-                let lines = devices.filter { $0.retirement == nil }.map { $0.exportJSON(at: visit.now).text + "\n" }
+                let lines = devices.filter { $0.retirement == nil }.map { $0.exportJSON(at: call.now).text + "\n" }
                 if !lines.isEmpty { try await writer.write(ByteBuffer(string: lines.joined())) }
                 guard devices.count == devicesPerPage, let key = devices.last?.key else { break }
                 last = key
             }
             try await writer.finish(nil)
         }
-        let day = visit.now.description.prefix(10)
+        let day = call.now.description.prefix(10)
         answer.headers[.contentDisposition] = "attachment; filename=\"devices-\(day).jsonl\""
         return answer
     }

@@ -20,20 +20,20 @@ struct HomeFigures: Sendable {
     let attention: [HTML]
     private let lines: [AppKey: Line]
 
-    static func read(_ visit: PageCall, _ apps: [App]) async throws -> HomeFigures {
-        let (now, from) = (visit.now, Traffic.start(hours: hours, now: visit.now))
+    static func read(_ call: PageCall, _ apps: [App]) async throws -> HomeFigures {
+        let (now, from) = (call.now, Traffic.start(hours: hours, now: call.now))
         var (all, outcomes, attention, lines): ([Statistics], OutcomeCounts, [HTML], [AppKey: Line]) = (
             [], OutcomeCounts(), [], [:]
         )
         for app in apps.prefix(appsMax) {
-            let (counted, total) = try await visit.services.store.read(.heavy) { store in
+            let (counted, total) = try await call.services.store.read(.heavy) { store in
                 (
                     try store.statistics(app: app.key, from: from, to: now + .seconds(1)),
                     try AppProblems.outcomes(of: app, from: from, limit: messagesMax, in: store)
                 )
             }
-            let routes = try await visit.services.verbs.routes.list(app: app.key, now: now)
-            attention += try await AppProblems.attention(visit, app, [], routes, name: app.name)
+            let routes = try await call.services.verbs.routes.list(app: app.key, now: now)
+            attention += try await AppProblems.attention(call, app, [], routes, name: app.name)
             all += counted
             outcomes.add(total)
             lines[app.key] = Line(traffic: Traffic(counted, hours: hours, now: now), routes: routes)
@@ -43,8 +43,8 @@ struct HomeFigures: Sendable {
     }
 
     /// One row for each app.
-    func table(_ visit: PageCall, _ apps: [App]) -> ListTable {
-        let texts = visit.texts
+    func table(_ call: PageCall, _ apps: [App]) -> ListTable {
+        let texts = call.texts
         var table = ListTable(
             caption: texts[.apps],
             columns: [
@@ -59,20 +59,20 @@ struct HomeFigures: Sendable {
             guard let line = lines[app.key] else { return [title, none, none, none, none, none] }
             let sum = line.traffic.sum
             return [
-                title, visit.number(sum?.accepted ?? 0), visit.number(sum?.notAccepted ?? 0), routes(visit, line),
-                visit.number(line.routes.reduce(0) { $0 + $1.load.pending }),
-                visit.time(line.routes.compactMap(\.load.oldestAt).min()),
+                title, call.number(sum?.accepted ?? 0), call.number(sum?.notAccepted ?? 0), routes(call, line),
+                call.number(line.routes.reduce(0) { $0 + $1.load.pending }),
+                call.time(line.routes.compactMap(\.load.oldestAt).min()),
             ]
         }
         return table
     }
 
-    private func routes(_ visit: PageCall, _ line: Line) -> HTML {
+    private func routes(_ call: PageCall, _ line: Line) -> HTML {
         guard !line.routes.isEmpty else { return "<span class=\"none\">–</span>" }
         return HTML.each(line.routes) { route in
             let tone = AppPage.tone(route.state)
             return
-                "<span class=\"badge \(tone)\" title=\"\(visit.texts.way(route.state))\">\(visit.texts.route(route))</span> "
+                "<span class=\"badge \(tone)\" title=\"\(call.texts.way(route.state))\">\(call.texts.route(route))</span> "
         }
     }
 }

@@ -3,7 +3,7 @@ internal import PealCore
 /// Import: devices as JSON lines, with the rows that were refused.
 enum ImportPages {
     static let routes: [ConsoleRoute] = [
-        .app(.get, "import", .manage) { visit in try await page(visit, nil).answer() },
+        .app(.get, "import", .manage) { call in try await page(call, nil).answer() },
         .app(.post, "import", .manage, run),
     ]
 
@@ -29,27 +29,27 @@ enum ImportPages {
     }
 
     private static func page(
-        _ visit: PageCall, _ outcome: Outcome?, error: PealError? = nil
+        _ call: PageCall, _ outcome: Outcome?, error: PealError? = nil
     ) async throws -> Page {
-        let texts = visit.texts
-        var page = Page(visit, texts[.importing], .importing)
+        let texts = call.texts
+        var page = Page(call, texts[.importing], .importing)
         page.lead = "\(texts[.importLead])"
         page.scripts = ["import.js", "export.js"]
         let field = Field(
             name: "devices", label: texts[.importRows], kind: .area(rows: 10),
-            value: outcome == nil ? visit.form.raw("devices") : "", hint: texts[.importHint],
+            value: outcome == nil ? call.form.raw("devices") : "", hint: texts[.importHint],
             error: error.map(texts.message),
             isRequired: true, more: " spellcheck=\"false\" class=\"code\" data-drop")
         page.body = """
-            \(HTML.with(outcome) { result(visit, $0) })
-            <form method="post" action="\(visit.link("import"))" class="card" id="import" \
-            data-ended="\(texts[.sessionEnded])">\(visit.formStart)\(field.html)\
+            \(HTML.with(outcome) { result(call, $0) })
+            <form method="post" action="\(call.link("import"))" class="card" id="import" \
+            data-ended="\(texts[.sessionEnded])">\(call.formStart)\(field.html)\
             <button class="primary">\(texts[.importing])</button></form>
             <section id="import-progress" class="stack" hidden><progress max="1" value="0" aria-label="\(texts[.importing])"></progress>\
             <p role="status" data-text="\(texts[.importResult])"></p>\
             \(ListTable(caption: texts[.refusedRows], columns: [texts[.line], texts[.reason]]).html)</section>
             <details><summary>\(texts[.importExample])</summary><pre>\(example)</pre></details>
-            \(try await ExportPages.section(visit))
+            \(try await ExportPages.section(call))
             """
         return page
     }
@@ -59,10 +59,10 @@ enum ImportPages {
         {"platform": "android", "address": "fcm-token…", "locale": "de", "time_zone": "Europe/Berlin"}
         """
 
-    private static func result(_ visit: PageCall, _ outcome: Outcome) -> HTML {
-        let texts = visit.texts
+    private static func result(_ call: PageCall, _ outcome: Outcome) -> HTML {
+        let texts = call.texts
         var table = ListTable(caption: texts[.refusedRows], columns: [texts[.line], texts[.reason]], numbers: [0])
-        table.rows = outcome.refused.prefix(200).map { [visit.number($0.line), "\($0.message)"] }
+        table.rows = outcome.refused.prefix(200).map { [call.number($0.line), "\($0.message)"] }
         return """
             <p class="notice \(outcome.refused.isEmpty ? "good" : "warn")" role="status">\
             \(texts(.importResult, texts.number(outcome.created), texts.number(outcome.updated), texts.number(outcome.refused.count)))</p>
@@ -70,40 +70,40 @@ enum ImportPages {
             """
     }
 
-    @Sendable private static func run(_ visit: PageCall) async throws -> ConsoleAnswer {
+    @Sendable private static func run(_ call: PageCall) async throws -> ConsoleAnswer {
         // The page's script sends a long import in parts.
-        let part = visit.form["first"].flatMap { Int($0) }
+        let part = call.form["first"].flatMap { Int($0) }
         let first = min(max(0, part ?? 0), 1_000_000_000)
-        let lines = visit.form.raw("devices").split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+        let lines = call.form.raw("devices").split(separator: "\n", omittingEmptySubsequences: false).enumerated()
             .map { (number: $0.offset + 1 + first, text: String($0.element).trimmed) }.filter { !$0.text.isEmpty }
         guard part != nil || !lines.isEmpty else {
-            return try await page(visit, nil, error: .missing("devices")).answer(400)
+            return try await page(call, nil, error: .missing("devices")).answer(400)
         }
         var outcome = Outcome()
-        for (line, result) in zip(lines, try await register(visit, lines.map(\.text))) {
+        for (line, result) in zip(lines, try await register(call, lines.map(\.text))) {
             outcome.add(result, line: line.number)
         }
-        guard part != nil else { return try await page(visit, outcome).answer() }
+        guard part != nil else { return try await page(call, outcome).answer() }
         return ConsoleAnswer(text: outcome.json.text, type: "application/json")
     }
 
     /// - Returns: for each line `created`, `updated`, or an object with the reason why it was refused.
-    private static func register(_ visit: PageCall, _ lines: [String]) async throws -> [JSON] {
-        let reader = ImportedDevice(native: visit.services.native, now: visit.now)
+    private static func register(_ call: PageCall, _ lines: [String]) async throws -> [JSON] {
+        let reader = ImportedDevice(native: call.services.native, now: call.now)
         let drafts = lines.map { line in
             Result { () throws(PealError) -> DeviceRegistration in
-                try reader.registration(line, newID: visit.services.randomness.identifier())
+                try reader.registration(line, newID: call.services.randomness.identifier())
             }
         }
         var all: [JSON] = []
-        for batch in visit.services.verbs.devices.batches(drafts) {
-            let reply = try await visit.services.verbs.devices.register(
-                Array(batch), app: try visit.app.key, visit.verb
+        for batch in call.services.verbs.devices.batches(drafts) {
+            let reply = try await call.services.verbs.devices.register(
+                Array(batch), app: try call.app.key, call.verb
             ) { results in
                 let items = results.map { result -> JSON in
                     switch result {
                     case .success(let result): .string(result.isNew ? "created" : "updated")
-                    case .failure(let error): ["message": .string(visit.texts.message(error))]
+                    case .failure(let error): ["message": .string(call.texts.message(error))]
                     }
                 }
                 return Reply(status: 200, .array(items))

@@ -3,20 +3,20 @@ internal import PealCore
 /// Keys: list, create (the only page that shows the secret), revoke.
 enum KeyPages {
     static let routes: [ConsoleRoute] = [
-        .app(.get, "keys", .manage) { visit in try await page(visit).answer() },
+        .app(.get, "keys", .manage) { call in try await page(call).answer() },
         .app(.post, "keys", .manage, make),
         .app(.post, "keys/:id/revoke", .manage, revoke).confirming(.revokeConfirm),
     ]
 
     private static let itemsPerPage = 50
 
-    private static func page(_ visit: PageCall, secret: String? = nil, error: PealError? = nil) async throws -> Page {
-        let texts = visit.texts
-        let app = try visit.app.key
-        let keys = try await visit.services.store.list { store, _ in try store.keys(app: app) }
-        let first = visit.query["after"].flatMap { Int($0) } ?? 0
+    private static func page(_ call: PageCall, secret: String? = nil, error: PealError? = nil) async throws -> Page {
+        let texts = call.texts
+        let app = try call.app.key
+        let keys = try await call.services.store.list { store, _ in try store.keys(app: app) }
+        let first = call.query["after"].flatMap { Int($0) } ?? 0
         let shown = keys[min(max(0, first), keys.count)...].prefix(itemsPerPage)
-        var page = Page(visit, texts[.keys], .keys)
+        var page = Page(call, texts[.keys], .keys)
         page.lead = "\(texts[.keysLead])"
         page.body = """
             \(HTML.with(secret) { secret in
@@ -26,15 +26,15 @@ enum KeyPages {
                 <button type="button" class="small" data-copy="secret">\(texts[.copy])</button></p></section>
                 """
             })
-            \(keys.isEmpty ? visit.empty(.noKeysTitle, .noKeysText) : table(visit, Array(shown)))
-            \(visit.pager(next: shown.endIndex < keys.endIndex ? String(shown.endIndex) : nil))
-            \(form(visit, error))
+            \(keys.isEmpty ? call.empty(.noKeysTitle, .noKeysText) : table(call, Array(shown)))
+            \(call.pager(next: shown.endIndex < keys.endIndex ? String(shown.endIndex) : nil))
+            \(form(call, error))
             """
         return page
     }
 
-    private static func table(_ visit: PageCall, _ keys: [APIKey]) -> HTML {
-        let texts = visit.texts
+    private static func table(_ call: PageCall, _ keys: [APIKey]) -> HTML {
+        let texts = call.texts
         var table = ListTable(
             caption: texts[.keys],
             columns: [
@@ -47,20 +47,20 @@ enum KeyPages {
                 <strong class="title">\(key.name ?? "–")</strong><p class="hint">\(key.dialect.rawValue) \
                 <code title="\(texts[.publicPart])">\(key.publicHalf)</code></p>
                 """,
-                "\(scopes.map { "<span class=\"tag\">\($0.rawValue)</span> " as HTML })", visit.time(key.createdAt),
-                visit.time(key.lastUsedAt), visit.time(key.expiresAt),
-                visit.button(
-                    texts[.revoke], to: visit.link("keys", key.id.description, "revoke"), "small quiet",
+                "\(scopes.map { "<span class=\"tag\">\($0.rawValue)</span> " as HTML })", call.time(key.createdAt),
+                call.time(key.lastUsedAt), call.time(key.expiresAt),
+                call.button(
+                    texts[.revoke], to: call.link("keys", key.id.description, "revoke"), "small quiet",
                     confirm: texts[.revokeConfirm]),
             ]
         }
         return table.html
     }
 
-    private static func form(_ visit: PageCall, _ error: PealError?) -> HTML {
-        let texts = visit.texts
+    private static func form(_ call: PageCall, _ error: PealError?) -> HTML {
+        let texts = call.texts
         // An accepted form is emptied.
-        let given = error == nil ? Form() : visit.form
+        let given = error == nil ? Form() : call.form
         let chosen = error == nil ? APIKey.Scope.usual.map(\.rawValue) : given.all("scopes")
         let name = Field(
             name: "name", label: texts[.name], value: given["name"] ?? "", hint: texts[.keyNameHint],
@@ -71,9 +71,9 @@ enum KeyPages {
         return """
             <section class="card narrow"><h2>\(texts[.newKey])</h2>
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
-            <form method="post" action="\(visit.link("keys"))">\(visit.formStart)\(name.html)
+            <form method="post" action="\(call.link("keys"))">\(call.formStart)\(name.html)
             <fieldset class="field"><legend>\(texts[.scopes])</legend><div class="boxes">\
-            \(HTML.each(APIKey.Scope.allCases.filter(visit.may)) { scope in
+            \(HTML.each(APIKey.Scope.allCases.filter(call.may)) { scope in
                 """
                 <label><input type="checkbox" name="scopes" value="\(scope.rawValue)"\
                 \(if: chosen.contains(scope.rawValue), " checked")> \(scope.rawValue)</label>
@@ -84,36 +84,36 @@ enum KeyPages {
             """
     }
 
-    @Sendable private static func make(_ visit: PageCall) async throws -> ConsoleAnswer {
+    @Sendable private static func make(_ call: PageCall) async throws -> ConsoleAnswer {
         do {
-            var draft = KeyDraft(rules: visit.services.keyRules)
-            let scopes = Set(visit.form.all("scopes").compactMap { APIKey.Scope(rawValue: $0) })
-            guard !scopes.isEmpty else { throw PealError.invalid("scopes", visit.texts[.chooseScope]) }
-            guard scopes.allSatisfy(visit.may) else {
+            var draft = KeyDraft(rules: call.services.keyRules)
+            let scopes = Set(call.form.all("scopes").compactMap { APIKey.Scope(rawValue: $0) })
+            guard !scopes.isEmpty else { throw PealError.invalid("scopes", call.texts[.chooseScope]) }
+            guard scopes.allSatisfy(call.may) else {
                 throw PealError(.forbidden, "a key cannot grant a scope that it lacks", field: "scopes")
             }
             draft.scopes = scopes
-            if let name = visit.form["name"] {
+            if let name = call.form["name"] {
                 draft.name = try ConsoleText.checked(name, named: "name", max: Limits.nameCharactersMax)
             }
-            if let text = visit.form["days"] {
+            if let text = call.form["days"] {
                 guard let days = Int64(text), (1...3650).contains(days) else {
                     throw PealError.invalid("days", "give a number of days from 1 to 3650")
                 }
-                draft.expiresAt = visit.now + .seconds(days * 86_400)
+                draft.expiresAt = call.now + .seconds(days * 86_400)
             }
-            let reply = try await visit.services.verbs.keys.create(draft, app: try visit.app.key, visit.verb) { made in
+            let reply = try await call.services.verbs.keys.create(draft, app: try call.app.key, call.verb) { made in
                 Reply(status: 201, ["secret": .string(made.secret)])
             }
             let secret = (try? JSONParser.parse(reply.body))?["secret"]?.stringValue
-            return try await page(visit, secret: secret).answer()
+            return try await page(call, secret: secret).answer()
         } catch let error as PealError where error.code.httpStatus < 500 {
-            return try await page(visit, error: error).answer(error.code.httpStatus)
+            return try await page(call, error: error).answer(error.code.httpStatus)
         }
     }
 
-    @Sendable private static func revoke(_ visit: PageCall) async throws -> ConsoleAnswer {
-        try await visit.services.verbs.keys.revoke(try visit.id("id", of: "key"), app: try visit.app.key, visit.verb)
-        return ConsoleAnswer(redirect: visit.link("keys") + "?done=revoked")
+    @Sendable private static func revoke(_ call: PageCall) async throws -> ConsoleAnswer {
+        try await call.services.verbs.keys.revoke(try call.id("id", of: "key"), app: try call.app.key, call.verb)
+        return ConsoleAnswer(redirect: call.link("keys") + "?done=revoked")
     }
 }

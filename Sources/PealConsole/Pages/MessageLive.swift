@@ -12,27 +12,27 @@ enum MessageLive {
     private static let turnsPerCheck = 6
 
     /// - Parameter samples: Devices for each reason.
-    static func fragment(_ visit: PageCall, _ report: MessageReport, samples: [String: [DeviceID]]) -> HTML {
-        let texts = visit.texts
+    static func fragment(_ call: PageCall, _ report: MessageReport, samples: [String: [DeviceID]]) -> HTML {
+        let texts = call.texts
         let total = report.total
         return """
             <section class="card progress" data-settled="\(total.settled)" data-devices="\(total.devices)">
-            <div class="row"><p>\(visit.badge(report.message.state))</p>\
-            <p class="figure">\(isAudienceKnown(report) ? settled(visit, report) : "\(texts[.notStarted])")</p></div>
-            \(visit.outcomes(total))
-            \(figures(visit, total, report))
+            <div class="row"><p>\(call.badge(report.message.state))</p>\
+            <p class="figure">\(isAudienceKnown(report) ? settled(call, report) : "\(texts[.notStarted])")</p></div>
+            \(call.outcomes(total))
+            \(figures(call, total, report))
             </section>
             <div class="columns">
-            <section><h2>\(texts[.reasons])</h2>\(reasons(visit, total, samples))</section>
-            <section><h2>\(texts[.platforms])</h2>\(platforms(visit, report))</section>
+            <section><h2>\(texts[.reasons])</h2>\(reasons(call, total, samples))</section>
+            <section><h2>\(texts[.platforms])</h2>\(platforms(call, report))</section>
             </div>
             """
     }
 
     /// A live chart of how fast the message is sent, which the page's script draws. It is not part of the fragment, so
     /// that its table stays open.
-    static func pace(_ visit: PageCall) -> HTML {
-        let texts = visit.texts
+    static func pace(_ call: PageCall) -> HTML {
+        let texts = call.texts
         let table = ListTable(caption: texts[.rate], columns: [texts[.at], texts[.rate]], numbers: [1])
         return """
             <section class="card" id="pace" hidden><h2>\(texts[.rate])</h2><figure class="chart">
@@ -48,34 +48,34 @@ enum MessageLive {
     }
 
     /// How many devices have their outcome, and how long the rest takes.
-    private static func settled(_ visit: PageCall, _ report: MessageReport) -> HTML {
-        let (texts, total) = (visit.texts, report.total)
+    private static func settled(_ call: PageCall, _ report: MessageReport) -> HTML {
+        let (texts, total) = (call.texts, report.total)
         return """
             <strong>\(texts.number(total.settled))</strong> \(texts.count(total.devices, .ofDevice, .ofDevices))\
-            \(HTML.with(remaining(visit, report)) { "<span class=\"remaining\">\($0)</span>" })
+            \(HTML.with(remaining(call, report)) { "<span class=\"remaining\">\($0)</span>" })
             """
     }
 
     /// How long the rest takes at the average pace so far; nil before anything is known.
-    private static func remaining(_ visit: PageCall, _ report: MessageReport) -> String? {
+    private static func remaining(_ call: PageCall, _ report: MessageReport) -> String? {
         let (total, message) = (report.total, report.message)
         guard message.state == .sending, message.windowUntil == nil, let first = message.firstSentAt,
             total.settled > 0, total.pending > 0
         else { return nil }
-        let now = max(visit.services.time.now, first + .milliseconds(1))
+        let now = max(call.services.time.now, first + .milliseconds(1))
         let seconds = Double((now - first).milliseconds) / 1000 * Double(total.pending) / Double(total.settled)
-        return visit.texts.remaining(seconds: seconds)
+        return call.texts.remaining(seconds: seconds)
     }
 
     /// The devices to show for the report's reasons.
-    static func samples(_ visit: PageCall, _ report: MessageReport) async throws -> [String: [DeviceID]] {
+    static func samples(_ call: PageCall, _ report: MessageReport) async throws -> [String: [DeviceID]] {
         guard !report.total.reasons.isEmpty else { return [:] }
-        return try await OutcomeSamples(store: visit.services.store).devices(
+        return try await OutcomeSamples(store: call.services.store).devices(
             of: report.message.id, app: report.message.app)
     }
 
-    private static func figures(_ visit: PageCall, _ total: OutcomeCounts, _ report: MessageReport) -> HTML {
-        let texts = visit.texts
+    private static func figures(_ call: PageCall, _ total: OutcomeCounts, _ report: MessageReport) -> HTML {
+        let texts = call.texts
         let received = Receipt.Kind.allCases.filter { $0 != .heartbeat }.compactMap { kind -> HTML? in
             guard let count = report.receipts[kind], count > 0 else { return nil }
             return "<div><dt>\(texts.receipt(kind))</dt><dd>\(texts.number(count))</dd></div>"
@@ -90,19 +90,19 @@ enum MessageLive {
             """
     }
 
-    private static func reasons(_ visit: PageCall, _ total: OutcomeCounts, _ samples: [String: [DeviceID]]) -> HTML {
-        let texts = visit.texts
+    private static func reasons(_ call: PageCall, _ total: OutcomeCounts, _ samples: [String: [DeviceID]]) -> HTML {
+        let texts = call.texts
         guard !total.reasons.isEmpty else { return "<p class=\"none\">\(texts[.noReasons])</p>" }
         var table = ListTable(
             caption: texts[.reasons], columns: [texts[.reason], texts[.devices], texts[.samples]], numbers: [1])
         table.rows = total.reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(50).map { reason, count in
-            ["<code>\(reason)</code>", visit.number(count), HTML.each(samples[reason] ?? []) { visit.shortLink($0) }]
+            ["<code>\(reason)</code>", call.number(count), HTML.each(samples[reason] ?? []) { call.shortLink($0) }]
         }
         return table.html
     }
 
-    private static func platforms(_ visit: PageCall, _ report: MessageReport) -> HTML {
-        let texts = visit.texts
+    private static func platforms(_ call: PageCall, _ report: MessageReport) -> HTML {
+        let texts = call.texts
         guard !report.platforms.isEmpty else {
             return "<p class=\"none\">\(texts[isAudienceKnown(report) ? .nobody : .notStarted])</p>"
         }
@@ -112,15 +112,15 @@ enum MessageLive {
             caption: texts[.platforms], columns: [texts[.platform]] + shown.map { texts[$0.word] },
             numbers: Set(1...shown.count))
         table.rows = report.platforms.sorted { $0.key.rawValue < $1.key.rawValue }.map { platform, counts in
-            ["\(texts.platform(platform))"] + shown.map { visit.number(counts[keyPath: $0.value]) }
+            ["\(texts.platform(platform))"] + shown.map { call.number(counts[keyPath: $0.value]) }
         }
         return table.html
     }
 
     /// Server-sent events: `progress` with the fragment whenever it changes, and `end` with the last one.
-    @Sendable private static func stream(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let (app, id): (AppKey, MessageID) = (try visit.app.key, try visit.id("id", of: "message"))
-        guard try await visit.services.store.read({ try $0.message(app: app, id: id) }) != nil else {
+    @Sendable private static func stream(_ call: PageCall) async throws -> ConsoleAnswer {
+        let (app, id): (AppKey, MessageID) = (try call.app.key, try call.id("id", of: "message"))
+        guard try await call.services.store.read({ try $0.message(app: app, id: id) }) != nil else {
             throw PealError.notFound("message")
         }
         guard let slot = LiveStreamSlot() else {
@@ -133,12 +133,12 @@ enum MessageLive {
             while !Task.isCancelled, !Task.isShuttingDownGracefully {
                 // A session ends with its key.
                 turn += 1
-                if turn.isMultiple(of: turnsPerCheck), try await !isSignedIn(visit) { break }
-                guard let report = try await visit.services.store.read({ try $0.report(app: app, id: id) }) else {
+                if turn.isMultiple(of: turnsPerCheck), try await !isSignedIn(call) { break }
+                guard let report = try await call.services.store.read({ try $0.report(app: app, id: id) }) else {
                     break
                 }
                 let isOver = report.message.state.isFinal
-                let fragment = fragment(visit, report, samples: try await samples(visit, report))
+                let fragment = fragment(call, report, samples: try await samples(call, report))
                 idle = fragment == last ? idle + 1 : 0
                 if fragment != last || isOver {
                     try await writer.write(event(isOver ? "end" : "progress", fragment))
@@ -147,15 +147,15 @@ enum MessageLive {
                     try await writer.write(ByteBuffer(string: ": still here\n\n"))
                 }
                 if isOver { break }
-                try await visit.services.time.sleep(for: interval)
+                try await call.services.time.sleep(for: interval)
             }
             try await writer.finish(nil)
         }
     }
 
-    private static func isSignedIn(_ visit: PageCall) async throws -> Bool {
-        guard let cookie = visit.sessionCookie else { return false }
-        return try await visit.console.sessions.session(cookie, now: visit.services.time.now) != nil
+    private static func isSignedIn(_ call: PageCall) async throws -> Bool {
+        guard let cookie = call.sessionCookie else { return false }
+        return try await call.console.sessions.session(cookie, now: call.services.time.now) != nil
     }
 
     private static func event(_ name: String, _ fragment: HTML) -> ByteBuffer {

@@ -25,10 +25,10 @@ enum MessagePages {
     }
 
     static func summaries(
-        _ visit: PageCall, _ filter: MessageFilter, before: MessageID?, limit: Int
+        _ call: PageCall, _ filter: MessageFilter, before: MessageID?, limit: Int
     ) async throws -> [Summary] {
-        let app = try visit.app.key
-        return try await visit.services.store.list(.heavy) { store, more in
+        let app = try call.app.key
+        return try await call.services.store.list(.heavy) { store, more in
             try store.messages(app: app, filter, before: before, limit: limit + more).map { message in
                 let report = try store.report(app: app, id: message.id)
                 let draft = try store.draft(app: app, id: message.id)
@@ -39,39 +39,39 @@ enum MessagePages {
         }
     }
 
-    @Sendable private static func list(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let texts = visit.texts
-        let state = visit.query["state"].flatMap { Message.State(name: $0) }
-        var filter = MessageFilter(state: state, campaignID: visit.query["campaign_id"])
-        filter.text = visit.query["text"]
-        let before = visit.query["after"].flatMap { MessageID($0) }
-        var items = try await summaries(visit, filter, before: before, limit: itemsPerPage + 1)
+    @Sendable private static func list(_ call: PageCall) async throws -> ConsoleAnswer {
+        let texts = call.texts
+        let state = call.query["state"].flatMap { Message.State(name: $0) }
+        var filter = MessageFilter(state: state, campaignID: call.query["campaign_id"])
+        filter.text = call.query["text"]
+        let before = call.query["after"].flatMap { MessageID($0) }
+        var items = try await summaries(call, filter, before: before, limit: itemsPerPage + 1)
         let next = items.count > itemsPerPage ? items[itemsPerPage - 1].message.id.description : nil
         items = Array(items.prefix(itemsPerPage))
-        var page = Page(visit, texts[.messages], .messages)
-        if visit.may(.send) {
-            page.actions = "<a class=\"button primary\" href=\"\(visit.link("compose"))\">\(texts[.compose])</a>"
+        var page = Page(call, texts[.messages], .messages)
+        if call.may(.send) {
+            page.actions = "<a class=\"button primary\" href=\"\(call.link("compose"))\">\(texts[.compose])</a>"
         }
         let states = [("", texts[.allStates])] + Message.State.allCases.map { ($0.name, texts.state($0)) }
         let choice = Field(
-            name: "state", label: texts[.state], kind: .choice(states), value: visit.query["state"] ?? "")
+            name: "state", label: texts[.state], kind: .choice(states), value: call.query["state"] ?? "")
         let campaign = Field(
-            name: "campaign_id", label: texts[.campaign], value: visit.query["campaign_id"] ?? "",
+            name: "campaign_id", label: texts[.campaign], value: call.query["campaign_id"] ?? "",
             more: " maxlength=\"255\"")
         let search = Field(name: "text", label: texts[.search], value: filter.text ?? "", more: " maxlength=\"255\"")
         let isFiltered = state != nil || filter.campaignID != nil || filter.text != nil
         page.body = """
-            <form class="filter" method="get" action="\(visit.path)">\(search.html)\(choice.html)\(campaign.html)\
+            <form class="filter" method="get" action="\(call.path)">\(search.html)\(choice.html)\(campaign.html)\
             <button>\(texts[.show])</button></form>
             \(items.isEmpty && !isFiltered && before == nil
-                ? visit.empty(.noMessagesTitle, .noMessagesText, action: page.actions) : table(visit, items))
-            \(visit.pager(next: next))
+                ? call.empty(.noMessagesTitle, .noMessagesText, action: page.actions) : table(call, items))
+            \(call.pager(next: next))
             """
         return page.answer()
     }
 
-    static func table(_ visit: PageCall, _ items: [Summary]) -> HTML {
-        let texts = visit.texts
+    static func table(_ call: PageCall, _ items: [Summary]) -> HTML {
+        let texts = call.texts
         guard !items.isEmpty else { return "<p class=\"none\">\(texts[.nothingFound])</p>" }
         var table = ListTable(
             caption: texts[.messages],
@@ -83,74 +83,74 @@ enum MessagePages {
             let title = item.title.isEmpty ? texts[.untitled] : item.title
             return [
                 """
-                <a class="title" href="\(visit.link("messages", item.message.id.description))">\(title)</a>\
+                <a class="title" href="\(call.link("messages", item.message.id.description))">\(title)</a>\
                 \(HTML.when(item.isTest, " <span class=\"tag\">\(texts[.test])</span>"))\
                 \(HTML.with(item.message.campaignID) { " <span class=\"hint\">\($0)</span>" })
                 """,
-                visit.badge(item.message.state),
+                call.badge(item.message.state),
                 "<span class=\"audience\">\(item.audience.map { texts.audience($0) } ?? "")</span>",
                 total.devices == 0 && item.message.cutoffAt == nil
-                    ? "<span class=\"none\">–</span>" : visit.number(total.devices),
+                    ? "<span class=\"none\">–</span>" : call.number(total.devices),
                 "\(total.devices == 0 ? "–" : texts.percent(total.accepted, of: total.devices))",
-                visit.time(item.message.createdAt),
+                call.time(item.message.createdAt),
             ]
         }
         return table.html
     }
 
-    private static func page(_ visit: PageCall, error: PealError? = nil) async throws -> Page {
-        let (app, id): (AppKey, MessageID) = (try visit.app.key, try visit.id("id", of: "message"))
-        let (report, draft) = try await visit.services.store.read { store in
+    private static func page(_ call: PageCall, error: PealError? = nil) async throws -> Page {
+        let (app, id): (AppKey, MessageID) = (try call.app.key, try call.id("id", of: "message"))
+        let (report, draft) = try await call.services.store.read { store in
             (try store.report(app: app, id: id), try store.draft(app: app, id: id))
         }
         guard let report else { throw PealError.notFound("message") }
-        let texts = visit.texts
+        let texts = call.texts
         let shownTitle = draft?.content.shownTitle ?? ""
-        var page = Page(visit, shownTitle.isEmpty ? texts[.untitled] : shownTitle, .messages)
-        page.trail = [(texts[.messages], visit.link("messages"))]
+        var page = Page(call, shownTitle.isEmpty ? texts[.untitled] : shownTitle, .messages)
+        page.trail = [(texts[.messages], call.link("messages"))]
         page.scripts = ["message.js"]
-        page.actions = actions(visit, report.message)
+        page.actions = actions(call, report.message)
         let isLive = !report.message.state.isFinal
         page.body = """
-            <div id="live" class="stack"\(if: isLive, " data-events=\"\(visit.link("messages", id.description, "events"))\" data-stale=\"\(texts[.notUpdated])\"")>
-            \(MessageLive.fragment(visit, report, samples: try await MessageLive.samples(visit, report)))
+            <div id="live" class="stack"\(if: isLive, " data-events=\"\(call.link("messages", id.description, "events"))\" data-stale=\"\(texts[.notUpdated])\"")>
+            \(MessageLive.fragment(call, report, samples: try await MessageLive.samples(call, report)))
             </div>
             \(HTML.when(isLive, "<p class=\"hidden\" id=\"said\" role=\"status\"></p>"))
-            \(HTML.when(isLive, MessageLive.pace(visit)))
-            \(rate(visit, report.message, draft, error))
+            \(HTML.when(isLive, MessageLive.pace(call)))
+            \(rate(call, report.message, draft, error))
             <div class="columns">
-            <section><h2>\(texts[.content])</h2>\(draft.map { content(visit, $0) } ?? .empty)</section>
-            <section><h2>\(texts[.details])</h2>\(details(visit, report, draft))</section>
+            <section><h2>\(texts[.content])</h2>\(draft.map { content(call, $0) } ?? .empty)</section>
+            <section><h2>\(texts[.details])</h2>\(details(call, report, draft))</section>
             </div>
-            \(try await MessageExplanation.section(visit, id))
+            \(try await MessageExplanation.section(call, id))
             """
         return page
     }
 
     /// The actions available in the message's state.
-    static func actions(_ visit: PageCall, _ message: Message) -> HTML {
-        guard visit.may(.send) else { return .empty }
-        let texts = visit.texts
-        let path = visit.link("messages", message.id.description)
+    static func actions(_ call: PageCall, _ message: Message) -> HTML {
+        guard call.may(.send) else { return .empty }
+        let texts = call.texts
+        let path = call.link("messages", message.id.description)
         let mayPause = message.windowUntil == nil
         var buttons: [HTML] = []
         if message.state == .paused {
-            buttons.append(visit.button(texts[.resume], to: "\(path)/resume", "primary"))
+            buttons.append(call.button(texts[.resume], to: "\(path)/resume", "primary"))
         } else if !message.state.isFinal, mayPause {
-            buttons.append(visit.button(texts[.pause], to: "\(path)/pause"))
+            buttons.append(call.button(texts[.pause], to: "\(path)/pause"))
         }
         if !message.state.isFinal {
             buttons.append(
-                visit.button(texts[.cancelMessage], to: "\(path)/cancel", "danger", confirm: texts[.cancelConfirm]))
+                call.button(texts[.cancelMessage], to: "\(path)/cancel", "danger", confirm: texts[.cancelConfirm]))
         }
         buttons.append(
-            "<a class=\"button\" href=\"\(visit.link("compose"))?from=\(message.id.description)\">\(texts[.duplicate])</a>"
+            "<a class=\"button\" href=\"\(call.link("compose"))?from=\(message.id.description)\">\(texts[.duplicate])</a>"
         )
         return "\(buttons)"
     }
 
-    private static func content(_ visit: PageCall, _ draft: MessageDraft) -> HTML {
-        let texts = visit.texts
+    private static func content(_ call: PageCall, _ draft: MessageDraft) -> HTML {
+        let texts = call.texts
         var facts = FactList()
         facts.add(texts[.title], texts.shown(draft.content.title))
         if draft.content.subtitle != nil { facts.add(texts[.subtitle], texts.shown(draft.content.subtitle)) }
@@ -166,20 +166,20 @@ enum MessagePages {
         return facts.html
     }
 
-    private static func details(_ visit: PageCall, _ report: MessageReport, _ draft: MessageDraft?) -> HTML {
-        let texts = visit.texts
+    private static func details(_ call: PageCall, _ report: MessageReport, _ draft: MessageDraft?) -> HTML {
+        let texts = call.texts
         let message = report.message
         var facts = FactList()
         facts.add("ID", "<code>\(message.id.description)</code>")
         if let draft { facts.add(texts[.audience], "\(texts.audience(draft.audience))") }
         facts.add(texts[.campaign], text: message.campaignID)
         facts.add(texts[.sentBy], text: message.dialect.rawValue)
-        facts.add(texts[.made], visit.time(message.createdAt))
-        if let start = message.startAt { facts.add(texts[.starts], visit.time(start)) }
-        if let window = message.windowUntil { facts.add(texts[.windowEnd], visit.time(window)) }
-        facts.add(texts[.expires], visit.time(message.expiresAt))
-        if let first = message.firstSentAt { facts.add(texts[.firstSent], visit.time(first)) }
-        if let ended = message.endedAt { facts.add(texts[.ended], visit.time(ended)) }
+        facts.add(texts[.made], call.time(message.createdAt))
+        if let start = message.startAt { facts.add(texts[.starts], call.time(start)) }
+        if let window = message.windowUntil { facts.add(texts[.windowEnd], call.time(window)) }
+        facts.add(texts[.expires], call.time(message.expiresAt))
+        if let first = message.firstSentAt { facts.add(texts[.firstSent], call.time(first)) }
+        if let ended = message.endedAt { facts.add(texts[.ended], call.time(ended)) }
         if let rate = draft?.options.ratePerSecond {
             facts.add(texts[.rateLimit], text: texts(.ratePerSecond, texts.number(Int(rate))))
         }
@@ -200,38 +200,38 @@ enum MessagePages {
 
     /// What limits how fast the message is sent, and a form to change it.
     private static func rate(
-        _ visit: PageCall, _ message: Message, _ draft: MessageDraft?, _ error: PealError?
+        _ call: PageCall, _ message: Message, _ draft: MessageDraft?, _ error: PealError?
     ) -> HTML {
-        let texts = visit.texts
-        guard visit.may(.send), !message.state.isFinal, message.windowUntil == nil else { return .empty }
+        let texts = call.texts
+        guard call.may(.send), !message.state.isFinal, message.windowUntil == nil else { return .empty }
         let field = Field(
             name: "rate_per_second", label: texts[.rateLimit],
-            value: visit.form["rate_per_second"] ?? draft?.options.ratePerSecond.map { String($0) } ?? "",
+            value: call.form["rate_per_second"] ?? draft?.options.ratePerSecond.map { String($0) } ?? "",
             hint: texts[.rateLimitHint], error: error.map(texts.message),
             more: " inputmode=\"numeric\" autocomplete=\"off\"")
         return """
             <section class="card" id="rate"><h2>\(texts[.pace])</h2>
-            <form class="filter" method="post" action="\(visit.link("messages", message.id.description, "rate"))">\
-            \(visit.formStart)\(field.html)<button>\(texts[.changeRate])</button></form></section>
+            <form class="filter" method="post" action="\(call.link("messages", message.id.description, "rate"))">\
+            \(call.formStart)\(field.html)<button>\(texts[.changeRate])</button></form></section>
             """
     }
 
-    @Sendable private static func changeRate(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let (app, id): (AppKey, MessageID) = (try visit.app.key, try visit.id("id", of: "message"))
+    @Sendable private static func changeRate(_ call: PageCall) async throws -> ConsoleAnswer {
+        let (app, id): (AppKey, MessageID) = (try call.app.key, try call.id("id", of: "message"))
         let rate: Int64?
         do throws(PealError) {
-            rate = try ComposeForm(visit.form).rate()
+            rate = try ComposeForm(call.form).rate()
         } catch {
-            guard visit.may(.read) else { throw error }
-            return try await page(visit, error: error).answer(400)
+            guard call.may(.read) else { throw error }
+            return try await page(call, error: error).answer(400)
         }
-        _ = try await visit.services.verbs.messages.change(
-            id, app: app, visit.verb, onlyRate: MessageVerbs.RateChange(perSecond: rate)
+        _ = try await call.services.verbs.messages.change(
+            id, app: app, call.verb, onlyRate: MessageVerbs.RateChange(perSecond: rate)
         ) { draft throws(PealError) in
             draft.options.ratePerSecond = rate
             draft.source = draft.source.flatMap { ComposeForm.source($0, withRate: rate) }
         }
-        return ConsoleAnswer(redirect: visit.link("messages", id.description) + "?done=saved")
+        return ConsoleAnswer(redirect: call.link("messages", id.description) + "?done=saved")
     }
 
     private typealias Step =
@@ -240,18 +240,18 @@ enum MessagePages {
         ) async throws -> Reply
 
     private static func move(
-        _ visit: PageCall, _ notice: String, _ verb: (MessageVerbs) -> Step
+        _ call: PageCall, _ notice: String, _ verb: (MessageVerbs) -> Step
     ) async throws -> ConsoleAnswer {
-        let (app, id): (AppKey, MessageID) = (try visit.app.key, try visit.id("id", of: "message"))
-        _ = try await verb(visit.services.verbs.messages)(id, app, visit.verb) { _ in Reply(status: 200, body: []) }
-        return ConsoleAnswer(redirect: visit.link("messages", id.description) + "?done=\(notice)")
+        let (app, id): (AppKey, MessageID) = (try call.app.key, try call.id("id", of: "message"))
+        _ = try await verb(call.services.verbs.messages)(id, app, call.verb) { _ in Reply(status: 200, body: []) }
+        return ConsoleAnswer(redirect: call.link("messages", id.description) + "?done=\(notice)")
     }
 
     /// Scheduled messages and the latest others, by day.
-    @Sendable private static func calendar(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let texts = visit.texts
-        let app = try visit.app.key
-        let all = try await visit.services.store.list(.heavy) { store, _ in
+    @Sendable private static func calendar(_ call: PageCall) async throws -> ConsoleAnswer {
+        let texts = call.texts
+        let app = try call.app.key
+        let all = try await call.services.store.list(.heavy) { store, _ in
             // The store returns them in the order of their creation.
             let scheduled = try store.messages(app: app, MessageFilter(state: .scheduled), before: nil, limit: 2000)
             let waiting = scheduled.sorted { ($0.startAt ?? $0.createdAt) < ($1.startAt ?? $1.createdAt) }.prefix(100)
@@ -261,26 +261,26 @@ enum MessagePages {
             }
         }
         let days = Dictionary(grouping: all) { String($0.dayTime.description.prefix(10)) }
-        var page = Page(visit, texts[.calendar], .calendar)
+        var page = Page(call, texts[.calendar], .calendar)
         page.lead = "\(texts[.calendarLead])"
         guard !all.isEmpty else {
-            page.body = visit.empty(.noMessagesTitle, .noMessagesText)
+            page.body = call.empty(.noMessagesTitle, .noMessagesText)
             return page.answer()
         }
         page.body = HTML.each(days.sorted { $0.key > $1.key }) { day, items in
             """
             <section class="day"><h2><time datetime="\(day)">\(day)</time></h2><ul class="plain">\
-            \(HTML.each(items.sorted { $0.dayTime < $1.dayTime }) { entry(visit, $0) })</ul></section>
+            \(HTML.each(items.sorted { $0.dayTime < $1.dayTime }) { entry(call, $0) })</ul></section>
             """
         }
         return page.answer()
     }
 
-    private static func entry(_ visit: PageCall, _ item: CalendarEntry) -> HTML {
+    private static func entry(_ call: PageCall, _ item: CalendarEntry) -> HTML {
         """
-        <li>\(visit.time(item.dayTime)) \(visit.badge(item.message.state)) \
-        <a href="\(visit.link("messages", item.message.id.description))">\
-        \(item.title.isEmpty ? visit.texts[.untitled] : item.title)</a></li>
+        <li>\(call.time(item.dayTime)) \(call.badge(item.message.state)) \
+        <a href="\(call.link("messages", item.message.id.description))">\
+        \(item.title.isEmpty ? call.texts[.untitled] : item.title)</a></li>
         """
     }
 }

@@ -3,15 +3,15 @@ internal import PealExperiments
 
 /// How the model of an experiment's phones fits what happened: predictions against opens, sample windows, weights.
 struct ModelCheckSections: Sendable {
-    let visit: PageCall
+    let call: PageCall
     let check: ModelCheck
 
-    private var texts: Texts { visit.texts }
+    private var texts: Texts { call.texts }
 
     var html: HTML {
         """
         <div class="columns">
-        <section class="card"><h2>\(texts[.predictions])</h2>\(CalibrationChart(bins: check.calibration).html(visit))</section>
+        <section class="card"><h2>\(texts[.predictions])</h2>\(CalibrationChart(bins: check.calibration).html(call))</section>
         <section class="card"><h2>\(texts[.weights])</h2>\(weights)</section>
         </div>
         <section class="card"><h2>\(texts[.sampleWindows])</h2>\(windows)</section>
@@ -60,7 +60,7 @@ struct ModelCheckSections: Sendable {
         }
         return """
             <p class="hint">\(texts[.sampleWindowsHint])</p>
-            <div class="strips">\(HTML.each(check.sampleWindows) { WindowStrip(window: $0).html(visit) })</div>
+            <div class="strips">\(HTML.each(check.sampleWindows) { WindowStrip(window: $0).html(call) })</div>
             <details><summary>\(texts[.asTable])</summary>\(table.html)</details>
             """
     }
@@ -72,8 +72,8 @@ struct CalibrationChart: Sendable {
 
     private static let (width, height) = (300.0, 200.0)
 
-    func html(_ visit: PageCall) -> HTML {
-        let texts = visit.texts
+    func html(_ call: PageCall) -> HTML {
+        let texts = call.texts
         guard let last = bins.last else { return "<p class=\"none\">\(texts[.noPredictions])</p>" }
         let top = Self.top((bins.map { max($0.predicted, $0.rate) }.max() ?? 1) * 1.25)
         var table = ListTable(
@@ -81,8 +81,8 @@ struct CalibrationChart: Sendable {
             columns: [texts[.predicted], texts[.happened], texts[.opened], texts[.displays]], numbers: [0, 1, 2, 3])
         table.rows = bins.map { bin in
             [
-                "\(texts.share(bin.predicted))", "\(texts.share(bin.rate))", visit.number(bin.opens),
-                visit.number(bin.displays),
+                "\(texts.share(bin.predicted))", "\(texts.share(bin.rate))", call.number(bin.opens),
+                call.number(bin.displays),
             ]
         }
         let label = texts(
@@ -121,8 +121,8 @@ struct CalibrationChart: Sendable {
 struct WindowStrip: Sendable {
     let window: ModelCheck.Window
 
-    func html(_ visit: PageCall) -> HTML {
-        let texts = visit.texts
+    func html(_ call: PageCall) -> HTML {
+        let texts = call.texts
         let top = max(0.001, window.wakes.map { max($0.score, $0.threshold) }.max() ?? 1) * 1.1
         func point(_ minute: Int, _ share: Double) -> String {
             "\(min(300, minute * 300 / max(1, window.minutes))),\(Int((80 - share / top * 80).rounded()))"

@@ -8,27 +8,27 @@ enum OperationsPage {
     /// For how long a server is listed after it was last seen.
     private static let serverSeconds: Int64 = 600
 
-    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let texts = visit.texts
-        let operations = visit.services.operations
+    @Sendable private static func show(_ call: PageCall) async throws -> ConsoleAnswer {
+        let texts = call.texts
+        let operations = call.services.operations
         let subsystems = await operations.readiness()
-        let (size, servers) = try await visit.services.store.read { store in
-            (try store.size().map(Int64.init), try store.servers(seenSince: visit.now - .seconds(serverSeconds)))
+        let (size, servers) = try await call.services.store.read { store in
+            (try store.size().map(Int64.init), try store.servers(seenSince: call.now - .seconds(serverSeconds)))
         }
         var facts = FactList()
-        facts.add(texts[.version], text: visit.services.options.version)
+        facts.add(texts[.version], text: call.services.options.version)
         if let bytes = operations.storeBytes() ?? size { facts.add(texts[.storeSize], text: megabytes(bytes, texts)) }
-        facts.add(texts[.serverTime], visit.time(visit.now))
+        facts.add(texts[.serverTime], call.time(call.now))
         var nodes = ListTable(caption: texts[.servers], columns: [texts[.name], texts[.lastSeen]])
-        nodes.rows = servers.map { ["<code>\($0.name)</code>", visit.time($0.seenAt)] }
+        nodes.rows = servers.map { ["<code>\($0.name)</code>", call.time($0.seenAt)] }
         let settings = settings(operations.configurationLines(), texts)
-        var page = Page(visit, texts[.operations], .operations)
+        var page = Page(call, texts[.operations], .operations)
         page.body = """
             \(facts.html)
-            <section><h2>\(texts[.subsystems])</h2>\(table(visit, subsystems).html)</section>
+            <section><h2>\(texts[.subsystems])</h2>\(table(call, subsystems).html)</section>
             \(HTML.when(!nodes.rows.isEmpty, "<section><h2>\(texts[.servers])</h2>\(nodes.html)</section>"))
             <section class="card"><h2>\(texts[.sessions])</h2><p>\(texts[.sessionsText])</p>\
-            \(visit.button(texts[.signOutEverywhere], to: "/console/sign-out-everywhere", "danger", confirm: texts[.signOutEverywhereConfirm]))</section>
+            \(call.button(texts[.signOutEverywhere], to: "/console/sign-out-everywhere", "danger", confirm: texts[.signOutEverywhereConfirm]))</section>
             <section><h2>\(texts[.backup])</h2><p>\(texts[.backupText])</p><pre>peal backup --to DIR</pre></section>
             \(HTML.when(!settings.rows.isEmpty, "<section><h2>\(texts[.configuration])</h2>\(settings.html)</section>"))
             """
@@ -36,14 +36,14 @@ enum OperationsPage {
     }
 
     private static func table(
-        _ visit: PageCall, _ subsystems: [(subsystem: String, failure: String?)]
+        _ call: PageCall, _ subsystems: [(subsystem: String, failure: String?)]
     ) -> ListTable {
-        let texts = visit.texts
+        let texts = call.texts
         var table = ListTable(caption: texts[.subsystems], columns: [texts[.name], texts[.state]])
         table.rows = subsystems.map { name, failure in
             [
                 "\(name)",
-                failure.map { "\(visit.badge(texts[.broken], "bad")) \($0)" } ?? visit.badge(texts[.works], "good"),
+                failure.map { "\(call.badge(texts[.broken], "bad")) \($0)" } ?? call.badge(texts[.works], "good"),
             ]
         }
         return table

@@ -10,61 +10,61 @@ enum SavedMessagePages {
     private static let itemsPerPage = 50
 
     /// Drafts and templates, or one kind of them page by page.
-    @Sendable private static func list(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let texts = visit.texts
-        let app = try visit.app.key
-        let kinds = visit.query["kind"].flatMap { SavedMessage.Kind(rawValue: $0) }.map { [$0] } ?? [.draft, .template]
-        let after = kinds.count == 1 ? visit.query["after"] : nil
-        let found = try await visit.services.store.list { store, more in
+    @Sendable private static func list(_ call: PageCall) async throws -> ConsoleAnswer {
+        let texts = call.texts
+        let app = try call.app.key
+        let kinds = call.query["kind"].flatMap { SavedMessage.Kind(rawValue: $0) }.map { [$0] } ?? [.draft, .template]
+        let after = kinds.count == 1 ? call.query["after"] : nil
+        let found = try await call.services.store.list { store, more in
             try kinds.map { kind in
                 (kind, try store.savedMessages(app: app, kind, after: after, limit: itemsPerPage + 1 + more))
             }
         }
-        var page = Page(visit, texts[.draftsAndTemplates], .compose)
-        page.trail = [(texts[.compose], visit.link("compose"))]
+        var page = Page(call, texts[.draftsAndTemplates], .compose)
+        page.trail = [(texts[.compose], call.link("compose"))]
         page.lead = "\(texts[.draftsLead])"
-        guard found.contains(where: { !$1.isEmpty }) || visit.query["kind"] != nil else {
-            page.body = visit.empty(
+        guard found.contains(where: { !$1.isEmpty }) || call.query["kind"] != nil else {
+            page.body = call.empty(
                 .noDraftsTitle, .noDraftsText,
-                action: "<a class=\"button primary\" href=\"\(visit.link("compose"))\">\(texts[.compose])</a>")
+                action: "<a class=\"button primary\" href=\"\(call.link("compose"))\">\(texts[.compose])</a>")
             return page.answer()
         }
-        page.body = HTML.each(found) { section(visit, $0, $1, isAlone: kinds.count == 1) }
+        page.body = HTML.each(found) { section(call, $0, $1, isAlone: kinds.count == 1) }
         return page.answer()
     }
 
     /// - Parameter items: one more than is shown if there are more.
     private static func section(
-        _ visit: PageCall, _ kind: SavedMessage.Kind, _ items: [SavedMessage], isAlone: Bool
+        _ call: PageCall, _ kind: SavedMessage.Kind, _ items: [SavedMessage], isAlone: Bool
     ) -> HTML {
-        let texts = visit.texts
+        let texts = call.texts
         let title = texts[kind == .draft ? .drafts : .templates]
         let shown = Array(items.prefix(itemsPerPage))
         let hasMore = items.count > itemsPerPage
         let all: HTML = """
-            <p><a class="button" href="\(visit.link("drafts"))?kind=\(kind.rawValue)">\(texts[.showAll])</a></p>
+            <p><a class="button" href="\(call.link("drafts"))?kind=\(kind.rawValue)">\(texts[.showAll])</a></p>
             """
         return """
-            <section><h2>\(title)</h2>\(table(visit, shown, title))\(if: hasMore && !isAlone, all)\
-            \(if: isAlone, visit.pager(next: hasMore ? shown.last?.name : nil))</section>
+            <section><h2>\(title)</h2>\(table(call, shown, title))\(if: hasMore && !isAlone, all)\
+            \(if: isAlone, call.pager(next: hasMore ? shown.last?.name : nil))</section>
             """
     }
 
-    private static func table(_ visit: PageCall, _ items: [SavedMessage], _ caption: String) -> HTML {
-        let texts = visit.texts
+    private static func table(_ call: PageCall, _ items: [SavedMessage], _ caption: String) -> HTML {
+        let texts = call.texts
         guard !items.isEmpty else { return "<p class=\"none\">\(texts[.nothingSaved])</p>" }
         var table = ListTable(
             caption: caption, columns: [texts[.name], texts[.message], texts[.changed], texts[.actions]])
         table.rows = items.map { item in
-            let link = "\(visit.link("compose"))?\(item.kind.rawValue)=\(PercentCoding.encode(item.name))"
+            let link = "\(call.link("compose"))?\(item.kind.rawValue)=\(PercentCoding.encode(item.name))"
             let form = ComposeForm.form(of: item.request)
             return [
                 "<a class=\"title\" href=\"\(link)\">\(item.name)</a>",
-                "\(form["title"] ?? form["body"] ?? texts[.untitled])", visit.time(item.changedAt),
+                "\(form["title"] ?? form["body"] ?? texts[.untitled])", call.time(item.changedAt),
                 """
                 <div class="row-actions"><a class="button small" href="\(link)">\(texts[.open])</a>
-                <form method="post" action="\(visit.link("drafts", "delete"))" data-confirm="\(texts[.deleteSavedConfirm])">\
-                \(visit.askingFormStart)<input type="hidden" name="kind" value="\(item.kind.rawValue)">\
+                <form method="post" action="\(call.link("drafts", "delete"))" data-confirm="\(texts[.deleteSavedConfirm])">\
+                \(call.askingFormStart)<input type="hidden" name="kind" value="\(item.kind.rawValue)">\
                 <input type="hidden" name="name" value="\(item.name)"><button class="small quiet">\(texts[.delete])</button></form></div>
                 """,
             ]
@@ -72,16 +72,16 @@ enum SavedMessagePages {
         return table.html
     }
 
-    @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
-        guard let kind = visit.form["kind"].flatMap({ SavedMessage.Kind(rawValue: $0) }) else {
+    @Sendable private static func delete(_ call: PageCall) async throws -> ConsoleAnswer {
+        guard let kind = call.form["kind"].flatMap({ SavedMessage.Kind(rawValue: $0) }) else {
             throw PealError.notFound("draft")
         }
-        try await verbs(visit).delete(kind, visit.form.raw("name"), app: try visit.app.key, visit.verb)
-        return ConsoleAnswer(redirect: visit.link("drafts") + "?done=deleted")
+        try await verbs(call).delete(kind, call.form.raw("name"), app: try call.app.key, call.verb)
+        return ConsoleAnswer(redirect: call.link("drafts") + "?done=deleted")
     }
 
-    private static func verbs(_ visit: PageCall) -> SavedMessageVerbs {
-        visit.services.verbs.savedMessages
+    private static func verbs(_ call: PageCall) -> SavedMessageVerbs {
+        call.services.verbs.savedMessages
     }
 }
 
@@ -89,11 +89,11 @@ extension SavedMessagePages {
     /// The fields of the draft or template that the query names, and the members that have no field; nil if it names
     /// none.
     /// - Throws: `not_found`.
-    static func form(_ visit: PageCall) async throws -> (form: Form, leftOut: [String])? {
+    static func form(_ call: PageCall) async throws -> (form: Form, leftOut: [String])? {
         for kind in SavedMessage.Kind.allCases {
-            guard let name = visit.query[kind.rawValue] else { continue }
-            let app = try visit.app.key
-            guard let saved = try await visit.services.store.read({ try $0.savedMessage(app: app, kind, name: name) })
+            guard let name = call.query[kind.rawValue] else { continue }
+            let app = try call.app.key
+            guard let saved = try await call.services.store.read({ try $0.savedMessage(app: app, kind, name: name) })
             else { throw PealError.notFound(kind.rawValue) }
             let form = ComposeForm.form(of: saved.request, keepsTime: kind == .draft)
             // A draft is deleted once it is sent; a template is kept.
@@ -105,8 +105,8 @@ extension SavedMessagePages {
     }
 
     /// Where Compose saves the form.
-    static func saveFields(_ visit: PageCall, _ form: ComposeForm, _ error: PealError?) -> HTML {
-        let texts = visit.texts
+    static func saveFields(_ call: PageCall, _ form: ComposeForm, _ error: PealError?) -> HTML {
+        let texts = call.texts
         let name = Field(
             name: "save_name", label: texts[.saveName], value: form.form["save_name"] ?? "",
             hint: texts[.saveNameHint], error: texts.message(error, at: "save_name"),
@@ -125,23 +125,23 @@ extension SavedMessagePages {
     }
 
     static func save(
-        _ visit: PageCall, _ form: ComposeForm, _ kind: SavedMessage.Kind
+        _ call: PageCall, _ form: ComposeForm, _ kind: SavedMessage.Kind
     ) async throws -> ConsoleAnswer {
-        let name = try ConsoleText.checked(visit.form["save_name"], named: "save_name", max: Limits.nameCharactersMax)
+        let name = try ConsoleText.checked(call.form["save_name"], named: "save_name", max: Limits.nameCharactersMax)
         let request = try form.request()
-        let app = try visit.app.key
-        let exists = try await visit.services.store.read { try $0.savedMessage(app: app, kind, name: name) != nil }
-        try ConsoleText.refuse(name, field: "save_name", exists: exists, opened: visit.form[kind.rawValue])
-        _ = try await verbs(visit).put(
-            SavedMessage(kind: kind, name: name, request: request, createdAt: visit.now, changedAt: visit.now),
-            app: app, visit.verb)
-        return ConsoleAnswer(redirect: visit.link("drafts") + "?done=saved")
+        let app = try call.app.key
+        let exists = try await call.services.store.read { try $0.savedMessage(app: app, kind, name: name) != nil }
+        try ConsoleText.refuse(name, field: "save_name", exists: exists, opened: call.form[kind.rawValue])
+        _ = try await verbs(call).put(
+            SavedMessage(kind: kind, name: name, request: request, createdAt: call.now, changedAt: call.now),
+            app: app, call.verb)
+        return ConsoleAnswer(redirect: call.link("drafts") + "?done=saved")
     }
 
     /// Deletes the draft that was sent. If it cannot be deleted, the message is sent nevertheless.
-    static func end(_ visit: PageCall) async {
-        guard let name = visit.form["draft"], let app = try? visit.app.key else { return }
-        try? await verbs(visit).delete(.draft, name, app: app, visit.verb)
+    static func end(_ call: PageCall) async {
+        guard let name = call.form["draft"], let app = try? call.app.key else { return }
+        try? await verbs(call).delete(.draft, name, app: app, call.verb)
     }
 }
 

@@ -10,50 +10,50 @@ enum SignInPages {
         signOut("sign-out-everywhere", everywhere: true).confirming(.signOutEverywhereConfirm),
     ]
 
-    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
-        if let link = visit.query["link"] { return page(visit, next: visit.query["next"], link: link) }
-        guard visit.session == nil else { return ConsoleAnswer(redirect: next(visit.query)) }
-        return page(visit, next: visit.query["next"])
+    @Sendable private static func show(_ call: PageCall) async throws -> ConsoleAnswer {
+        if let link = call.query["link"] { return page(call, next: call.query["next"], link: link) }
+        guard call.session == nil else { return ConsoleAnswer(redirect: next(call.query)) }
+        return page(call, next: call.query["next"])
     }
 
     /// A link signs in by a form, so that programs that only fetch links do not consume it.
-    private static func signIn(_ visit: PageCall, link: String) async throws -> ConsoleAnswer {
-        let links = visit.services.verbs.signInLinks
-        if !visit.client.listener.servesAdmins, let linked = try await links.look(at: link), linked.isOfAdmin {
-            return page(visit, next: visit.form["next"], 403, error: visit.texts[.adminsElsewhere])
+    private static func signIn(_ call: PageCall, link: String) async throws -> ConsoleAnswer {
+        let links = call.services.verbs.signInLinks
+        if !call.client.listener.servesAdmins, let linked = try await links.look(at: link), linked.isOfAdmin {
+            return page(call, next: call.form["next"], 403, error: call.texts[.adminsElsewhere])
         }
-        guard let taken = try await links.take(link, now: visit.now),
-            let holder = try await visit.console.sessions.holder(of: taken, links, now: visit.now)
-        else { return page(visit, next: visit.form["next"], 401, error: visit.texts[.usedLink]) }
-        return await begin(visit, holder)
+        guard let taken = try await links.take(link, now: call.now),
+            let holder = try await call.console.sessions.holder(of: taken, links, now: call.now)
+        else { return page(call, next: call.form["next"], 401, error: call.texts[.usedLink]) }
+        return await begin(call, holder)
     }
 
-    private static func begin(_ visit: PageCall, _ holder: Holder) async -> ConsoleAnswer {
-        guard !holder.isAdmin || visit.client.listener.servesAdmins else {
-            return page(visit, next: visit.form["next"], 403, error: visit.texts[.adminsElsewhere])
+    private static func begin(_ call: PageCall, _ holder: Holder) async -> ConsoleAnswer {
+        guard !holder.isAdmin || call.client.listener.servesAdmins else {
+            return page(call, next: call.form["next"], 403, error: call.texts[.adminsElsewhere])
         }
-        let id = Hex.encode(visit.services.randomness.bytes(16))
-        var answer = ConsoleAnswer(redirect: next(visit.form))
-        answer.setCookie(visit.cookieHeader(await visit.console.sessions.begin(holder, id: id, now: visit.now)))
+        let id = Hex.encode(call.services.randomness.bytes(16))
+        var answer = ConsoleAnswer(redirect: next(call.form))
+        answer.setCookie(call.cookieHeader(await call.console.sessions.begin(holder, id: id, now: call.now)))
         return answer
     }
 
-    @Sendable private static func signIn(_ visit: PageCall) async throws -> ConsoleAnswer {
+    @Sendable private static func signIn(_ call: PageCall) async throws -> ConsoleAnswer {
         // The session of an open sign-in page is replaced.
-        let services = visit.services
-        if let link = visit.form["link"] { return try await signIn(visit, link: link) }
-        guard let secret = visit.form["key"] else {
-            return page(visit, next: visit.form["next"], 401, error: visit.texts[.wrongKey])
+        let services = call.services
+        if let link = call.form["link"] { return try await signIn(call, link: link) }
+        guard let secret = call.form["key"] else {
+            return page(call, next: call.form["next"], 401, error: call.texts[.wrongKey])
         }
         do {
-            let holder = try await services.authenticator.holder(of: secret, from: visit.client, now: visit.now)
-            return await begin(visit, holder)
+            let holder = try await services.authenticator.holder(of: secret, from: call.client, now: call.now)
+            return await begin(call, holder)
         } catch let refusal as PealError {
             switch refusal.code {
             case .unauthorized, .forbidden:
-                return page(visit, next: visit.form["next"], 401, error: visit.texts[.wrongKey])
+                return page(call, next: call.form["next"], 401, error: call.texts[.wrongKey])
             case .rateLimited:
-                var answer = page(visit, next: visit.form["next"], 429, error: visit.texts[.tooManyAttempts])
+                var answer = page(call, next: call.form["next"], 429, error: call.texts[.tooManyAttempts])
                 answer.headers[.retryAfter] = String(refusal.retryAfterSeconds ?? 60)
                 return answer
             case .invalidJSON, .invalidField, .missingField, .unknownField, .notSupported, .notFound, .methodNotAllowed,
@@ -73,12 +73,12 @@ enum SignInPages {
     }
 
     private static func signOut(_ path: String, everywhere: Bool) -> ConsoleRoute {
-        var route = ConsoleRoute(.post, path, .session) { visit in
-            if let session = visit.session {
-                try await visit.console.sessions.end(session, everywhere: everywhere, now: visit.now)
+        var route = ConsoleRoute(.post, path, .session) { call in
+            if let session = call.session {
+                try await call.console.sessions.end(session, everywhere: everywhere, now: call.now)
             }
             var answer = ConsoleAnswer(redirect: "/console/sign-in")
-            answer.setCookie(visit.cookieHeader(""))
+            answer.setCookie(call.cookieHeader(""))
             return answer
         }
         route.endsSession = true
@@ -87,9 +87,9 @@ enum SignInPages {
 
     /// - Parameter link: instead of a key.
     private static func page(
-        _ visit: PageCall, next: String?, _ status: Int = 200, error: String? = nil, link: String? = nil
+        _ call: PageCall, next: String?, _ status: Int = 200, error: String? = nil, link: String? = nil
     ) -> ConsoleAnswer {
-        let texts = visit.texts
+        let texts = call.texts
         let field = Field(
             name: "key", label: texts[.key], kind: .secret, hint: texts[.keyHint], error: error, isRequired: true,
             more: " autocomplete=\"current-password\" autofocus spellcheck=\"false\"")
@@ -101,9 +101,9 @@ enum SignInPages {
                 <div class="door"><main id="main">
                 <p class="brand">\(PageFrame.logo)<span>Peal</span></p>
                 <h1>\(texts[.signIn])</h1>
-                \(HTML.when(visit.query["ended"] != nil, "<p class=\"notice warn\" role=\"status\">\(texts[.sessionEnded])</p>"))
+                \(HTML.when(call.query["ended"] != nil, "<p class=\"notice warn\" role=\"status\">\(texts[.sessionEnded])</p>"))
                 <form method="post" action="/console/sign-in" class="card">
-                \(visit.formStart)
+                \(call.formStart)
                 \(HTML.with(next) { "<input type=\"hidden\" name=\"next\" value=\"\($0)\">" })
                 \(HTML.with(link) { "<input type=\"hidden\" name=\"link\" value=\"\($0)\"><p>\(texts[.linkText])</p>" })\
                 \(HTML.when(link == nil, field.html))

@@ -23,8 +23,8 @@ struct Traffic: Sendable {
     }
 
     /// Empty if nothing was sent.
-    func html(_ visit: PageCall, title: String) -> HTML {
-        let texts = visit.texts
+    func html(_ call: PageCall, title: String) -> HTML {
+        let texts = call.texts
         guard let sum else { return .empty }
         let chart = ColumnChart(
             title: title,
@@ -36,7 +36,7 @@ struct Traffic: Sendable {
         return """
             <section class="card"><h2>\(title)</h2><dl class="figures">\(HTML.each(figures) { word, count in
                 "<div><dt>\(texts[word])</dt><dd>\(texts.number(count))</dd></div>"
-            })</dl>\(chart.html(visit))</section>
+            })</dl>\(chart.html(call))</section>
             """
     }
 }

@@ -3,7 +3,7 @@ internal import PealCore
 /// Webhooks: list, create, change, delete; the deliveries of one webhook, and their retries.
 enum WebhookPages {
     static let routes: [ConsoleRoute] = [
-        .app(.get, "webhooks", .manage) { visit in try await list(visit, try await edited(visit)).answer() },
+        .app(.get, "webhooks", .manage) { call in try await list(call, try await edited(call)).answer() },
         .app(.post, "webhooks", .manage, put),
         .app(.get, "webhooks/:name", .manage, show),
         .app(.post, "webhooks/:name/delete", .manage, delete).confirming(.deleteWebhookConfirm),
@@ -12,10 +12,10 @@ enum WebhookPages {
     ]
 
     /// The fields of the webhook that the query names for a change, without its secret; empty for a new one.
-    private static func edited(_ visit: PageCall) async throws -> Form {
-        let app = try visit.app.key
-        guard let name = visit.query["edit"],
-            let webhook = try await visit.services.store.read({ try $0.webhook(app: app, name: name) })
+    private static func edited(_ call: PageCall) async throws -> Form {
+        let app = try call.app.key
+        guard let name = call.query["edit"],
+            let webhook = try await call.services.store.read({ try $0.webhook(app: app, name: name) })
         else { return Form() }
         let form = Form().with("edit", webhook.name).with("name", webhook.name).with("url", webhook.url)
             .with("kind", webhook.kind.rawValue).with("type", webhook.authentication.type)
@@ -26,38 +26,38 @@ enum WebhookPages {
     }
 
     /// - Parameter given: the fields of the form.
-    private static func list(_ visit: PageCall, _ given: Form, error: PealError? = nil) async throws -> Page {
-        let texts = visit.texts
-        let app = try visit.app.key
-        let webhooks = try await visit.services.store.list { store, _ in
+    private static func list(_ call: PageCall, _ given: Form, error: PealError? = nil) async throws -> Page {
+        let texts = call.texts
+        let app = try call.app.key
+        let webhooks = try await call.services.store.list { store, _ in
             try store.webhooks(app: app, after: nil, limit: Limits.listItemsMax)
         }
-        var page = Page(visit, texts[.webhooks], .webhooks)
+        var page = Page(call, texts[.webhooks], .webhooks)
         page.lead = "\(texts[.webhooksLead])"
         var table = ListTable(
             caption: texts[.webhooks], columns: [texts[.name], texts[.kind], texts[.url], texts[.state]])
         table.rows = webhooks.map { webhook in
             [
-                "<a class=\"title\" href=\"\(visit.link("webhooks", webhook.name))\">\(webhook.name)</a>",
-                "\(webhook.kind.rawValue)", "<code class=\"long\">\(webhook.url)</code>", state(visit, webhook),
+                "<a class=\"title\" href=\"\(call.link("webhooks", webhook.name))\">\(webhook.name)</a>",
+                "\(webhook.kind.rawValue)", "<code class=\"long\">\(webhook.url)</code>", state(call, webhook),
             ]
         }
         page.body = """
-            \(webhooks.isEmpty ? visit.empty(.noWebhooksTitle, .noWebhooksText) : table.html)
-            \(form(visit, given, error))
+            \(webhooks.isEmpty ? call.empty(.noWebhooksTitle, .noWebhooksText) : table.html)
+            \(form(call, given, error))
             """
         return page
     }
 
-    private static func state(_ visit: PageCall, _ webhook: Webhook) -> HTML {
-        guard let at = webhook.disabledAt else { return visit.badge(visit.texts[.webhookActive], "good") }
-        return "\(visit.badge(visit.texts[.webhookDisabled], "bad")) \(visit.time(at))"
+    private static func state(_ call: PageCall, _ webhook: Webhook) -> HTML {
+        guard let at = webhook.disabledAt else { return call.badge(call.texts[.webhookActive], "good") }
+        return "\(call.badge(call.texts[.webhookDisabled], "bad")) \(call.time(at))"
     }
 
     private static let types = ["signature", "bearer", "basic", "header", "secret"]
 
-    private static func form(_ visit: PageCall, _ given: Form, _ error: PealError?) -> HTML {
-        let texts = visit.texts
+    private static func form(_ call: PageCall, _ given: Form, _ error: PealError?) -> HTML {
+        let texts = call.texts
         func field(_ name: String, _ label: Word, _ kind: Field.Kind = .text, hint: Word? = nil, required: Bool = false)
             -> HTML
         {
@@ -68,11 +68,11 @@ enum WebhookPages {
                     + (name == "name" && given["edit"] != nil ? " readonly" : "")
             ).html
         }
-        let kinds = visit.services.options.webhookKinds.map { ($0, $0) }
+        let kinds = call.services.options.webhookKinds.map { ($0, $0) }
         return """
             <section class="card narrow" id="edit"><h2>\(texts[given["edit"] == nil ? .newWebhook : .editWebhook])</h2>
             \(HTML.with(error) { "<p class=\"notice bad\" role=\"alert\">\(texts.message($0))</p>" })
-            <form method="post" action="\(visit.link("webhooks"))">\(visit.formStart)\
+            <form method="post" action="\(call.link("webhooks"))">\(call.formStart)\
             \(HTML.with(given["edit"]) { "<input type=\"hidden\" name=\"edit\" value=\"\($0)\">" })
             \(field("name", .name, required: true))\(field("url", .url, required: true))
             \(field("kind", .kind, .choice(kinds)))\(field("type", .authentication, .choice(types.map { ($0, $0) })))
@@ -82,34 +82,34 @@ enum WebhookPages {
             """
     }
 
-    @Sendable private static func put(_ visit: PageCall) async throws -> ConsoleAnswer {
+    @Sendable private static func put(_ call: PageCall) async throws -> ConsoleAnswer {
         do {
-            let name = try ConsoleText.checked(visit.form["name"], named: "name", max: Limits.nameCharactersMax)
-            let kind = visit.form["kind"] ?? ""
-            guard visit.services.options.webhookKinds.contains(kind) else {
+            let name = try ConsoleText.checked(call.form["name"], named: "name", max: Limits.nameCharactersMax)
+            let kind = call.form["kind"] ?? ""
+            guard call.services.options.webhookKinds.contains(kind) else {
                 throw PealError.invalid("kind", "kind is unknown")
             }
-            let app = try visit.app.key
-            let exists = try await visit.services.store.read { try $0.webhook(app: app, name: name) != nil }
-            try ConsoleText.refuse(name, field: "name", exists: exists, opened: visit.form["edit"])
+            let app = try call.app.key
+            let exists = try await call.services.store.read { try $0.webhook(app: app, name: name) != nil }
+            try ConsoleText.refuse(name, field: "name", exists: exists, opened: call.form["edit"])
             // Another name would be a second webhook, which gets every event too.
-            guard visit.form["edit"] ?? name == name else {
+            guard call.form["edit"] ?? name == name else {
                 throw PealError.invalid("name", "a webhook keeps its name")
             }
             let draft = WebhookVerbs.Draft(
-                app: app, name: name, url: visit.form["url"] ?? "", kind: .init(rawValue: kind),
-                authentication: try authentication(visit))
-            _ = try await visit.services.verbs.webhooks.put(draft, visit.verb)
-            return ConsoleAnswer(redirect: visit.link("webhooks") + "?done=saved")
+                app: app, name: name, url: call.form["url"] ?? "", kind: .init(rawValue: kind),
+                authentication: try authentication(call))
+            _ = try await call.services.verbs.webhooks.put(draft, call.verb)
+            return ConsoleAnswer(redirect: call.link("webhooks") + "?done=saved")
         } catch let error as PealError where error.code.httpStatus < 500 {
-            return try await list(visit, visit.form, error: error).answer(error.code.httpStatus)
+            return try await list(call, call.form, error: error).answer(error.code.httpStatus)
         }
     }
 
     /// As the API reads it; errors name the form's fields.
-    private static func authentication(_ visit: PageCall) throws(PealError) -> Webhook.Authentication {
-        let (value, name) = (JSON.string(visit.form.raw("value")), visit.form["username"].map(JSON.string))
-        let type = visit.form["type"] ?? "signature"
+    private static func authentication(_ call: PageCall) throws(PealError) -> Webhook.Authentication {
+        let (value, name) = (JSON.string(call.form.raw("value")), call.form["username"].map(JSON.string))
+        let type = call.form["type"] ?? "signature"
         let members: [(String, JSON?)] =
             switch type {
             case "bearer": [("token", value)]
@@ -118,8 +118,8 @@ enum WebhookPages {
             default: [("secret", value)]
             }
         do throws(PealError) {
-            return try visit.services.native.authentication(
-                .compact([("type", .string(type))] + members), visit.now)
+            return try call.services.native.authentication(
+                .compact([("type", .string(type))] + members), call.now)
         } catch {
             let isName = ["name", "username"].contains(error.field)
             throw PealError(
@@ -127,41 +127,41 @@ enum WebhookPages {
         }
     }
 
-    @Sendable private static func show(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let texts = visit.texts
-        let (app, name) = (try visit.app.key, visit.parameter("name"))
-        let before = visit.query["after"].flatMap { WebhookDeliveryID($0) }
-        let found = try await visit.services.store.list { store, more in
+    @Sendable private static func show(_ call: PageCall) async throws -> ConsoleAnswer {
+        let texts = call.texts
+        let (app, name) = (try call.app.key, call.parameter("name"))
+        let before = call.query["after"].flatMap { WebhookDeliveryID($0) }
+        let found = try await call.services.store.list { store, more in
             try store.webhook(app: app, name: name).map { webhook in
                 (webhook, try store.deliveries(of: webhook.reference, before: before, limit: 26 + more))
             }
         }
         guard let (webhook, deliveries) = found else { throw PealError.notFound("webhook") }
-        var page = Page(visit, webhook.name, .webhooks)
-        page.trail = [(texts[.webhooks], visit.link("webhooks"))]
-        let delete = visit.button(
-            texts[.delete], to: visit.link("webhooks", name, "delete"), "danger", confirm: texts[.deleteWebhookConfirm])
-        let test = visit.button(texts[.sendTestEvent], to: visit.link("webhooks", name, "test"))
+        var page = Page(call, webhook.name, .webhooks)
+        page.trail = [(texts[.webhooks], call.link("webhooks"))]
+        let delete = call.button(
+            texts[.delete], to: call.link("webhooks", name, "delete"), "danger", confirm: texts[.deleteWebhookConfirm])
+        let test = call.button(texts[.sendTestEvent], to: call.link("webhooks", name, "test"))
         let edit: HTML = """
-            <a class="button" href="\(visit.link("webhooks"))?edit=\(PercentCoding.encode(name))#edit">\(texts[.edit])</a>
+            <a class="button" href="\(call.link("webhooks"))?edit=\(PercentCoding.encode(name))#edit">\(texts[.edit])</a>
             """
         page.actions = "\(HTML.when(webhook.disabledAt == nil, test))\(edit)\(delete)"
         var facts = FactList()
         facts.add(texts[.url], "<code class=\"long\">\(webhook.url)</code>")
         facts.add(texts[.kind], text: webhook.kind.rawValue)
         facts.add(texts[.authentication], text: webhook.authentication.type)
-        facts.add(texts[.state], state(visit, webhook))
-        facts.add(texts[.made], visit.time(webhook.createdAt))
+        facts.add(texts[.state], state(call, webhook))
+        facts.add(texts[.made], call.time(webhook.createdAt))
         let next = deliveries.count > 25 ? deliveries[24].id.description : nil
         page.body = """
             \(facts.html)<section><h2>\(texts[.deliveries])</h2>\
-            \(table(visit, name, Array(deliveries.prefix(25))))\(visit.pager(next: next))</section>
+            \(table(call, name, Array(deliveries.prefix(25))))\(call.pager(next: next))</section>
             """
         return page.answer()
     }
 
-    private static func table(_ visit: PageCall, _ name: String, _ deliveries: [WebhookDelivery]) -> HTML {
-        let texts = visit.texts
+    private static func table(_ call: PageCall, _ name: String, _ deliveries: [WebhookDelivery]) -> HTML {
+        let texts = call.texts
         guard !deliveries.isEmpty else { return "<p class=\"none\">\(texts[.noDeliveries])</p>" }
         var table = ListTable(
             caption: texts[.deliveries],
@@ -173,40 +173,40 @@ enum WebhookPages {
         table.rows = deliveries.map { delivery in
             let tone = delivery.state == .delivered ? "good" : delivery.state == .failed ? "bad" : "wait"
             return [
-                "\(delivery.type)", visit.badge(texts.delivery(delivery.state), tone),
-                visit.number(delivery.itemCount), visit.number(delivery.attempts),
+                "\(delivery.type)", call.badge(texts.delivery(delivery.state), tone),
+                call.number(delivery.itemCount), call.number(delivery.attempts),
                 "\(delivery.lastStatus.map(String.init) ?? delivery.lastError ?? "–")",
-                visit.time(delivery.state == .pending ? delivery.nextAttemptAt : nil), visit.time(delivery.createdAt),
+                call.time(delivery.state == .pending ? delivery.nextAttemptAt : nil), call.time(delivery.createdAt),
                 HTML.when(
                     delivery.state != .delivered,
-                    visit.button(
-                        texts[.retry], to: visit.link("webhooks", name, "deliveries", delivery.id.description, "retry"),
+                    call.button(
+                        texts[.retry], to: call.link("webhooks", name, "deliveries", delivery.id.description, "retry"),
                         "small")),
             ]
         }
         return table.html
     }
 
-    @Sendable private static func delete(_ visit: PageCall) async throws -> ConsoleAnswer {
-        try await visit.services.verbs.webhooks.delete(visit.parameter("name"), app: try visit.app.key, visit.verb)
-        return ConsoleAnswer(redirect: visit.link("webhooks") + "?done=deleted")
+    @Sendable private static func delete(_ call: PageCall) async throws -> ConsoleAnswer {
+        try await call.services.verbs.webhooks.delete(call.parameter("name"), app: try call.app.key, call.verb)
+        return ConsoleAnswer(redirect: call.link("webhooks") + "?done=deleted")
     }
 
-    @Sendable private static func test(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let name = visit.parameter("name")
-        _ = try await visit.services.verbs.webhooks.test(
-            name, id: visit.services.randomness.timeOrderedIdentifier(at: visit.now), app: try visit.app.key,
-            visit.verb
+    @Sendable private static func test(_ call: PageCall) async throws -> ConsoleAnswer {
+        let name = call.parameter("name")
+        _ = try await call.services.verbs.webhooks.test(
+            name, id: call.services.randomness.timeOrderedIdentifier(at: call.now), app: try call.app.key,
+            call.verb
         ) { _ in Reply(status: 202, body: []) }
-        return ConsoleAnswer(redirect: visit.link("webhooks", name) + "?done=test-queued")
+        return ConsoleAnswer(redirect: call.link("webhooks", name) + "?done=test-queued")
     }
 
-    @Sendable private static func retry(_ visit: PageCall) async throws -> ConsoleAnswer {
-        let name = visit.parameter("name")
-        _ = try await visit.services.verbs.webhooks.retry(
-            try visit.id("id", of: "delivery"), of: name, app: try visit.app.key, visit.verb
+    @Sendable private static func retry(_ call: PageCall) async throws -> ConsoleAnswer {
+        let name = call.parameter("name")
+        _ = try await call.services.verbs.webhooks.retry(
+            try call.id("id", of: "delivery"), of: name, app: try call.app.key, call.verb
         ) { _ in Reply(status: 200, body: []) }
-        return ConsoleAnswer(redirect: visit.link("webhooks", name) + "?done=retried")
+        return ConsoleAnswer(redirect: call.link("webhooks", name) + "?done=retried")
     }
 }
 

@@ -9,8 +9,8 @@ struct HeatMap: Sendable {
     /// Shades of the style sheet, `heat1` to `heat5`.
     private static let shades = 5
 
-    func html(_ visit: PageCall) -> HTML {
-        let texts = visit.texts
+    func html(_ call: PageCall) -> HTML {
+        let texts = call.texts
         guard let map, map.displays > 0 else { return "<p class=\"none\">\(texts[.noContexts])</p>" }
         let rates = ContextMap.Activity.allCases.flatMap { map.row($0).compactMap(Self.rate) }
         let top = max(rates.max() ?? 0, 0.001)
@@ -26,7 +26,7 @@ struct HeatMap: Sendable {
                 """
             })</tbody></table>
             <p class="hint">\(texts(.contextsHint, texts.number(map.displays)))</p>
-            <details><summary>\(texts[.asTable])</summary>\(table(map, visit).html)</details></figure>
+            <details><summary>\(texts[.asTable])</summary>\(table(map, call).html)</details></figure>
             """
     }
 
@@ -41,8 +41,8 @@ struct HeatMap: Sendable {
         return "<td class=\"heat\(level)\">\(texts.number(Int((rate * 100).rounded())))</td>"
     }
 
-    private func table(_ map: ContextMap, _ visit: PageCall) -> ListTable {
-        let texts = visit.texts
+    private func table(_ map: ContextMap, _ call: PageCall) -> ListTable {
+        let texts = call.texts
         var table = ListTable(
             caption: texts[.openContexts],
             columns: [texts[.activity], texts[.hours], texts[.displays], texts[.opened], texts[.openRate]],
@@ -52,7 +52,7 @@ struct HeatMap: Sendable {
                 let from = index * ContextMap.hoursPerCell
                 table.rows.append([
                     "\(texts.activity(activity))", "\(from)–\(from + ContextMap.hoursPerCell)",
-                    visit.number(cell.displays), visit.number(cell.opens),
+                    call.number(cell.displays), call.number(cell.opens),
                     "\(texts.percent(cell.opens, of: cell.displays))",
                 ])
             }

@@ -2,7 +2,7 @@ internal import PealCore
 
 /// A page in the console's frame: navigation on the side, one heading, one main landmark.
 struct Page: Sendable {
-    let visit: PageCall
+    let call: PageCall
     /// The heading, and the title of the window.
     let title: String
     var current = Section.none
@@ -14,8 +14,8 @@ struct Page: Sendable {
     var scripts: [String] = []
     var body = HTML.empty
 
-    init(_ visit: PageCall, _ title: String, _ current: Section = .none) {
-        self.visit = visit
+    init(_ call: PageCall, _ title: String, _ current: Section = .none) {
+        self.call = call
         self.title = title
         self.current = current
     }
@@ -30,13 +30,13 @@ struct Page: Sendable {
     }
 
     private var html: HTML {
-        let texts = visit.texts
+        let texts = call.texts
         return PageFrame.document(
             texts, title: windowTitle, scripts: ["console.js"] + scripts,
             """
             <a class="skip" href="#main">\(texts[.skipToContent])</a>
             <div class="shell">
-            \(Navigation(visit: visit, current: current).html)
+            \(Navigation(call: call, current: current).html)
             <main id="main" tabindex="-1">
             \(HTML.when(!trail.isEmpty, breadcrumbs))
             <header class="top"><h1>\(title)</h1>\(HTML.when(actions != .empty, "<div class=\"actions\">\(actions)</div>"))</header>
@@ -50,13 +50,13 @@ struct Page: Sendable {
 
     /// The heading and the app. An app's overview is headed by the app's name.
     private var windowTitle: String {
-        guard let app = visit.named, current != .overview else { return title }
+        guard let app = call.named, current != .overview else { return title }
         return "\(title) · \(app.name)"
     }
 
     private var breadcrumbs: HTML {
         """
-        <nav class="crumbs" aria-label="\(visit.texts[.breadcrumbs])"><ol>
+        <nav class="crumbs" aria-label="\(call.texts[.breadcrumbs])"><ol>
         \(HTML.each(trail) { "<li><a href=\"\($0.path)\">\($0.title)</a></li>" })
         </ol></nav>
         """
@@ -64,8 +64,8 @@ struct Page: Sendable {
 
     /// The result of the last form, after its redirect.
     private var notice: HTML {
-        guard let name = visit.query["done"], let word = Word.notice(name) else { return .empty }
-        return "<p class=\"notice good\" role=\"status\">\(visit.texts[word])</p>"
+        guard let name = call.query["done"], let word = Word.notice(name) else { return .empty }
+        return "<p class=\"notice good\" role=\"status\">\(call.texts[word])</p>"
     }
 }
 
@@ -102,7 +102,7 @@ enum PageFrame {
 
 /// The pages that the visitor may open.
 private struct Navigation {
-    let visit: PageCall
+    let call: PageCall
     let current: Page.Section
 
     private struct Item {
@@ -112,7 +112,7 @@ private struct Navigation {
     }
 
     var html: HTML {
-        let texts = visit.texts
+        let texts = call.texts
         return """
             <header class="side">
             <details class="menu"><summary><span class="brand">\(PageFrame.logo)<span>Peal</span></span>\
@@ -123,38 +123,38 @@ private struct Navigation {
     }
 
     private var links: HTML {
-        let texts = visit.texts
+        let texts = call.texts
         return """
             <nav aria-label="\(texts[.pages])">
-            \(HTML.with(visit.named) { app in
+            \(HTML.with(call.named) { app in
                 """
                 <p class="app-name" title="\(app.id.description)">\(app.name)</p>
-                \(group(nil, [.init(section: .overview, word: .overview, path: visit.link())]))
+                \(group(nil, [.init(section: .overview, word: .overview, path: call.link())]))
                 \(group(.messaging, messaging))
                 \(group(.audience, people))
                 \(group(.settings, settings))
                 """
             })
-            \(group(visit.named == nil ? nil : .server, server))
+            \(group(call.named == nil ? nil : .server, server))
             </nav>
             <div class="side-foot">
-            <form method="post" action="/console/sign-out"><input type="hidden" name="csrf" value="\(visit.formSecret)">\
+            <form method="post" action="/console/sign-out"><input type="hidden" name="csrf" value="\(call.formSecret)">\
             <button class="quiet">\(texts[.signOut])</button></form>
-            \(HTML.when(!visit.isAdmin, everywhere))
+            \(HTML.when(!call.isAdmin, everywhere))
             </div>
             """
     }
 
     /// Admins find it on the page of operations.
     private var everywhere: HTML {
-        visit.button(
-            visit.texts[.signOutEverywhere], to: "/console/sign-out-everywhere", "quiet",
-            confirm: visit.texts[.signOutEverywhereConfirm])
+        call.button(
+            call.texts[.signOutEverywhere], to: "/console/sign-out-everywhere", "quiet",
+            confirm: call.texts[.signOutEverywhereConfirm])
     }
 
     private func group(_ title: Word?, _ items: [Item]) -> HTML {
         guard !items.isEmpty else { return .empty }
-        let texts = visit.texts
+        let texts = call.texts
         return """
             \(HTML.with(title) { "<p class=\"group\">\(texts[$0])</p>" })
             <ul>\(HTML.each(items) { item in
@@ -166,7 +166,7 @@ private struct Navigation {
     }
 
     private func items(_ all: [(Page.Section, Word, String, APIKey.Scope)]) -> [Item] {
-        all.filter { visit.may($0.3) }.map { Item(section: $0.0, word: $0.1, path: visit.link($0.2)) }
+        all.filter { call.may($0.3) }.map { Item(section: $0.0, word: $0.1, path: call.link($0.2)) }
     }
 
     private var messaging: [Item] {
@@ -192,7 +192,7 @@ private struct Navigation {
 
     private var server: [Item] {
         let home = Item(section: .home, word: .apps, path: "/console/")
-        return visit.isAdmin
+        return call.isAdmin
             ? [home, Item(section: .operations, word: .operations, path: "/console/operations")] : [home]
     }
 }

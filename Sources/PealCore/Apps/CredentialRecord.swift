@@ -61,6 +61,9 @@ package struct CredentialRecord: Sendable, Hashable {
         self.health = health
     }
 
+    /// Whether notifications on the route are sent with this credential.
+    package func isUsed(on route: Route) -> Bool { provider == route.provider && environment == route.environment }
+
     /// The provider's last answer to this credential.
     package enum Health: Sendable, Hashable {
         case unknown

@@ -14,12 +14,6 @@ package struct DeliveryLog: Sendable, Hashable {
             self.attempt = max(0, attempt)
         }
 
-        /// The reason under which devices are counted; nil for a remark with a value (a name, a space and the value),
-        /// because it differs from device to device.
-        var countedReason: String? {
-            reason.isEmpty || outcome == .accepted && reason.contains(" ") ? nil : reason
-        }
-
         private static func cut(_ reason: String) -> String {
             guard reason.utf8.count > Limits.logReasonBytesMax else { return reason }
             var kept = ""
@@ -107,7 +101,7 @@ package struct DeliveryLog: Sendable, Hashable {
         for index in range { histogram[Int(endingOf[index])] += 1 }
         var counts = OutcomeCounts()
         for (ending, count) in zip(endings, histogram) where count > 0 {
-            counts.count(ending.outcome, count, reason: ending.countedReason)
+            counts.count(ending.outcome, count, reason: ending.outcome.counted(ending.reason))
         }
         return counts
     }

@@ -62,6 +62,12 @@ package enum Outcome: UInt8, CaseIterable, Sendable, Hashable {
     case moved = 5
 
     package var name: String { String(describing: self) }
+
+    /// The reason under which devices with this outcome are counted; nil for a remark with a value (a name, a space and
+    /// the value), because it differs from device to device.
+    package func counted(_ reason: String) -> String? {
+        reason.isEmpty || self == .accepted && reason.contains(" ") ? nil : reason
+    }
 }
 
 /// The number of devices by outcome. `pending` is an estimate until their key range has been read.

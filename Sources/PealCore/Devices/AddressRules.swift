@@ -58,6 +58,17 @@ package struct AddressRules: Sendable {
         return Address(route: route, bytes: bytes)
     }
 
+    /// The address that a text in a search can be on a route; nil if it cannot be one.
+    package func address(_ text: String, on route: Route) -> Address? {
+        if route.isBroadcast { return try? channel(.string(text), environment: route.environment) }
+        if route.addressForm == .subscription {
+            // The endpoint alone identifies a subscription.
+            guard text.hasPrefix("https://") || text.hasPrefix("http://") else { return nil }
+            return Address(route: route, bytes: (["endpoint": .string(text)] as JSON).bytes)
+        }
+        return try? address(.string(text), platform: route.platform, environment: route.environment)
+    }
+
     /// Checks a broadcast channel's id in the field `id`: APNs issues ids in base64 (RFC 4648 §4). An id in base64url
     /// without padding (§5), which can be part of a path, is converted.
     /// - Throws: `invalid_field`.

@@ -124,8 +124,8 @@ package protocol StoreWriting: StoreReading {
     /// Quarantines slices of a route that cannot be read, so that the others can be leased. Examines at most `limit`
     /// ready ones and as many of ended messages, those that would be leased first.
     func quarantineUnreadable(on route: ActiveRoute, limit: Int) throws -> [UnreadableSlice]
-    /// Extends the leases that `owner` still holds. Returns their slices.
-    func extendLeases(_ slices: [(id: Slice.ID, term: Int64)], owner: String, until: Timestamp) throws -> [Slice.ID]
+    /// Extends the leases that `owner` still holds, and returns these.
+    func extendLeases(_ leases: [Slice.Lease], owner: String, until: Timestamp) throws -> [Slice.Lease]
     /// Ends leases that expired before `now` or end much later than one that is taken now, because the clock was set
     /// back, except `kept`; nil ends all leases, for example at the start of the only process. Holders other than
     /// `process`, which has just started, may have sent to the next devices: those are in doubt.
@@ -324,7 +324,7 @@ extension StoreWriting {
 /// A kind of work of `StoreWriting.prune`, in the order in which it is done.
 package enum PruneStep: String, CaseIterable, Sendable {
     case remainders, answers, outcomes, messages, devices, topics, geofences, audit, webhooks, statistics, frequency
-    case events, settings, models, figures, wakes, waits
+    case events, settings, models, figures, spentWakes, aheadOfTime
 
     /// Whether it is done message by message, so that messages can be skipped.
     package var isOfMessages: Bool { self == .outcomes || self == .messages }

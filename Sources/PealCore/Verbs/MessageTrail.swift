@@ -236,9 +236,7 @@ struct MessageTrail {
 
     /// Why nothing is sent over the route now; nil when no reason is known.
     private func obstacle(on route: Route) throws -> String? {
-        let record = try store.credentialRecords(app: message.app).first { record in
-            record.provider == route.provider && record.environment == route.environment
-        }
+        let record = try store.credentialRecords(app: message.app).first { $0.isUsed(on: route) }
         if case .stopped(let at, let reason)? = record?.health {
             return "\(route) is stopped since \(at): \(reason)"
         }

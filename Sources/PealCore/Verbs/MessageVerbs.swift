@@ -162,7 +162,7 @@ package struct MessageVerbs: Sendable {
         _ id: MessageID, app: AppKey, _ call: VerbCall, reply: @escaping @Sendable (MessageReport) throws -> Reply
     ) async throws -> Reply {
         do {
-            return try await move(id, app: app, to: .cancelled, "cancelled", call, reply: reply) { _, _ in .cancelled }
+            return try await apply(.cancel, to: id, app: app, call, reply: reply)
         } catch let refusal as PealError where refusal.code == .conflict {
             // The message can no longer be cancelled reliably, but a device that has not shown it may still drop it.
             _ = try await store.write(.control) { try $0.cancelMoments(app: app, message: id, now: call.now) }
@@ -175,7 +175,7 @@ package struct MessageVerbs: Sendable {
     package func pause(
         _ id: MessageID, app: AppKey, _ call: VerbCall, reply: @escaping @Sendable (MessageReport) throws -> Reply
     ) async throws -> Reply {
-        try await move(id, app: app, to: .paused, "paused", call, reply: reply) { _, _ in .paused }
+        try await apply(.pause, to: id, app: app, call, reply: reply)
     }
 
     /// Lets a paused message continue. A message that is being sent may be resumed too: its quarantined slices are
@@ -184,33 +184,56 @@ package struct MessageVerbs: Sendable {
     package func resume(
         _ id: MessageID, app: AppKey, _ call: VerbCall, reply: @escaping @Sendable (MessageReport) throws -> Reply
     ) async throws -> Reply {
-        try await move(id, app: app, to: .sending, "resumed", call, reply: reply) { message, now in
-            guard message.state == .paused else { return message.state }
-            if message.cutoffAt != nil { return .sending }
-            return message.startAt.map { $0 > now } == true ? .scheduled : .planning
+        try await apply(.resume, to: id, app: app, call, reply: reply)
+    }
+
+    /// What a person does with a message. The raw value is for error messages.
+    private enum Control: String {
+        case cancel = "cancelled"
+        case pause = "paused"
+        case resume = "resumed"
+
+        /// In the audit log.
+        var action: String {
+            switch self {
+            case .cancel: "message.cancel"
+            case .pause: "message.pause"
+            case .resume: "message.resume"
+            }
+        }
+
+        /// The state in which it leaves the message.
+        func state(of message: Message, now: Timestamp) -> Message.State {
+            switch self {
+            case .cancel: return .cancelled
+            case .pause: return .paused
+            case .resume:
+                guard message.state == .paused else { return message.state }
+                if message.cutoffAt != nil { return .sending }
+                return message.startAt.map { $0 > now } == true ? .scheduled : .planning
+            }
         }
     }
 
-    private func move(
-        _ id: MessageID, app: AppKey, to goal: Message.State, _ verb: String, _ call: VerbCall,
-        reply: @escaping @Sendable (MessageReport) throws -> Reply,
-        target: @escaping @Sendable (Message, Timestamp) -> Message.State
+    private func apply(
+        _ control: Control, to id: MessageID, app: AppKey, _ call: VerbCall,
+        reply: @escaping @Sendable (MessageReport) throws -> Reply
     ) async throws -> Reply {
         let answer = try await store.commit(.control, call, reply: reply) { store in
             guard let message = try store.message(app: app, id: id) else { throw PealError.notFound("message") }
-            let state = target(message, call.now)
-            let isFreed = try goal == .sending && Self.freeQuarantined(message, call, in: store)
+            let state = control.state(of: message, now: call.now)
+            let isFreed = try control == .resume && Self.freeQuarantined(message, call, in: store)
             if isFreed, message.windowUntil != nil || message.state == state {
-                try store.audit(call, app: app, Self.action(goal), "message \(id)")
+                try store.audit(call, app: app, control.action, "message \(id)")
             } else if message.windowUntil != nil {
-                try Self.stop(message, to: goal, verb, call, in: store)
+                try Self.stop(message, control, call, in: store)
             } else if message.state != state {
                 guard message.state.successors.contains(state),
                     try store.moveMessage(app: app, id: id, from: [message.state], to: state, now: call.now) != nil
-                else { throw Self.refusal(message.state, verb) }
-                try store.audit(call, app: app, Self.action(goal), "message \(id)")
-            } else if message.state.isFinal, goal != message.state {
-                throw Self.refusal(message.state, verb)
+                else { throw Self.refusal(message.state, control.rawValue) }
+                try store.audit(call, app: app, control.action, "message \(id)")
+            } else if message.state.isFinal, control != .cancel {
+                throw Self.refusal(message.state, control.rawValue)
             }
             return try Self.report(id, app: app, in: store)
         }.reply
@@ -229,24 +252,17 @@ package struct MessageVerbs: Sendable {
 
     /// A message with a delivery window is cancelled if some of its users still wait. It cannot be paused.
     private static func stop(
-        _ message: Message, to goal: Message.State, _ verb: String, _ call: VerbCall, in store: any StoreWriting
+        _ message: Message, _ control: Control, _ call: VerbCall, in store: any StoreWriting
     ) throws {
-        guard goal == .cancelled else {
-            throw PealError(.conflict, "a message with a window cannot be \(verb); cancel it and send another")
+        guard control == .cancel else {
+            throw PealError(
+                .conflict, "a message with a window cannot be \(control.rawValue); cancel it and send another")
         }
         guard message.state != .cancelled else { return }
         guard try store.cancelMoments(app: message.app, message: message.id, now: call.now) > 0 else {
-            throw refusal(message.state, verb)
+            throw refusal(message.state, control.rawValue)
         }
-        try store.audit(call, app: message.app, action(goal), "message \(message.id)")
-    }
-
-    private static func action(_ goal: Message.State) -> String {
-        switch goal {
-        case .paused: "message.pause"
-        case .sending: "message.resume"
-        case .scheduled, .planning, .sent, .cancelled, .expired, .failed: "message.cancel"
-        }
+        try store.audit(call, app: message.app, control.action, "message \(message.id)")
     }
 
     private static func refusal(_ state: Message.State, _ verb: String) -> PealError {

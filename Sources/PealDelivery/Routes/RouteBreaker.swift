@@ -53,16 +53,26 @@ struct RouteBreaker: Sendable {
         }
     }
 
+    /// What happens to addresses that were reported as dead for a reason that may be Peal's own mistake.
+    enum SuspiciousAddresses: Sendable {
+        case retire
+        /// The page was sent under a credential that has since been replaced. The attempt does not count.
+        case retryUncounted
+        /// There are so many that the route is stopped. They are tried again once it is open.
+        case retryOnOpenRoute
+        /// There are many, but the credential works. They wait until enough is accepted after them.
+        case retryLater
+    }
+
     /// The consequences of a page for its route and its addresses.
     struct Judgement: Sendable, Hashable {
-        /// false: so many addresses look dead that Peal's configuration may be wrong, and they are kept.
-        var trustsSuspicious = true
-        /// These addresses are kept although the credential works, until enough is accepted after them.
-        var isDoubtAlone = false
-        /// Whether this is the first such doubt about addresses of the message.
+        var suspiciousAddresses = SuspiciousAddresses.retire
+        /// Whether this is the first doubt about addresses of the message although the credential works.
         var isNewDoubt = false
         /// Set when the route is stopped now and was not before.
         var stopReason: String?
+        /// Whether the message was refused while others are accepted: only this message waits.
+        var isRefusedAlone = false
         var hasReopened = false
     }
 
@@ -172,12 +182,12 @@ struct RouteBreaker: Sendable {
         recent.add(page)
         let isOpen = memory.until == nil
         let isSuspect = page.suspicious > 0 && hasMassRetirement
-        judgement.trustsSuspicious = !isSuspect
-        judgement.isDoubtAlone = isSuspect && isKnownToWork
-        let isNewDoubt =
-            isSuspect && evidence.doubt(message, devices: page.suspicious, isRepeated: isRepeated, now: now)
-        judgement.isNewDoubt = judgement.isDoubtAlone && isNewDoubt
-        if isSuspect, !judgement.isDoubtAlone {
+        if isSuspect {
+            judgement.suspiciousAddresses = isKnownToWork ? .retryLater : .retryOnOpenRoute
+            let isNew = evidence.doubt(message, devices: page.suspicious, isRepeated: isRepeated, now: now)
+            judgement.isNewDoubt = isKnownToWork && isNew
+        }
+        if isSuspect, !isKnownToWork {
             if !isStopped { judgement.stopReason = Reason.massRetirement }
             close(isStop: true, reason: Reason.massRetirement, isProbe: isProbe, now: now)
         } else if isFailing(page) {
@@ -201,6 +211,24 @@ struct RouteBreaker: Sendable {
     private mutating func noteRefused(_ message: MessageID) {
         if refused.count >= Self.refusedMax { refused = [] }
         refused.insert(message)
+    }
+
+    /// Applies a problem that keeps the route from being used, and adds its consequences to those of the page.
+    mutating func apply(
+        _ problem: (kind: RouteProblem, reason: String), of message: MessageID?, isProbe: Bool,
+        to judgement: inout Judgement, now: Duration
+    ) {
+        let (kind, reason) = problem
+        switch kind {
+        case .stop:
+            switch stop(by: message, reason: reason, isProbe: isProbe, now: now) {
+            case .new: judgement.stopReason = reason
+            case .known: break
+            case .ofMessageAlone: judgement.isRefusedAlone = true
+            }
+        case .hold(let after): hold(after, reason: reason, isProbe: isProbe, now: now)
+        case .unsent, .reconnect, .refreshCredential: backOff(reason: reason, isProbe: isProbe, now: now)
+        }
     }
 
     /// The most devices of a probe's page. While every address of earlier probes looked dead, it grows, because dead

@@ -2,29 +2,12 @@ internal import Logging
 internal import PealCore
 
 extension DeliveryContext {
-    /// The consequences of a page's answers for its route.
-    struct RouteReport: Sendable {
-        var suspiciousAddresses = SuspiciousAddresses.retire
+    /// What a report about pages means for their devices.
+    struct ReportedEffect: Sendable {
+        let suspiciousAddresses: RouteBreaker.SuspiciousAddresses
         /// Set if no further page may begin: when untried devices are ready again. On a closed route they are ready at
         /// once, because the gate holds them.
-        var readyAt: Timestamp?
-
-        /// What happens to addresses that were reported as dead for a reason that may be Peal's own mistake.
-        enum SuspiciousAddresses: Sendable {
-            case retire
-            /// The page was sent under a credential that has since been replaced. The attempt does not count.
-            case retryUncounted
-            /// There are so many that the route is stopped. They are tried again once it is open.
-            case retryOnOpenRoute
-            /// There are many, but the route works. They wait until more is known.
-            case retryLater
-
-            init(_ judgement: RouteBreaker.Judgement) {
-                self =
-                    judgement.trustsSuspicious
-                    ? .retire : judgement.isDoubtAlone ? .retryLater : .retryOnOpenRoute
-            }
-        }
+        let readyAt: Timestamp?
     }
 
     /// Reports pages to their route's breaker, before their answers have any effect.
@@ -35,43 +18,39 @@ extension DeliveryContext {
     ///   - isOwnStop: Whether Peal itself stopped the pages, so that unsent devices say nothing about the route.
     func report(
         _ pages: [SentPage], under terms: SendTerms, isProbe: Bool, isRepeated: Bool = false, isOwnStop: Bool
-    ) async -> RouteReport {
+    ) async -> ReportedEffect {
         let route = terms.route
         guard access.version(of: terms.slot) == terms.accessVersion else {
-            return RouteReport(suspiciousAddresses: .retryUncounted, readyAt: await readyAt(on: route))
+            return ReportedEffect(suspiciousAddresses: .retryUncounted, readyAt: await readyAt(on: route))
         }
         let message = pages.lazy.compactMap(\.order).first?.slice.message
         var tally = RouteBreaker.Tally()
         for page in pages { tally.add(page.tally) }
         let problem = pages.compactMap(\.problem).max { $0.kind.weight < $1.kind.weight }
         let uptime = time.uptime
-        let effect = routes.change(route) { breaker in
-            let before = breaker
-            var effect = RouteEffect(
-                breaker.judge(
-                    tally, of: message, isProbe: isProbe, isRepeated: isRepeated, version: terms.accessVersion,
-                    now: uptime))
-            effect.take(problem, of: message, isProbe: isProbe, isOwnStop: isOwnStop, &breaker, now: uptime)
+        let judgement = judge(route) { breaker in
+            var judgement = breaker.judge(
+                tally, of: message, isProbe: isProbe, isRepeated: isRepeated, version: terms.accessVersion, now: uptime)
+            if let problem, !isOwnStop || problem.kind != .unsent {
+                breaker.apply(problem, of: message, isProbe: isProbe, to: &judgement, now: uptime)
+            }
             if isProbe { breaker.abandonProbe(of: message) }
-            effect.hasTripped = breaker.hasTripped(since: before)
-            effect.hasPassedProbe = isProbe && problem == nil && tally.answers > 0 && breaker.closedUntil == nil
-            return effect
+            return judgement
         }
-        if effect.hasTripped { metrics.change { $0.breakerTrips += 1 } }
         // The store may have closed the route although this process does not know that.
-        if effect.hasPassedProbe { routes.markUnsaved([route]) }
+        if isProbe, problem == nil, tally.answers > 0, isOpen(route) { routes.markUnsaved([route]) }
         // Any answer to a probe shows that the credential is accepted.
-        let isAccepted = tally.accepted > 0 || effect.judgement.hasReopened && problem == nil
-        await note(effect, on: route, terms.slot, isAccepted: isAccepted)
-        if effect.judgement.hasReopened { ready.set() }
-        if effect.judgement.isNewDoubt {
+        let isAccepted = tally.accepted > 0 || judgement.hasReopened && problem == nil
+        await note(judgement, on: route, terms.slot, isAccepted: isAccepted)
+        if judgement.hasReopened { ready.set() }
+        if judgement.isNewDoubt {
             logger.warning(
                 "many addresses were reported as dead: they are tried again before they are retired",
                 metadata: ["message": "\(message.map { "\($0)" } ?? "")", "route": "\(route.route)"])
         }
-        let alone = effect.isRefusedAlone ? time.now + RouteBreaker.refusedWait : nil
+        let alone = judgement.isRefusedAlone ? time.now + RouteBreaker.refusedWait : nil
         let closed = await readyAt(on: route)
-        return RouteReport(suspiciousAddresses: .init(effect.judgement), readyAt: alone ?? closed)
+        return ReportedEffect(suspiciousAddresses: judgement.suspiciousAddresses, readyAt: alone ?? closed)
     }
 
     /// Reports devices that were tried in the provider's other environment. Unknown addresses do not count for that
@@ -80,26 +59,39 @@ extension DeliveryContext {
         let route = ActiveRoute(app: app, route: other)
         guard let slot = CredentialSlot(of: route) else { return }
         let (uptime, message) = (time.uptime, page.order?.slice.message)
-        var effect = RouteEffect()
-        switch page.problem?.kind {
-        case .stop, .hold:
-            routes.change(route) { breaker in
-                let before = breaker
-                effect.take(page.problem, of: message, isProbe: false, isOwnStop: false, &breaker, now: uptime)
-                effect.hasTripped = breaker.hasTripped(since: before)
+        var judgement = RouteBreaker.Judgement()
+        if let problem = page.problem {
+            switch problem.kind {
+            case .stop, .hold:
+                judgement = judge(route) { breaker in
+                    var judgement = RouteBreaker.Judgement()
+                    breaker.apply(problem, of: message, isProbe: false, to: &judgement, now: uptime)
+                    return judgement
+                }
+            case .unsent, .reconnect, .refreshCredential: break
             }
-            if effect.hasTripped { metrics.change { $0.breakerTrips += 1 } }
-        case .unsent, .reconnect, .refreshCredential, nil: break
         }
-        await note(effect, on: route, slot, isAccepted: page.problem == nil && page.tally.accepted > 0)
+        await note(judgement, on: route, slot, isAccepted: page.problem == nil && page.tally.accepted > 0)
+    }
+
+    /// Runs `body` on the route's breaker, and counts if it trips.
+    private func judge(
+        _ route: ActiveRoute, _ body: (inout RouteBreaker) -> RouteBreaker.Judgement
+    ) -> RouteBreaker.Judgement {
+        let (judgement, hasTripped) = routes.change(route) { breaker in
+            let before = breaker
+            return (body(&breaker), breaker.hasTripped(since: before))
+        }
+        if hasTripped { metrics.change { $0.breakerTrips += 1 } }
+        return judgement
     }
 
     /// Writes a route's new state and the resulting health of its credential.
     private func note(
-        _ effect: RouteEffect, on route: ActiveRoute, _ slot: CredentialSlot, isAccepted: Bool
+        _ judgement: RouteBreaker.Judgement, on route: ActiveRoute, _ slot: CredentialSlot, isAccepted: Bool
     ) async {
         var health: CredentialRecord.Health?
-        if let reason = effect.stopReason {
+        if let reason = judgement.stopReason {
             let app = await store.shownID(of: route.app)
             logger.error(
                 "a route was stopped: nothing is sent until its configuration is fixed",
@@ -114,52 +106,14 @@ extension DeliveryContext {
     }
 }
 
-/// The effect of one report on a route.
-struct RouteEffect: Sendable {
-    var judgement = RouteBreaker.Judgement()
-    /// Set when the route is stopped now and was not before.
-    var stopReason: String?
-    /// Whether the message was refused while others are accepted.
-    var isRefusedAlone = false
-    /// Whether the route is paused or stopped now, and was not before.
-    var hasTripped = false
-    /// Whether a probe was answered without a problem, so that the route is open.
-    var hasPassedProbe = false
-
-    init() {}
-
-    init(_ judgement: RouteBreaker.Judgement) {
-        self.judgement = judgement
-        stopReason = judgement.stopReason
-    }
-
-    /// Applies a problem that keeps the route from being used.
-    mutating func take(
-        _ problem: (kind: RouteProblem, reason: String)?, of message: MessageID?, isProbe: Bool, isOwnStop: Bool,
-        _ breaker: inout RouteBreaker, now: Duration
-    ) {
-        guard let (kind, reason) = problem else { return }
-        switch kind {
-        case .stop:
-            switch breaker.stop(by: message, reason: reason, isProbe: isProbe, now: now) {
-            case .new: stopReason = reason
-            case .known: break
-            case .ofMessageAlone: isRefusedAlone = true
-            }
-        case .hold(let after): breaker.hold(after, reason: reason, isProbe: isProbe, now: now)
-        case .unsent where isOwnStop: break
-        case .unsent, .reconnect, .refreshCredential: breaker.backOff(reason: reason, isProbe: isProbe, now: now)
-        }
-    }
-}
-
 /// Closed routes and the store.
 extension DeliveryContext {
     /// When slices that are released on a route become ready; nil while the route is open.
     private func readyAt(on route: ActiveRoute) async -> Timestamp? {
-        guard routes.change(route, { $0.closedUntil }) != nil else { return nil }
-        return await park(on: route)
+        isOpen(route) ? nil : await park(on: route)
     }
+
+    private func isOpen(_ route: ActiveRoute) -> Bool { routes.change(route) { $0.closedUntil } == nil }
 
     /// When a slice that is released on a closed route becomes ready: at once, because the gate holds it. If the gate
     /// cannot be written now, it waits a little, so that it is not leased over and over.
@@ -205,9 +159,7 @@ extension StoreWriting {
         guard try setGate(gate) != nil else { return false }
         guard gate.state == .stopped, let slot = CredentialSlot(of: gate.route) else { return true }
         // An unreadable credential of the app must not keep the gate from being stored.
-        let record = try? credentialRecords(app: slot.app).first {
-            ($0.provider, $0.environment) == (slot.provider, slot.environment)
-        }
+        let record = try? credentialRecords(app: slot.app).first { $0.isUsed(on: gate.route.route) }
         if case .stopped? = record?.health { return true }
         try setHealth(.stopped(at: now, reason: gate.reason), at: slot)
         return true

@@ -37,7 +37,7 @@ struct SortPass: Sendable {
         }
         guard holds.contains(where: { $0 != nil }) else { return false }
         let results = await context.settler.settle(settlements(keys, holds, now: now))
-        if results.contains(where: { !$0.isApplied }) { context.leases.lose(slice.id, term: slice.term) }
+        if results.contains(where: { !$0.isApplied }) { context.leases.remove(slice.lease) }
         context.due.set()
         return true
     }

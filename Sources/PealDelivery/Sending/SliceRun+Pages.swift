@@ -111,7 +111,7 @@ extension SliceRun {
         if context.stop.isOn || control.isStopped { return .interrupted }
         if terms.life.isOver(at: context.time.now) { return .expired }
         if isOutdated { return .outdated }
-        return context.leases.end(of: slice) == nil ? .lostLease : nil
+        return context.leases.end(of: slice.lease) == nil ? .lostLease : nil
     }
 
     /// Whether the credential changed since the slice was opened.
@@ -209,17 +209,17 @@ extension SliceRun {
     /// lost.
     func deadline() async throws -> Duration? {
         let now = context.time.uptime
-        guard let end = context.leases.end(of: slice) else { return nil }
+        guard let end = context.leases.end(of: slice.lease) else { return nil }
         if end - Self.afterDeadline - now >= .seconds(Self.pageSeconds) { return end - Self.afterDeadline }
-        let (owner, lease, until) = (context.owner, (id: slice.id, term: slice.term), context.leaseEnd)
+        let (owner, lease, until) = (context.owner, slice.lease, context.leaseEnd)
         let held = try await context.store.write(.settle) {
             try $0.extendLeases([lease], owner: owner, until: until)
         }
         guard !held.isEmpty else {
-            context.leases.lose(slice.id, term: slice.term)
+            context.leases.remove(slice.lease)
             return nil
         }
-        context.leases.renew(slice.id, term: slice.term, askedAt: now)
+        context.leases.renew(slice.lease, askedAt: now)
         return now + .seconds(Limits.leaseSeconds) - Self.afterDeadline
     }
 

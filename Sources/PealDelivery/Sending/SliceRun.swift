@@ -111,30 +111,30 @@ struct SliceRun: Sendable {
 
     private mutating func conclude() async -> SliceLife.Event {
         group = await healed(group)
-        let report = await context.report(
+        let effect = await context.report(
             group, under: terms, isProbe: group.contains(where: \.isProbe), isRepeated: slice.attempt > 0,
             isOwnStop: isOwnStop)
         let chance = context.randomness.next()
         let now = context.time.now
-        let readyAt = isOwnStop ? now : report.readyAt ?? now + .seconds(1)
+        let readyAt = isOwnStop ? now : effect.readyAt ?? now + .seconds(1)
         let conclusion = Conclusion(
             group,
             terms: Conclusion.Terms(
                 attempt: slice.attempt, life: terms.life, lostAnswer: terms.lostAnswer, now: now, readyAt: readyAt,
-                suspicion: suspicion(report, readyAt: readyAt, now: now, chance: chance),
+                suspicion: suspicion(effect.suspiciousAddresses, readyAt: readyAt, now: now, chance: chance),
                 stragglersLeasedUntil: context.leaseEnd, holdsAddresses: slice.id.holdsAddresses,
                 doubt: slice.doubt),
             chance: chance)
         self.conclusion = conclusion
-        return .concluded(isWhole: conclusion.isWhole, closed: report.readyAt)
+        return .concluded(isWhole: conclusion.isWhole, closed: effect.readyAt)
     }
 
     /// When devices with suspicious addresses are tried again; nil if the addresses are retired.
     private func suspicion(
-        _ report: DeliveryContext.RouteReport, readyAt: Timestamp, now: Timestamp, chance: UInt64
+        _ addresses: RouteBreaker.SuspiciousAddresses, readyAt: Timestamp, now: Timestamp, chance: UInt64
     ) -> Conclusion.Suspicion? {
         let (attempt, soon) = (slice.attempt + 1, max(readyAt, now + .seconds(1)))
-        switch report.suspiciousAddresses {
+        switch addresses {
         case .retire: return nil
         case .retryUncounted: return Conclusion.Suspicion(until: soon, attempt: slice.attempt)
         case .retryOnOpenRoute: return Conclusion.Suspicion(until: soon, attempt: attempt)
@@ -180,7 +180,7 @@ struct SliceRun: Sendable {
         }
         if results.last?.messageState != nil { context.messages.drop(slice.id.message) }
         if next == .keep {
-            context.leases.renew(slice.id, term: slice.term, askedAt: askedAt)
+            context.leases.renew(slice.lease, askedAt: askedAt)
         } else {
             context.ready.set()
         }
@@ -266,7 +266,7 @@ struct SliceRun: Sendable {
         }
         run.life = SliceLife(
             following: SliceLife.Page(through: page.through, isLast: true, isProbe: false))
-        context.leases.add(list, askedAt: askedAt)
+        context.leases.add(list.lease, askedAt: askedAt)
         context.stragglers.put(run)
     }
 }

@@ -8,8 +8,8 @@ struct SliceWorker: Sendable {
 
     /// Returns when the slice is done, released or lost. `askedAt` is the uptime at which its lease was asked for.
     func work(_ slice: Slice, askedAt: Duration) async {
-        context.leases.add(slice, askedAt: askedAt)
-        defer { context.leases.remove(slice) }
+        context.leases.add(slice.lease, askedAt: askedAt)
+        defer { context.leases.remove(slice.lease) }
         do {
             // Before the state is read, so that no interruption is missed in between.
             let control = context.messages.addControl(slice.id.message)
@@ -202,7 +202,7 @@ struct SliceRest: Sendable {
         let ending = DeliveryLog.Ending(outcome, reason: reason, attempt: slice.attempt)
         var isDone = false
         while !isDone {
-            guard context.leases.end(of: slice) != nil else { return }
+            guard context.leases.end(of: slice.lease) != nil else { return }
             let earlier = slice.counts
             var settlements: [Settlement] = []
             for _ in 0..<Self.rowsPerWrite where !isDone {
@@ -213,9 +213,9 @@ struct SliceRest: Sendable {
             let askedAt = context.time.uptime
             let results = await context.settler.settle(settlements)
             guard results.allSatisfy({ $0.isApplied && !$0.isQuarantined }) else {
-                return context.leases.lose(slice.id, term: slice.term)
+                return context.leases.remove(slice.lease)
             }
-            context.leases.renew(slice.id, term: slice.term, askedAt: askedAt)
+            context.leases.renew(slice.lease, askedAt: askedAt)
             context.count(slice.counts, since: earlier, app: slice.id.app, slice.id.route.provider)
         }
     }

@@ -17,38 +17,26 @@ struct CredentialWatch: Sendable {
         let fingerprint: String
     }
 
-    private let store: any Store
-    private let time: any TimeSource
-    private let logger: Logger
-    private let metrics: DeliveryMetrics
-    private let stop: StopSwitch
-
-    init(_ context: DeliveryContext) {
-        store = context.store
-        time = context.time
-        logger = context.logger
-        metrics = context.metrics
-        stop = context.stop
-    }
+    let context: DeliveryContext
 
     /// Runs until the process stops.
     func run() async {
-        let sleeper = stop.sleeper()
+        let sleeper = context.stop.sleeper()
         var warned: [Subject: Int] = [:]
         repeat {
             await look(&warned)
-        } while await stop.pause(sleeper, atMost: Self.interval)
+        } while await context.stop.pause(sleeper, atMost: Self.interval)
     }
 
     /// Checks once.
     /// - Parameter warned: How many warnings were given for each credential.
     func look(_ warned: inout [Subject: Int]) async {
-        let now = time.now
+        let now = context.time.now
         let found: [(app: AppID, record: CredentialRecord)]
         do {
-            found = try await store.read { try $0.endingCredentials(limit: Self.credentialsMax) }
+            found = try await context.store.read { try $0.endingCredentials(limit: Self.credentialsMax) }
         } catch {
-            logger.error("the expiry of credentials could not be read", metadata: ["error": "\(error)"])
+            context.logger.error("the expiry of credentials could not be read", metadata: ["error": "\(error)"])
             return
         }
         var present: [Subject: Int] = [:]
@@ -63,7 +51,7 @@ struct CredentialWatch: Sendable {
         }
         warned = present
         let ending = present.count - ended
-        metrics.change {
+        context.metrics.change {
             $0.credentialsEnding = ending
             $0.credentialsEnded = ended
         }
@@ -82,9 +70,9 @@ struct CredentialWatch: Sendable {
             "days_left": "\(max(0, (end - now).components.seconds / (24 * 3600)))",
         ]
         if end <= now {
-            logger.error("a credential has expired: nothing is sent with it", metadata: metadata)
+            context.logger.error("a credential has expired: nothing is sent with it", metadata: metadata)
         } else {
-            logger.warning("a credential expires soon", metadata: metadata)
+            context.logger.warning("a credential expires soon", metadata: metadata)
         }
     }
 }

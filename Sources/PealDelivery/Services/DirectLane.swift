@@ -25,14 +25,14 @@ struct DirectLane: Sendable {
     /// A message that was accepted while this process started may have lost its lease to the start itself.
     private func work(_ slice: Slice, _ askedAt: Duration) async {
         if context.leases.isFromBeforeStart(askedAt), await !isHeld(slice) {
-            context.leases.remove(slice)
+            context.leases.remove(slice.lease)
             return context.ready.set()
         }
         await SliceWorker(context: context).work(slice, askedAt: askedAt)
     }
 
     private func isHeld(_ slice: Slice) async -> Bool {
-        let (owner, lease, until) = (context.owner, (id: slice.id, term: slice.term), context.leaseEnd)
+        let (owner, lease, until) = (context.owner, slice.lease, context.leaseEnd)
         let held = try? await context.store.write(.settle) {
             try $0.extendLeases([lease], owner: owner, until: until)
         }

@@ -56,7 +56,7 @@ struct Dispatcher: Sendable {
 
     private func start(_ slice: Slice, _ askedAt: Duration, in workers: inout DiscardingTaskGroup) {
         load.begin(slice.id)
-        context.leases.add(slice, askedAt: askedAt)
+        context.leases.add(slice.lease, askedAt: askedAt)
         workers.addTask {
             await SliceWorker(context: context).work(slice, askedAt: askedAt)
             load.end(slice.id)
@@ -179,9 +179,9 @@ struct Dispatcher: Sendable {
         let wanted = slices.filter { $0.lane == .direct || hasRoomForBulk && !load.isBusy(with: $0.id.message) }
         for slice in slices where !wanted.contains(slice) {
             // Added to the board before the write ends, so that it is not taken back in the meantime.
-            context.leases.add(slice, askedAt: now)
+            context.leases.add(slice.lease, askedAt: now)
             await SliceWorker(context: context).release(slice, readyAt: nil)
-            context.leases.remove(slice)
+            context.leases.remove(slice.lease)
         }
         // There may be more, so look again at once.
         if !wanted.isEmpty { round.expressAt = nil }

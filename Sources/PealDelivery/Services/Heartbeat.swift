@@ -10,30 +10,14 @@ struct Heartbeat: Sendable {
     private static let probeInterval: Duration = .seconds(1)
     private static let setting = "heartbeat"
 
-    private let store: any Store
-    private let time: any TimeSource
-    private let logger: Logger
-    private let metrics: DeliveryMetrics
-    private let leases: LeaseBoard
-    private let health: StoreHealth
-    private let owner: String
-
-    init(_ context: DeliveryContext) {
-        store = context.store
-        time = context.time
-        logger = context.logger
-        metrics = context.metrics
-        leases = context.leases
-        health = context.health
-        owner = context.owner
-    }
+    let context: DeliveryContext
 
     /// Runs until it is cancelled, even while a stopping process waits for its last answers.
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.probeAlways() }
             while !Task.isCancelled {
-                do { try await time.sleep(for: Self.interval) } catch { return }
+                do { try await context.time.sleep(for: Self.interval) } catch { return }
                 await beat()
             }
         }
@@ -41,54 +25,53 @@ struct Heartbeat: Sendable {
 
     private func probeAlways() async {
         repeat {
-            if !health.isWriting || health.isIdle(for: Self.interval) { await probe() }
-            do { try await time.sleep(for: Self.probeInterval) } catch { return }
+            if !context.health.isWriting || context.health.isIdle(for: Self.interval) { await probe() }
+            do { try await context.time.sleep(for: Self.probeInterval) } catch { return }
         } while !Task.isCancelled
     }
 
     /// Writes the time.
     private func probe() async {
-        let attempt = health.begin()
-        let now = Array(time.now.description.utf8)
-        let hasWritten = (try? await store.write(.control) { try $0.setSetting(Self.setting, now) }) != nil
-        health.end(attempt, hasWritten: hasWritten)
+        let attempt = context.health.begin()
+        let now = Array(context.time.now.description.utf8)
+        let hasWritten = (try? await context.store.write(.control) { try $0.setSetting(Self.setting, now) }) != nil
+        context.health.end(attempt, hasWritten: hasWritten)
     }
 
     private func beat() async {
-        let now = time.uptime
-        let stale = leases.stale(since: now - .seconds(Limits.heartbeatSeconds))
+        let now = context.time.uptime
+        let stale = context.leases.stale(since: now - .seconds(Limits.heartbeatSeconds))
         guard !stale.isEmpty else { return }
-        let owner = owner
         do {
             // Not among the settlements: if those are slow, leases must not end meanwhile.
             let held = Set(
-                try await store.write(.control) { [time] in
-                    try $0.extendLeases(stale, owner: owner, until: time.now + .seconds(Limits.leaseSeconds))
+                try await context.store.write(.control) { [context] in
+                    try $0.extendLeases(stale, owner: context.owner, until: context.leaseEnd)
                 })
-            metrics.change { $0.leasesExtended += held.count }
+            context.metrics.change { $0.leasesExtended += held.count }
             for lease in stale {
-                if held.contains(lease.id) {
-                    leases.renew(lease.id, term: lease.term, askedAt: now)
+                if held.contains(lease) {
+                    context.leases.renew(lease, askedAt: now)
                 } else {
-                    leases.lose(lease.id, term: lease.term)
+                    context.leases.remove(lease)
                 }
             }
         } catch {
-            logger.error("leases could not be extended", metadata: ["error": "\(error)"])
+            context.logger.error("leases could not be extended", metadata: ["error": "\(error)"])
         }
     }
 }
 
 /// The leases that this process holds, with their ends on `TimeSource.uptime`, which never jumps.
 final class LeaseBoard: Sendable {
-    struct Lease: Sendable, Hashable {
+    private struct Entry {
         let term: Int64
         var end: Duration
         /// When it was taken or last extended.
         var renewedAt: Duration
     }
 
-    private let leases = Mutex<[Slice.ID: Lease]>([:])
+    private let entries = Mutex<[Slice.ID: Entry]>([:])
     /// When leases of an earlier run were taken back; nil before.
     private let startedAt = Mutex<Duration?>(nil)
 
@@ -102,43 +85,41 @@ final class LeaseBoard: Sendable {
 
     /// Every lease on the board: no process takes these back from this one.
     var held: Set<Slice.Lease> {
-        leases.withLock { Set($0.map { Slice.Lease(id: $0.key, term: $0.value.term) }) }
+        entries.withLock { Set($0.map { Slice.Lease(id: $0.key, term: $0.value.term) }) }
     }
 
     /// Adds a lease that was requested at `askedAt`. Its end counts from then, so it is never too late. A lease on the
     /// board with the same or a later term stays: this one may have been taken back before its holder learned of it.
-    func add(_ slice: Slice, askedAt: Duration) {
-        leases.withLock {
-            if let known = $0[slice.id], known.term >= slice.term { return }
-            $0[slice.id] = Lease(
-                term: slice.term, end: askedAt + .seconds(Limits.leaseSeconds), renewedAt: askedAt)
+    func add(_ lease: Slice.Lease, askedAt: Duration) {
+        entries.withLock {
+            if let known = $0[lease.id], known.term >= lease.term { return }
+            $0[lease.id] = Entry(term: lease.term, end: askedAt + .seconds(Limits.leaseSeconds), renewedAt: askedAt)
         }
     }
 
-    func remove(_ slice: Slice) {
-        leases.withLock { if $0[slice.id]?.term == slice.term { $0[slice.id] = nil } }
+    /// Removes a lease that was released or lost.
+    func remove(_ lease: Slice.Lease) {
+        entries.withLock { if $0[lease.id]?.term == lease.term { $0[lease.id] = nil } }
     }
 
     /// The end of a lease; nil when it is lost.
-    func end(of slice: Slice) -> Duration? {
-        leases.withLock { $0[slice.id].flatMap { $0.term == slice.term ? $0.end : nil } }
+    func end(of lease: Slice.Lease) -> Duration? {
+        entries.withLock { $0[lease.id].flatMap { $0.term == lease.term ? $0.end : nil } }
     }
 
     /// Extends a lease, unless a later request extended it before.
-    func renew(_ id: Slice.ID, term: Int64, askedAt: Duration) {
-        leases.withLock {
-            guard let lease = $0[id], lease.term == term, lease.renewedAt < askedAt else { return }
-            $0[id]?.end = askedAt + .seconds(Limits.leaseSeconds)
-            $0[id]?.renewedAt = askedAt
+    func renew(_ lease: Slice.Lease, askedAt: Duration) {
+        entries.withLock {
+            guard let entry = $0[lease.id], entry.term == lease.term, entry.renewedAt < askedAt else { return }
+            $0[lease.id]?.end = askedAt + .seconds(Limits.leaseSeconds)
+            $0[lease.id]?.renewedAt = askedAt
         }
     }
 
-    func lose(_ id: Slice.ID, term: Int64) {
-        leases.withLock { if $0[id]?.term == term { $0[id] = nil } }
-    }
-
     /// Leases that were not renewed since `instant`.
-    func stale(since instant: Duration) -> [(id: Slice.ID, term: Int64)] {
-        leases.withLock { $0.filter { $0.value.renewedAt <= instant }.map { (id: $0.key, term: $0.value.term) } }
+    func stale(since instant: Duration) -> [Slice.Lease] {
+        entries.withLock {
+            $0.filter { $0.value.renewedAt <= instant }.map { Slice.Lease(id: $0.key, term: $0.value.term) }
+        }
     }
 }

@@ -19,26 +19,16 @@ struct Pruner: Sendable {
         var skippedSince: Duration
     }
 
-    private let store: any Store
-    private let time: any TimeSource
-    private let logger: Logger
-    private let stop: StopSwitch
-
-    init(_ context: DeliveryContext) {
-        store = context.store
-        time = context.time
-        logger = context.logger
-        stop = context.stop
-    }
+    let context: DeliveryContext
 
     /// Runs until the process stops.
     func run() async {
-        let sleeper = stop.sleeper()
+        let sleeper = context.stop.sleeper()
         var pace = PrunePace()
         var lastRound: Duration?
-        var round = Round(skippedSince: time.uptime)
+        var round = Round(skippedSince: context.time.uptime)
         repeat {
-            let now = time.uptime
+            let now = context.time.uptime
             let isRoundDue = lastRound.map { now - $0 >= Self.interval } ?? true
             if isRoundDue {
                 (round.steps, lastRound) = (PruneStep.allCases, now)
@@ -47,34 +37,34 @@ struct Pruner: Sendable {
                 guard round.steps.contains(.remainders), await hasRemainders() else { continue }
             }
             while let pause = await piece(&pace, &round) {
-                guard await stop.pause(sleeper, atMost: pause) else { return }
+                guard await context.stop.pause(sleeper, atMost: pause) else { return }
             }
-        } while await stop.pause(sleeper, atMost: Self.pollInterval)
+        } while await context.stop.pause(sleeper, atMost: Self.pollInterval)
     }
 
     private func hasRemainders() async -> Bool {
-        let now = time.now
-        return (try? await store.read { try $0.hasRemainders(now: now) }) ?? false
+        let now = context.time.now
+        return (try? await context.store.read { try $0.hasRemainders(now: now) }) ?? false
     }
 
     /// - Returns: how long to pause before the next piece; nil when nothing is left.
     private func piece(_ pace: inout PrunePace, _ round: inout Round) async -> Duration? {
-        let (now, begun, rows) = (time.now, time.uptime, pace.rows)
+        let (now, begun, rows) = (context.time.now, context.time.uptime, pace.rows)
         do {
-            let count = try await store.write(.rest) { [round] in
+            let count = try await context.store.write(.rest) { [round] in
                 try $0.prune(round.steps, now: now, limit: rows, skipping: round.skipped)
             }
             guard count > 0 else { return nil }
-            return pace.pause(after: time.uptime - begun)
+            return pace.pause(after: context.time.uptime - begun)
         } catch {
             guard !PealError.isOutage(error) else {
-                logger.error("old rows could not be deleted", metadata: ["error": "\(error)"])
+                context.logger.error("old rows could not be deleted", metadata: ["error": "\(error)"])
                 return Self.pauseAfterFailure
             }
             let working = await apart(&round, now, rows)
             if working.isEmpty { return Self.pauseAfterFailure }
             round.steps = working
-            return pace.pause(after: time.uptime - begun)
+            return pace.pause(after: context.time.uptime - begun)
         }
     }
 
@@ -95,7 +85,7 @@ struct Pruner: Sendable {
         var room = rows
         while true {
             do {
-                _ = try await store.write(.rest) { [room, skipped = round.skipped] in
+                _ = try await context.store.write(.rest) { [room, skipped = round.skipped] in
                     try $0.prune([step], now: now, limit: room, skipping: skipped)
                 }
                 return true
@@ -105,7 +95,7 @@ struct Pruner: Sendable {
                     room /= 2
                     continue
                 }
-                logger.error(
+                context.logger.error(
                     "old rows could not be deleted",
                     metadata: [
                         "rows": "\(step.rawValue)", "error": "\((error as? PealError)?.message ?? "\(error)")",
@@ -121,11 +111,12 @@ struct Pruner: Sendable {
 extension Pruner {
     /// Completes changes that requests began. One that fails does not stop the others. Returns whether the step works.
     private func completeRemainders(_ now: Timestamp, _ rows: Int) async -> Bool {
-        await DamagedWork(store: store, lane: .rest, time: time, logger: logger).work("change", limit: rows) {
-            try $0.prune([.remainders], now: now, limit: $1, skipping: [:])
-        } postpone: {
-            try $0.postponeRemainder(to: $1, now: now)
-        } != nil
+        await DamagedWork(store: context.store, lane: .rest, time: context.time, logger: context.logger)
+            .work("change", limit: rows) {
+                try $0.prune([.remainders], now: now, limit: $1, skipping: [:])
+            } postpone: {
+                try $0.postponeRemainder(to: $1, now: now)
+            } != nil
     }
 }
 

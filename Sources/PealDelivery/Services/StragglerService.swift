@@ -14,7 +14,7 @@ struct StragglerService: Sendable {
                     group.addTask {
                         var own = run
                         await own.run()
-                        context.leases.remove(run.slice)
+                        context.leases.remove(run.slice.lease)
                         context.stragglers.finish(run)
                     }
                 }

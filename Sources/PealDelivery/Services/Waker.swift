@@ -12,10 +12,8 @@ struct Waker: Sendable {
     /// How long a round waits for answers. The answers of a slower route are awaited during the next rounds.
     private static let answerTime: Duration = .seconds(1)
 
-    private let context: DeliveryContext
+    let context: DeliveryContext
     private let awaited = AwaitedRoutes()
-
-    init(_ context: DeliveryContext) { self.context = context }
 
     /// Runs until the process stops and every answer has come or is given up.
     func run() async {
@@ -43,7 +41,7 @@ struct Waker: Sendable {
             }
             await send(orders, before: deadline, in: &tasks)
             return count
-        } catch where limit > 1 && !PealError.isOutage(error) {
+        } catch  where limit > 1 && !PealError.isOutage(error) {
             return await round(&tasks, limit: limit / 2)
         } catch {
             context.logger.error("due wake-ups could not be read", metadata: ["error": "\(error)"])

@@ -32,11 +32,12 @@ struct SenderBench: AsyncParsableCommand {
     func run() async throws {
         let simulator = try BenchAPNs(file: simulator)
         let provider = try APNsProvider(
-            configuration: APNsConfiguration(
+            APNsConfiguration(
                 production: .init(send: simulator.url, management: simulator.url), caFile: simulator.caFile,
                 connectionsPerPoolMax: connections),
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, time: BenchTime(), randomness: BenchRandomness(),
-            logger: Logger(label: "bench"))
+            ProviderSurroundings(
+                group: MultiThreadedEventLoopGroup.singleton, time: BenchTime(), randomness: BenchRandomness(),
+                logger: Logger(label: "bench")))
         let pages = Self.pages(devices)
         try await send(pages, simulator, provider)
         var figures: [Double] = []

@@ -70,21 +70,21 @@ struct LifecyclePacket: Sendable {
 extension Lifecycle {
     /// Packets may be lost, late or duplicated.
     mutating func send(
-        _ content: LifecyclePacket.Content, _ phone: Int, at step: Int, _ dice: inout LifecycleDice,
+        _ content: LifecyclePacket.Content, _ phone: Int, at step: Int, _ dice: inout Dice,
         doubles: Bool = true
     ) {
         if dice.happens(0.2) { return note("packets lost") }
         let copies = doubles && dice.happens(0.1) ? 2 : 1
         if copies == 2 { note("packets doubled") }
         for _ in 0..<copies {
-            packets.append(LifecyclePacket(phone: phone, content: content, step: step + dice.below(4)))
+            packets.append(LifecyclePacket(phone: phone, content: content, step: step + dice.next(below: 4)))
         }
     }
 
     /// The app runs for a moment.
     /// - Parameter sync: what a sync finds; nil if it did not reach the server.
     mutating func wake(
-        _ index: Int, sync: SyncResult?, step: Int, now: Timestamp, _ dice: inout LifecycleDice
+        _ index: Int, sync: SyncResult?, step: Int, now: Timestamp, _ dice: inout Dice
     ) {
         var phone = phones[index]
         defer { phones[index] = phone }
@@ -125,13 +125,13 @@ extension Lifecycle {
     }
 
     private mutating func report(
-        _ kind: DeviceEvent.Kind, _ phone: inout LifecyclePhone, _ now: Timestamp, _ dice: inout LifecycleDice
+        _ kind: DeviceEvent.Kind, _ phone: inout LifecyclePhone, _ now: Timestamp, _ dice: inout Dice
     ) {
         phone.outbox.append(DeviceEvent(id: dice.id(), kind: kind, message: message, at: now + .seconds(phone.skew)))
     }
 
     mutating func receive(
-        _ packet: LifecyclePacket, step: Int, now: Timestamp, _ dice: inout LifecycleDice
+        _ packet: LifecyclePacket, step: Int, now: Timestamp, _ dice: inout Dice
     ) {
         var phone = phones[packet.phone]
         defer { phones[packet.phone] = phone }
@@ -166,9 +166,9 @@ extension Lifecycle {
 }
 
 extension Array {
-    fileprivate func shuffled(_ dice: inout LifecycleDice) -> [Element] {
+    fileprivate func shuffled(_ dice: inout Dice) -> [Element] {
         var elements = self
-        for index in elements.indices.dropFirst().reversed() { elements.swapAt(index, dice.below(index + 1)) }
+        for index in elements.indices.dropFirst().reversed() { elements.swapAt(index, dice.next(below: index + 1)) }
         return elements
     }
 }

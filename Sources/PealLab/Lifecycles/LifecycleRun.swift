@@ -68,7 +68,7 @@ struct LifecycleBatch {
 
     private let store: SQLStore
     private let app: AppKey
-    private var dice: LifecycleDice
+    private var dice: Dice
     private var lives: [Lifecycle] = []
     private let count: Int
     private var now = start
@@ -78,7 +78,7 @@ struct LifecycleBatch {
         self.store = store
         self.app = app
         self.count = count
-        dice = LifecycleDice(seed: seed)
+        dice = Dice(seed: seed)
     }
 
     mutating func run() async throws {
@@ -105,7 +105,7 @@ struct LifecycleBatch {
     }
 
     private static func life(
-        in store: any StoreWriting, app: AppKey, now: Timestamp, _ dice: inout LifecycleDice
+        in store: any StoreWriting, app: AppKey, now: Timestamp, _ dice: inout Dice
     ) throws -> Lifecycle {
         let id: MessageID = dice.id()
         let user = "user \(id)"
@@ -115,7 +115,7 @@ struct LifecycleBatch {
             let device = try store.register(registration, app: app, now: now).device
             phones.append(
                 LifecyclePhone(
-                    device: device.key, hasLedger: dice.happens(0.6), skew: Int64(dice.below(121)) - 60))
+                    device: device.key, hasLedger: dice.happens(0.6), skew: Int64(dice.next(below: 121)) - 60))
         }
         try store.insertMessage(draft(id, user: user, app: app, now: now, until: now + .seconds(windowSeconds)))
         return Lifecycle(message: id, user: user, phones: phones)
@@ -149,7 +149,7 @@ struct LifecycleBatch {
         self.dice = dice
         do {
             lives = try await store.write(.intake) { store in
-                var dice = LifecycleDice(seed: seed)
+                var dice = Dice(seed: seed)
                 var server = LifecycleServer(store: store, app: app, now: now)
                 var lives = before
                 for index in lives.indices {

@@ -8,7 +8,7 @@ struct LifecycleServer {
 
     /// Receives and sends what the server exchanges about one message.
     mutating func pass(
-        _ life: inout Lifecycle, step: Int, isCalm: Bool, _ dice: inout LifecycleDice
+        _ life: inout Lifecycle, step: Int, isCalm: Bool, _ dice: inout Dice
     ) throws {
         let due = life.packets.filter { $0.step <= step }
         life.packets.removeAll { $0.step <= step }
@@ -38,7 +38,7 @@ struct LifecycleServer {
     }
 
     private func claim(
-        _ id: ClaimID, _ rev: Int64, _ index: Int, _ life: inout Lifecycle, _ step: Int, _ dice: inout LifecycleDice
+        _ id: ClaimID, _ rev: Int64, _ index: Int, _ life: inout Lifecycle, _ step: Int, _ dice: inout Dice
     ) throws {
         let phone = life.phones[index]
         guard let device = try device(phone),
@@ -60,7 +60,7 @@ struct LifecycleServer {
     }
 
     private func record(
-        _ events: [DeviceEvent], _ index: Int, _ life: inout Lifecycle, _ step: Int, _ dice: inout LifecycleDice
+        _ events: [DeviceEvent], _ index: Int, _ life: inout Lifecycle, _ step: Int, _ dice: inout Dice
     ) throws {
         guard let device = try device(life.phones[index]) else { return }
         _ = try MomentReader(store: store, device: device, app: app).record(events, in: store, now: now)
@@ -68,7 +68,7 @@ struct LifecycleServer {
     }
 
     /// The author cancels or replaces.
-    private func author(_ life: inout Lifecycle, _ dice: inout LifecycleDice) throws {
+    private func author(_ life: inout Lifecycle, _ dice: inout Dice) throws {
         if !life.isCancelled, dice.happens(0.03) {
             if try store.cancelMoments(app: app, message: life.message, now: now) > 0 {
                 life.isCancelled = true
@@ -91,9 +91,9 @@ struct LifecycleServer {
     }
 
     /// Another person signs in on a phone.
-    private func changeHands(_ life: inout Lifecycle, _ dice: inout LifecycleDice) throws {
+    private func changeHands(_ life: inout Lifecycle, _ dice: inout Dice) throws {
         guard dice.happens(0.005) else { return }
-        let index = dice.below(life.phones.count)
+        let index = dice.next(below: life.phones.count)
         guard let device = try device(life.phones[index]), life.phones[index].isTheirs else { return }
         life.phones[index].isTheirs = false
         life.note("phones that changed hands")
@@ -103,7 +103,7 @@ struct LifecycleServer {
     }
 
     /// Fallbacks, recoveries and the sending of alerts.
-    mutating func work(_ lives: inout [Lifecycle], step: Int, _ dice: inout LifecycleDice) throws {
+    mutating func work(_ lives: inout [Lifecycle], step: Int, _ dice: inout Dice) throws {
         while try store.fireDueMoments(now: now, limit: 500, quiet: .none) >= 500 {}
         while try store.endDueClaims(now: now, limit: 500) >= 500 {}
         let indices = Dictionary(uniqueKeysWithValues: lives.indices.map { (lives[$0].message, $0) })
@@ -122,7 +122,7 @@ struct LifecycleServer {
     }
 
     private func alert(
-        _ keys: [DeviceKey], _ life: inout Lifecycle, _ step: Int, _ dice: inout LifecycleDice
+        _ keys: [DeviceKey], _ life: inout Lifecycle, _ step: Int, _ dice: inout Dice
     ) throws {
         for key in keys {
             guard let index = life.phones.firstIndex(where: { $0.device == key }) else { continue }

@@ -74,21 +74,7 @@ package struct LifecycleTotals: Sendable, Equatable {
     }
 }
 
-/// A seeded sequence (SplitMix64).
-struct LifecycleDice: Sendable {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    mutating func below(_ count: Int) -> Int { Int(next() % UInt64(max(count, 1))) }
+extension Dice {
     mutating func happens(_ chance: Double) -> Bool { Double(next() >> 11) / 9_007_199_254_740_992 < chance }
     mutating func id<Of>() -> Identifier<Of> { Identifier(high: next() & ~0xF000 | 0x4000, low: next()) }
 }

@@ -1,5 +1,4 @@
 import Crypto
-import NIOSSL
 import PealCore
 import SwiftASN1
 import X509
@@ -16,10 +15,8 @@ enum APNsCredential {
                 ("bundle_id", .string(signing.bundleID)),
             ])
             return CredentialExamination(credential: credential, facts: facts)
-        case .certificate(let certificate):
-            return try APNsCertificateExamination.examine(certificate, now: now)
-        case .archive(let archive):
-            return try APNsCertificateExamination.examine(archive, now: now)
+        case .certificate(let certificate): return try examine(certificate, now: now)
+        case .archive(let archive): return try examine(archive, now: now)
         case nil: throw .unsupported("kind")
         }
     }
@@ -52,39 +49,30 @@ enum APNsCredential {
     }
 }
 
-/// Checks a client certificate before it is stored, and returns what may be shown of it.
-enum APNsCertificateExamination {
+extension APNsCredential {
     /// - Throws: `invalid_field`, naming the field.
-    static func examine(
+    private static func examine(
         _ credential: Credential.APNsCertificate, now: Timestamp
     ) throws(PealError) -> CredentialExamination {
-        try APNsCredential.checkName(credential.bundleID, field: "bundle_id")
-        let reader = try APNsCertificateReader(credential.identity.certificates)
-        let key = try privateKey(credential.identity.privateKey)
-        guard key.publicKey == reader.leaf.publicKey else {
-            throw .invalid("private_key", "private_key is not the key of the certificate")
-        }
-        guard (try? Connector.context(caFile: nil, identity: credential.identity)) != nil else {
-            throw .invalid("certificate", "certificate and private_key cannot be used for TLS")
-        }
-        guard reader.expiresAt > now else {
-            throw .invalid("certificate", "the certificate expired at \(reader.expiresAt)")
-        }
-        let topics = reader.topics
+        try checkName(credential.bundleID, field: "bundle_id")
+        let certificate = try LeafCertificate(credential.identity, now: now)
+        let topics = certificate.apnsTopics
         guard topics.isEmpty || isAllowed(credential.bundleID, topics) else {
             throw .invalid("bundle_id", "the certificate is for \(topics.joined(separator: ", "))")
         }
         let facts = JSON.Members([
-            ("bundle_id", .string(credential.bundleID)), ("subject", .string(reader.subject)),
+            ("bundle_id", .string(credential.bundleID)), ("subject", .string(certificate.subject)),
             ("topics", .array(topics.map(JSON.string))),
-            ("environments", .array(reader.environments.map { .string($0.rawValue) })),
+            ("environments", .array(certificate.apnsEnvironments.map { .string($0.rawValue) })),
         ])
         return CredentialExamination(
-            credential: .apnsCertificate(credential), facts: facts, expiresAt: reader.expiresAt)
+            credential: .apnsCertificate(credential), facts: facts, expiresAt: certificate.expiresAt)
     }
 
     /// - Throws: `invalid_field`, naming the field.
-    static func examine(_ archive: Credential.APNsArchive, now: Timestamp) throws(PealError) -> CredentialExamination {
+    private static func examine(
+        _ archive: Credential.APNsArchive, now: Timestamp
+    ) throws(PealError) -> CredentialExamination {
         let identity = try PKCS12Archive.identity(in: archive.data, passphrase: archive.passphrase)
         let certificate = Credential.APNsCertificate(
             identity: identity, bundleID: archive.bundleID, isFromArchive: true)
@@ -102,23 +90,10 @@ enum APNsCertificateExamination {
     private static func isAllowed(_ bundleID: String, _ topics: [String]) -> Bool {
         APNsPushType.allCases.contains { topics.contains(bundleID + $0.topicSuffix) }
     }
-
-    private static func privateKey(_ pem: String) throws(PealError) -> Certificate.PrivateKey {
-        try DerivationLimits.refuseEncrypted(pem, field: "private_key")
-        let documents = (try? PEMDocument.parseMultiple(pemString: pem)) ?? []
-        // `openssl ecparam -genkey` writes the curve's name before the key.
-        guard let document = documents.first(where: { $0.discriminator.hasSuffix("PRIVATE KEY") }),
-            let key = try? Certificate.PrivateKey(pemDocument: document)
-        else {
-            throw .invalid("private_key", "private_key must be an RSA or EC key in PEM, without a passphrase")
-        }
-        return key
-    }
 }
 
-/// Reads an APNs client certificate: receives a chain in PEM and returns what Apple wrote into its leaf ("Establishing
-/// a certificate-based connection to APNs").
-struct APNsCertificateReader {
+/// What Apple writes into an APNs client certificate ("Establishing a certificate-based connection to APNs").
+extension LeafCertificate {
     /// Apple's extensions: development, production, VoIP, and the topics that the certificate may send to.
     private enum Extension {
         static let development: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 1]
@@ -130,27 +105,8 @@ struct APNsCertificateReader {
     /// `UID` of a distinguished name (RFC 4519 §2.39): the bundle id, or the topic of a device management server.
     private static let userID: ASN1ObjectIdentifier = [0, 9, 2342, 19_200_300, 100, 1, 1]
 
-    let leaf: Certificate
-    let expiresAt: Timestamp
-
-    /// - Throws: `invalid_field` `certificate`.
-    init(_ pem: String) throws(PealError) {
-        guard let document = (try? PEMDocument.parseMultiple(pemString: pem))?.first,
-            let leaf = try? Certificate(pemDocument: document),
-            let parsed = try? NIOSSLCertificate(bytes: document.derBytes, format: .der)
-        else {
-            throw .invalid(
-                "certificate", "certificate must be a certificate chain in PEM, with the client's own certificate first"
-            )
-        }
-        self.leaf = leaf
-        expiresAt = Timestamp(seconds: Int64(parsed.notValidAfter))
-    }
-
-    var subject: String { "\(leaf.subject)" }
-
     /// The topics that the certificate may send to; empty if it names none, such as one from a test authority.
-    var topics: [String] {
+    var apnsTopics: [String] {
         var topics: [String] = []
         for name in [Extension.topics, Extension.voIP] {
             if let value = leaf.extensions[oid: name]?.value { topics += Self.topics(in: value) }
@@ -161,7 +117,7 @@ struct APNsCertificateReader {
     }
 
     /// The environments that the certificate names; may be empty.
-    var environments: [Environment] {
+    var apnsEnvironments: [Environment] {
         let marks: [(Environment, ASN1ObjectIdentifier)] = [
             (.production, Extension.production), (.sandbox, Extension.development),
         ]

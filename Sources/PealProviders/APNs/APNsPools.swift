@@ -14,12 +14,7 @@ final class APNsPools: Sendable {
         /// PEM file with trust roots in addition to the system's; nil for none.
         let caFile: String?
         let pool: ConnectionPool.Settings
-        let group: any EventLoopGroup
-        let time: any TimeSource
-        let randomness: any Randomness
-        let logger: Logger
-        /// The store in which several servers share provider tokens; nil for one server.
-        let store: (any Store)?
+        let surroundings: ProviderSurroundings
     }
 
     /// A pool, and the topics that may be sent over it.
@@ -51,7 +46,8 @@ final class APNsPools: Sendable {
     init(_ settings: Settings) throws {
         self.settings = settings
         tokens = ProviderTokenTable(
-            time: settings.time, randomness: settings.randomness, store: settings.store)
+            time: settings.surroundings.time, randomness: settings.surroundings.randomness,
+            store: settings.surroundings.store)
         tls = try Connector.context(caFile: settings.caFile)
     }
 
@@ -80,27 +76,28 @@ final class APNsPools: Sendable {
     func close() async { await table.withLock { $0.close() }.close() }
 
     private func make(_ route: Route, _ credential: Credential) throws -> Entry {
+        let surroundings = settings.surroundings
         let exchange: APNsExchange
         var context = tls
         var topics: [String]?
         switch credential.apns {
         case .token(let signing):
             exchange = APNsExchange(
-                tokens: try tokens.tokens(for: signing), time: settings.time, environment: route.environment,
+                tokens: try tokens.tokens(for: signing), time: surroundings.time, environment: route.environment,
                 isBroadcast: route.isBroadcast)
         case .certificate(let certificate):
             exchange = APNsExchange(
-                tokens: nil, time: settings.time, environment: route.environment, isBroadcast: route.isBroadcast)
+                tokens: nil, time: surroundings.time, environment: route.environment, isBroadcast: route.isBroadcast)
             context = try Connector.context(caFile: settings.caFile, identity: certificate.identity)
-            topics = try APNsCertificateReader(certificate.identity.certificates).topics
+            topics = try LeafCertificate(certificate.identity.certificates).apnsTopics
         case .archive, nil: throw PealError.unsupported("kind")
         }
         let endpoints = route.environment == .production ? settings.production : settings.sandbox
         let connector = Connector(
-            endpoint: route.isBroadcast ? endpoints.broadcast : endpoints.send, tls: context, group: settings.group)
+            endpoint: route.isBroadcast ? endpoints.broadcast : endpoints.send, tls: context, group: surroundings.group)
         let pool = ConnectionPool(
-            connector: connector, exchange: exchange, settings: settings.pool, time: settings.time,
-            randomness: settings.randomness, logger: settings.logger)
+            connector: connector, exchange: exchange, settings: settings.pool, time: surroundings.time,
+            randomness: surroundings.randomness, logger: surroundings.logger)
         return Entry(pool: pool, certificateTopics: topics, tokens: exchange.tokens)
     }
 }

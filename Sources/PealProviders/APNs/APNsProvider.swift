@@ -1,5 +1,3 @@
-package import Logging
-package import NIOCore
 package import PealCore
 
 /// Apple's push network: renders messages for it and sends pages of them over connections kept per environment and
@@ -9,27 +7,22 @@ package final class APNsProvider: Provider {
     package let channels: any ChannelDirectory
 
     fileprivate let pools: APNsPools
-    private let time: any TimeSource
-    private let randomness: any Randomness
+    private let surroundings: ProviderSurroundings
 
-    /// - Parameter store: the store in which several servers share provider tokens; nil for one server.
     /// - Throws: `APNsConfigurationError` if a URL is unusable; another error if the CA file is.
-    package init(
-        configuration: APNsConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource,
-        randomness: any Randomness, logger: Logger, store: (any Store)? = nil
-    ) throws {
+    package init(_ configuration: APNsConfiguration, _ surroundings: ProviderSurroundings) throws {
         let production = try configuration.endpoints(.production)
         let sandbox = try configuration.endpoints(.sandbox)
         pools = try APNsPools(
             APNsPools.Settings(
                 production: production, sandbox: sandbox, caFile: configuration.caFile,
-                pool: .init(connectionsMax: max(1, configuration.connectionsPerPoolMax)), group: eventLoopGroup,
-                time: time, randomness: randomness, logger: logger, store: store))
+                pool: .init(connectionsMax: max(1, configuration.connectionsPerPoolMax)),
+                surroundings: surroundings))
         channels = try APNsChannels(
             production: production.management, sandbox: sandbox.management, caFile: configuration.caFile,
-            group: eventLoopGroup, tokens: pools.tokens, time: time, randomness: randomness)
-        self.time = time
-        self.randomness = randomness
+            group: surroundings.group, tokens: pools.tokens, time: surroundings.time,
+            randomness: surroundings.randomness)
+        self.surroundings = surroundings
     }
 
     package var name: ProviderName { .apns }
@@ -48,8 +41,8 @@ package final class APNsProvider: Provider {
         _ credential: Credential, fingerprint: String, environment: Environment
     ) async -> CredentialVerification {
         await APNsVerification(
-            credential: credential, fingerprint: fingerprint, environment: environment, time: time,
-            randomness: randomness, send: send
+            credential: credential, fingerprint: fingerprint, environment: environment, time: surroundings.time,
+            randomness: surroundings.randomness, send: send
         ).run()
     }
 
@@ -167,7 +160,7 @@ struct APNsVerification {
         let bundleID = credential.providerAppID
         var types: [APNsPushType] = [.background]
         if case .certificate(let certificate)? = credential.apns,
-            let topics = (try? APNsCertificateReader(certificate.identity.certificates))?.topics, !topics.isEmpty
+            let topics = (try? LeafCertificate(certificate.identity.certificates))?.apnsTopics, !topics.isEmpty
         {
             types = [.background, .voip, .complication, .pushtotalk, .fileprovider]
                 .filter { topics.contains(bundleID + $0.topicSuffix) }

@@ -22,7 +22,7 @@ enum DerivationLimits {
         if let mac = contents.macIterations { try check(mac, "MAC") }
         for key in contents.keys where key.isEncrypted {
             // EncryptedPrivateKeyInfo: the algorithm comes first.
-            guard let node = try? BER.parse(key.bytes), let algorithm = children(node)?.first else { throw unreadable }
+            guard let node = try? BER.parse(key.bytes), let algorithm = node.elements?.first else { throw unreadable }
             try checkAlgorithm(algorithm, of: "private key")
         }
         for bytes in contents.encrypted { try checkAlgorithm(try encryptedContent(bytes), of: "certificates") }
@@ -31,16 +31,16 @@ enum DerivationLimits {
     /// An `EncryptedData` has a version and an `EncryptedContentInfo`, whose second element is the algorithm
     /// (RFC 5652 §8).
     private static func encryptedContent(_ bytes: ArraySlice<UInt8>) throws(PealError) -> ASN1Node {
-        guard let info = try? BER.parse(bytes), let parts = children(info), parts.count >= 2,
-            let data = children(parts[1])?.first.flatMap(children), data.count >= 2,
-            let content = children(data[1]), content.count >= 2
+        guard let info = try? BER.parse(bytes), let parts = info.elements, parts.count >= 2,
+            let data = parts[1].elements?.first?.elements, data.count >= 2,
+            let content = data[1].elements, content.count >= 2
         else { throw unreadable }
         return content[1]
     }
 
     private static func checkAlgorithm(_ node: ASN1Node, of part: String) throws(PealError) {
-        guard let parts = children(node), parts.count >= 2,
-            let name = try? ASN1ObjectIdentifier(derEncoded: parts[0]), let parameters = children(parts[1])
+        guard let parts = node.elements, parts.count >= 2,
+            let name = try? ASN1ObjectIdentifier(derEncoded: parts[0]), let parameters = parts[1].elements
         else { throw unreadable }
         if name == Name.pbes2, let derivation = parameters.first {
             try checkAlgorithm(derivation, of: part)
@@ -74,18 +74,14 @@ enum DerivationLimits {
         return value
     }
 
-    private static func children(_ node: ASN1Node) -> [ASN1Node]? {
-        guard case .constructed(let children) = node.content else { return nil }
-        return Array(children)
-    }
-
     private static let unreadable = PealError(
         .invalidField, "data is not a PKCS#12 archive", field: "data")
+}
 
-    /// Refuses PEM whose key is encrypted, before a library derives a key from an empty passphrase.
-    static func refuseEncrypted(_ pem: String, field: String) throws(PealError) {
-        guard !pem.contains("ENCRYPTED") else {
-            throw .invalid(field, "\(field.split(separator: ".").last ?? "") must not be encrypted with a passphrase")
-        }
+extension ASN1Node {
+    /// nil for a primitive value.
+    var elements: [ASN1Node]? {
+        guard case .constructed(let children) = content else { return nil }
+        return Array(children)
     }
 }

@@ -113,10 +113,10 @@ struct PKCS12Contents {
 
     /// The content infos of an archive and the elements of its `MacData`; nil as in `init`.
     private static func parts(of archive: [UInt8]) -> (infos: [ASN1Node], mac: [ASN1Node]?)? {
-        guard let node = try? BER.parse(archive), let parts = children(node), parts.count >= 2,
+        guard let node = try? BER.parse(archive), let parts = node.elements, parts.count >= 2,
             let safe = content(parts[1]), safe.name == Name.data, let infos = nested(safe.value)
         else { return nil }
-        return (infos, parts.count > 2 ? children(parts[2]) : nil)
+        return (infos, parts.count > 2 ? parts[2].elements : nil)
     }
 
     private mutating func take(_ bag: ASN1Node) -> Bool {
@@ -131,8 +131,8 @@ struct PKCS12Contents {
 
     /// Parses a sequence of a name and `[0]` around a value, the form of both content infos and safe bags.
     private static func content(_ node: ASN1Node) -> (name: ASN1ObjectIdentifier, value: ASN1Node)? {
-        guard let parts = children(node), parts.count >= 2,
-            let name = try? ASN1ObjectIdentifier(derEncoded: parts[0]), let value = children(parts[1])?.first
+        guard let parts = node.elements, parts.count >= 2,
+            let name = try? ASN1ObjectIdentifier(derEncoded: parts[0]), let value = parts[1].elements?.first
         else { return nil }
         return (name, value)
     }
@@ -140,12 +140,7 @@ struct PKCS12Contents {
     /// The elements of a sequence inside an octet string.
     private static func nested(_ node: ASN1Node) -> [ASN1Node]? {
         guard let octets = octets(node), let inner = try? BER.parse(octets) else { return nil }
-        return children(inner)
-    }
-
-    private static func children(_ node: ASN1Node) -> [ASN1Node]? {
-        guard case .constructed(let children) = node.content else { return nil }
-        return Array(children)
+        return inner.elements
     }
 
     /// In BER an octet string may be split into pieces.

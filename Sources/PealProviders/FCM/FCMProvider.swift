@@ -1,5 +1,4 @@
-package import Logging
-package import NIOCore
+import Logging
 import NIOHTTP1
 import NIOSSL
 package import PealCore
@@ -26,32 +25,23 @@ package final class FCMProvider: Provider {
 
     let base: FCMConfiguration.Base
     let client: OutboundClient
-    let time: any TimeSource
     private let tokenHosts: TokenHosts
     private let tls: NIOSSLContext
-    private let group: any EventLoopGroup
     private let settings: ConnectionPool.Settings
     private let rates: Pacer.Rates
-    private let randomness: any Randomness
-    private let logger: Logger
+    private let surroundings: ProviderSurroundings
     private let state = Mutex(State())
 
     /// - Throws: if the URL or the CA file cannot be used.
-    package init(
-        configuration: FCMConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource,
-        randomness: any Randomness, logger: Logger
-    ) throws {
+    package init(_ configuration: FCMConfiguration, _ surroundings: ProviderSurroundings) throws {
         base = try configuration.base()
         tokenHosts = configuration.tokenHosts
         tls = try Connector.context(caFile: configuration.caFile)
         client = try OutboundClient(
-            .init(caFile: configuration.caFile, allowsHTTP2: true), group: eventLoopGroup, time: time)
-        group = eventLoopGroup
+            .init(caFile: configuration.caFile, allowsHTTP2: true), group: surroundings.group, time: surroundings.time)
         settings = ConnectionPool.Settings(connectionsMax: max(1, configuration.connectionsPerPoolMax))
         rates = Pacer.Rates(start: configuration.startRatePerSecond, most: configuration.ratePerSecond)
-        self.time = time
-        self.randomness = randomness
-        self.logger = logger
+        self.surroundings = surroundings
     }
 
     package var name: ProviderName { .fcm }
@@ -75,7 +65,7 @@ package final class FCMProvider: Provider {
             let isClosed = state.withLock(\.accounts.isClosed)
             return flight.answerRest(.unsent(isClosed ? "Draining" : "NoCredential"))
         }
-        if let rest = account.pace.hold(at: time.uptime) {
+        if let rest = account.pace.hold(at: surroundings.time.uptime) {
             return flight.answerRest(ProviderAnswer(.verdict(.holdApp(after: rest)), reason: "Throttled"))
         }
         account.tokens.whenReady { readiness in
@@ -113,7 +103,7 @@ package final class FCMProvider: Provider {
         return state.withLock { state in
             if let account = state.accounts.entries[fingerprint] { return account }
             guard !state.accounts.isClosed, tokenHosts.contains(serviceAccount.tokenURI),
-                let source = try? FCMTokenSource(serviceAccount, client: client, time: time)
+                let source = try? FCMTokenSource(serviceAccount, client: client, time: surroundings.time)
             else { return nil }
             let account = make(source, pace: pace(serviceAccount.projectID, &state), serviceAccount.projectID)
             return state.accounts.keep(account, for: fingerprint)
@@ -121,12 +111,13 @@ package final class FCMProvider: Provider {
     }
 
     private func make(_ source: FCMTokenSource, pace: Pace, _ project: String) -> Account {
-        var logger = logger
+        let (time, randomness) = (surroundings.time, surroundings.randomness)
+        var logger = surroundings.logger
         logger[metadataKey: "provider"] = "fcm"
         logger[metadataKey: "project"] = "\(project)"
         let tokens = AccessTokens(source: source, time: time, randomness: randomness, logger: logger)
         let pool = ConnectionPool(
-            connector: Connector(endpoint: base.endpoint, tls: tls, group: group),
+            connector: Connector(endpoint: base.endpoint, tls: tls, group: surroundings.group),
             exchange: FCMExchange(tokens: tokens, time: time), settings: settings, pace: pace, time: time,
             randomness: randomness, logger: logger)
         return Account(pool: pool, tokens: tokens, pace: pace)

@@ -1,23 +1,15 @@
-package import Logging
-package import NIOCore
 package import PealCore
 
 /// Microsoft's push network for Windows Phone 7 and 8, which Microsoft has shut down. Renders messages for it and sends
 /// pages of them to the channel URIs of compatible services, with connections and a queue per credential.
 package final class MPNSProvider: RequestProvider {
     private let configuration: MPNSConfiguration
-    private let group: any EventLoopGroup
-    private let time: any TimeSource
-    private let logger: Logger
+    private let surroundings: ProviderSurroundings
     let pools = RequestPools()
 
-    package init(
-        configuration: MPNSConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource, logger: Logger
-    ) {
+    package init(_ configuration: MPNSConfiguration, _ surroundings: ProviderSurroundings) {
         self.configuration = configuration
-        group = eventLoopGroup
-        self.time = time
-        self.logger = logger
+        self.surroundings = surroundings
     }
 
     package var name: ProviderName { .mpns }
@@ -49,6 +41,7 @@ package final class MPNSProvider: RequestProvider {
         var options = OutboundClient.Options()
         options.caFile = configuration.caFile
         options.identity = credential.identity
+        let (group, time, logger) = (surroundings.group, surroundings.time, surroundings.logger)
         guard let client = try? OutboundClient(options, group: group, time: time) else { return nil }
         let exchange = MPNSExchange(rules: configuration.addressRules, time: time, logger: logger)
         return RequestPool(client: client, exchange: exchange, group: group, time: time, logger: logger)

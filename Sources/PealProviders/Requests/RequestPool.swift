@@ -130,7 +130,7 @@ final class RequestPool: Sendable {
     }
 
     private func step() -> Step {
-        var refusals: [RequestQueue.Refusal] = []
+        var refusals: [RefusedDevices] = []
         let step = state.withLock { state -> Step in
             state.hasNews = false
             if let errand = state.queue.pull(uptime: time.uptime, refusals: &refusals) { return .errand(errand) }
@@ -203,7 +203,7 @@ final class RequestPool: Sendable {
     private static func follow(
         _ ending: RequestAttempt.Ending, _ errand: RequestQueue.Errand, _ answer: ProviderAnswer,
         _ queue: inout RequestQueue, uptime: Duration
-    ) -> [RequestQueue.Refusal] {
+    ) -> [RefusedDevices] {
         if ending.isUnreachable { return queue.remove(origin: errand.origin, answer) }
         if let hold = ending.originHold {
             queue.hold(errand.origin, for: hold, uptime: uptime)

@@ -19,17 +19,6 @@ struct RequestQueue {
         let origin: String
     }
 
-    /// Devices that get an answer without a request.
-    struct Refusal: Sendable {
-        let order: PageOrder
-        let indices: ArraySlice<Int32>
-        let answer: ProviderAnswer
-
-        func deliver() {
-            order.flight.answer(accepted: [], others: indices.map { (index: Int($0), answer: answer) })
-        }
-    }
-
     /// The devices of an order at one origin.
     private struct Lot {
         let order: PageOrder
@@ -66,7 +55,7 @@ struct RequestQueue {
     }
 
     /// Takes the next device whose request may begin. Devices whose requests may no longer begin go to `refusals`.
-    mutating func pull(uptime: Duration, refusals: inout [Refusal]) -> Errand? {
+    mutating func pull(uptime: Duration, refusals: inout [RefusedDevices]) -> Errand? {
         if let errand = pull(\.direct, bounds, uptime, &refusals) { return errand }
         let spared = Bounds(
             inFlightMax: bounds.inFlightMax - bounds.inFlightMax / 8,
@@ -76,13 +65,13 @@ struct RequestQueue {
 
     private mutating func pull(
         _ lane: WritableKeyPath<Self, CircularBuffer<Lot>>, _ bounds: Bounds, _ uptime: Duration,
-        _ refusals: inout [Refusal]
+        _ refusals: inout [RefusedDevices]
     ) -> Errand? {
         guard inFlight < bounds.inFlightMax else { return nil }
         for _ in 0..<self[keyPath: lane].count {
             guard var lot = self[keyPath: lane].popFirst() else { break }
             if let answer = refusal(lot, uptime) {
-                refusals.append(Refusal(order: lot.order, indices: lot.rest, answer: answer))
+                refusals.append(RefusedDevices(order: lot.order, indices: Array(lot.rest), answer: answer))
                 continue
             }
             guard mayBegin(at: lot.origin, bounds), let index = lot.rest.popFirst() else {
@@ -133,31 +122,31 @@ struct RequestQueue {
     }
 
     /// Removes the devices whose requests may no longer begin, and returns them with their answers.
-    mutating func sweep(uptime: Duration) -> [Refusal] {
+    mutating func sweep(uptime: Duration) -> [RefusedDevices] {
         remove { queue, lot in queue.refusal(lot, uptime) }
     }
 
     /// Removes the queued devices of an order, and returns them with `answer`.
-    mutating func remove(_ order: PageOrder, _ answer: ProviderAnswer) -> [Refusal] {
+    mutating func remove(_ order: PageOrder, _ answer: ProviderAnswer) -> [RefusedDevices] {
         remove { _, lot in lot.order === order ? answer : nil }
     }
 
     /// Removes the queued devices at an origin, and returns them with `answer`.
-    mutating func remove(origin: String, _ answer: ProviderAnswer) -> [Refusal] {
+    mutating func remove(origin: String, _ answer: ProviderAnswer) -> [RefusedDevices] {
         remove { _, lot in lot.origin == origin ? answer : nil }
     }
 
     /// Removes all queued devices, and returns them with `answer`.
-    mutating func removeAll(_ answer: ProviderAnswer) -> [Refusal] { remove { _, _ in answer } }
+    mutating func removeAll(_ answer: ProviderAnswer) -> [RefusedDevices] { remove { _, _ in answer } }
 
-    private mutating func remove(_ answer: (Self, Lot) -> ProviderAnswer?) -> [Refusal] {
+    private mutating func remove(_ answer: (Self, Lot) -> ProviderAnswer?) -> [RefusedDevices] {
         guard !isEmpty else { return [] }
-        var refusals: [Refusal] = []
+        var refusals: [RefusedDevices] = []
         for lane in [\Self.direct, \Self.bulk] {
             var kept = CircularBuffer<Lot>()
             for lot in self[keyPath: lane] {
                 if let answer = answer(self, lot) {
-                    refusals.append(Refusal(order: lot.order, indices: lot.rest, answer: answer))
+                    refusals.append(RefusedDevices(order: lot.order, indices: Array(lot.rest), answer: answer))
                 } else {
                     kept.append(lot)
                 }

@@ -66,20 +66,23 @@ extension HTTP2ConnectionState {
         }
         guard status >= 200 else { return }
         streams[slotIndex].status = Int16(status)
-        if status != 200, let text = headers.first(name: "retry-after") { noteRetryAfter(text, of: streamID) }
+        if status != 200, let text = headers.first(name: "retry-after") {
+            noteRetryAfter(text, of: streamID, status: status)
+        }
         if status == 403, let date = headers.first(name: "date").flatMap(HTTPDate.timestamp) {
-            drafts[streamID, default: ResponseDraft()].date = date
+            drafts[streamID, default: ProviderResponse(status: status)].date = date
         }
         if status == 200, let text = remarkName.flatMap({ headers.first(name: $0) }), Self.isRemark(text) {
-            drafts[streamID, default: ResponseDraft()].remark = text
+            drafts[streamID, default: ProviderResponse(status: status)].remark = text
         }
         if endsStream { finish(slotIndex, status: status, into: &out, endings: &endings) }
     }
 
-    private mutating func noteRetryAfter(_ text: String, of streamID: UInt32) {
+    private mutating func noteRetryAfter(_ text: String, of streamID: UInt32, status: Int) {
         switch RetryAfter(text) {
-        case .seconds(let seconds): drafts[streamID, default: ResponseDraft()].retryAfterSeconds = seconds
-        case .date(let date): drafts[streamID, default: ResponseDraft()].retryAt = date
+        case .seconds(let seconds):
+            drafts[streamID, default: ProviderResponse(status: status)].retryAfterSeconds = seconds
+        case .date(let date): drafts[streamID, default: ProviderResponse(status: status)].retryAt = date
         case nil: break
         }
     }
@@ -131,8 +134,9 @@ extension HTTP2ConnectionState {
         let room = Limits.responseBodyBytesMax - Int(streams[slotIndex].bodyBytes)
         let kept = min(content.readableBytes, room)
         streams[slotIndex].bodyBytes += Int32(kept)
-        if streams[slotIndex].status != 200 {
-            drafts[streams[slotIndex].id, default: ResponseDraft()].body.append(
+        let status = Int(streams[slotIndex].status)
+        if status != 200 {
+            drafts[streams[slotIndex].id, default: ProviderResponse(status: status)].body.append(
                 contentsOf: content.readableBytesView.prefix(kept))
         }
         return content.readableBytes <= room
@@ -179,9 +183,7 @@ extension HTTP2ConnectionState {
             return
         }
         let streamID = streams[slotIndex].id
-        let response = ProviderResponse(
-            status: status, body: draft?.body ?? [], retryAfterSeconds: draft?.retryAfterSeconds,
-            retryAt: draft?.retryAt, date: draft?.date, remark: draft?.remark)
+        let response = draft ?? ProviderResponse(status: status)
         endings.others.append(.init(ticket: close(slotIndex).ticket, kind: .response(response), streamID: streamID))
     }
 }

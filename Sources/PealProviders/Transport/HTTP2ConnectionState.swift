@@ -28,16 +28,6 @@ struct HTTP2ConnectionState {
         var bytes: ByteBuffer
     }
 
-    /// The part of a response that has arrived, if it is not a plain 200.
-    struct ResponseDraft {
-        var body: [UInt8] = []
-        var retryAfterSeconds: Int?
-        var retryAt: Timestamp?
-        var date: Timestamp?
-        /// If the status is 200: the value of the field `remarkName`.
-        var remark: String?
-    }
-
     var peer = PeerSettings()
     /// Whether the peer's SETTINGS have arrived: no request may begin earlier.
     var isSettled = false
@@ -55,7 +45,8 @@ struct HTTP2ConnectionState {
     var receiveWindow = Limits.receiveWindowBytes
     var receivedBytes = 0
     var headerBlock: OpenHeaderBlock?
-    var drafts: [UInt32: ResponseDraft] = [:]
+    /// What has arrived of responses that are not a plain 200, by stream.
+    var drafts: [UInt32: ProviderResponse] = [:]
     var pendingBodies: [PendingBody] = []
     /// How many of Peal's PINGs the peer has acknowledged.
     var pongCount = 0

@@ -39,6 +39,18 @@ final class OpenOrder: Sendable {
     }
 }
 
+/// Devices of an order that get an answer without a request.
+struct RefusedDevices: Sendable {
+    let order: PageOrder
+    let indices: [Int32]
+    let answer: ProviderAnswer
+
+    /// Hands the answer to the order's flight. Do not call it under a pool's lock.
+    func deliver() {
+        order.flight.answer(accepted: [], others: indices.map { (index: Int($0), answer: answer) })
+    }
+}
+
 extension ProviderAnswer {
     static func unsent(_ reason: String) -> ProviderAnswer { ProviderAnswer(.unsent, reason: reason) }
     static func lost(_ reason: String) -> ProviderAnswer { ProviderAnswer(.lost, reason: reason) }

@@ -47,18 +47,6 @@ struct PoolQueue {
         }
     }
 
-    /// Devices whose requests are not sent, with the reason.
-    struct Refusal {
-        let order: OpenOrder
-        let indices: [Int32]
-        let answer: ProviderAnswer
-
-        /// Hands the answer to the order's flight. Do not call it under the pool's lock.
-        func deliver() {
-            order.order.flight.answer(accepted: [], others: indices.map { (index: Int($0), answer: answer) })
-        }
-    }
-
     private struct Waiting {
         let order: OpenOrder
         var next: Int32 = 0
@@ -91,7 +79,7 @@ struct PoolQueue {
     mutating func append(_ resend: Resend) { resends.append(resend) }
 
     /// Takes the next run that fits. Orders that may no longer begin go to `refusals`.
-    mutating func pull(_ budget: Budget, uptime: Duration, refusals: inout [Refusal]) -> Run? {
+    mutating func pull(_ budget: Budget, uptime: Duration, refusals: inout [RefusedDevices]) -> Run? {
         if let run = pullResends(budget, uptime: uptime, refusals: &refusals) { return run }
         if let run = Self.pull(
             from: &direct, streams: budget.streams, windowBytes: budget.windowBytes, budget, uptime, &refusals)
@@ -104,11 +92,11 @@ struct PoolQueue {
 
     private static func pull(
         from lane: inout CircularBuffer<Waiting>, streams: Int, windowBytes: Int, _ budget: Budget,
-        _ uptime: Duration, _ refusals: inout [Refusal]
+        _ uptime: Duration, _ refusals: inout [RefusedDevices]
     ) -> Run? {
         while let first = lane.first {
             if let answer = first.order.refusal(at: uptime) {
-                refusals.append(Refusal(order: first.order, indices: first.rest, answer: answer))
+                refusals.append(RefusedDevices(order: first.order.order, indices: first.rest, answer: answer))
                 lane.removeFirst()
                 continue
             }
@@ -122,7 +110,7 @@ struct PoolQueue {
         return nil
     }
 
-    private mutating func pullResends(_ budget: Budget, uptime: Duration, refusals: inout [Refusal]) -> Run? {
+    private mutating func pullResends(_ budget: Budget, uptime: Duration, refusals: inout [RefusedDevices]) -> Run? {
         while let first = resends.first {
             let refusal = first.order.refusal(at: uptime)
             let room = fittingResends(first, refusal, budget)
@@ -133,7 +121,7 @@ struct PoolQueue {
                 resends.removeFirst()
             }
             guard let refusal else { return Run(order: first.order, indices: .list(list), resends: first.count) }
-            refusals.append(Refusal(order: first.order, indices: list, answer: refusal))
+            refusals.append(RefusedDevices(order: first.order.order, indices: list, answer: refusal))
         }
         return nil
     }
@@ -155,19 +143,19 @@ struct PoolQueue {
     }
 
     /// Removes every entry for which `refusal` returns an answer.
-    mutating func remove(_ refusal: (OpenOrder) -> ProviderAnswer?) -> [Refusal] {
+    mutating func remove(_ refusal: (OpenOrder) -> ProviderAnswer?) -> [RefusedDevices] {
         guard !isEmpty else { return [] }
-        var refusals: [Refusal] = []
+        var refusals: [RefusedDevices] = []
         for lane in [\PoolQueue.direct, \PoolQueue.bulk] {
             self[keyPath: lane].removeAll { waiting in
                 guard let answer = refusal(waiting.order) else { return false }
-                refusals.append(Refusal(order: waiting.order, indices: waiting.rest, answer: answer))
+                refusals.append(RefusedDevices(order: waiting.order.order, indices: waiting.rest, answer: answer))
                 return true
             }
         }
         resends.removeAll { resend in
             guard let answer = refusal(resend.order) else { return false }
-            refusals.append(Refusal(order: resend.order, indices: [resend.index], answer: answer))
+            refusals.append(RefusedDevices(order: resend.order.order, indices: [resend.index], answer: answer))
             return true
         }
         return refusals

@@ -5,7 +5,7 @@ import PealCore
 struct PoolState {
     /// What the pool must do outside the lock after an event.
     struct Effects {
-        var refusals: [PoolQueue.Refusal] = []
+        var refusals: [RefusedDevices] = []
         var wakes: [ConnectionHandle] = []
         var finishes: [ConnectionHandle] = []
         var openings: [Int] = []
@@ -57,7 +57,7 @@ struct PoolState {
     mutating func submit(_ order: OpenOrder, _ effects: inout Effects) {
         guard !isDraining else {
             effects.refusals.append(
-                .init(order: order, indices: Array(0..<Int32(order.count)), answer: .unsent("Draining")))
+                RefusedDevices(order: order.order, indices: Array(0..<Int32(order.count)), answer: .unsent("Draining")))
             return
         }
         queue.append(order)
@@ -68,7 +68,7 @@ struct PoolState {
         for resend in resends {
             if isDraining {
                 effects.refusals.append(
-                    .init(order: resend.order, indices: [resend.index], answer: .unsent("Draining")))
+                    RefusedDevices(order: resend.order.order, indices: [resend.index], answer: .unsent("Draining")))
             } else {
                 queue.append(resend)
             }

@@ -121,14 +121,14 @@ struct StreamEndings {
 struct ProviderResponse: Hashable, Sendable {
     let status: Int
     /// At most `Limits.responseBodyBytesMax` bytes; the rest is dropped.
-    let body: [UInt8]
-    let retryAfterSeconds: Int?
+    var body: [UInt8]
+    var retryAfterSeconds: Int?
     /// Set if Retry-After is a date.
-    let retryAt: Timestamp?
+    var retryAt: Timestamp?
     /// The peer's time (RFC 9110 §6.6.1) in a 403, which a wrong local clock can cause; nil if the peer sent none.
-    let date: Timestamp?
+    var date: Timestamp?
     /// If the status is 200: the value of `Exchange.remarkName`, printable ASCII without spaces.
-    let remark: String?
+    var remark: String?
     /// The version of the request's authorization; 0 if it had none.
     var authorizationVersion = 0
 

@@ -1,28 +1,18 @@
-package import Logging
-package import NIOCore
+import Logging
 package import PealCore
 
 /// Microsoft's push network for Windows: renders messages for it and sends pages of them to channel URIs, with
 /// connections, a queue and an access token per credential.
 package final class WNSProvider: RequestProvider {
     private let configuration: WNSConfiguration
-    private let group: any EventLoopGroup
-    private let time: any TimeSource
-    private let randomness: any Randomness
-    private let logger: Logger
+    private let surroundings: ProviderSurroundings
     let pools = RequestPools()
 
     /// - Throws: if a token URL is unusable.
-    package init(
-        configuration: WNSConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource,
-        randomness: any Randomness, logger: Logger
-    ) throws {
+    package init(_ configuration: WNSConfiguration, _ surroundings: ProviderSurroundings) throws {
         try configuration.check()
         self.configuration = configuration
-        group = eventLoopGroup
-        self.time = time
-        self.randomness = randomness
-        self.logger = logger
+        self.surroundings = surroundings
     }
 
     package var name: ProviderName { .wns }
@@ -56,23 +46,25 @@ package final class WNSProvider: RequestProvider {
 
     func makePool(_ order: PageOrder) -> RequestPool? {
         guard let credential = order.credential.wns, let client = makeClient() else { return nil }
-        var logger = logger
+        let (time, randomness) = (surroundings.time, surroundings.randomness)
+        var logger = surroundings.logger
         logger[metadataKey: "provider"] = "wns"
         let tokens = AccessTokens(
             source: source(credential, client), time: time, randomness: randomness, logger: logger)
         let exchange = WNSExchange(
             rules: configuration.addressRules, tokens: tokens, time: time, randomness: randomness, logger: logger)
-        return RequestPool(client: client, exchange: exchange, group: group, time: time, logger: logger)
+        return RequestPool(
+            client: client, exchange: exchange, group: surroundings.group, time: time, logger: logger)
     }
 
     private func makeClient() -> OutboundClient? {
         var options = OutboundClient.Options()
         options.caFile = configuration.caFile
-        return try? OutboundClient(options, group: group, time: time)
+        return try? OutboundClient(options, group: surroundings.group, time: surroundings.time)
     }
 
     private func source(_ credential: Credential.WNSClient, _ client: OutboundClient) -> WNSTokenSource {
-        WNSTokenSource(credential: credential, configuration: configuration, client: client, time: time)
+        WNSTokenSource(credential: credential, configuration: configuration, client: client, time: surroundings.time)
     }
 }
 

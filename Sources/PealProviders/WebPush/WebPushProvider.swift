@@ -1,5 +1,3 @@
-package import Logging
-package import NIOCore
 package import PealCore
 internal import PealNetwork
 
@@ -9,38 +7,25 @@ package final class WebPushProvider: RequestProvider {
     private let configuration: WebPushConfiguration
     private let hosts: GuardedHosts
     private let tokens: VAPIDTokens
-    private let group: any EventLoopGroup
-    private let time: any TimeSource
-    private let randomness: any Randomness
-    private let logger: Logger
+    private let surroundings: ProviderSurroundings
     let pools = RequestPools()
 
     /// - Throws: if the CA file cannot be read.
-    package convenience init(
-        configuration: WebPushConfiguration, eventLoopGroup: any EventLoopGroup, time: any TimeSource,
-        randomness: any Randomness, logger: Logger
-    ) throws {
+    package convenience init(_ configuration: WebPushConfiguration, _ surroundings: ProviderSurroundings) throws {
         if let caFile = configuration.caFile { _ = try Connector.context(caFile: caFile) }
         self.init(
-            configuration: configuration,
+            configuration, surroundings,
             hosts: GuardedHosts(
                 resolver: SystemResolver(threadCount: Limits.guardedHostResolutionsMax), addressGuard: AddressGuard(),
-                time: time),
-            eventLoopGroup: eventLoopGroup, time: time, randomness: randomness, logger: logger)
+                time: surroundings.time))
     }
 
     /// - Parameter hosts: finds the addresses of hosts that are not listed.
-    init(
-        configuration: WebPushConfiguration, hosts: GuardedHosts, eventLoopGroup: any EventLoopGroup,
-        time: any TimeSource, randomness: any Randomness, logger: Logger
-    ) {
+    init(_ configuration: WebPushConfiguration, _ surroundings: ProviderSurroundings, hosts: GuardedHosts) {
         self.configuration = configuration
+        self.surroundings = surroundings
         self.hosts = hosts
-        tokens = VAPIDTokens(time: time)
-        group = eventLoopGroup
-        self.time = time
-        self.randomness = randomness
-        self.logger = logger
+        tokens = VAPIDTokens(time: surroundings.time)
     }
 
     package var name: ProviderName { .webpush }
@@ -52,7 +37,7 @@ package final class WebPushProvider: RequestProvider {
 
     package func examine(_ credential: Credential, now: Timestamp) throws(PealError) -> CredentialExamination {
         guard let keys = credential.webPush else { throw .unsupported("kind") }
-        return try WebPushCredential.examine(keys, randomness: randomness)
+        return try WebPushCredential.examine(keys, randomness: surroundings.randomness)
     }
 
     package func check(_ address: Address) throws(PealError) {
@@ -70,7 +55,7 @@ package final class WebPushProvider: RequestProvider {
         guard let keys = credential.webPush else {
             return CredentialVerification(.refused, reason: "NoCredential", detail: "There is no VAPID key.")
         }
-        for key in keys where !WebPushCredential.canSign(key, at: time.now) {
+        for key in keys where !WebPushCredential.canSign(key, at: surroundings.time.now) {
             return CredentialVerification(
                 .refused, reason: "BadKey", detail: "The VAPID key \(key.fingerprint) cannot sign; upload it again.")
         }
@@ -84,9 +69,10 @@ package final class WebPushProvider: RequestProvider {
         guard let keys = order.credential.webPush, !keys.isEmpty, let client = try? client() else { return nil }
         let exchange = WebPushExchange(
             keys: keys, isPadded: configuration.isPadded, rules: configuration.addressRules, tokens: tokens,
-            hosts: hosts, time: time,
-            randomness: randomness)
-        return RequestPool(client: client, exchange: exchange, group: group, time: time, logger: logger)
+            hosts: hosts, time: surroundings.time, randomness: surroundings.randomness)
+        return RequestPool(
+            client: client, exchange: exchange, group: surroundings.group, time: surroundings.time,
+            logger: surroundings.logger)
     }
 
     private func client() throws -> any OutboundSender {
@@ -95,7 +81,7 @@ package final class WebPushProvider: RequestProvider {
         // Over HTTP/2 the client loses streams that are answered before their body is read (for example by a proxy that
         // refuses early), and a request costs more.
         options.allowsHTTP2 = false
-        return try PinnedClients(options, group: group, time: time)
+        return try PinnedClients(options, group: surroundings.group, time: surroundings.time)
     }
 }
 

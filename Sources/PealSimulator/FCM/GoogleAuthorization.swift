@@ -15,19 +15,8 @@ struct GoogleAuthorization: Sendable {
     let accessTokens: AccessTokenGrants
     let lifeSeconds: Int64
 
-    /// Why no access token is issued: `error` and `error_description`.
-    private struct Refusal: Error {
-        let error: String
-        let description: String
-
-        init(_ error: String, _ description: String) {
-            self.error = error
-            self.description = description
-        }
-    }
-
     func judge(_ request: PushRequest, milliseconds: Int64, mode: SimulatorMode) -> Judgement {
-        do throws(Refusal) {
+        do throws(AccessTokenRefusal) {
             let scopes =
                 mode == .strict ? try check(request, nowSeconds: milliseconds / 1_000) : Self.sendingScopes
             let accessToken = accessTokens.issue(
@@ -41,60 +30,55 @@ struct GoogleAuthorization: Sendable {
                 ]))
             return .accepted(Acceptance(kind: .authorization, answer: answer))
         } catch {
-            return .declined(Self.answer(400, error.error, error.description))
+            return .declined(error.answer)
         }
     }
 
     /// The error for a fault.
     func answer(_ fault: FaultAnswer) -> HTTPAnswer {
-        Self.answer(fault.status, fault.reason.isEmpty ? "internal_failure" : fault.reason, "Failed on demand.")
-    }
-
-    private static func answer(_ status: Int, _ error: String, _ description: String) -> HTTPAnswer {
-        let members = [("error", error), ("error_description", description)]
-        return .json(status, JSONText.object(members.map { ($0.0, JSONText.quoted($0.1)) }))
+        AccessTokenRefusal(fault, otherwise: "internal_failure").answer
     }
 
     /// Returns the requested scopes.
-    private func check(_ request: PushRequest, nowSeconds: Int64) throws(Refusal) -> Set<String> {
-        guard request.method == "POST" else { throw Refusal("invalid_request", "Only POST is allowed.") }
+    private func check(_ request: PushRequest, nowSeconds: Int64) throws(AccessTokenRefusal) -> Set<String> {
+        guard request.method == "POST" else { throw AccessTokenRefusal("invalid_request", "Only POST is allowed.") }
         guard let form = FormText.read(request) else {
-            throw Refusal("invalid_request", "The body must be application/x-www-form-urlencoded.")
+            throw AccessTokenRefusal("invalid_request", "The body must be application/x-www-form-urlencoded.")
         }
         guard form["grant_type"] == Self.grantType else {
-            throw Refusal("unsupported_grant_type", "Invalid grant_type: \(form["grant_type"] ?? "")")
+            throw AccessTokenRefusal("unsupported_grant_type", "Invalid grant_type: \(form["grant_type"] ?? "")")
         }
         guard let assertion = form["assertion"], let parts = JSONWebToken(assertion) else {
-            throw Refusal("invalid_request", "Bad assertion: not a JWT.")
+            throw AccessTokenRefusal("invalid_request", "Bad assertion: not a JWT.")
         }
         try checkSignature(parts)
         try checkTimes(parts.claims, nowSeconds)
         // The audience is this endpoint, as the client addresses it, or the real one, which Google's libraries always
         // use.
         guard let audience = parts.claims["aud"]?.string, [request.uri, Self.realAudience].contains(audience) else {
-            throw Refusal("invalid_grant", "Invalid JWT: Failed audience check.")
+            throw AccessTokenRefusal("invalid_grant", "Invalid JWT: Failed audience check.")
         }
         let scopes = Set((parts.claims["scope"]?.string ?? "").split(separator: " ").map(String.init))
-        guard !scopes.isEmpty else { throw Refusal("invalid_scope", "Empty or missing scope not allowed.") }
+        guard !scopes.isEmpty else { throw AccessTokenRefusal("invalid_scope", "Empty or missing scope not allowed.") }
         return scopes
     }
 
-    private func checkSignature(_ parts: JSONWebToken) throws(Refusal) {
+    private func checkSignature(_ parts: JSONWebToken) throws(AccessTokenRefusal) {
         guard parts.claims["iss"]?.string == account.clientEmail else {
-            throw Refusal("invalid_grant", "Invalid grant: account not found")
+            throw AccessTokenRefusal("invalid_grant", "Invalid grant: account not found")
         }
         let keyID = parts.header["kid"]?.string
         guard parts.header["alg"]?.string == "RS256", keyID == nil || keyID == account.keyID,
             account.isValid(parts.signature, for: parts.signed)
-        else { throw Refusal("invalid_grant", "Invalid JWT Signature.") }
+        else { throw AccessTokenRefusal("invalid_grant", "Invalid JWT Signature.") }
     }
 
-    private func checkTimes(_ claims: JSONValue, _ now: Int64) throws(Refusal) {
+    private func checkTimes(_ claims: JSONValue, _ now: Int64) throws(AccessTokenRefusal) {
         guard let issued = claims["iat"]?.integer, let expires = claims["exp"]?.integer,
             issued <= now + SimulatorLimits.assertionSkewSeconds, expires > now - SimulatorLimits.assertionSkewSeconds,
             expires >= issued, expires - issued <= SimulatorLimits.assertionLifeSeconds
         else {
-            throw Refusal(
+            throw AccessTokenRefusal(
                 "invalid_grant",
                 "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. "
                     + "Check your iat and exp values in the JWT claim.")

@@ -187,3 +187,27 @@ package final class AccessTokenGrants: Sendable {
         }
     }
 }
+
+/// Why a token endpoint issues no access token (RFC 6749 §5.2).
+struct AccessTokenRefusal: Error {
+    private let status: Int
+    private let error: String
+    private let description: String
+
+    init(_ error: String, _ description: String, status: Int = 400) {
+        self.status = status
+        self.error = error
+        self.description = description
+    }
+
+    /// The error for a fault.
+    /// - Parameter error: unless the fault names one.
+    init(_ fault: FaultAnswer, otherwise error: String) {
+        self.init(fault.reason.isEmpty ? error : fault.reason, "Failed on demand.", status: fault.status)
+    }
+
+    var answer: HTTPAnswer {
+        let members = [("error", error), ("error_description", description)]
+        return .json(status, JSONText.object(members.map { ($0.0, JSONText.quoted($0.1)) }))
+    }
+}

@@ -9,19 +9,6 @@ struct MicrosoftAuthorization: Sendable {
     /// nil for Microsoft's own lifetimes.
     let lifeSeconds: Int64?
 
-    /// Why no access token is issued.
-    private struct Refusal: Error {
-        let status: Int
-        let error: String
-        let description: String
-
-        init(_ status: Int, _ error: String, _ description: String) {
-            self.status = status
-            self.error = error
-            self.description = description
-        }
-    }
-
     /// Whether `request` asks for an access token.
     static func concerns(_ request: PushRequest) -> Bool {
         request.route == storeRoute || request.route.hasSuffix(tenantRoute)
@@ -29,7 +16,7 @@ struct MicrosoftAuthorization: Sendable {
 
     func judge(_ request: PushRequest, milliseconds: Int64, mode: SimulatorMode) -> Judgement {
         let isStore = request.route == Self.storeRoute
-        do throws(Refusal) {
+        do throws(AccessTokenRefusal) {
             if mode == .strict { try isStore ? checkStore(request) : checkTenant(request) }
             let life = lifeSeconds ?? (isStore ? 86_400 : 86_399)
             let accessToken = accessTokens.issue(
@@ -45,53 +32,48 @@ struct MicrosoftAuthorization: Sendable {
                 ]))
             return .accepted(Acceptance(kind: .authorization, answer: answer))
         } catch {
-            return .declined(Self.answer(error.status, error.error, error.description))
+            return .declined(error.answer)
         }
     }
 
     /// The error for a fault.
     func answer(_ fault: FaultAnswer) -> HTTPAnswer {
-        Self.answer(fault.status, fault.reason.isEmpty ? "server_error" : fault.reason, "Failed on demand.")
+        AccessTokenRefusal(fault, otherwise: "server_error").answer
     }
 
-    private static func answer(_ status: Int, _ error: String, _ description: String) -> HTTPAnswer {
-        let members = [("error", error), ("error_description", description)]
-        return .json(status, JSONText.object(members.map { ($0.0, JSONText.quoted($0.1)) }))
-    }
-
-    private func form(_ request: PushRequest) throws(Refusal) -> [String: String] {
+    private func form(_ request: PushRequest) throws(AccessTokenRefusal) -> [String: String] {
         guard request.method == "POST", let form = FormText.read(request) else {
-            throw Refusal(400, "invalid_request", "POST a body of application/x-www-form-urlencoded")
+            throw AccessTokenRefusal("invalid_request", "POST a body of application/x-www-form-urlencoded")
         }
         guard form["grant_type"] == "client_credentials" else {
-            throw Refusal(400, "unsupported_grant_type", "The grant_type must be client_credentials")
+            throw AccessTokenRefusal("unsupported_grant_type", "The grant_type must be client_credentials")
         }
         return form
     }
 
-    private func checkStore(_ request: PushRequest) throws(Refusal) {
+    private func checkStore(_ request: PushRequest) throws(AccessTokenRefusal) {
         let form = try form(request)
         guard form["scope"] == "notify.windows.com" else {
-            throw Refusal(400, "invalid_scope", "The scope must be notify.windows.com")
+            throw AccessTokenRefusal("invalid_scope", "The scope must be notify.windows.com")
         }
         guard form["client_id"]?.lowercased() == account.packageSID.lowercased(),
             form["client_secret"] == account.clientSecret
-        else { throw Refusal(400, "invalid_client", "The client identifier or secret is not valid") }
+        else { throw AccessTokenRefusal("invalid_client", "The client identifier or secret is not valid") }
     }
 
-    private func checkTenant(_ request: PushRequest) throws(Refusal) {
+    private func checkTenant(_ request: PushRequest) throws(AccessTokenRefusal) {
         guard request.route == "/\(account.tenantID)\(Self.tenantRoute)" else {
-            throw Refusal(400, "invalid_request", "AADSTS90002: Tenant not found")
+            throw AccessTokenRefusal("invalid_request", "AADSTS90002: Tenant not found")
         }
         let form = try form(request)
         guard form["client_id"] == account.clientID else {
-            throw Refusal(400, "unauthorized_client", "AADSTS700016: Application not found in the directory")
+            throw AccessTokenRefusal("unauthorized_client", "AADSTS700016: Application not found in the directory")
         }
         guard form["scope"] == "https://wns.windows.com/.default" else {
-            throw Refusal(400, "invalid_scope", "AADSTS70011: The provided value for scope is not valid")
+            throw AccessTokenRefusal("invalid_scope", "AADSTS70011: The provided value for scope is not valid")
         }
         guard form["client_secret"] == account.tenantClientSecret else {
-            throw Refusal(401, "invalid_client", "AADSTS7000215: Invalid client secret provided")
+            throw AccessTokenRefusal("invalid_client", "AADSTS7000215: Invalid client secret provided", status: 401)
         }
     }
 }

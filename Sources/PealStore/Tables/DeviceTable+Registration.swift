@@ -353,7 +353,7 @@ extension StoreSession {
     @discardableResult
     func erase(app: AppKey, device: DeviceKey, route: Route, now: Timestamp) throws -> Int {
         try leaveStreams(app: app, device: device, route: route)
-        try connection.post(SpentWakeTable.keep(of: device, app: app, now: now))
+        try keepSpentWakes(of: device, app: app, now: now)
         let mine: SQL = "app = \(app) AND seq = \(device)"
         let reports = try piece(of: TablePiece.ofDevice, Self.reportsAtOnce) { _ in mine }
         if !reports.isComplete { try leave(.device, app: app, object: device, now: now) }

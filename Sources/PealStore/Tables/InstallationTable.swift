@@ -124,7 +124,7 @@ extension StoreSession {
 
     /// Ends a device's token, because the address, and with it the device, now belongs to another installation.
     func endToken(app: AppKey, device: DeviceKey, now: Timestamp) throws {
-        try connection.post(SpentWakeTable.keep(of: device, app: app, now: now))
+        try keepSpentWakes(of: device, app: app, now: now)
         try connection.post("DELETE FROM installation WHERE app = \(app) AND seq = \(device)")
     }
 

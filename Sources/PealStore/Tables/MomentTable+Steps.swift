@@ -349,13 +349,12 @@ extension StoreSession {
         try connection.query(MomentTable.counts(id, app: app)) { row in
             let (state, route): (Moment.State, Route) = (try row.next(), try row.next())
             let code: Int64? = try row.next()
-            let outcome = code.flatMap { Outcome(rawValue: UInt8(truncatingIfNeeded: $0)) }
+            let outcome = code.flatMap { Outcome(rawValue: UInt8(truncatingIfNeeded: $0)) } ?? .accepted
             let reason: String = try row.next()
             if state.isUnfinished {
                 routes[route, default: .init()].pending += 1
             } else {
-                let isPlain = reason.isEmpty || outcome == .accepted && reason.contains(" ")
-                routes[route, default: .init()].count(outcome ?? .accepted, reason: isPlain ? nil : reason)
+                routes[route, default: .init()].count(outcome, reason: outcome.counted(reason))
             }
         }
         return routes

@@ -36,11 +36,11 @@ extension StoreSession {
         .map(\.slice)
     }
 
-    func extendLeases(_ slices: [(id: Slice.ID, term: Int64)], owner: String, until: Timestamp) throws -> [Slice.ID] {
-        let slices = slices.sorted { Self.precedes($0.id, $1.id) }
+    func extendLeases(_ leases: [Slice.Lease], owner: String, until: Timestamp) throws -> [Slice.Lease] {
+        let leases = leases.sorted { Self.precedes($0.id, $1.id) }
         let counts = try connection.execute(
-            slices.map { SliceTable.extendLease($0.id, term: $0.term, owner: owner, until: until) })
-        return zip(slices, counts).filter { $0.1 == 1 }.map(\.0.id)
+            leases.map { SliceTable.extend($0, owner: owner, until: until) })
+        return zip(leases, counts).filter { $0.1 == 1 }.map(\.0)
     }
 
     func takeBackLeases(

@@ -124,10 +124,11 @@ enum SliceTable {
         """
     }
 
-    static func extendLease(_ id: Slice.ID, term: Int64, owner: String, until: Timestamp) -> SQL {
+    static func extend(_ lease: Slice.Lease, owner: String, until: Timestamp) -> SQL {
         """
         UPDATE slice SET lease_until = \(extended(to: until))
-        WHERE \(matching(id)) AND state = \(code: Slice.State.leased) AND owner = \(owner) AND term = \(term)
+        WHERE \(matching(lease.id)) AND state = \(code: Slice.State.leased) AND owner = \(owner)
+            AND term = \(lease.term)
         """
     }
 

@@ -9,7 +9,7 @@ struct RequestQueueTests {
     private func drain(
         _ queue: inout RequestQueue, _ orders: [PageOrder], uptime: Duration = .zero
     ) -> [String] {
-        var refusals: [RequestQueue.Refusal] = []
+        var refusals: [RefusedDevices] = []
         var out: [String] = []
         while let errand = queue.pull(uptime: uptime, refusals: &refusals) {
             let order = orders.firstIndex { $0 === errand.subject.order } ?? -1

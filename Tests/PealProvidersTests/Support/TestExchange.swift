@@ -8,6 +8,13 @@ import PealCore
 
 let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
+extension ProviderSurroundings {
+    static func test(_ time: any TimeSource, logger: Logger = quiet) -> ProviderSurroundings {
+        ProviderSurroundings(
+            group: MultiThreadedEventLoopGroup.singleton, time: time, randomness: SeededRandomness(), logger: logger)
+    }
+}
+
 /// Treats addresses as URIs, posts the notification's body to them, and accepts 200.
 struct TestExchange: RequestExchange {
     var refuses: @Sendable (RequestSubject) -> RequestRefusal? = { _ in nil }

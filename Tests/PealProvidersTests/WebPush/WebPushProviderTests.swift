@@ -1,5 +1,3 @@
-import Logging
-import NIOPosix
 import PealCore
 import PealNetwork
 import Testing
@@ -16,12 +14,10 @@ struct WebPushProviderTests {
         // It does not move, so that the remaining lifetime is known.
         let time = ManualTime()
         return WebPushProvider(
-            configuration: WebPushConfiguration(
+            WebPushConfiguration(
                 addressRules: AddressRules(hosts: [.webpush: hosts], open: isOpen ? [.webpush] : []),
                 caFile: certificates.file("cert.pem")),
-            hosts: GuardedHosts(resolver: resolver, addressGuard: AddressGuard(), time: time),
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, time: time, randomness: SeededRandomness(),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            .test(time), hosts: GuardedHosts(resolver: resolver, addressGuard: AddressGuard(), time: time))
     }
 
     /// Sends a greeting to one browser for each path of a peer.

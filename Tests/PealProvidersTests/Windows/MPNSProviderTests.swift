@@ -1,5 +1,4 @@
 import struct Foundation.Date
-import NIOPosix
 import PealCore
 import PealTesting
 import Testing
@@ -11,9 +10,9 @@ struct MPNSProviderTests {
     private func provider(_ hosts: [String], caFile: String? = nil, time: any TimeSource = ManualTime()) -> MPNSProvider
     {
         MPNSProvider(
-            configuration: MPNSConfiguration(
+            MPNSConfiguration(
                 addressRules: AddressRules(hosts: [.mpns: AddressRules().hosts(of: .mpns) + hosts]), caFile: caFile),
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, time: time, logger: quiet)
+            .test(time))
     }
 
     private func notification() throws -> Notification {

@@ -1,6 +1,5 @@
 import Logging
 import NIOHTTP1
-import NIOPosix
 import PealCore
 import PealTesting
 import Testing
@@ -19,11 +18,10 @@ struct WNSProviderTests {
     ) throws -> WNSProvider {
         let vendors = AddressRules()
         return try WNSProvider(
-            configuration: WNSConfiguration(
+            WNSConfiguration(
                 tokenURL: peer.url + "/accesstoken.srf", tenantTokenURL: peer.url + "/{tenant_id}/oauth2/v2.0/token",
                 addressRules: AddressRules(hosts: [.wns: vendors.hosts(of: .wns) + ["127.0.0.1:\(peer.port)"]])),
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, time: time, randomness: SeededRandomness(),
-            logger: logger)
+            .test(time, logger: logger))
     }
 
     private func notification(_ change: (inout Content) -> Void = { _ in }, life: Duration = .seconds(2000)) throws

@@ -18,8 +18,7 @@ struct DevtodevPush: Sendable {
         let named = try await app(given.app)
         let caller = try await Gatekeeper(services).admit(
             // The one in the body takes precedence.
-            secret: given.userToken ?? call.query["user_token"], .userToken, for: named, call.visit,
-            now: call.now)
+            secret: given.userToken ?? call.query["user_token"], .userToken, for: named, call.visit)
         let app = try Self.app(given.app, named, caller)
         let pack = try DevtodevPack.request(
             DevtodevShapes.pack.value(of: body, .tolerant, now: call.now), call, app: app)
@@ -167,7 +166,7 @@ struct DevtodevReader {
             let isConfigured = platforms.contains { platform in
                 let environment = draft.content.platforms[platform]?.options.environment ?? .production
                 let route = Route(platform, environment)
-                return records.contains { $0.provider == route.provider && $0.environment == route.environment }
+                return records.contains { $0.isUsed(on: route) }
             }
             guard isConfigured else { throw DevtodevRefusals.notConfigured(platforms.map(\.rawValue)) }
         }

@@ -193,17 +193,7 @@ struct AddressQuery {
         guard AddressRules.isOpaqueToken(text) else {
             throw .invalid("address", "address is not a valid address for any push network")
         }
-        return routes.compactMap { Self.address(text, on: $0, rules) }
-    }
-
-    private static func address(_ text: String, on route: Route, _ rules: AddressRules) -> Address? {
-        if route.isBroadcast { return try? rules.channel(.string(text), environment: route.environment) }
-        if route.addressForm == .subscription {
-            // The endpoint alone identifies a subscription.
-            guard text.hasPrefix("https://") || text.hasPrefix("http://") else { return nil }
-            return Address(route: route, bytes: (["endpoint": .string(text)] as JSON).bytes)
-        }
-        return try? rules.address(.string(text), platform: route.platform, environment: route.environment)
+        return routes.compactMap { rules.address(text, on: $0) }
     }
 }
 
