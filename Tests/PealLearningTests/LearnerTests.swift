@@ -149,12 +149,19 @@ struct LearnerTests {
         #expect(nonsense["daily"]?.learning.offPolicy == nil && nonsense["daily"]?.draft != nil)
     }
 
-    @Test("a campaign whose name is too long for the file has no model, and does not stop the others")
+    @Test("a campaign whose name is too long for the file has no model, but all others learn from it")
     func longName() throws {
         let name = String(repeating: "🧀", count: 255)
-        // So few that the other campaign does not learn from them.
-        let lessons = try Self.lessons(MadeLabels.make(name, 800) + MadeLabels.make("daily", 60))
-        #expect(lessons[name] == nil && lessons["daily"]?.learning.labels == 60)
+        let labels = MadeLabels.make(name, 800) + MadeLabels.make("daily", 60)
+        let lessons = try Self.lessons(labels)
+        let long = try #require(lessons[name])
+        #expect(long.draft == nil && long.learning.objections == ["too_large"] && !long.learning.hasOwnModel)
+        #expect(lessons["daily"]?.learning.labels == 60)
+        #expect(lessons[""]?.learning.labels == 800 && lessons[""]?.draft != nil)
+        let again = try Self.lessons(labels) { material in
+            for (campaign, lesson) in lessons { material.learnings[campaign] = lesson.learning }
+        }
+        #expect(again.isEmpty, "it is not trained every hour")
     }
 
     @Test("a campaign's second failure withdraws its model: phones get the weights of all campaigns under its name")
@@ -177,7 +184,8 @@ struct LearnerTests {
         }
         let model = try Self.model(second["daily"]?.draft)
         #expect(model.weights == all.model?.weights && model.campaign == "daily")
-        #expect(model.version > Int(former.draft.version) && model.parent == "global@\(all.draft.version)")
+        #expect(model.version > Int(former.draft.version) && model.parent == nil)
+        #expect(second["daily"]?.draft?.parent == "global@\(all.draft.version)")
         #expect(second["daily"]?.learning.hasOwnModel == false)
     }
 

@@ -114,6 +114,12 @@ package struct CampaignLearning: Sendable, Hashable {
     package var offPolicy: OffPolicyGain?
 
     package init(campaign: String) { self.campaign = campaign }
+
+    /// The objection to a model that is good, but whose file phones would refuse because of the campaign's long name.
+    package static let tooLarge = "too_large"
+
+    /// Whether the last model was good, so that other campaigns may learn from this one.
+    package var hasGoodModel: Bool { failures == 0 && (hasOwnModel || objections == [Self.tooLarge]) }
 }
 
 /// An off-policy estimate: how much a model would have gained over what phones did with soft messages.
