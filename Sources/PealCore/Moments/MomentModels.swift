@@ -23,7 +23,7 @@ package struct ModelRelease: Sendable, Hashable {
         package var expiresAt: Timestamp
         /// The model that this one was derived from.
         package var parent: String?
-        /// The labels it was trained with.
+        /// The labels it was trained with; 0 for the weights of all campaigns, which withdraw a campaign's own model.
         package var labels: Int
         /// The JSON that is signed.
         package var payload: [UInt8]
@@ -40,6 +40,9 @@ package struct ModelRelease: Sendable, Hashable {
             self.labels = labels
             self.payload = payload
         }
+
+        /// Whether it replaced a campaign's own model with the weights of all campaigns.
+        package var isWithdrawal: Bool { labels == 0 }
 
         /// The version of a campaign's next model: the time, in seconds since 1970, so that versions also grow when the
         /// earlier ones were deleted or the database was restored from a backup.
