@@ -35,11 +35,11 @@ struct WebhookAttempt: Sendable {
         let after = { @Sendable (isGone: Bool) in
             answer.map { leased.delivery.after($0, isGone: isGone, now: now, random: random) } ?? leased.delivery
         }
-        let isGone = answer?.isGone == true
+        let saysGone = answer?.isGone == true
         do {
             return try await context.store.write(.rest) { [webhook] store in
                 // The author may have replaced the URL in the meantime. Its receiver said nothing yet.
-                let isGone = try isGone && store.webhook(webhook.reference)?.changedAt == webhook.changedAt
+                let isGone = try saysGone && store.webhook(webhook.reference)?.changedAt == webhook.changedAt
                 var settled = leased
                 settled.delivery = after(isGone)
                 if try store.settle(settled), isGone { try store.disableWebhook(webhook.reference, now: now) }
@@ -48,7 +48,7 @@ struct WebhookAttempt: Sendable {
         } catch {
             let metadata = await metadata(leased.delivery, ["error": "\(error)"])
             context.logger.error("cannot store the outcome of a webhook delivery", metadata: metadata)
-            return after(isGone)
+            return after(saysGone)
         }
     }
 
