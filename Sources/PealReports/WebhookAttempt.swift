@@ -100,7 +100,9 @@ extension WebhookDelivery {
         case .failed(let failure): next.lastError = failure.rawValue
         }
         next.nextAttemptAt = now + Self.delay(attempts: next.attempts, wanted: wanted, random: random)
-        let isOver = next.nextAttemptAt > startedAt + .seconds(Limits.webhookRetryLifeSeconds)
+        // It may have begun before the clock was set back.
+        next.startedAt = min(startedAt, now)
+        let isOver = next.nextAttemptAt > next.startedAt + .seconds(Limits.webhookRetryLifeSeconds)
         return isGone || isOver ? next.ended(.failed, now) : next
     }
 

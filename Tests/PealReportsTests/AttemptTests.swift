@@ -79,6 +79,15 @@ struct AttemptTests {
         #expect(next.lastError == "NoConnection")
     }
 
+    @Test("one that began before the clock was set back is retried for a day, not until the clock has caught up")
+    func clockSetBack() {
+        let (answer, now) = (WebhookAnswer.failed(.timeout), Self.start - .seconds(1_000_000))
+        let next = delivery().after(answer, isGone: false, now: now, random: 0)
+        #expect(next.state == .pending && next.startedAt == now)
+        let dayLater = now + .seconds(Limits.webhookRetryLifeSeconds)
+        #expect(next.after(answer, isGone: false, now: dayLater, random: 0).state == .failed)
+    }
+
     @Test("every step is an arrow of its state machine")
     func arrows() {
         let answers: [WebhookAnswer] = [
