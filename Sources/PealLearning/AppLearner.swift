@@ -44,7 +44,7 @@ package struct AppLearner {
 
     private func lesson(_ campaign: String, _ rows: [LearningRow]) throws -> Lesson? {
         var learning = material.learnings[campaign] ?? CampaignLearning(campaign: campaign)
-        guard learning.heldUntil.map({ $0 <= material.now }) ?? true else { return nil }
+        guard !learning.isHeld(at: material.now) else { return nil }
         let watch = CampaignWatch(rows, since: learning.hasOwnModel ? material.releases[campaign]?.model : nil)
         let isNewDrift = watch.hasDrifted && !learning.hasDrifted
         guard isNewDrift || isDue(learning, labels: rows.count) else { return nil }
@@ -92,9 +92,10 @@ package struct AppLearner {
         return releases.compactMap(\.model) + [.builtIn(app: material.app)]
     }
 
-    /// Every night, and when there is a tenth more to learn from.
+    /// Every night, and when there is a tenth more to learn from. A training in the future was before the clock was set
+    /// back.
     private func isDue(_ learning: CampaignLearning, labels: Int) -> Bool {
-        guard let trainedAt = learning.trainedAt else { return true }
+        guard let trainedAt = learning.trainedAt, trainedAt <= material.now else { return true }
         return material.now - trainedAt >= .seconds(Limits.trainingIntervalSeconds)
             || Double(labels) >= 1.1 * Double(learning.labels) + 20
     }
@@ -132,7 +133,7 @@ package struct AppLearner {
     /// The mean of campaigns whose own models are good: what a campaign without labels starts from.
     private func lessonOfAll(after lessons: [Lesson]) throws -> Lesson? {
         var learning = material.learnings[""] ?? CampaignLearning(campaign: "")
-        guard learning.heldUntil.map({ $0 <= material.now }) ?? true else { return nil }
+        guard !learning.isHeld(at: material.now) else { return nil }
         let known = lessons.reduce(into: material.learnings) { $0[$1.learning.campaign] = $1.learning }
         let good = campaigns.filter { name, rows in
             rows.count >= Self.earlierLabelsMin && known[name]?.hasGoodModel == true

@@ -193,7 +193,7 @@ struct LearnerTests {
         "a campaign is trained every night and with a tenth more labels, but not while a rollback holds",
         arguments: [
             (hours: 23, labels: 790, held: false, isDue: false), (24, 800, false, true), (1, 700, false, true),
-            (1, 760, false, false), (48, 100, true, false),
+            (1, 760, false, false), (48, 100, true, false), (-48, 800, false, true),
         ])
     func due(hours: Int64, labels: Int, held: Bool, isDue: Bool) throws {
         let lessons = try Self.lessons(MadeLabels.make("daily", 800)) { material in
@@ -203,6 +203,16 @@ struct LearnerTests {
             material.learnings["daily"] = learning
         }
         #expect((lessons["daily"] != nil) == isDue)
+    }
+
+    @Test("a rollback holds for a week, and not until a clock that was set back has caught up", arguments: [7, 8])
+    func held(days: Int64) throws {
+        let lessons = try Self.lessons(MadeLabels.make("daily", 800)) { material in
+            var learning = CampaignLearning(campaign: "daily")
+            learning.heldUntil = MadeLabels.now + .seconds(days * 86_400)
+            material.learnings["daily"] = learning
+        }
+        #expect((lessons["daily"] == nil) == (days == 7))
     }
 
     @Test("a campaign whose people open far less than its model expects has drifted, and is trained at once")

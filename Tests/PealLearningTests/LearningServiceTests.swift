@@ -354,5 +354,8 @@ struct LearningServiceTests {
         #expect(try await !begins())
         people.time.advance(by: .seconds(Limits.learningIntervalSeconds))
         #expect(try await begins())
+        people.time.setClock(by: .seconds(-86_400))
+        #expect(try await begins(), "that was before the clock was set back")
+        #expect(try await !begins())
     }
 }

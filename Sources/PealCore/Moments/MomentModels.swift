@@ -118,6 +118,12 @@ package struct CampaignLearning: Sendable, Hashable {
 
     package init(campaign: String) { self.campaign = campaign }
 
+    /// Whether a rollback keeps training from replacing the model. An end further ahead than any rollback sets is from
+    /// before the clock was set back.
+    package func isHeld(at now: Timestamp) -> Bool {
+        heldUntil.map { $0 > now && $0 - now <= .seconds(Limits.modelHoldSeconds) } ?? false
+    }
+
     /// The objection to a model that is good, but whose file phones would refuse because of the campaign's long name.
     package static let tooLarge = "too_large"
 
