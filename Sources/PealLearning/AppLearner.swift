@@ -34,11 +34,7 @@ package struct AppLearner {
         guard wakes.sensed.count > 0 else { return [] }
         var lessons: [Lesson] = []
         for (campaign, rows) in campaigns.sorted(by: { $0.key < $1.key }) where !campaign.isEmpty {
-            do {
-                if let lesson = try lesson(campaign, rows) { lessons.append(lesson) }
-            } catch ModelRefusal.tooLarge {
-                // Because of the campaign's name. Its phones use the model of all campaigns.
-            }
+            if let lesson = try lesson(campaign, rows) { lessons.append(lesson) }
         }
         if !lessons.isEmpty, let lesson = try lessonOfAll(after: lessons) { lessons.append(lesson) }
         return lessons
@@ -48,7 +44,7 @@ package struct AppLearner {
 
     private func lesson(_ campaign: String, _ rows: [LearningRow]) throws -> Lesson? {
         var learning = material.learnings[campaign] ?? CampaignLearning(campaign: campaign)
-        guard learning.heldUntil.map({ $0 <= material.now }) ?? true else { return nil }
+        guard !learning.isHeld(at: material.now) else { return nil }
         let watch = CampaignWatch(rows, since: learning.hasOwnModel ? material.releases[campaign]?.model : nil)
         let isNewDrift = watch.hasDrifted && !learning.hasDrifted
         guard isNewDrift || isDue(learning, labels: rows.count) else { return nil }
@@ -70,17 +66,22 @@ package struct AppLearner {
         let report = trainer.judge(labels, valueAdvantage: advantage?.estimate)
         var state = PromotionState(failures: learning.failures, hasOwnModel: learning.hasOwnModel)
         let action = state.record(isPromoted: report.isPromoted)
-        (learning.failures, learning.hasOwnModel) = (state.failures, state.hasOwnModel)
+        learning.failures = state.failures
         (learning.trainedAt, learning.labels) = (material.now, rows.count)
         learning.objections = report.objections.map { $0.name }
-        var lesson = Lesson(learning: learning)
-        switch action {
-        case .keep: break
-        case .ship:
-            lesson.draft = try ModelRelease.Draft(try model(report.calibration), labels: rows.count)
-        case .withdraw: lesson.draft = try withdrawal(of: campaign)
+        var draft: ModelRelease.Draft?
+        do {
+            switch action {
+            case .keep: break
+            case .ship: draft = try ModelRelease.Draft(try model(report.calibration), labels: rows.count)
+            case .withdraw: draft = try withdrawal(of: campaign)
+            }
+            learning.hasOwnModel = state.hasOwnModel
+        } catch ModelRefusal.tooLarge {
+            // Because of the campaign's name: what its phones have stays.
+            learning.objections.append(CampaignLearning.tooLarge)
         }
-        return lesson
+        return Lesson(learning: learning, draft: draft)
     }
 
     /// The models with which phones may have shown a campaign's messages.
@@ -91,9 +92,10 @@ package struct AppLearner {
         return releases.compactMap(\.model) + [.builtIn(app: material.app)]
     }
 
-    /// Every night, and when there is a tenth more to learn from.
+    /// Every night, and when there is a tenth more to learn from. A training in the future was before the clock was set
+    /// back.
     private func isDue(_ learning: CampaignLearning, labels: Int) -> Bool {
-        guard let trainedAt = learning.trainedAt else { return true }
+        guard let trainedAt = learning.trainedAt, trainedAt <= material.now else { return true }
         return material.now - trainedAt >= .seconds(Limits.trainingIntervalSeconds)
             || Double(labels) >= 1.1 * Double(learning.labels) + 20
     }
@@ -113,14 +115,17 @@ package struct AppLearner {
         return prior
     }
 
-    /// The model of all campaigns under the campaign's name: phones cannot be asked to delete one.
+    /// The model of all campaigns under the campaign's name: phones cannot be asked to delete one. The payload does not
+    /// name its parent, so that it fits wherever the model fits that it replaces.
     private func withdrawal(of campaign: String) throws -> ModelRelease.Draft {
         var model = material.releases[""]?.model ?? .builtIn(app: material.app)
         let parent = "global@\(model.version)"
-        let identity = identity(campaign, parent: parent)
-        (model.campaign, model.version, model.parent) = (campaign, identity.version, parent)
+        let identity = identity(campaign, parent: nil)
+        (model.campaign, model.version, model.parent) = (campaign, identity.version, nil)
         (model.trainedAt, model.expires) = (identity.trainedAt, identity.trainedAt + ModelIdentity.lifetime)
-        return try ModelRelease.Draft(model, labels: 0)
+        var draft = try ModelRelease.Draft(model, labels: 0)
+        draft.parent = parent
+        return draft
     }
 
     // MARK: All campaigns
@@ -128,10 +133,10 @@ package struct AppLearner {
     /// The mean of campaigns whose own models are good: what a campaign without labels starts from.
     private func lessonOfAll(after lessons: [Lesson]) throws -> Lesson? {
         var learning = material.learnings[""] ?? CampaignLearning(campaign: "")
-        guard learning.heldUntil.map({ $0 <= material.now }) ?? true else { return nil }
+        guard !learning.isHeld(at: material.now) else { return nil }
         let known = lessons.reduce(into: material.learnings) { $0[$1.learning.campaign] = $1.learning }
         let good = campaigns.filter { name, rows in
-            rows.count >= Self.earlierLabelsMin && known[name]?.hasOwnModel == true && known[name]?.failures == 0
+            rows.count >= Self.earlierLabelsMin && known[name]?.hasGoodModel == true
         }.sorted { $0.key < $1.key }.map { CampaignLabels($0.value, audience.situations, now: material.now) }
         guard !good.isEmpty else { return nil }
         let prior = MomentTrainer.prior(from: good, standardization: audience.standardization)

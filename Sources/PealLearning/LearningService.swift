@@ -22,7 +22,7 @@ package struct LearningService: Sendable {
 
     /// Runs until the task is cancelled.
     package func run() async {
-        var looks: [AppKey: Timestamp] = [:]
+        var looks: [AppKey: Duration] = [:]
         repeat {
             do {
                 try await round(&looks)
@@ -32,17 +32,18 @@ package struct LearningService: Sendable {
         } while (try? await time.sleep(for: Self.pollInterval)) != nil
     }
 
-    private func round(_ looks: inout [AppKey: Timestamp]) async throws {
+    /// - Parameter looks: when to look at each app again, on `TimeSource.uptime`.
+    private func round(_ looks: inout [AppKey: Duration]) async throws {
         var last: AppKey = 0
         while let app = try await store.read(.heavy, { [last] in try $0.sharingApp(after: last) }), !Task.isCancelled {
             last = app
-            let now = time.now
-            if let next = looks[app], next > now { continue }
+            let (now, uptime) = (time.now, time.uptime)
+            if let next = looks[app], next > uptime { continue }
             // Before the work, so that an app that fails is not tried again at once.
-            looks[app] = now + Self.deferral
+            looks[app] = uptime + Self.deferral
             do {
                 guard try await store.write(.rest, { try $0.beginLearning(app: app, now: now) }) else { continue }
-                looks[app] = now + .seconds(Limits.learningIntervalSeconds)
+                looks[app] = uptime + .seconds(Limits.learningIntervalSeconds)
                 try await learn(app)
             } catch where !PealError.isOutage(error) {
                 let id = await store.shownID(of: app)
@@ -50,7 +51,7 @@ package struct LearningService: Sendable {
                     "the moment models of an app could not be trained", metadata: ["app": "\(id)", "error": "\(error)"])
             }
         }
-        looks = looks.filter { $0.value > time.now }
+        looks = looks.filter { $0.value > time.uptime }
     }
 
     /// Reads an app's labels and trains what is due.

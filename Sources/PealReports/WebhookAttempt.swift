@@ -10,16 +10,14 @@ struct WebhookAttempt: Sendable {
     /// Returns whether the receiver accepted it.
     func run(_ leased: LeasedDelivery) async -> Bool {
         let answer = await answer(to: leased)
-        var settled = leased
         // A request cancelled because the process stops is not a failure of the receiver.
-        let isCancelled = if case .failed = answer { Task.isCancelled } else { false }
-        if !isCancelled {
-            settled.delivery = leased.delivery.after(
-                answer, now: context.time.now, random: context.randomness.next())
+        if case .failed = answer, Task.isCancelled {
+            _ = await settle(leased, nil)
+            return false
         }
-        await settle(settled, isGone: answer.isGone)
-        if !isCancelled { await record(settled.delivery) }
-        return settled.delivery.state == .delivered
+        let delivery = await settle(leased, answer)
+        await record(delivery)
+        return delivery.state == .delivered
     }
 
     private func answer(to leased: LeasedDelivery) async -> WebhookAnswer {
@@ -30,16 +28,27 @@ struct WebhookAttempt: Sendable {
     }
 
     /// Stores the outcome. If that fails, the delivery is sent again when its lease ends.
-    private func settle(_ leased: LeasedDelivery, isGone: Bool) async {
-        let now = context.time.now
+    /// - Parameter answer: nil to only end the lease.
+    /// - Returns: the delivery after the attempt.
+    private func settle(_ leased: LeasedDelivery, _ answer: WebhookAnswer?) async -> WebhookDelivery {
+        let (now, random) = (context.time.now, context.randomness.next())
+        let after = { @Sendable (isGone: Bool) in
+            answer.map { leased.delivery.after($0, isGone: isGone, now: now, random: random) } ?? leased.delivery
+        }
+        let saysGone = answer?.isGone == true
         do {
-            try await context.store.write(.rest) { store in
-                guard try store.settle(leased), isGone else { return }
-                try store.disableWebhook(leased.delivery.webhook, now: now)
+            return try await context.store.write(.rest) { [webhook] store in
+                // The author may have replaced the URL in the meantime. Its receiver said nothing yet.
+                let isGone = try saysGone && store.webhook(webhook.reference)?.changedAt == webhook.changedAt
+                var settled = leased
+                settled.delivery = after(isGone)
+                if try store.settle(settled), isGone { try store.disableWebhook(webhook.reference, now: now) }
+                return settled.delivery
             }
         } catch {
             let metadata = await metadata(leased.delivery, ["error": "\(error)"])
             context.logger.error("cannot store the outcome of a webhook delivery", metadata: metadata)
+            return after(saysGone)
         }
     }
 
@@ -74,8 +83,10 @@ struct WebhookAttempt: Sendable {
 
 extension WebhookDelivery {
     /// The delivery after one attempt: delivered, pending another attempt, or failed.
-    /// - Parameter random: any number. It spreads the retries of many deliveries by a fifth.
-    func after(_ answer: WebhookAnswer, now: Timestamp, random: UInt64) -> WebhookDelivery {
+    /// - Parameters:
+    ///   - isGone: whether the webhook's receiver is gone permanently, so that no attempt follows.
+    ///   - random: any number. It spreads the retries of many deliveries by a fifth.
+    func after(_ answer: WebhookAnswer, isGone: Bool, now: Timestamp, random: UInt64) -> WebhookDelivery {
         var next = self
         next.attempts += 1
         next.lastStatus = nil
@@ -89,8 +100,10 @@ extension WebhookDelivery {
         case .failed(let failure): next.lastError = failure.rawValue
         }
         next.nextAttemptAt = now + Self.delay(attempts: next.attempts, wanted: wanted, random: random)
-        let isOver = next.nextAttemptAt > startedAt + .seconds(Limits.webhookRetryLifeSeconds)
-        return answer.isGone || isOver ? next.ended(.failed, now) : next
+        // It may have begun before the clock was set back.
+        next.startedAt = min(startedAt, now)
+        let isOver = next.nextAttemptAt > next.startedAt + .seconds(Limits.webhookRetryLifeSeconds)
+        return isGone || isOver ? next.ended(.failed, now) : next
     }
 
     private func ended(_ state: State, _ now: Timestamp) -> WebhookDelivery {

@@ -77,7 +77,9 @@ package final class CheckedTransport: WebhookTransport {
         configuration.httpVersion = .http1Only
         // The courier retries.
         configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Limits.webhookRequestsInFlightMax
+        // All requests that webhooks may have in flight: further ones would wait for those of other webhooks.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
+            Limits.webhooksServedMax * Limits.webhookRequestsInFlightMax
         let basis = configuration
         clients = ClientCache(time: time) { pin in
             var configuration = basis

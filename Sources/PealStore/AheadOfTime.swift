@@ -15,6 +15,9 @@ enum AheadOfTime {
         "state = \(code: Slice.State.waiting) AND ready_at > \(horizon(now, Limits.holdSecondsMax))"
     }
 
+    /// The end of quiet hours may be a day ahead.
+    static func wakes(_ now: Timestamp) -> SQL { "wake_at > \(horizon(now, 86_400)) AND wake_at IS NOT NULL" }
+
     static func remainders(_ kind: Remainder.Kind, _ now: Timestamp) -> SQL {
         "kind = \(kind) AND due_at > \(horizon(now, Limits.erasedUserWatchSeconds))"
     }
@@ -40,6 +43,7 @@ extension StoreSession {
             room -= try table.set(column, to: now.stored, where: condition, limit: room, connection)
         }
         try makeDue(.slice, "ready_at", where: AheadOfTime.slices(now))
+        try makeDue(.installation, "wake_at", where: AheadOfTime.wakes(now))
         for kind in Remainder.Kind.allCases {
             try makeDue(.remainder, "due_at", where: AheadOfTime.remainders(kind, now))
         }

@@ -29,4 +29,34 @@ struct ContextPushPhoneTests {
             #expect(shown?["data"]?["ctx_image_url"] == "https://example.com/course.jpg")
         }
     }
+
+    @Test("each device of a user that opens an alert to all of them is reported, and only once")
+    func opens() async throws {
+        try await ContextPushTests.open { fixture, call in
+            let key = try await fixture.key("device")
+            let server = DeviceFixture(
+                fixture: fixture, key: try #require(key["token"]?.stringValue),
+                sharedSecret: try #require(key["shared_secret"]?.stringValue))
+            let settings: JSON = ["settings": ["contextpush": ["all_devices": true]]]
+            #expect(try await fixture.admin(.patch, "…", settings).status == 200)
+            let phones = [try await server.phone(1, user: "Ann"), try await server.phone(2, user: "Ann")]
+            let reply = try await call(
+                ContextPushTests.schedule, ContextPushTests.request([("delivery_method", "traditional")]))
+            #expect(reply.status == 200, "\(reply.text)")
+            fixture.clock.advance(by: .seconds(60))
+            let now = fixture.clock.now
+            _ = try await fixture.store.write(.control) { try $0.fireDueMoments(now: now, limit: 10) }
+            let message = "\(try await ContextPushTests.draft(fixture).id)"
+            // Every device reports it in one request, and again under another id.
+            for (number, phone) in [(1, phones[0]), (2, phones[1]), (3, phones[1]), (4, phones[0])] {
+                fixture.clock.advance(by: .seconds(1))
+                let events = [10, 20].map { server.event($0 + number, "opened", message) }
+                let reply = try await server.call(.post, "events", .array(events), as: phone.token)
+                #expect(reply.status == 202 && reply["refused"] == nil, "\(reply.text)")
+            }
+            let opened = try await ContextPushTests.items(fixture).filter { $0["delivery_status"] == "opened" }
+            let addresses = [1, 2].map { JSON.string(DeviceFixture.address($0)) }
+            #expect(opened.compactMap { $0["device_token"] } == addresses, "\(opened)")
+        }
+    }
 }

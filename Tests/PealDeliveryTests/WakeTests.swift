@@ -112,6 +112,25 @@ struct WakeTests {
         }
     }
 
+    @Test("are not counted while their route is closed: the device could not have answered them")
+    func closedRoute() async throws {
+        let fixture = try await DeliveryFixture()
+        fixture.provider.answers { _ in .verdict(.stopApp, "InvalidProviderToken", status: 403) }
+        try await Self.install(fixture, 1)
+        let service = fixture.service()
+        try await fixture.running(service) {
+            try await fixture.accept(fixture.draft(.devices(1...1)), engine: service)
+            try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
+            _ = try await Self.schedule(fixture)
+            let due = fixture.now
+            try await fixture.drive { try await fixture.store.read { try $0.nextWakeAt() ?? due } > due }
+            let installation = try await fixture.store.read { [app = fixture.app] in
+                try $0.installation(app: app, device: 1)
+            }
+            #expect(installation?.wakes.number == 0 && installation?.wakes.lastAt == nil)
+        }
+    }
+
     @Test("are not repeated when the network refuses them, and not sent without a credential")
     func refused() async throws {
         let fixture = try await DeliveryFixture()

@@ -149,12 +149,19 @@ struct LearnerTests {
         #expect(nonsense["daily"]?.learning.offPolicy == nil && nonsense["daily"]?.draft != nil)
     }
 
-    @Test("a campaign whose name is too long for the file has no model, and does not stop the others")
+    @Test("a campaign whose name is too long for the file has no model, but all others learn from it")
     func longName() throws {
         let name = String(repeating: "🧀", count: 255)
-        // So few that the other campaign does not learn from them.
-        let lessons = try Self.lessons(MadeLabels.make(name, 800) + MadeLabels.make("daily", 60))
-        #expect(lessons[name] == nil && lessons["daily"]?.learning.labels == 60)
+        let labels = MadeLabels.make(name, 800) + MadeLabels.make("daily", 60)
+        let lessons = try Self.lessons(labels)
+        let long = try #require(lessons[name])
+        #expect(long.draft == nil && long.learning.objections == ["too_large"] && !long.learning.hasOwnModel)
+        #expect(lessons["daily"]?.learning.labels == 60)
+        #expect(lessons[""]?.learning.labels == 800 && lessons[""]?.draft != nil)
+        let again = try Self.lessons(labels) { material in
+            for (campaign, lesson) in lessons { material.learnings[campaign] = lesson.learning }
+        }
+        #expect(again.isEmpty, "it is not trained every hour")
     }
 
     @Test("a campaign's second failure withdraws its model: phones get the weights of all campaigns under its name")
@@ -177,7 +184,8 @@ struct LearnerTests {
         }
         let model = try Self.model(second["daily"]?.draft)
         #expect(model.weights == all.model?.weights && model.campaign == "daily")
-        #expect(model.version > Int(former.draft.version) && model.parent == "global@\(all.draft.version)")
+        #expect(model.version > Int(former.draft.version) && model.parent == nil)
+        #expect(second["daily"]?.draft?.parent == "global@\(all.draft.version)")
         #expect(second["daily"]?.learning.hasOwnModel == false)
     }
 
@@ -185,7 +193,7 @@ struct LearnerTests {
         "a campaign is trained every night and with a tenth more labels, but not while a rollback holds",
         arguments: [
             (hours: 23, labels: 790, held: false, isDue: false), (24, 800, false, true), (1, 700, false, true),
-            (1, 760, false, false), (48, 100, true, false),
+            (1, 760, false, false), (48, 100, true, false), (-48, 800, false, true),
         ])
     func due(hours: Int64, labels: Int, held: Bool, isDue: Bool) throws {
         let lessons = try Self.lessons(MadeLabels.make("daily", 800)) { material in
@@ -195,6 +203,16 @@ struct LearnerTests {
             material.learnings["daily"] = learning
         }
         #expect((lessons["daily"] != nil) == isDue)
+    }
+
+    @Test("a rollback holds for a week, and not until a clock that was set back has caught up", arguments: [7, 8])
+    func held(days: Int64) throws {
+        let lessons = try Self.lessons(MadeLabels.make("daily", 800)) { material in
+            var learning = CampaignLearning(campaign: "daily")
+            learning.heldUntil = MadeLabels.now + .seconds(days * 86_400)
+            material.learnings["daily"] = learning
+        }
+        #expect((lessons["daily"] == nil) == (days == 7))
     }
 
     @Test("a campaign whose people open far less than its model expects has drifted, and is trained at once")

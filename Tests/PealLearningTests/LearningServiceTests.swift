@@ -195,6 +195,29 @@ struct LearningServiceTests {
     }
 
     @Test(
+        "after a rollback, a campaign has its own model unless it got the weights of all campaigns again",
+        arguments: StoreUnderTest.allCases)
+    func ownAgain(_ engine: StoreUnderTest) async throws {
+        let people = try await People(engine, 1)
+        let (app, now) = (people.app, people.time.now)
+        for (version, labels) in [(1, 500), (2, 0)] as [(Int64, Int)] {
+            let draft = ModelRelease.Draft(
+                campaign: "daily", version: version, trainedAt: now, expiresAt: now + .seconds(86_400), parent: nil,
+                labels: labels, payload: Array("{}".utf8))
+            _ = try await people.store.write(.control) { try $0.issueModel(draft, app: app, now: now) }
+        }
+        let verbs = ModelVerbs(store: people.store)
+        for (version, isOwn) in [(1, true), (2, false)] as [(Int64, Bool)] {
+            let call = VerbCall(actor: "test", now: now)
+            _ = try await verbs.rollBack("daily", to: version, app: app, call) { release, _ in
+                Reply(status: 200, release.json)
+            }
+            let learning = try await people.store.read { try $0.learning(app: app, campaign: "daily") }
+            #expect(learning?.hasOwnModel == isOwn)
+        }
+    }
+
+    @Test(
         "labels name no person, and are deleted with their device, with their user and after thirty days",
         arguments: StoreUnderTest.allCases)
     func privacy(_ engine: StoreUnderTest) async throws {
@@ -331,5 +354,8 @@ struct LearningServiceTests {
         #expect(try await !begins())
         people.time.advance(by: .seconds(Limits.learningIntervalSeconds))
         #expect(try await begins())
+        people.time.setClock(by: .seconds(-86_400))
+        #expect(try await begins(), "that was before the clock was set back")
+        #expect(try await !begins())
     }
 }

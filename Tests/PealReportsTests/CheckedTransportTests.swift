@@ -24,6 +24,14 @@ struct CheckedTransportTests {
         let transport = try CheckedTransport(
             caFile: nil, group: MultiThreadedEventLoopGroup.singleton, time: ManualTime(),
             resolver: Resolver(answers: resolved), connectTimeout: connectTimeout)
+        let answer = try await Self.send(url, over: transport, allowed: allowed, attempt: attempt)
+        await transport.close()
+        return answer
+    }
+
+    private static func send(
+        _ url: String, over transport: CheckedTransport, allowed: [String], attempt: Int = 0
+    ) async throws -> WebhookAnswer {
         let target = try WebhookRules(allowedHosts: allowed).target(url)
         let webhook = Webhook(
             key: 1, app: 1, name: "w", url: url, kind: "events", authentication: .bearer(accessToken: "a"),
@@ -33,9 +41,7 @@ struct CheckedTransportTests {
             createdAt: .init(seconds: 0))
         let request = WebhookRequest(
             delivery, body: Array("{}".utf8), to: target, of: webhook, .events, now: .init(seconds: 0))
-        let answer = await transport.send(request, to: target, attempt: attempt)
-        await transport.close()
-        return answer
+        return await transport.send(request, to: target, attempt: attempt)
     }
 
     @Test(
@@ -107,6 +113,28 @@ struct CheckedTransportTests {
         try await receiver.close()
     }
 
+    @Test("requests that get no answer do not delay another webhook on the same host")
+    func sameHost() async throws {
+        let receiver = try await Receiver(status: .ok, silentPath: "/silent")
+        let transport = try CheckedTransport(
+            caFile: nil, group: MultiThreadedEventLoopGroup.singleton, time: ManualTime(),
+            resolver: Resolver(answers: [Self.loopback]))
+        let url = "http://localhost:\(receiver.port)"
+        let count = Limits.webhookRequestsInFlightMax
+        let answer = try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<count {
+                group.addTask { _ = try await Self.send("\(url)/silent", over: transport, allowed: ["localhost"]) }
+            }
+            try await Polling.wait(for: "the requests without an answer") { receiver.heads.count == count }
+            let answer = try await Self.send("\(url)/quick", over: transport, allowed: ["localhost"])
+            group.cancelAll()
+            return answer
+        }
+        #expect(answer == .answered(status: 200, retryAfter: nil))
+        await transport.close()
+        try await receiver.close()
+    }
+
     @Test("a redirect is an answer and is not followed")
     func redirect() async throws {
         let other = try await Receiver(status: .ok)
@@ -131,7 +159,7 @@ struct CheckedTransportTests {
     }
 }
 
-/// Gives every request the same answer, on a free loopback port.
+/// Gives every request the same answer, or none to those of one path, on a free loopback port.
 final class Receiver: Sendable {
     let port: Int
     private let channel: any Channel
@@ -143,7 +171,9 @@ final class Receiver: Sendable {
 
     var heads: [HTTPRequestHead] { seen.heads.withLock { $0 } }
 
-    init(status: HTTPResponseStatus, headers: HTTPHeaders = [:], bodyBytes: Int = 0) async throws {
+    init(
+        status: HTTPResponseStatus, headers: HTTPHeaders = [:], bodyBytes: Int = 0, silentPath: String? = nil
+    ) async throws {
         let seen = Seen()
         self.seen = seen
         let body = ByteBuffer(repeating: UInt8(ascii: "x"), count: bodyBytes)
@@ -154,7 +184,8 @@ final class Receiver: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    try channel.pipeline.syncOperations.addHandler(Handler(head: head, body: body, seen: seen))
+                    try channel.pipeline.syncOperations.addHandler(
+                        Handler(head: head, body: body, silentPath: silentPath, seen: seen))
                 }
             }.bind(host: "127.0.0.1", port: 0).get()
         port = channel.localAddress?.port ?? 0
@@ -168,17 +199,23 @@ final class Receiver: Sendable {
 
         private let head: HTTPResponseHead
         private let body: ByteBuffer
+        private let silentPath: String?
         private let seen: Seen
+        private var isSilent = false
 
-        init(head: HTTPResponseHead, body: ByteBuffer, seen: Seen) {
+        init(head: HTTPResponseHead, body: ByteBuffer, silentPath: String?, seen: Seen) {
             self.head = head
             self.body = body
+            self.silentPath = silentPath
             self.seen = seen
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             switch Self.unwrapInboundIn(data) {
-            case .head(let head): seen.heads.withLock { $0.append(head) }
+            case .head(let head):
+                isSilent = head.uri == silentPath
+                seen.heads.withLock { $0.append(head) }
+            case .end where isSilent: break
             case .body: break
             case .end:
                 context.write(Self.wrapOutboundOut(.head(head)), promise: nil)

@@ -111,6 +111,29 @@ struct CourierTests {
         #expect(try await fixture.deliveries(webhook).map(\.state) == [.failed])
     }
 
+    @Test("410 from a URL that was replaced while the request was under way says nothing about the new one")
+    func formerlyGone() async throws {
+        let fixture = try await CourierFixture()
+        let webhook = try await fixture.webhook("old")
+        try await fixture.enqueue(1...1)
+        let transport = ScriptedTransport { request in
+            guard request.url.contains("old") else { return .answered(status: 200, retryAfter: nil) }
+            var changed = webhook
+            changed.url = "https://new.example/"
+            changed.changedAt = webhook.changedAt + .milliseconds(1)
+            _ = try? await fixture.store.write(.control) { [changed] in try $0.putWebhook(changed) }
+            return .answered(status: 410, retryAfter: nil)
+        }
+        let courier = fixture.courier(transport)
+        await courier.runOnce()
+        #expect(try await fixture.store.read { try $0.webhook(webhook.reference)?.disabledAt } == nil)
+        #expect(try await fixture.deliveries(webhook).map(\.state) == [.pending])
+        fixture.time.advance(by: .seconds(10))
+        await courier.runOnce()
+        #expect(transport.requests.map(\.url) == ["https://old.example/", "https://new.example/"])
+        #expect(try await fixture.deliveries(webhook).map(\.state) == [.delivered])
+    }
+
     @Test("a receiver that does not answer does not delay others")
     func isolation() async throws {
         let fixture = try await CourierFixture()

@@ -358,18 +358,20 @@ struct InstallationStoreTests {
         #expect(try await take() == 1)
     }
 
-    @Test("a wake-up on a busy route spends no budget and follows soon", arguments: StoreUnderTest.allCases)
+    @Test(
+        "a wake-up on a route that takes nothing spends no budget and follows after the wait",
+        arguments: StoreUnderTest.allCases)
     func busyRoute(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await Self.install(fixture, 1)
         _ = try await Self.schedule(fixture)
         let count = try await fixture.store.write(.rest) { [now = fixture.now] store in
-            try store.takeWakes(now: now, limit: 100, quiet: .none, isBusy: { _ in true }) { .zero }.orders.count
+            try store.takeWakes(now: now, limit: 100, quiet: .none, wait: { _ in .seconds(7) }) { .zero }.orders.count
         }
         #expect(count == 0)
-        let after = fixture.now + .seconds(Limits.wakeBusySeconds)
+        let after = fixture.now + .seconds(7)
         #expect(try await fixture.store.read { try $0.nextWakeAt() } == after)
-        fixture.time.advance(by: .seconds(Limits.wakeBusySeconds))
+        fixture.time.advance(by: .seconds(7))
         #expect(try await Self.take(fixture).map(\.number) == [1])
     }
 

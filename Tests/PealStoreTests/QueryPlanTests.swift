@@ -274,6 +274,7 @@ private enum HotStatements {
         "prune.forgetDeleted": SubscriptionTable.forgetDeleted(app: 1, device: 1),
         "prune.lastOfCampaign": MessageTable.first(of: "", app: 1),
         "ahead.slices": TablePiece.slice.keys(where: AheadOfTime.slices(now), limit: 1),
+        "ahead.wakes": TablePiece.installation.keys(where: AheadOfTime.wakes(now), limit: 1),
         "ahead.remainders": TablePiece.remainder.keys(where: AheadOfTime.remainders(.user, now), limit: 1),
         "ahead.events": TablePiece.outbox.keys(where: AheadOfTime.events(webhook, now), limit: 1),
         "ahead.deliveries": TablePiece.webhookDelivery.keys(where: AheadOfTime.deliveries(webhook, now), limit: 1),

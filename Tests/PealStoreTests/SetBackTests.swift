@@ -94,6 +94,23 @@ struct SetBackTests {
         #expect(try await lease().count == 1)
     }
 
+    @Test("a device is due for its wake-up", arguments: StoreUnderTest.allCases)
+    func wakeUp(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let device = try await fixture.register(1, user: "ann").device.key
+        var installation = Installation(
+            app: fixture.app, device: device, tokenHash: [1], key: KeyID(high: 1, low: 1),
+            capabilities: [.background, .alerts], seenAt: fixture.now)
+        installation.wakes.dueAt = fixture.now + .seconds(Limits.wakeIntervalSeconds)
+        try await fixture.store.write(.control) { [installation] in try $0.putInstallation(installation) }
+        fixture.time.setClock(by: .seconds(-3600))
+        try await fixture.pruneAll()
+        #expect(try await fixture.store.read { try $0.nextWakeAt() } == installation.wakes.dueAt, "as in quiet hours")
+        fixture.time.setClock(by: .seconds(-2 * 86_400))
+        try await fixture.pruneAll()
+        #expect(try await fixture.store.read { try $0.nextWakeAt() } == fixture.now)
+    }
+
     @Test("messages that a device gets later count for no cap", arguments: StoreUnderTest.allCases)
     func frequency(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)

@@ -107,10 +107,7 @@ struct ComposeForm: Sendable {
 
     func campaign() throws(PealError) -> String? {
         guard let name = form["campaign_id"] else { return nil }
-        guard name.utf8.count <= Limits.campaignIDBytesMax else {
-            throw .invalid("campaign_id", "campaign_id may have at most \(Limits.campaignIDBytesMax) bytes")
-        }
-        return name
+        return try ConsoleText.checked(name, named: "campaign_id", max: Limits.nameCharactersMax)
     }
 
     /// `MessageDraft.audienceEnvironment` of what is written so far.

@@ -235,6 +235,7 @@ extension Texts {
         case "calibration": self[.badCalibration]
         case "weights": self[.badWeights]
         case "value": self[.lessValue]
+        case CampaignLearning.tooLarge: self[.longName]
         default: name
         }
     }

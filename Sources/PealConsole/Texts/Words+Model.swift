@@ -83,5 +83,6 @@ extension Word {
     static let badCalibration = Word(
         "its probabilities are too steep or too flat", "seine Wahrscheinlichkeiten sind zu steil oder zu flach")
     static let badWeights = Word("a weight is too large", "ein Gewicht ist zu groß")
+    static let longName = Word("the campaign's name is too long", "der Name der Kampagne ist zu lang")
     static let lessValue = Word("fewer opens are expected of it", "von ihm sind weniger Öffnungen zu erwarten")
 }

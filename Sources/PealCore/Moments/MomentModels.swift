@@ -23,7 +23,7 @@ package struct ModelRelease: Sendable, Hashable {
         package var expiresAt: Timestamp
         /// The model that this one was derived from.
         package var parent: String?
-        /// The labels it was trained with.
+        /// The labels it was trained with; 0 for the weights of all campaigns, which withdraw a campaign's own model.
         package var labels: Int
         /// The JSON that is signed.
         package var payload: [UInt8]
@@ -40,6 +40,9 @@ package struct ModelRelease: Sendable, Hashable {
             self.labels = labels
             self.payload = payload
         }
+
+        /// Whether it replaced a campaign's own model with the weights of all campaigns.
+        package var isWithdrawal: Bool { labels == 0 }
 
         /// The version of a campaign's next model: the time, in seconds since 1970, so that versions also grow when the
         /// earlier ones were deleted or the database was restored from a backup.
@@ -114,6 +117,18 @@ package struct CampaignLearning: Sendable, Hashable {
     package var offPolicy: OffPolicyGain?
 
     package init(campaign: String) { self.campaign = campaign }
+
+    /// Whether a rollback keeps training from replacing the model. An end further ahead than any rollback sets is from
+    /// before the clock was set back.
+    package func isHeld(at now: Timestamp) -> Bool {
+        heldUntil.map { $0 > now && $0 - now <= .seconds(Limits.modelHoldSeconds) } ?? false
+    }
+
+    /// The objection to a model that is good, but whose file phones would refuse because of the campaign's long name.
+    package static let tooLarge = "too_large"
+
+    /// Whether the last model was good, so that other campaigns may learn from this one.
+    package var hasGoodModel: Bool { failures == 0 && (hasOwnModel || objections == [Self.tooLarge]) }
 }
 
 /// An off-policy estimate: how much a model would have gained over what phones did with soft messages.

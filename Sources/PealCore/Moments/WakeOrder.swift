@@ -58,14 +58,14 @@ package struct WakeOrder: Sendable {
 
 extension StoreWriting {
     /// Takes the devices that are due for a wake-up push, and charges it to their budgets. A device without a claimable
-    /// message is skipped until it gets one, a device in quiet hours until they end, and a device on a busy route for
-    /// `Limits.wakeBusySeconds`.
+    /// message is skipped until it gets one, a device in quiet hours until they end, and a device whose route takes
+    /// nothing for as long as `wait` says.
     /// - Parameters:
-    ///   - isBusy: whether nothing can be sent on a route now.
+    ///   - wait: how long devices of a route wait because nothing can be sent on it now; nil if something can.
     ///   - jitter: for each device.
     /// - Returns: the pushes to send now, and how many devices were examined.
     package func takeWakes(
-        now: Timestamp, limit: Int, quiet: QuietClock, isBusy: (ActiveRoute) -> Bool = { _ in false },
+        now: Timestamp, limit: Int, quiet: QuietClock, wait: (ActiveRoute) -> Duration? = { _ in nil },
         jitter: () -> Duration
     ) throws -> (orders: [WakeOrder], count: Int) {
         let due = try dueInstallations(now: now, limit: limit)
@@ -81,7 +81,7 @@ extension StoreWriting {
             if let device { try classify(&installation, of: device, at: now) }
             if let device,
                 let order = try order(
-                    &installation, device, quietEnd: quietEnd, isBusy: isBusy, now: now, jitter: jitter)
+                    &installation, device, quietEnd: quietEnd, wait: wait, now: now, jitter: jitter)
             {
                 orders.append(order)
             }
@@ -92,7 +92,7 @@ extension StoreWriting {
 
     private func order(
         _ installation: inout Installation, _ device: Device, quietEnd: (AppKey, Device) throws -> Timestamp?,
-        isBusy: (ActiveRoute) -> Bool, now: Timestamp, jitter: () -> Duration
+        wait: (ActiveRoute) -> Duration?, now: Timestamp, jitter: () -> Duration
     ) throws -> WakeOrder? {
         installation.wakes.dueAt = nil
         let route = device.address.route
@@ -105,9 +105,9 @@ extension StoreWriting {
             installation.wakes.dueAt = earliest
             return nil
         }
-        // Before the budget is spent, because on a busy route the wake-up would be lost.
-        guard !isBusy(ActiveRoute(app: installation.app, route: route)) else {
-            installation.wakes.dueAt = now + .seconds(Limits.wakeBusySeconds)
+        // Before the budget is spent: a wake-up that cannot be sent would count against the device's reachability.
+        if let pause = wait(ActiveRoute(app: installation.app, route: route)) {
+            installation.wakes.dueAt = now + pause
             return nil
         }
         let isSilent = installation.wakes.number - installation.wakes.countedThrough >= Limits.wakesUncountedMax

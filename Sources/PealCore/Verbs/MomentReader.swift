@@ -79,7 +79,9 @@ package struct MomentReader {
         let (accepted, refused) = try judged(events, visible: visible, in: store, now: now)
         let isNew = try store.record(accepted, app: app, device: device.key, now: now)
         var receipts: [Receipt] = []
-        for (event, isNew) in zip(accepted, isNew) where isNew { receipts += try apply(event, in: store, now: now) }
+        for (event, isNew) in zip(accepted, isNew) where isNew {
+            receipts += try apply(event, after: receipts, in: store, now: now)
+        }
         try store.record(receipts, app: app)
         return refused
     }
@@ -106,8 +108,11 @@ package struct MomentReader {
     }
 
     /// Does what follows from a new event.
+    /// - Parameter earlier: receipts of the same request.
     /// - Returns: the receipts to store.
-    private func apply(_ event: DeviceEvent, in store: any StoreWriting, now: Timestamp) throws -> [Receipt] {
+    private func apply(
+        _ event: DeviceEvent, after earlier: [Receipt], in store: any StoreWriting, now: Timestamp
+    ) throws -> [Receipt] {
         let receipt = event.kind.momentReceipt
         let moment = try receipt == nil ? nil : event.message.flatMap { try self.moment($0) }
         // No device was allowed to show it.
@@ -117,9 +122,17 @@ package struct MomentReader {
             try store.countOpen(app: app, userID: user, hour: Int(hour))
         }
         guard let message = event.message else { return [] }
-        if let receipt, let moment {
+        if let receipt, let moment, try !isRepeated(event, of: moment, after: earlier) {
             _ = try store.apply(.receipt(receipt, device: device.key), to: moment, now: now)
         }
         return event.kind.receipts.map { Receipt(message: message, device: device.key, kind: $0, at: event.at) }
+    }
+
+    /// Whether the device has reported under another id that it opened the message. Of an alert to several devices,
+    /// authors learn each device's open, once.
+    private func isRepeated(_ event: DeviceEvent, of moment: Moment, after earlier: [Receipt]) throws -> Bool {
+        guard event.kind == .opened, moment.state == .opened, moment.waiting != nil else { return false }
+        let known = try earlier + store.receipts(app: app, message: moment.message, device: device.key)
+        return known.contains { $0.message == moment.message && $0.kind == .opened }
     }
 }

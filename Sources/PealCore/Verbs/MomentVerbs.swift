@@ -116,6 +116,8 @@ package struct ModelVerbs: Sendable {
                 former.reissued(after: newest, now: call.now), app: app, now: call.now)
             var learning = try store.learning(app: app, campaign: campaign) ?? CampaignLearning(campaign: campaign)
             learning.heldUntil = call.now + .seconds(Limits.modelHoldSeconds)
+            // It may be the one that a withdrawal had replaced, or the one that replaced it.
+            learning.hasOwnModel = !release.draft.isWithdrawal
             try store.putLearning(learning, app: app)
             try store.audit(call, app: app, "model.rollback", "model \(wanted) of campaign \(campaign)")
             return (release, learning)

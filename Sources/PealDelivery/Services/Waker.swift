@@ -5,7 +5,7 @@ internal import Synchronization
 /// Wakes apps that may choose the moment of a message, with background pushes within each device's budget. A wake-up is
 /// counted before it is sent and never repeated, so that a crash loses at most one and a device never gets too many. A
 /// wake-up that cannot be sent soon is dropped, because it would be too close to the next ones. While a route still
-/// awaits answers, its devices are not woken.
+/// awaits answers, or is closed, its devices are not woken.
 struct Waker: Sendable {
     private static let pollInterval: Duration = .seconds(1)
     private static let sendTime: Duration = .seconds(Limits.wakeLatenessSeconds / 2)
@@ -33,8 +33,8 @@ struct Waker: Sendable {
         let deadline = context.time.uptime + Self.sendTime
         do {
             guard let next = try await context.store.read({ try $0.nextWakeAt() }), next <= now else { return 0 }
-            let (orders, count) = try await context.store.write(.rest) { [awaited] store in
-                try store.takeWakes(now: now, limit: limit, quiet: .system, isBusy: awaited.isBusy) {
+            let (orders, count) = try await context.store.write(.rest) { [self] store in
+                try store.takeWakes(now: now, limit: limit, quiet: .system, wait: waitingTime) {
                     let range = UInt64(2 * Limits.wakeJitterSeconds + 1)
                     return .seconds(Int64(randomness.next() % range) - Limits.wakeJitterSeconds)
                 }
@@ -53,6 +53,15 @@ struct Waker: Sendable {
         }
     }
 
+    /// How long a device waits whose route can take nothing now: shortly for earlier answers, and until the next usual
+    /// wake-up while the route is closed.
+    private func waitingTime(_ route: ActiveRoute) -> Duration? {
+        if awaited.isBusy(route) { return .seconds(Limits.wakeBusySeconds) }
+        return isClosed(route) ? .seconds(Limits.wakeIntervalSeconds) : nil
+    }
+
+    private func isClosed(_ route: ActiveRoute) -> Bool { context.routes.change(route) { $0.closedUntil != nil } }
+
     /// Sends to each route, and waits a moment for the answers.
     private func send(_ orders: [WakeOrder], before deadline: Duration, in tasks: inout DiscardingTaskGroup) async {
         let groups = Dictionary(grouping: orders) { ActiveRoute(app: $0.app, route: $0.device.address.route) }
@@ -70,12 +79,10 @@ struct Waker: Sendable {
         }
     }
 
-    /// If the route is closed or the app has no credential, the wake-up is lost.
+    /// If the route has been closed meanwhile or the app has no credential, the wake-up is lost.
     private func send(_ orders: [WakeOrder], on route: ActiveRoute, before deadline: Duration) async {
-        let isClosed = context.routes.change(route) { $0.closedUntil != nil }
-        guard !isClosed, let slot = CredentialSlot(of: route), let provider = context.providers[slot.provider] else {
-            return
-        }
+        guard !isClosed(route), let slot = CredentialSlot(of: route), let provider = context.providers[slot.provider]
+        else { return }
         do {
             guard let access = try await context.readAccess(at: slot) else { return }
             await send(orders, on: route, access, provider, before: deadline)

@@ -124,10 +124,12 @@ extension StoreSession {
     func beginLearning(app: AppKey, now: Timestamp) throws -> Bool {
         if try learning(app: app, campaign: "") == nil { try putLearning(CampaignLearning(campaign: ""), app: app) }
         let latest = now - .seconds(Limits.learningIntervalSeconds)
+        // A turn far ahead was taken before the clock was set back.
         return try connection.execute(
             """
             UPDATE learning SET begun_at = \(now)
-            WHERE \(ModelTable.matching("", app)) AND (begun_at IS NULL OR begun_at <= \(latest))
+            WHERE \(ModelTable.matching("", app))
+                AND (begun_at IS NULL OR begun_at <= \(latest) OR begun_at > \(AheadOfTime.horizon(now)))
             """) == 1
     }
 

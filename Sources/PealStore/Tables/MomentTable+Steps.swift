@@ -16,7 +16,10 @@ extension StoreSession {
         let step = moment.after(event, at: now)
         let dueAt = MomentTable.dueAt(step.moment, now: now)
         let isClaimEnd = if case .claimEnded = event { true } else { false }
-        if step.moment == moment, !isClaimEnd { return step }
+        if step.moment == moment, !isClaimEnd {
+            for notice in step.notices { try report(notice, of: moment, now: now) }
+            return step
+        }
         let count = try connection.execute(MomentTable.change(moment, to: step.moment, dueAt: dueAt))
         guard count == 1 else { return nil }
         if Self.mayBeLate(step.moment, after: moment, now) { try extendLife(of: step.moment, now: now) }

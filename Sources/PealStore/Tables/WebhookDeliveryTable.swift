@@ -79,8 +79,8 @@ enum WebhookDeliveryTable {
         return """
             UPDATE webhook_delivery SET \(set: [
                 "state": delivery.state, "attempts": delivery.attempts, "last_status": delivery.lastStatus,
-                "last_error": delivery.lastError, "next_at": delivery.nextAttemptAt, "ended_at": delivery.endedAt,
-                "lease_until": 0,
+                "last_error": delivery.lastError, "started_at": delivery.startedAt, "next_at": delivery.nextAttemptAt,
+                "ended_at": delivery.endedAt, "lease_until": 0,
             ]),
                 body = CASE WHEN \(delivery.state) = \(code: State.delivered) THEN NULL ELSE body END
             WHERE app = \(delivery.webhook.app) AND id = \(delivery.id) AND state = \(code: State.pending)

@@ -41,11 +41,9 @@ struct ContextPushShapes: Sendable {
             Shape.text(bytes: Limits.userIDBytesMax).orEmpty("").described(
                 "The app's own id of the user, at most \(Limits.userIDBytesMax) bytes. No device has the empty id.")
         ) { $0.userID = $1 }
-        Entry(
-            required: "campaign_id",
-            Shape.text(bytes: Limits.campaignIDBytesMax).described(
-                "The unit of reports and experiments, at most \(Limits.campaignIDBytesMax) bytes.")
-        ) { $0.campaignID = $1 }
+        Entry(required: "campaign_id", Shape.text().described("The unit of reports and experiments.")) {
+            $0.campaignID = $1
+        }
     }
 
     private static let platform = Shape<Platform>.words(
