@@ -35,18 +35,38 @@ struct HeartbeatTests {
 
 @Suite("The board of leases")
 struct LeaseBoardTests {
+    private static func slice(term: Int64) -> Slice {
+        let id = Slice.ID(
+            app: 1, message: MessageID(high: 1, low: 2), route: .apnsProduction, rangeStart: 0, part: 0)
+        return Slice(id: id, keyFrom: 1, keyTo: 1, cursor: 0, estimate: 1, term: term, lane: .direct)
+    }
+
     @Test(
         "keeps the later of two leases of a slice, in whichever order they become known",
         arguments: [[1, 2], [2, 1]] as [[Int64]])
     func later(terms: [Int64]) {
         let board = LeaseBoard()
-        let id = Slice.ID(
-            app: 1, message: MessageID(high: 1, low: 2), route: .apnsProduction, rangeStart: 0, part: 0)
-        let slices = terms.map {
-            Slice(id: id, keyFrom: 1, keyTo: 1, cursor: 0, estimate: 1, term: $0, lane: .direct)
-        }
+        let slices = terms.map(Self.slice)
         for slice in slices { board.add(slice, askedAt: .zero) }
         #expect(slices.filter { board.end(of: $0) != nil }.map(\.term) == [2])
+    }
+
+    @Test("only the term that holds a slice extends or ends its lease, and no request shortens it")
+    func holder() {
+        let board = LeaseBoard()
+        let slice = Self.slice(term: 2)
+        func end(_ step: () -> Void) -> Duration? {
+            step()
+            return board.end(of: slice)
+        }
+        let life = Duration.seconds(Limits.leaseSeconds)
+        #expect(end { board.add(slice, askedAt: .zero) } == life)
+        #expect(end { board.renew(slice.id, term: 1, askedAt: .seconds(10)) } == life)
+        #expect(end { board.renew(slice.id, term: 2, askedAt: .seconds(10)) } == .seconds(10) + life)
+        #expect(end { board.renew(slice.id, term: 2, askedAt: .seconds(5)) } == .seconds(10) + life)
+        #expect(end { board.lose(slice.id, term: 1) } != nil)
+        #expect(end { board.remove(Self.slice(term: 1)) } != nil)
+        #expect(end { board.lose(slice.id, term: 2) } == nil)
     }
 }
 
