@@ -13,6 +13,10 @@ if [ "$configuration" = release ]; then options+=(-Xswiftc -enable-testing); fi
 # For the Python tests.
 export PEAL="$PWD/.build/$configuration/peal" PEAL_SIM="$PWD/.build/$configuration/peal-sim"
 
+# The Swift compiler leaves a temporary folder for each module that it builds. Two hours later, no build needs it.
+find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'TemporaryDirectory.??????' -mmin +120 \
+    -exec sh -c 'rm -f "$1/.keep-directory" && rmdir "$1"' sh {} \; 2>/dev/null
+
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 failures=()

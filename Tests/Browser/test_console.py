@@ -134,7 +134,7 @@ def test_a_message_can_be_held_and_cancelled(admin, fixture, cheese):
     assert page.get_by_role("button", name="Pause").count() == 0
 
 
-def test_a_device_tells_what_happened(admin, fixture, cheese):
+def test_a_device_shows_its_timeline(admin, fixture, cheese):
     app, devices = cheese
     message = fixture.peal.post(f"/apps/{app}/messages", {
         "audience": {"topics": ["news"]}, "content": {"title": "For the timeline"}})["id"]
@@ -179,7 +179,7 @@ def test_a_credential_is_dropped_in_and_verified(admin, fixture):
     admin.shoot("credentials")
 
 
-def test_a_key_is_made_once_and_revoked(admin, cheese):
+def test_a_key_is_created_and_revoked(admin, cheese):
     app, _ = cheese
     page = admin.page
     admin.open(f"apps/{app}/keys")
@@ -256,7 +256,7 @@ def test_this_browser_becomes_a_device(admin, fixture):
     assert fixture.peal.get(f"/apps/{app}/devices")["items"][0]["platform"] == "web"
 
 
-def test_a_segment_is_counted_saved_and_written_to(admin, fixture):
+def test_a_segment_is_counted_saved_and_sent_to(admin, fixture):
     app, _ = fixture.app("Segments")
     page = admin.page
     admin.open(f"apps/{app}/segments")
@@ -297,7 +297,7 @@ PAGES = [
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_page_is_clean(admin, fixture, cheese, path):
+def test_every_page_is_valid_and_accessible(admin, fixture, cheese, path):
     app, _ = cheese
     assert admin.open(path.format(app=app)).status == 200
     admin.shoot(path.format(app="app").strip("/").replace("/", "-") or "home")
@@ -319,7 +319,7 @@ def test_the_console_speaks_german(visit, fixture, cheese):
 HOSTILE = "\"'><img src=x onerror=alert(1)><script>alert(1)</script>\"\u0301 onload=alert(1) {{x}}"
 
 
-def test_hostile_text_stays_text(admin, fixture):
+def test_hostile_text_is_escaped(admin, fixture):
     name = HOSTILE[:200]
     app = fixture.peal.post("/apps", {"name": name, "bundle_id": fixture.simulator["apns"]["bundle_id"]})["id"]
     fixture.peal.put(f"/apps/{app}/credentials/apns/production", fixture.credential)

@@ -27,7 +27,7 @@ def lessons(fixture):
     return app
 
 
-def test_an_experiment_says_what_it_found(admin, lessons):
+def test_an_experiment_shows_its_result(admin, lessons):
     page = admin.page
     admin.open(f"apps/{lessons}/campaigns")
     page.get_by_role("link", name="daily-reminder").click()
@@ -92,7 +92,7 @@ def test_an_experiment_says_which_model_phones_use_and_what_is_known(admin, fixt
     admin.check()
 
 
-def test_the_calendar_has_the_viewers_days(visit, fixture):
+def test_the_calendar_uses_the_viewers_time_zone(visit, fixture):
     app, _ = fixture.app("Days", devices=1)
     late = time.strftime("%Y-%m-%d", time.gmtime(time.time() + 5 * 86_400)) + "T23:30:00Z"
     fixture.peal.post(f"/apps/{app}/messages", {
@@ -200,7 +200,7 @@ def test_rows_work_without_scripts(visit, fixture):
     expect(page.get_by_text("3 devices")).to_be_visible()
 
 
-def test_deleting_is_asked_about_without_scripts(visit, fixture):
+def test_deleting_needs_a_confirmation_without_scripts(visit, fixture):
     app, _ = fixture.app("Asked")
     fixture.peal.put(f"/apps/{app}/segments/readers", {"where": {"topic": "news"}})
     visitor = visit(java_script_enabled=False).sign_in()

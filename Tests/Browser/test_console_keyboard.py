@@ -94,7 +94,7 @@ def furnished(fixture):
 @pytest.mark.parametrize("options", [
     {"viewport": {"width": 1280, "height": 800}},
     {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}], ids=["wide", "phone-dark"])
-def test_tab_reaches_everything_in_order_and_one_sees_where_it_is(visit, fixture, furnished, options):
+def test_tab_reaches_everything_in_order_and_the_focus_is_visible(visit, fixture, furnished, options):
     visitor = visit(**options)
     page = visitor.page
     for path in PAGES:
@@ -145,7 +145,7 @@ def test_the_menu_of_a_phone_opens_and_closes_by_key(visit, furnished):
     expect(menu.get_by_role("link", name="Devices")).to_be_hidden()
 
 
-def test_a_question_that_is_declined_changes_nothing_and_gives_the_focus_back(admin, fixture, furnished):
+def test_a_declined_dialog_changes_nothing_and_returns_the_focus(admin, fixture, furnished):
     page = admin.page
     admin.open(f"apps/{furnished['app']}/segments")
     button = page.get_by_role("button", name="Delete")
@@ -158,7 +158,7 @@ def test_a_question_that_is_declined_changes_nothing_and_gives_the_focus_back(ad
     assert len(fixture.peal.get(f"/apps/{furnished['app']}/segments")["items"]) == 1
 
 
-def test_a_refused_form_begins_at_what_is_wrong(admin, furnished):
+def test_a_refused_form_puts_the_focus_on_the_invalid_field(admin, furnished):
     page = admin.page
     admin.open(f"apps/{furnished['app']}/compose?topics=news&title=Hello")
     page.get_by_text("Subtitle, image, data, badge, sound, group").click()

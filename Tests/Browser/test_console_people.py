@@ -28,7 +28,7 @@ def drop(page, field, name, content):
     field.dispatch_event("drop", {"dataTransfer": transfer})
 
 
-def test_guessing_a_key_is_stopped_with_a_page_that_says_so(chromium, tmp_path):
+def test_guessing_a_key_is_stopped_with_a_page_that_explains_it(chromium, tmp_path):
     peal = Peal(tmp_path / "peal", {"PEAL_LIMITS_AUTHENTICATION_FAILURES_PER_MINUTE": 3})
     visitor = Visitor(chromium, SimpleNamespace(peal=peal, url=peal.url + "/console/"))
     try:
@@ -250,7 +250,7 @@ def test_a_user_is_found_explained_and_erased(admin, fixture):
 
 
 @pytest.mark.parametrize("user", [".", "..", "~."])
-def test_a_user_whose_id_browsers_would_resolve_has_a_page(admin, fixture, user):
+def test_a_user_whose_id_looks_like_a_relative_path_has_a_page(admin, fixture, user):
     app, _ = fixture.app(f"Dots {user}", devices=0)
     fixture.peal.post(f"/apps/{app}/devices", {
         "platform": "ios", "address": secrets.token_hex(32), "user_id": user, "topics": [user]})
@@ -320,7 +320,7 @@ def test_home_shows_every_app_and_what_needs_attention(admin, fixture, cheese):
     admin.check()
 
 
-def test_all_that_compose_offers_arrives_in_the_message(admin, fixture):
+def test_every_field_of_compose_arrives_in_the_message(admin, fixture):
     app, _ = fixture.app("Everything")
     fixture.peal.put(f"/apps/{app}/segments/readers", {"where": {"topic": "news"}})
     page = admin.page
@@ -366,7 +366,7 @@ def test_all_that_compose_offers_arrives_in_the_message(admin, fixture):
     admin.check()
 
 
-def test_a_text_that_is_too_long_is_named_while_it_is_typed(admin, fixture):
+def test_a_text_that_is_too_long_is_reported_while_it_is_typed(admin, fixture):
     app, _ = fixture.app("Long")
     page = admin.page
     admin.open(f"apps/{app}/compose?topics=news&title=Hello")
@@ -423,7 +423,7 @@ def test_paper_shows_neither_navigation_nor_buttons(admin, cheese):
     page.emulate_media(media="screen")
 
 
-def test_lists_have_more_pages_than_one(admin, fixture):
+def test_long_lists_have_several_pages(admin, fixture):
     app, _ = fixture.app("Pages", devices=0)
     fixture.peal.post(f"/apps/{app}/devices:batch", {"devices": [
         {"platform": "ios", "address": secrets.token_hex(32), "topics": [f"topic-{n:02}"]} for n in range(60)]})

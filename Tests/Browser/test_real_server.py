@@ -27,7 +27,7 @@ def test_a_page_registers_once(browser, real_server):
     assert stored["address"]["application_server_key"]
 
 
-def test_a_user_must_be_proved(browser, real_server):
+def test_a_user_needs_a_proof(browser, real_server):
     refused = browser.connect(real_server.url, real_server.key, user_id="ann", user_proof="a.b.c")
     assert (refused["error"], refused["status"], refused["field"]) == ("refused", 403, "user_proof")
     device = browser.connect(real_server.url, real_server.key, user_id="ann", user_proof=proof(real_server, "ann"))

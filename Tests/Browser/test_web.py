@@ -69,7 +69,7 @@ def replace_subscription(browser, endpoint):
         }""", [endpoint, P256DH, AUTH])
 
 
-def test_a_registration_has_what_the_contract_says(browser, api):
+def test_a_registration_follows_the_contract(browser, api):
     device = browser.connect(api.url, api.key, user_id="ann", user_proof="a.b.c", topics=["news"])["device"]
     given = api.registrations[0]
     assert given["platform"] == "web" and given["user_id"] == "ann" and given["user_proof"] == "a.b.c"
@@ -104,7 +104,7 @@ RENEWALS = [renew_by_a_token, renew_by_an_address]
 
 
 @pytest.mark.parametrize("renew", RENEWALS)
-def test_a_renewed_registration_has_the_present_topics(browser, api, renew):
+def test_a_renewed_registration_has_the_current_topics(browser, api, renew):
     device = browser.connect(api.url, api.key, topics=["news", "chess"])["device"]
     browser.page.evaluate("connection.unsubscribe('news')")
     browser.page.evaluate("connection.subscribe('sport')")
@@ -117,7 +117,7 @@ def test_a_renewed_registration_has_the_present_topics(browser, api, renew):
 
 
 @pytest.mark.parametrize("renew", RENEWALS)
-def test_a_renewed_registration_without_topics_leaves_them(browser, api, renew):
+def test_a_renewed_registration_without_topics_keeps_them(browser, api, renew):
     device = browser.connect(api.url, api.key)["device"]
     browser.page.evaluate("connection.subscribe('sport')")
     renew(browser, api)
@@ -211,7 +211,7 @@ def test_receipts_wait_for_a_server_that_is_down(browser, api, message):
     wait_until(lambda: len(api.receipts(other)) == 2)
 
 
-def test_an_ended_token_is_replaced(browser, api, message):
+def test_an_expired_token_is_replaced(browser, api, message):
     device = browser.connect(api.url, api.key)["device"]
     api.end_tokens()
     browser.push({"title": "Hello", "peal": {"message": message}})
@@ -291,7 +291,7 @@ def test_a_push_after_the_permission_ended_is_not_reported_as_shown(browser, api
     assert api.event(message, "suppressed")["reason"] == "no_permission"
 
 
-def test_an_event_that_is_refused_costs_no_other(browser, api, message):
+def test_a_refused_event_does_not_lose_the_others(browser, api, message):
     browser.connect(api.url, api.key)
     api.is_down = True
     for content in ["bad", "good"]:
@@ -335,7 +335,7 @@ def test_a_new_subscription_during_a_connect_reaches_the_server(browser, api):
 
 
 @pytest.mark.parametrize("person", [{"user_id": "bob", "user_proof": "d.e.f"}, {}])
-def test_an_upload_with_an_ended_token_leaves_the_present_user(browser, api, message, person):
+def test_an_upload_with_an_expired_token_keeps_the_current_user(browser, api, message, person):
     browser.connect(api.url, api.key, user_id="ann", user_proof="a.b.c")
     api.hold("events")
     begin(browser, "connection.opened('article-7', given)", message)
@@ -393,7 +393,7 @@ def test_a_registration_that_gets_no_answer_does_not_hold_back_the_next(browser,
 
 
 @pytest.mark.parametrize("is_date", [False, True])
-def test_a_busy_server_is_left_alone_as_long_as_it_says(browser, api, message, is_date):
+def test_a_busy_server_gets_no_request_for_as_long_as_it_asks(browser, api, message, is_date):
     browser.connect(api.url, api.key)
     # The stub's clock is an hour ahead.
     later = email.utils.formatdate(time.time() + 3660, usegmt=True)
@@ -425,7 +425,7 @@ def test_a_pause_doubles_and_then_sends_what_waits(browser, api, message):
     assert api.count("POST", "events") == 3
 
 
-def test_a_full_queue_first_loses_what_proves_no_display(browser, api):
+def test_a_full_queue_first_drops_events_that_prove_no_display(browser, api):
     browser.connect(api.url, api.key)
     api.busy["events"] = "60"
     fill_queue(browser, ["shown", "opened", "received", "received"] + ["dismissed"] * 996)
@@ -437,7 +437,7 @@ def test_a_full_queue_first_loses_what_proves_no_display(browser, api):
     assert contents == ["0", "1", "3", *map(str, range(4, 1000)), "article-7"]
 
 
-def test_a_login_page_of_the_network_is_no_answer(browser, api, message):
+def test_a_captive_portals_page_is_not_taken_for_an_answer(browser, api, message):
     for path in ["web", "register"]:
         api.login_pages = {path}
         assert browser.connect(api.url, api.key).get("error") == "unreachable"
@@ -452,12 +452,12 @@ def test_a_login_page_of_the_network_is_no_answer(browser, api, message):
 
 
 @pytest.mark.parametrize("address", ["", "push.example.com", "/push", "ftp://example.com", "https://example.com?a=b"])
-def test_what_is_no_address_of_a_server_is_refused(browser, api, address):
+def test_an_invalid_server_address_is_refused(browser, api, address):
     answer = browser.connect(address, api.key)
     assert answer.get("error") == "refused" and "is not the address of a server" in answer["message"]
 
 
-def test_an_expired_proof_costs_the_user_and_not_the_device(browser, api, message):
+def test_an_expired_proof_removes_the_user_and_keeps_the_device(browser, api, message):
     browser.connect(api.url, api.key, user_id="ann", user_proof="a.b.c")
     api.end_tokens()
     api.expired_user = "ann"
@@ -506,7 +506,7 @@ def test_a_worker_of_the_site_may_import_it(browser, api, message):
 
 
 @pytest.mark.parametrize("data", ["{url: '/own'}", "'text'", "null"])
-def test_a_notification_of_the_site_is_its_own(browser, api, message, data):
+def test_a_notification_of_the_site_is_not_handled_by_peal(browser, api, message, data):
     browser.connect(api.url, api.key, worker="/worker.js")
     browser.worker.evaluate(
         f"""() => {{
@@ -534,7 +534,7 @@ def test_a_notification_of_the_site_is_its_own(browser, api, message, data):
     assert [event["type"] for event in api.events.values()] == ["received", "shown", "content_opened"]
 
 
-def test_a_click_without_a_message_id_is_peals(browser, api):
+def test_a_click_without_a_message_id_is_handled_by_peal(browser, api):
     browser.connect(api.url, api.key, worker="/worker.js")
     browser.push("just text")
     browser.shown()
@@ -567,7 +567,7 @@ def test_refusals_name_what_is_wrong(browser, api):
     assert browser.connect("http://127.0.0.1:9", api.key)["error"] == "unreachable"
 
 
-def test_a_person_may_say_no(chromium, pages, api):
+def test_a_person_may_decline_notifications(chromium, pages, api):
     context = chromium.new_context()
     try:
         page = context.new_page()

@@ -74,7 +74,7 @@ def test_a_notification_reaches_the_inbox_as_it_was_sent(simulate):
     assert abs(item["at"] - time.time() * 1000) < 20_000
 
 
-def test_the_sandbox_is_a_world_of_its_own(simulate):
+def test_the_sandbox_is_separate(simulate):
     simulator = simulate()
     simulator.control("PUT", f"/devices/{DEVICE}", {"environment": "sandbox"})
     assert send(simulator, notification())[0].description == "BadDeviceToken"
@@ -116,7 +116,7 @@ def test_a_provider_token_of_an_unknown_key_is_refused(simulate):
     assert (result.status, result.description) == ("403", "InvalidProviderToken")
 
 
-def test_a_topic_of_somebody_else_is_refused(simulate):
+def test_a_topic_of_another_app_is_refused(simulate):
     (result,) = send(simulate(), notification(), topic="com.example.other")
     assert (result.status, result.description) == ("400", "TopicDisallowed")
 
@@ -147,7 +147,7 @@ def certificate_client(simulator, *requests, **changes):
     return send(simulator, *requests, **(values | changes))
 
 
-def test_a_client_certificate_stands_for_a_provider_token(simulate):
+def test_a_client_certificate_replaces_a_provider_token(simulate):
     simulator = simulate()
     results = certificate_client(simulator, *(notification(f"{number:064x}") for number in range(20)))
     assert all(result.is_successful for result in results)
@@ -156,12 +156,12 @@ def test_a_client_certificate_stands_for_a_provider_token(simulate):
     assert result.is_successful
 
 
-def test_a_client_certificate_is_good_for_its_topics_only(simulate):
+def test_a_client_certificate_is_valid_only_for_its_topics(simulate):
     (result,) = certificate_client(simulate(), notification(), topic="com.example.other")
     assert (result.status, result.description) == ("400", "TopicDisallowed")
 
 
-def test_a_client_certificate_of_somebody_else_is_refused(simulate):
+def test_an_unknown_client_certificate_is_refused(simulate):
     simulator, other = simulate(), simulate()
     simulator.description["apns"] |= {
         name: other.description["apns"][name] for name in ["certificate_file", "certificate_key_file"]

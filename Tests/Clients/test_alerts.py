@@ -81,7 +81,7 @@ def test_too_many_connections_are_refused(serve, watch):
     lapse.scrape(MINUTES, crowd).fires("PealConnectionsRefused", healthy=3)
 
 
-def test_descriptors_run_out(serve, tmp_path, watch):
+def test_file_descriptors_run_out(serve, tmp_path, watch):
     own = int(TimeLapse.sum("process_open_fds", TimeLapse(serve(), tmp_path).read()))
     server = Peal(tmp_path / "scarce", descriptors=int(own / 0.5))
     try:

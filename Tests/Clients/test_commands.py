@@ -47,7 +47,7 @@ def curl(simulator, path, body, *arguments):
     return int(lines[0].split()[1]), dict(line.split(": ", 1) for line in lines[1:]), answer
 
 
-def test_curl_is_accepted_and_told_an_id(either_mode):
+def test_curl_is_accepted_and_gets_an_id(either_mode):
     body = '{"aps":{"alert":"Grüße"}}'
     status, answer, text = curl(either_mode, f"/3/device/{DEVICE}", body, *options(either_mode))
     assert (status, text) == (200, "")

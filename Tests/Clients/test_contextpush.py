@@ -217,7 +217,7 @@ def test_the_last_request_counts_and_a_cancelled_one_never_comes(contextpush):
     assert refusal.value.status == 404
 
 
-def test_one_of_several_devices_is_reached_and_a_dead_one_hands_on(contextpush, receive):  # noqa: F811
+def test_one_of_several_devices_is_reached_and_after_a_dead_one_the_next(contextpush, receive):  # noqa: F811
     receiver = receive()
     contextpush.webhook(receiver)
     older, newer = contextpush.phone(), contextpush.phone()
@@ -277,7 +277,7 @@ def test_an_app_may_alert_all_devices_of_a_user(contextpush):
         assert len(contextpush.inbox(phone)) == 1
 
 
-def test_webhooks_tell_of_cancellation_without_a_device(contextpush, receive):  # noqa: F811
+def test_webhooks_report_a_cancellation_without_a_device(contextpush, receive):  # noqa: F811
     receiver = receive()
     contextpush.webhook(receiver)
     phone = contextpush.phone()
@@ -354,7 +354,7 @@ def test_a_repetition_may_change_method_and_window(contextpush):
     assert item["payload"]["aps"]["alert"] == {"body": "now"}
 
 
-def test_who_has_no_method_gets_the_documented_one(contextpush):
+def test_a_user_without_a_method_gets_the_documented_one(contextpush):
     """SHA-256 of a version, app, salt, campaign and user; its first 8 bytes as a fraction: below 0.5 context_aware."""
     body = seed("schedule_context_aware", delivery_method=None)
     users = [f"user-{number}" for number in range(30)]
@@ -428,14 +428,14 @@ def test_native_spelling_gives_the_same_request(contextpush, platform):
         ({"content": {"title": {"en": "t"}, "body": {"en": "b", "de": "b"}, "default_locale": "en"}}, 400),
     ],
 )
-def test_what_cannot_be_sent_is_refused(contextpush, changes, status):
+def test_an_invalid_request_is_refused(contextpush, changes, status):
     with pytest.raises(Refused) as refusal:
         contextpush.schedule(seed("schedule_context_aware", **changes))
     assert refusal.value.status == status, refusal.value.text
     assert json.loads(refusal.value.text)["error"]["code"]
 
 
-def test_a_key_that_nobody_made_is_refused(contextpush):
+def test_an_unknown_key_is_refused(contextpush):
     with pytest.raises(Refused) as refusal:
         contextpush.call(SCHEDULE, seed("schedule_context_aware"), key="CTX-" + secrets.token_hex(8))
     assert refusal.value.status == 401

@@ -219,7 +219,7 @@ def test_the_windows_examples_arrive_as_toasts(devtodev, name, template):
         ({"raw": {"data": {"key1": "value"}}}, "raw"),
     ],
 )
-def test_every_windows_object_is_taken(devtodev, windows, kind):
+def test_every_windows_object_is_accepted(devtodev, windows, kind):
     answer = devtodev.push(devtodev.message([{"token": devtodev.channel}], uwp=windows))
     assert counts(answer) == (1, 1, 0, [])
     item = devtodev.only()
@@ -229,7 +229,7 @@ def test_every_windows_object_is_taken(devtodev, windows, kind):
 
 
 @pytest.mark.parametrize("toast", ["<toast", "<tile/>", '<!DOCTYPE x><toast/>'])
-def test_a_document_that_windows_would_not_take_is_refused(devtodev, toast):
+def test_a_document_that_windows_would_refuse_is_refused(devtodev, toast):
     with pytest.raises(Refused) as refusal:
         devtodev.push(devtodev.message([{"token": devtodev.channel}], uwp={"toast": toast}))
     (error,) = json.loads(refusal.value.text)["errors"]
@@ -324,7 +324,7 @@ def test_identifiers_find_registered_devices_each_once(devtodev):
     assert devtodev.only()["device"] == tokens[2]
 
 
-def test_the_token_may_come_behind_the_largest_audience(devtodev):
+def test_the_token_may_follow_the_largest_audience(devtodev):
     """As clients write it that sort the members of JSON objects by their names."""
     names = [{"advertisingId": secrets.token_hex(64), "userId": secrets.token_hex(64)} for _ in range(999)]
     body = devtodev.message([{"token": secrets.token_hex(32)}, *names], ios={"payload": {"text": "Hi"}})
@@ -333,7 +333,7 @@ def test_the_token_may_come_behind_the_largest_audience(devtodev):
     assert counts(devtodev.push(text))[1] == 1
 
 
-def test_a_stranger_cannot_fill_memory_before_the_token(devtodev):
+def test_an_unauthenticated_client_cannot_fill_memory(devtodev):
     body = json.dumps({"audience": [{"userId": secrets.token_hex(64)}] * 10_000, "user_token": USER_TOKEN})
     assert body.index('"user_token"') > 1024 * 1024
     with pytest.raises(Refused) as refusal:

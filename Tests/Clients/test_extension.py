@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+from test_sdk_sources import run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "SDK" / "Sources" / "PealNotifications"
@@ -26,15 +27,10 @@ pytestmark = pytest.mark.skipif(
 def program(tmp_path_factory):
     """The extension in a program."""
     folder = tmp_path_factory.mktemp("extension")
-
-    def compile(*arguments):
-        ended = subprocess.run(["swiftc", *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
-        assert ended.returncode == 0, ended.stderr
-
     framework = ["-emit-module", "-emit-library", "-parse-as-library", "-module-name", "UserNotifications"]
-    compile(*framework, "-static", "-o", "libUserNotifications.a", str(HERE / "UserNotifications.swift"))
+    run(folder, "swiftc", *framework, "-static", "-o", "libUserNotifications.a", str(HERE / "UserNotifications.swift"))
     files = [*sorted(SOURCES.glob("*.swift")), HERE / "main.swift"]
-    compile(*SETTINGS, "-I", ".", "-L", ".", "-lUserNotifications", "-o", "push", *map(str, files))
+    run(folder, "swiftc", *SETTINGS, "-I", ".", "-L", ".", "-lUserNotifications", "-o", "push", *map(str, files))
     return folder / "push"
 
 

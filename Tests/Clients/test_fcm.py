@@ -252,7 +252,7 @@ def made_account(token_uri):
     }
 
 
-def test_mockpost_takes_what_we_send(mockpost, token_endpoint, serve):
+def test_mockpost_accepts_what_is_sent(mockpost, token_endpoint, serve):
     peal = serve(
         {
             "PEAL_PROVIDERS_FCM_URL": mockpost.url + "/fcm",

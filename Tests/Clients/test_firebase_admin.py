@@ -108,7 +108,7 @@ def test_an_error_code_is_understood(simulate, connect, code, expected):
     assert messaging.send(message(), app=app)
 
 
-def test_the_library_comes_again_when_a_quota_error_tells_it_to(simulate, connect):
+def test_the_library_waits_as_a_quota_error_asks_and_tries_again(simulate, connect):
     simulator = simulate()
     fault(simulator, {"error_code": "QUOTA_EXCEEDED", "retry_after": 1, "times": 1})
     assert messaging.send(message(), app=connect(simulator))
@@ -136,7 +136,7 @@ def test_a_wrong_message_is_refused(simulate, connect, wrong, field):
     assert field in str(caught.value)
 
 
-def test_a_wrong_project_is_no_dead_token(simulate, connect):
+def test_a_wrong_project_does_not_retire_the_token(simulate, connect):
     with pytest.raises(exceptions.NotFoundError) as caught:
         messaging.send(message(), app=connect(simulate(), project_id="somebody-else"))
     assert not isinstance(caught.value, messaging.UnregisteredError)
@@ -169,7 +169,7 @@ def test_an_access_token_that_expires_early_is_renewed(simulate, connect):
 
 
 @pytest.mark.parametrize("mode", ["strict", "fast"])
-def test_many_at_once_have_each_its_own_result(simulate, connect, mode):
+def test_many_concurrent_messages_each_have_their_own_result(simulate, connect, mode):
     simulator = simulate("--mode", mode)
     fault(simulator, {"error_code": "UNREGISTERED"}, "token-3")
     sent = [message(f"token-{number}") for number in range(20)]
@@ -181,7 +181,7 @@ def test_many_at_once_have_each_its_own_result(simulate, connect, mode):
 
 
 @pytest.mark.parametrize("mode", ["strict", "fast"])
-def test_many_at_once_over_http_2(simulate, connect, mode):
+def test_many_concurrent_messages_over_http_2(simulate, connect, mode):
     simulator = simulate("--mode", mode)
     app = connect(simulator)
     sent = [message(f"token-{number}") for number in range(200)]

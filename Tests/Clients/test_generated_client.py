@@ -46,7 +46,7 @@ def squeezed(name):
     return "".join(letter for letter in name if letter.isalnum()).lower()
 
 
-def test_nothing_is_warned_of(generated):
+def test_the_generator_gives_no_warning(generated):
     assert "WARNING" not in generated[1].upper()
 
 

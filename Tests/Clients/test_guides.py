@@ -237,7 +237,7 @@ def onesignal(tmp_path, data):
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr.decode()
 
 
-def test_odd_rows_of_onesignal_end_nothing(tmp_path):
+def test_malformed_rows_of_onesignal_do_not_stop_the_import(tmp_path):
     header = "id,identifier,device_type,tags,invalid_identifier,notification_types"
     rows = [
         'with-tags,aa,0,"{""news"":""1""}",f,1', "null-tags,ab,0,null,f,1", "list-tags,ac,0,[],f,1", "text-tags,ad,0,{news,f,1",
@@ -258,7 +258,7 @@ def test_odd_rows_of_onesignal_end_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("data", [b"", b"<html>Not found</html>\n", b'id,identifier,device_type\na,"' + b"x" * (1 << 21)])
-def test_what_is_no_export_of_onesignal_is_not_imported(tmp_path, data):
+def test_a_file_that_is_not_an_export_of_onesignal_is_not_imported(tmp_path, data):
     assert onesignal(tmp_path, data)[0] != 0
     convert = next(block.text for block in examples(f"{GUIDES}/from-onesignal.md") if "onesignal.py < users" in block.text)
     (tmp_path / "users.csv").write_bytes(data)
@@ -342,7 +342,7 @@ def heredoc(page, file):
     return re.search(rf"cat > {re.escape(file)} <<'END'\n(.*?)\nEND\n", guide(page), re.DOTALL)[1]
 
 
-def test_a_page_of_firebase_without_documents_and_devices_without_a_token_end_no_filter(tmp_path):
+def test_an_empty_page_of_firebase_and_devices_without_a_token_do_not_stop_the_filter(tmp_path):
     tokens, topics = (
         re.search(r"jq -c .*?(?:'(.*?)')", block.text, re.DOTALL)[1]
         for block in examples(f"{GUIDES}/from-firebase.md") if block.text.startswith("jq -c"))
@@ -639,7 +639,7 @@ def test_the_swift_code_fits_the_sdk(tmp_path):
         run(tmp_path, "swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-I", ".", f"{name}.swift")
 
 
-def test_the_iphone_guide_calls_what_the_sdk_says():
+def test_the_iphone_guide_calls_members_of_the_sdk():
     sdk = GETTING_STARTED
 
     def called(page):

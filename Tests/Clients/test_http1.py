@@ -40,7 +40,7 @@ def answer(file):
         ("GET /healthz HTTP/1.1", "Connection: Close\r\n"),
     ],
 )
-def test_a_client_that_reads_to_the_end_comes_to_one(serve, request_line, header):
+def test_a_client_that_reads_to_the_end_gets_a_complete_response(serve, request_line, header):
     with connect(serve()) as connection, connection.makefile("rb") as file:
         connection.sendall(f"{request_line}\r\nHost: x\r\n{header}\r\n".encode())
         status, _, body = answer(file)
@@ -55,7 +55,7 @@ def test_a_connection_is_kept_for_the_next_request(serve):
             assert "200" in answer(file)[0]
 
 
-def test_a_client_that_waits_for_no_answer_is_cut_off(serve):
+def test_a_client_that_reads_no_answers_is_disconnected(serve):
     server, received = serve(), b""
     with connect(server) as connection:
         with contextlib.suppress(OSError):

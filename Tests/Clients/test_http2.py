@@ -82,7 +82,7 @@ def test_one_stream_until_a_good_provider_token_came(simulate):
     assert connection.limit() == 1_000
 
 
-def test_an_answer_of_the_sandbox_has_an_id_of_its_own(simulate):
+def test_an_answer_of_the_sandbox_has_its_own_id(simulate):
     simulator = simulate()
     simulator.description["apns_url"] = simulator.description["apns_sandbox_url"]
     connection = Connection(simulator)
@@ -122,7 +122,7 @@ def test_faults_on_the_wire(either_mode, rule, event, field, value):
     assert (summary["received"], summary["accepted"], sum(summary["disturbed"].values())) == (2, 1, 1)
 
 
-def test_a_late_answer_lets_others_pass(either_mode):
+def test_a_late_answer_does_not_delay_others(either_mode):
     slow = "5a" * 32
     fault = {"delay_ms": 300, "status": 500, "reason": "InternalServerError"}
     either_mode.control("PUT", f"/faults/devices/{slow}", fault)

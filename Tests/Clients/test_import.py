@@ -251,7 +251,7 @@ def topics_of(devices, number):
 IN_A_YEAR = int(time.time() + 365 * 86400) * 1000
 
 
-def test_the_topics_of_a_pivotal_server_come_along_with_their_devices(serve, tmp_path):
+def test_the_topics_of_a_pivotal_server_are_imported_with_their_devices(serve, tmp_path):
     phones = pivotal_phones(130)
     phones[1]["active"] = False
     ids = [phone["device_uuid"] for phone in phones]
@@ -331,7 +331,7 @@ def test_an_import_that_is_repeated_changes_what_was_changed_meanwhile(serve, tm
         (b"{}", ["--environment", "prod"], "environment"),
     ],
 )
-def test_what_cannot_be_an_import_is_refused_as_a_whole(serve_nothing, tmp_path, content, arguments, reason):
+def test_an_invalid_import_is_refused_as_a_whole(serve_nothing, tmp_path, content, arguments, reason):
     file = tmp_path / "devices"
     file.write_bytes(content)
     ended = subprocess.run(
@@ -339,7 +339,7 @@ def test_what_cannot_be_an_import_is_refused_as_a_whole(serve_nothing, tmp_path,
     assert ended.returncode == 2 and reason in ended.stderr, ended.stderr
 
 
-def test_a_pivotal_server_that_passes_the_filter_over_has_nobody_subscribed_to_everything(serve):
+def test_from_a_pivotal_server_that_ignores_the_filter_nobody_is_subscribed_to_everything(serve):
     pivotal = PivotalServer(pivotal_phones(3), topics={"news": None}, ignores_filters=True)
     try:
         peal = serve()
@@ -355,7 +355,7 @@ def test_a_pivotal_server_that_passes_the_filter_over_has_nobody_subscribed_to_e
         pivotal.stop()
 
 
-def test_a_platforms_secret_brings_tags_and_custom_user_ids(serve):
+def test_a_platforms_secret_adds_tags_and_custom_user_ids(serve):
     phones = pivotal_phones(60)
     details = {
         phones[0]["device_uuid"]: {"custom_user_id": "Bond007", "tags": [{"text": "news"}, {"text": "sale"}]},
@@ -379,7 +379,7 @@ def test_a_platforms_secret_brings_tags_and_custom_user_ids(serve):
         pivotal.stop()
 
 
-def test_only_devices_that_are_imported_need_their_platforms_secret(serve):
+def test_only_imported_devices_need_the_secret_of_their_platform(serve):
     phones = pivotal_phones(4)
     phones[0] |= {"os": "bb10"}
     phones[1] |= {"os": "windowsPhone", "active": False}

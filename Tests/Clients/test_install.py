@@ -117,7 +117,7 @@ def postgres(tmp_path):
     server.stop()
 
 
-def test_a_database_is_made_and_used_as_the_page_says(postgres, tmp_path):
+def test_a_database_is_created_and_used_as_the_page_says(postgres, tmp_path):
     """With TLS, of which the server checks the certificate, as in the page's URL."""
     (tmp_path / "master.key").write_text(base64.b64encode(secrets.token_bytes(32)).decode())
     (tmp_path / "master.key").chmod(0o600)

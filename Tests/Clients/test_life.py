@@ -67,7 +67,7 @@ def app(simulate, serve):
     return simulator, peal, app
 
 
-def test_a_credential_changes_under_way_and_everybody_is_reached_once(simulate, serve):
+def test_a_credential_changes_during_delivery_and_everybody_is_reached_once(simulate, serve):
     simulator = simulate("--mode", "fast")
     peal = serve(environment(simulator))
     app = peal.app(bundle_id=BUNDLE)
@@ -105,7 +105,7 @@ def test_a_stopped_app_says_why_and_recovers_once_its_key_is_valid_again(app):
     assert health(peal, app)["state"] == "ok"
 
 
-def test_devices_that_firebase_has_no_push_key_for_hold_no_others(simulate, serve):
+def test_devices_without_a_push_key_in_firebase_do_not_delay_others(simulate, serve):
     simulator = simulate()
     peal = serve(environment(simulator))
     app = peal.app()
@@ -147,7 +147,7 @@ def test_a_lost_answer_is_sent_again_with_the_same_id_and_the_trail_says_so(app)
     assert ("deferred", "LostAnswer StreamReset") in trail
 
 
-def test_verifying_tells_distrust_from_silence(simulate, serve, tmp_path):
+def test_verification_distinguishes_missing_trust_from_no_connection(simulate, serve, tmp_path):
     simulator = simulate()
     trusting_nobody = environment(simulator)
     del trusting_nobody["PEAL_PROVIDERS_CA_FILE"]

@@ -51,7 +51,7 @@ def notify(simulator, token, body=TOAST, name="AQE%3d", **changes):
 
 
 @pytest.mark.parametrize("generation, seconds", [("store", 86_400), ("tenant", "86399")])
-def test_wns_takes_a_toast_for_an_access_token(simulate, generation, seconds):
+def test_wns_accepts_a_toast_with_an_access_token(simulate, generation, seconds):
     simulator = simulate()
     status, grant = access_token(simulator, generation)
     assert (status, grant["expires_in"]) == (200, seconds)
@@ -115,7 +115,7 @@ def test_wns_refuses_wrong_requests(simulate):
         ("disconnected", 200, "received"),
     ],
 )
-def test_a_channel_of_wns_may_be_unwell(simulate, state, status, word):
+def test_a_channel_of_wns_can_be_set_to_fail(simulate, state, status, word):
     simulator = simulate()
     token = access_token(simulator)[1]["access_token"]
     path = "/channels?uri=" + urllib.parse.quote(channel(simulator), safe="")
@@ -136,7 +136,7 @@ def test_access_tokens_of_wns_can_be_revoked(simulate):
     assert notify(simulator, token)[0] == 401
 
 
-def test_a_fault_of_wns_has_headers_of_its_own(simulate):
+def test_a_fault_of_wns_has_its_own_headers(simulate):
     simulator = simulate()
     token = access_token(simulator)[1]["access_token"]
     path = "/faults/devices/" + urllib.parse.quote(channel(simulator), safe="")
@@ -158,7 +158,7 @@ def phone(simulator, body=PHONE_TOAST, *arguments, secure=False, **changes):
     return curl(simulator, phone_channel(simulator, secure), body, lines, *arguments)
 
 
-def test_mpns_takes_a_toast(either_mode):
+def test_mpns_accepts_a_toast(either_mode):
     name = str(uuid.uuid4())
     status, headers, _ = phone(either_mode, x_messageid=name)
     assert (status, headers["x-notificationstatus"], headers["x-messageid"]) == (200, "received", name)
@@ -194,7 +194,7 @@ def test_mpns_refuses_wrong_requests(simulate):
         ("other_app", 401, "n/a", "n/a", "n/a"),
     ],
 )
-def test_a_channel_of_mpns_may_be_unwell(simulate, state, status, word, device, subscription):
+def test_a_channel_of_mpns_can_be_set_to_fail(simulate, state, status, word, device, subscription):
     simulator = simulate()
     path = "/channels?uri=" + urllib.parse.quote(phone_channel(simulator), safe="")
     simulator.control("PUT", path, {"state": state})
@@ -204,7 +204,7 @@ def test_a_channel_of_mpns_may_be_unwell(simulate, state, status, word, device, 
     assert simulator.inbox() == []
 
 
-def test_mpns_knows_authenticated_services_by_their_certificate(simulate):
+def test_mpns_recognizes_authenticated_services_by_their_certificate(simulate):
     simulator = simulate()
     apns = simulator.description["apns"]
     certificate = ["--cert", apns["certificate_file"], "--key", apns["certificate_key_file"]]

@@ -111,7 +111,7 @@ def test_validation_shows_where_each_request_goes(networks):
     assert requests["web"]["body"] == GREETING
 
 
-def test_hosts_that_are_struck_off_the_list_get_nothing(networks):
+def test_hosts_that_are_removed_from_the_list_get_nothing(networks):
     devices = networks.register(1)
     peal, app = networks.peal, networks.app
     peal.stop()
@@ -125,7 +125,7 @@ def test_hosts_that_are_struck_off_the_list_get_nothing(networks):
     assert {item["provider"] for item in networks.simulator.inbox()} == {"apns", "fcm"}
 
 
-def test_silent_push_services_keep_no_other_waiting(serve, certificate):  # noqa: F811
+def test_silent_push_services_do_not_delay_others(serve, certificate):  # noqa: F811
     silent = [socket.create_server(("127.0.0.1", 0), backlog=512) for _ in range(3)]
     service = PushService(*certificate)
     hosts = [f"localhost:{listener.getsockname()[1]}" for listener in silent]

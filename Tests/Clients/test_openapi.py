@@ -49,7 +49,7 @@ def test_the_server_keeps_to_its_document(fixture, runs, tag):
 
 
 @pytest.mark.parametrize("odd", ["%00", "%2F", "%2E%2E", "%FF", "%zz", "%25", "%F0%9F%A7%80", "a" * 4000])
-def test_odd_paths_are_answered_as_documented(fixture, odd):
+def test_unusual_paths_are_answered_as_documented(fixture, odd):
     document, credentials = fixture.document(), fixture.authorizations()
     tried = 0
     for path, item in document["paths"].items():

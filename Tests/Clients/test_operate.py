@@ -302,7 +302,7 @@ def test_status_shows_admins_more_and_its_exit_code_is_the_state(serve):
     assert peal("status", environment={"PEAL_SERVER_URL": server.url})[0] == 3
 
 
-def test_what_admins_do_is_on_a_listener_with_client_certificates(tmp_path):
+def test_admin_requests_need_the_listener_with_client_certificates(tmp_path):
     own = tmp_path / "certificate.pem", tmp_path / "key.pem"
     client = tmp_path / "client.pem", tmp_path / "client-key.pem"
     write_certificate(*own)
@@ -387,7 +387,7 @@ def test_the_master_key_is_replaced_and_everything_still_works(serve):
     assert code != 0 and "master key" in error
 
 
-def test_what_is_no_store_of_peal_is_neither_backed_up_nor_copied_openly(serve, tmp_path):
+def test_a_file_that_is_not_a_store_of_peal_is_neither_backed_up_nor_copied_readably(serve, tmp_path):
     server = serve()
     app = server.app()
     server.phones(app, 3)
@@ -418,7 +418,7 @@ def test_what_is_no_store_of_peal_is_neither_backed_up_nor_copied_openly(serve, 
     assert [mode(path) for path in tmp_path.glob("copy.db*")] == [0o600] * len(list(tmp_path.glob("copy.db*")))
 
 
-def test_sighup_takes_an_admin_token_and_gives_it_back(tmp_path):
+def test_sighup_replaces_the_admin_token_and_restores_it(tmp_path):
     configuration = tmp_path / "peal.yaml"
     configuration.write_text("log: {level: info}\n")
     server = Peal(tmp_path / "peal", {"PEAL_CONFIG": configuration, "PEAL_LOG_LEVEL": "", "PEAL_ADMIN_TOKEN": ""})
@@ -444,7 +444,7 @@ def test_sighup_takes_an_admin_token_and_gives_it_back(tmp_path):
         server.stop()
 
 
-def test_nothing_secret_is_in_the_log_at_any_level(serve):
+def test_no_secret_is_logged_at_any_level(serve):
     server = serve({"PEAL_LOG_LEVEL": "trace"})
     app = server.app()
     key = server.post(f"/apps/{app}/keys", {"dialect": "native", "name": "backend"})

@@ -167,7 +167,7 @@ def test_the_android_sdk_registers_in_chunks(pivotal, prefix):
     assert pivotal.call("DELETE", path, platform="android").status == 204
 
 
-def test_a_device_that_moved_from_another_server_is_made_by_its_put(pivotal):
+def test_a_device_that_moved_from_another_server_is_created_by_its_put(pivotal):
     uuid = "0C0C0C0C-1111-4222-8333-444444444444"
     body = {"os": "ios", "registration_token": "0C" * 32, "tags": {"subscribe": ["Moved"]}}
     made = pivotal.call("PUT", f"/v1/registration/{uuid}", body, "ios")
@@ -198,7 +198,7 @@ def test_users_are_signed_as_the_vendors_tool_does(pivotal):
         del pivotal.platforms["vector"]
 
 
-def test_the_versions_and_the_health_are_told_to_everybody(pivotal):
+def test_the_versions_and_the_health_need_no_key(pivotal):
     ask = lambda path: pivotal.exchange(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     assert ask("/v1/version").json == {"version": "1.8.1"}
     health = ask("/healthcheck")
@@ -226,7 +226,7 @@ def test_a_device_that_left_is_inactive_until_it_registers_again(pivotal, inbox)
     assert pivotal.call("DELETE", path, platform="ios").status == 204
 
 
-def test_a_topics_end_takes_it_from_pushes(pivotal, inbox):
+def test_a_topic_that_has_expired_gets_no_pushes(pivotal, inbox):
     if pivotal.clock is None:
         pytest.skip("the clock of programs cannot be moved here")
     pivotal.call("POST", "/v2/topics", {"name": "Fair", "timeToLive": 60})

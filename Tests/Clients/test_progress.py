@@ -72,7 +72,7 @@ def test_a_stream_ends_with_its_key(serve):
     stream.close()
 
 
-def test_clients_that_leave_make_room_for_others(serve):
+def test_clients_that_disconnect_make_room_for_others(serve):
     peal = serve()
     app = peal.app()
     message = waiting_message(peal, app)

@@ -78,7 +78,7 @@ def test_a_message_that_is_too_large_is_refused(simulate, key):
     assert (status, answer.json()["errno"]) == (413, 104)
 
 
-def test_an_endpoint_that_was_left_is_gone_and_another_was_never_there(simulate, key):
+def test_an_abandoned_endpoint_is_gone_and_an_unknown_one_is_not_found(simulate, key):
     simulator = simulate()
     subscription = subscribe(simulator)
     assert push(simulator, subscription, vapid_private_key=key, ttl=60)[0] == 201
@@ -90,7 +90,7 @@ def test_an_endpoint_that_was_left_is_gone_and_another_was_never_there(simulate,
                 vapid_private_key=key, ttl=60)[0] == 404
 
 
-def test_a_key_that_the_subscription_was_not_made_with_is_refused(simulate, key):
+def test_a_key_other_than_the_subscriptions_is_refused(simulate, key):
     simulator = simulate()
     other = Vapid()
     other.generate_keys()
@@ -132,7 +132,7 @@ def test_a_fault_may_slow_a_sender_down(simulate, key):
     assert push(simulator, subscription, vapid_private_key=key, ttl=60)[0] == 201
 
 
-def test_the_fast_mode_takes_anything(simulate, key):
+def test_the_fast_mode_accepts_anything(simulate, key):
     simulator = simulate("--mode", "fast")
     subscription = subscribe(simulator)
     subscription["endpoint"] = simulator.description["webpush_url"] + "/push/nobody"

@@ -155,7 +155,7 @@ def padded(payloads, platform, count):
 
 
 @pytest.mark.parametrize("platform", ["ios", "android"])
-def test_what_was_sent_counts_and_not_what_is_added(richie, platform):
+def test_the_size_of_the_sent_payload_counts_without_what_is_added(richie, platform):
     device = richie.devices()[platform == "android"]
     shape = {"ios": {"aps": {"alert": {}}}} if platform == "ios" else {"android": {"data": {"alert": {}}}}
     task = {"app_id": "your-app-id", "topics": ["all_users"], "payloads": padded(shape, platform, 4096)}
@@ -173,7 +173,7 @@ def test_what_was_sent_counts_and_not_what_is_added(richie, platform):
     assert refusal.value.status == 413 and f"payloads.{platform}" in refusal.value.text
 
 
-def test_what_is_odd_about_a_task_stands_in_the_log_without_its_words(richie):
+def test_what_is_unusual_about_a_task_is_logged_without_its_text(richie):
     odd = {"my-key": "v", "publisher-item-id": "1", "external-browser-url": "https://e.com"}
     payloads = {"ios": {"body": "A secret"}, "android": {"data": {"body": "A secret", **odd}}}
     task = richie.task({"app_id": "your-app-id", "topics": ["nobody follows"], "payloads": payloads})

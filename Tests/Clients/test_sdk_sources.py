@@ -1,5 +1,6 @@
 """The SDK's code for Apple's frameworks, type-checked against stubs, and its documentation, built by DocC."""
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -21,7 +22,9 @@ pytestmark = pytest.mark.skipif(
 
 
 def run(folder, *arguments):
-    ended = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=300)
+    # The compiler leaves a temporary folder behind.
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    ended = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 

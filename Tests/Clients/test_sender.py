@@ -151,7 +151,7 @@ def test_nginx_logs_every_field(sent, name):
     assert len({request["path"] for request in requests}) == DEVICES
 
 
-def test_no_frame_says_anything_of_priority(sent):
+def test_no_frame_states_a_priority(sent):
     """RFC 9113 §5.3.2 removed priorities: no such frames or flags are sent, and nothing is padded."""
     frames = sent.nghttpd.frames()
     assert {name for name, _ in frames} <= {"SETTINGS", "WINDOW_UPDATE", "HEADERS", "DATA", "PING", "GOAWAY"}
@@ -168,13 +168,13 @@ def test_one_provider_token_serves_all(sent):
         verify(SigningKey(), logged[0])
 
 
-def test_every_request_has_an_id_of_its_own(sent):
+def test_every_request_has_its_own_id(sent):
     ids = [each["fields"]["apns-id"] for each in sent.nghttpd.requests(DEVICES * len(MESSAGES))]
     ids += [each["apns_id"] for each in sent.nginx.requests(DEVICES * len(MESSAGES))]
     assert len(set(ids)) == 2 * DEVICES * len(MESSAGES)
 
 
-def test_the_answers_are_told(sent):
+def test_the_answers_are_reported(sent):
     """nginx answered 200, and nghttpd 404 without a reason."""
     for report in sent.messages.values():
         counts = report["counts"]

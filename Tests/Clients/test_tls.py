@@ -36,7 +36,7 @@ def connect(peal, protocol="http/1.1"):
 @pytest.mark.parametrize(
     "request_line, header", [("GET /healthz HTTP/1.0", ""), ("GET /healthz HTTP/1.1", "Connection: Close\r\n")]
 )
-def test_a_client_that_reads_to_the_end_comes_to_one(secure, request_line, header):
+def test_a_client_that_reads_to_the_end_gets_a_complete_response(secure, request_line, header):
     with connect(secure) as connection, connection.makefile("rb") as file:
         connection.sendall(f"{request_line}\r\nHost: x\r\n{header}\r\n".encode())
         answer = file.read()

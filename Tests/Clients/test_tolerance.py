@@ -149,7 +149,7 @@ DIALECTS = ["pivotal", "pivotal's devices", "richie", "devtodev", "contextpush"]
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_a_dialect_takes_what_its_clients_write(everybody, name):
+def test_a_dialect_accepts_what_its_clients_write(everybody, name):
     dialect = everybody.dialects[name]
     send = lambda path, body, authorization=dialect.authorization, **more: everybody.send(
         path, body, authorization, **more
@@ -174,7 +174,7 @@ def test_a_dialect_takes_what_its_clients_write(everybody, name):
         assert send(dialect.path, dialect.plain, f"{scheme} wrong")[0] == 401
 
 
-def test_the_native_api_takes_none_of_it_but_paths(everybody):
+def test_the_native_api_accepts_none_of_it_but_paths(everybody):
     path, bearer = f"/peal/v1/apps/{everybody.app}/messages:validate", f"Bearer {everybody.peal.admin_token}"
     plain = {"audience": {"all": True}, "content": {"body": "x"}}
     assert everybody.send(path, plain, bearer)[0] == 200

@@ -133,7 +133,7 @@ def test_a_connection_that_never_begins_is_replaced(torture, scenario):
     finish(torture, torture.runs[scenario.name], SOON.seconds)
 
 
-def test_the_server_lives_and_the_client_kept_the_protocol(torture):
+def test_the_server_survives_and_the_client_keeps_to_the_protocol(torture):
     torture.thread.join(timeout=RESENT)
     assert torture.peal.is_running
     assert torture.server.violations == []

@@ -147,7 +147,7 @@ def test_a_scheduled_message_continues_its_trace_after_a_restart(simulate, serve
     assert {page["parentSpanId"] for page in collector.of(message)["peal.page"]} == {root["spanId"]}
 
 
-def test_a_collector_that_refuses_or_is_gone_costs_nothing_but_spans(simulate, serve, collect):
+def test_a_collector_that_refuses_or_is_gone_loses_only_spans(simulate, serve, collect):
     collector = collect(status=503)
     peal, app = start(simulate, serve, collector)
     assert peal.wait(app, peal.send(app))["counts"]["accepted"] == 40
@@ -158,7 +158,7 @@ def test_a_collector_that_refuses_or_is_gone_costs_nothing_but_spans(simulate, s
     assert peal.stop() == 0
 
 
-def test_no_percent_is_no_trace(simulate, serve, collect):
+def test_zero_percent_records_no_trace(simulate, serve, collect):
     collector = collect()
     peal, app = start(simulate, serve, collector, PEAL_TRACING_PERCENT=0)
     peal.wait(app, peal.send(app))

@@ -88,7 +88,7 @@ def wait_for_state(peal, path, state):
     return wait_until(delivery, WAIT_SECONDS_MAX, lambda: f"not {state}: {peal.get(path)}")
 
 
-def test_a_sent_message_is_told_and_its_signature_is_good(simulate, serve, receive):
+def test_a_sent_message_is_reported_with_a_valid_signature(simulate, serve, receive):
     simulator = simulate()
     apns = simulator.description["apns"]
     peal = serve(

@@ -121,7 +121,7 @@ def test_the_length_of_a_text_is_hidden_unless_that_is_switched_off(serve, servi
     assert [json.loads(browser.read(request.body))["title"] for request in service.requests] == ["Hello"] * 2
 
 
-def test_a_background_message_with_nothing_to_say_has_no_body(app, service):
+def test_an_empty_background_message_has_no_body(app, service):
     peal, app, _ = app
     register(peal, app, service.browser("/push/a"))
     report(peal, app, content={}, options={"background": True})
@@ -130,7 +130,7 @@ def test_a_background_message_with_nothing_to_say_has_no_body(app, service):
     assert request.claims["aud"] == service.url
 
 
-def test_each_browser_gets_a_message_of_its_own_under_one_token(app, service):
+def test_each_browser_gets_its_own_message_under_one_token(app, service):
     peal, app, _ = app
     browsers = {f"/push/{number}": service.browser(f"/push/{number}") for number in range(60)}
     register(peal, app, *browsers.values())
@@ -155,7 +155,7 @@ def test_a_subscription_keeps_its_key_while_newer_ones_come(app, service):
     }
 
 
-def test_a_key_is_taken_in_pem_and_told_by_its_public_half_alone(app):
+def test_a_key_is_accepted_in_pem_and_only_its_public_half_is_shown(app):
     peal, app, _ = app
     key = SigningKey()
     record = put_key(peal, app, private_key=key.private_key)
@@ -176,7 +176,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_an_answer_ends_the_device_or_the_message(app, service, name):
+def test_an_answer_retires_the_device_or_ends_the_message(app, service, name):
     (peal, app, _), (*answer, outcome, reason) = app, ANSWERS[name]
     service.answers["/push/a"] = [answer]
     (device,) = register(peal, app, service.browser("/push/a"))
@@ -187,7 +187,7 @@ def test_an_answer_ends_the_device_or_the_message(app, service, name):
     assert state == ("retired" if outcome == "retired" else "active")
 
 
-def test_a_push_service_that_has_enough_is_asked_again_later(app, service):
+def test_a_push_service_that_throttles_is_retried_later(app, service):
     peal, app, _ = app
     service.answers["/push/a"] = [(429, {"Retry-After": "1"}, b""), (201, {}, b"")]
     register(peal, app, service.browser("/push/a"))
@@ -204,7 +204,7 @@ def test_a_refused_token_is_replaced_once(app, service):
     assert all(request.claims for request in service.requests)
 
 
-def test_tokens_that_are_refused_again_stop_the_app_and_cost_nothing(app, service):
+def test_tokens_that_are_refused_again_stop_the_app_and_lose_nothing(app, service):
     peal, app, _ = app
     service.answers["/push/a"] = [(403, {}, b'{"reason": "BadJwtToken"}')]
     (device,) = register(peal, app, service.browser("/push/a"))
@@ -261,7 +261,7 @@ def test_a_payload_that_is_too_large_is_refused_by_its_largest_field(app, servic
     assert (error["code"], error["field"]) == ("payload_too_large", "content.body")
 
 
-def test_a_payload_that_bridges_may_cut_is_warned_of(app, service):
+def test_a_payload_that_bridges_may_truncate_causes_a_warning(app, service):
     peal, app, _ = app
     register(peal, app, service.browser("/push/a"))
     for count, is_warned in ((2744, False), (2745, True)):

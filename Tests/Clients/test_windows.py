@@ -112,7 +112,7 @@ def test_a_toast_arrives_as_it_was_written(windows, generation):
         ({"type": "raw", "value": {"base64": base64.b64encode(NASTY.encode()).decode()}}, "raw", None),
     ],
 )
-def test_every_kind_is_taken(windows, windows_object, kind, root):
+def test_every_kind_is_accepted(windows, windows_object, kind, root):
     fixture = windows()
     fixture.register(fixture.channel())
     report = fixture.send({"title": "T", "body": "B", "windows": windows_object})
@@ -143,7 +143,7 @@ def test_what_is_tried_once_is_not_kept(windows):
         ("disconnected", "accepted", "Disconnected"),
     ],
 )
-def test_a_channel_that_is_unwell_is_told_from_the_others(windows, state, count, reason):
+def test_a_failing_channel_does_not_affect_the_others(windows, state, count, reason):
     fixture = windows()
     fixture.register(*[fixture.channel(f"c{number}") for number in range(20)])
     fixture.state(fixture.channel("c7"), state)
@@ -189,7 +189,7 @@ def test_verify_says_what_microsoft_answered(windows):
         "https://db5.notify.windows.com/?token=" + "a" * 2048,
     ],
 )
-def test_no_channel_leads_anywhere_else(windows, address):
+def test_a_channel_of_another_host_is_refused(windows, address):
     fixture = windows()
     with pytest.raises(Refused) as refused:
         fixture.peal.post(f"/apps/{fixture.app}/devices", {"platform": "windows", "address": address})
@@ -224,7 +224,7 @@ def test_a_phone_gets_its_toast(windows):
         ({"type": "toast"}, {"ttl_seconds": 60}, "2"),
     ],
 )
-def test_a_phone_takes_every_kind_and_class(windows, phone, options, number):
+def test_a_phone_accepts_every_kind_and_class(windows, phone, options, number):
     fixture = windows()
     fixture.register(fixture.phone_channel(), platform="windows_phone")
     report = fixture.send({"title": "T", "body": "B", "windows_phone": phone}, options=options)
@@ -239,7 +239,7 @@ def test_a_phone_takes_every_kind_and_class(windows, phone, options, number):
     "state, count, reason",
     [("expired", "retired", "SubscriptionExpired"), ("dropped", "accepted", "Suppressed")],
 )
-def test_a_phone_that_is_unwell_is_told_from_the_others(windows, state, count, reason):
+def test_a_failing_phone_does_not_affect_the_others(windows, state, count, reason):
     fixture = windows()
     fixture.register(*[fixture.phone_channel(f"c{number}") for number in range(9)], platform="windows_phone")
     fixture.state(fixture.phone_channel("c3"), state)

@@ -13,7 +13,7 @@ struct AccessTests {
     ]
 
     @Test(
-        "without a valid key is 401 and says how to come in",
+        "without a valid key is refused with 401 and a challenge",
         arguments: [nil, "", "Bearer", "Bearer wrong", "Basic !!!", "Basic YTpi", "Digest a", "Token x"])
     func unauthorized(authorization: String?) async throws {
         try await Fixture.open { fixture in
@@ -28,7 +28,7 @@ struct AccessTests {
         }
     }
 
-    @Test("of a native key ends at its scopes, at its app and before what is the admin's")
+    @Test("with a native key is limited to its scopes and its app, and excludes what only admins may do")
     func scopes() async throws {
         try await Fixture.open { fixture in
             let table: [(scopes: [JSON], allowed: [String], forbidden: [String])] = [
@@ -59,7 +59,7 @@ struct AccessTests {
         }
     }
 
-    @Test("grants no key a scope that its maker lacks, and lists only the key's own app")
+    @Test("grants a key no scope that its creator lacks, and lists only the key's own app")
     func noEscalation() async throws {
         try await Fixture.open { fixture in
             let key = try await fixture.key("native", [("scopes", ["manage", "read"])])
@@ -86,7 +86,7 @@ struct AccessTests {
         }
     }
 
-    @Test("with a key of another dialect is 403 everywhere except on that dialect's paths")
+    @Test("with a key of another dialect is refused with 403 except on that dialect's paths")
     func otherDialects() async throws {
         try await Fixture.open { fixture in
             var authorizations: [String] = []
@@ -121,7 +121,7 @@ struct AccessTests {
         }
     }
 
-    @Test("by a pair whose halves contain spaces, as Basic authentication permits")
+    @Test("is possible with names and secrets that contain spaces, as Basic authentication permits")
     func pairWithSpaces() async throws {
         try await Fixture.open { fixture in
             let (name, password) = ("my old server", "correct: horse battery staple")
@@ -139,7 +139,7 @@ struct AccessTests {
     }
 
     @Test(
-        "needs halves that Basic authentication can carry, and tokens without spaces",
+        "requires names and secrets that Basic authentication can transmit, and tokens without spaces",
         arguments: [
             ("richie", "username", "a:b"), ("richie", "username", " a"), ("richie", "username", "a "),
             ("richie", "password", " correct horse battery staple"), ("richie", "password", "correct horse\u{1}"),
@@ -173,7 +173,7 @@ struct AccessTests {
         }
     }
 
-    @Test("reads the scheme in any case and any white space behind it")
+    @Test("is possible with the scheme in any letter case, and any white space after it")
     func spaces() async throws {
         try await Fixture.open { fixture in
             for scheme in ["Bearer ", "bearer  ", "BEARER\t"] {

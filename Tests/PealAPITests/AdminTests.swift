@@ -51,7 +51,7 @@ struct AdminTests {
         }
     }
 
-    @Test("a repeated rotation and a repeated verification get the first answer")
+    @Test("a repeated rotation or verification gets the first answer")
     func repetitions() async throws {
         try await Fixture.open { fixture in
             fixture.services.firstAdmin.set(FakeHasher().hash(Fixture.adminToken), isConfigured: false)
@@ -77,7 +77,7 @@ struct AdminTests {
         }
     }
 
-    @Test("a configured admin token is rotated in the configuration only")
+    @Test("a configured admin token can be rotated only in the configuration")
     func configured() async throws {
         try await Fixture.open { fixture in
             let reply = try await fixture.admin(.post, "/peal/v1/admins:rotate")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Administration")
 struct AdministrationTests {
-    @Test("makes, shows, changes and deletes apps")
+    @Test("creates, shows, changes and deletes apps")
     func apps() async throws {
         try await Fixture.open { fixture in
             let made = try await fixture.admin(
@@ -63,7 +63,7 @@ struct AdministrationTests {
     }
 
     @Test(
-        "makes keys of every dialect under the names its clients know",
+        "creates keys of every dialect, under the names that its clients know",
         arguments: [
             ("native", ["token"]), ("contextpush", ["token"]), ("devtodev", ["user_token"]),
             ("richie", ["username", "password"]), ("pivotal", ["application_uuid", "api_key", "shared_secret"]),
@@ -94,7 +94,7 @@ struct AdministrationTests {
         }
     }
 
-    @Test("is audited: who, what, on which object; an app's own for who manages it")
+    @Test("is audited with actor, action and object, and a key that may manage an app reads the app's own rows")
     func audit() async throws {
         try await Fixture.open { fixture in
             let key = try await fixture.key("native", [("scopes", ["manage"])])

@@ -41,7 +41,7 @@ import Testing
         #expect(again == settings)
     }
 
-    @Test("return to their defaults by null")
+    @Test("return to their defaults when they are set to null")
     func nulls() throws {
         var settings = AppSettings()
         let nulls = #"{"pivotal":null,"richie":{"lenient_json":null},"contextpush":{"share":null},"quiet_hours":null}"#
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(
-        "name the field that is wrong",
+        "are refused with the field that is wrong",
         arguments: [
             ("5", "settings", PealError.Code.invalidField), (#"{"pivotal":[]}"#, "settings.pivotal", .invalidField),
             (#"{"pivotal":{"send_receipt":"true"}}"#, "settings.pivotal.send_receipt", .invalidField),

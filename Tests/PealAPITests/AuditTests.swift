@@ -78,7 +78,7 @@ struct AuditTests {
         }
     }
 
-    @Test("refused authentication and refused scope have rows, without paths or secrets")
+    @Test("refused authentications and scopes have rows, without paths or secrets")
     func refusals() async throws {
         try await Fixture.open { fixture in
             let key = try await fixture.key("native", [("scopes", ["read"]), ("name", "reader")])
@@ -176,7 +176,7 @@ struct AuditTests {
         }
     }
 
-    @Test("many clients that are refused at many paths do not fill the log")
+    @Test("refusals of many clients on many paths do not fill the log")
     func bounded() async throws {
         try await Fixture.open { fixture in
             let refusals = fixture.services.refusals
@@ -242,7 +242,7 @@ struct AuditTests {
         }
     }
 
-    @Test("lists the rows of a time")
+    @Test("lists the rows of a period")
     func times() async throws {
         try await Fixture.open { fixture in
             _ = try await fixture.admin(.put, "…/topics/cheese", [:])

@@ -273,7 +273,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("of malformed JSON gives line and column")
+    @Test("that is not JSON is refused with line and column")
     func position() async throws {
         try await Fixture.open { fixture in
             let reply = try await fixture.adminText(.post, "…/messages", "{\n  \"a\": tru\n}")
@@ -282,7 +282,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("of too many bytes or levels is refused before anything is read into it")
+    @Test("with too many bytes or levels is refused before it is interpreted")
     func tooMuch() async throws {
         try await Fixture.open(options: APIOptions { $0.requestBodyBytesMax = 1000 }) { fixture in
             let long = try await fixture.adminText(.post, "…/messages", String(repeating: " ", count: 1001))
@@ -295,7 +295,7 @@ struct BadInputTests {
     }
 
     @Test(
-        "under another media type, or under none, is 415 natively",
+        "with another media type, or none, is refused with 415 by the native API",
         arguments: [
             ("application/json", 201), ("application/json; charset=utf-8", 201), ("", 415), ("text/plain", 415),
             // As a header that is given twice arrives.
@@ -310,7 +310,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("of null is the same as absent")
+    @Test("that is null means the same as an absent member")
     func nulls() async throws {
         try await Fixture.open { fixture in
             let reply = try await fixture.admin(

@@ -48,7 +48,7 @@ struct CampaignTests {
         }
     }
 
-    @Test("state the result of their experiment by matured messages, without those whose method the author chose")
+    @Test("state the result of their experiment, from matured messages whose method the author did not choose")
     func experiment() async throws {
         try await DeviceFixture.open { server in
             let fixture = server.fixture

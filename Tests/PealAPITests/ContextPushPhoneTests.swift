@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A phone with ContextPush's messages")
 struct ContextPushPhoneTests {
-    @Test("gets everything that it shows, the image included, as the push would have it")
+    @Test("gets everything that it shows, including the image, as a push would contain it")
     func content() async throws {
         try await DeviceFixture.open { server in
             let phone = try await server.phone(1, [("locale", "de-AT")])

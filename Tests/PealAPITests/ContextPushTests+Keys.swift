@@ -5,7 +5,7 @@ import PealTesting
 import Testing
 
 extension ContextPushTests {
-    @Test("one token serves the apps that it was granted, and bundle_id picks the app")
+    @Test("one token serves the apps that were granted to it, and bundle_id selects the app")
     func severalApps() async throws {
         try await Self.open { fixture, _ in
             let bread: JSON = ["name": "B", "bundle_id": "com.example.bread"]
@@ -68,7 +68,7 @@ extension ContextPushTests {
         }
     }
 
-    @Test("keys of other dialects do not open it, and its key opens nothing else")
+    @Test("keys of other dialects are refused, and its key is refused everywhere else")
     func keys() async throws {
         try await Self.open { fixture, _ in
             let body = Self.request().text

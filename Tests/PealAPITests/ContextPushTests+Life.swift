@@ -40,7 +40,7 @@ extension ContextPushTests {
         }
     }
 
-    @Test("webhooks hear of a message that a phone claims, shows and opens; it can no longer be cancelled")
+    @Test("webhooks are notified of a message that a phone claims, shows and opens; it can no longer be cancelled")
     func claims() async throws {
         try await Self.open { fixture, call in
             let device = try await fixture.admin(
@@ -209,7 +209,7 @@ extension ContextPushTests {
         }
     }
 
-    @Test("lives end with the window, or the app's grace time after it if a phone may choose the moment")
+    @Test("messages end with the window, or the app's grace time after it if a phone may choose the moment")
     func lives() async throws {
         try await Self.open { fixture, call in
             func life(_ method: JSON) async throws -> Int64 {

@@ -85,7 +85,7 @@ struct ContextPushTests {
     }
 
     @Test(
-        "refuses with status and field",
+        "refuses invalid requests with status and field",
         arguments: [
             ([("platform", "tv")], 422, "platform"), ([("platform", .null)], 400, "platform"),
             ([("platform", [])], 400, "platform"), ([("bundle_id", "x")], 403, "bundle_id"),
@@ -183,7 +183,7 @@ struct ContextPushTests {
         }
     }
 
-    @Test("takes windows as long as the configuration says")
+    @Test("accepts windows up to the configured length")
     func configured() async throws {
         try await Self.open(options: APIOptions { $0.contextPushWindowSecondsMax = 7200 }) { fixture, call in
             for (hours, status) in [(2, 200), (2.001, 400)] as [(Double, Int)] {

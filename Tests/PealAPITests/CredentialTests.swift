@@ -40,7 +40,9 @@ struct CredentialTests {
         ("webpush", ["subject": "mailto:a@example.com"], "vapid", ["subject": "mailto:a@example.com", "newest": true]),
     ]
 
-    @Test("of every network are put, listed as they were answered, and their secrets are never shown", arguments: forms)
+    @Test(
+        "of every network are stored, listed as they were answered, and their secrets are never shown", arguments: forms
+    )
     func put(form: (path: String, body: JSON, kind: String, facts: JSON)) async throws {
         try await Fixture.open { fixture in
             let put = try await fixture.admin(.put, "…/credentials/\(form.path)", form.body)
@@ -114,7 +116,7 @@ struct CredentialTests {
         return (["service_account": .object(members)] as JSON).text
     }
 
-    @Test("that cannot be right are refused with the field", arguments: refusals)
+    @Test("that are invalid are refused with the field", arguments: refusals)
     func refused(case item: (path: String, body: String, code: String, field: String)) async throws {
         try await Fixture.open { fixture in
             let reply = try await fixture.adminText(.put, "…/credentials/\(item.path)", item.body)
@@ -173,7 +175,7 @@ struct CredentialTests {
     }
 
     @Test(
-        "that end are warned of",
+        "that expire have a warning",
         arguments: [
             (-31, nil), (-5, nil), (0, "expires in 10 days"), (3, "expires in 7 days"),
             (9, "expires in 1 day"), (10, "expired"), (11, "expired"),
@@ -191,7 +193,7 @@ struct CredentialTests {
     }
 
     @Test(
-        "are tried at the provider, and its answer is returned and stored",
+        "are verified with the provider, whose answer is returned and stored",
         arguments: [
             (.accepted, true, "ok"), (.refused, false, "stopped"), (.unreachable, .null, "unknown"),
             (.unverifiable, .null, "unknown"),
@@ -217,7 +219,7 @@ struct CredentialTests {
         }
     }
 
-    @Test("are tried once by a repeated request, and not at all if there is none")
+    @Test("are verified once by a repeated request, and not at all if there are none")
     func verifyOnce() async throws {
         try await Fixture.open { fixture in
             let path = "…/credentials/apns/sandbox/verify"
@@ -248,7 +250,7 @@ struct CredentialTests {
         }
     }
 
-    @Test("that are stopped are the reason in the trail of a device that waits for them")
+    @Test("that are stopped are named in the trail of a device that waits for them")
     func stoppedTrail() async throws {
         try await Fixture.open { fixture in
             let device = "10000000-0000-4000-8000-000000000001"

@@ -244,7 +244,7 @@ struct DeliveryExplanationTests {
         }
     }
 
-    @Test("shows a device's events over messages, the newest first, a page at a time")
+    @Test("shows a device's events of all messages, the newest first, page by page")
     func timeline() async throws {
         try await Fixture.open { fixture in
             try await Self.register(fixture)

@@ -146,7 +146,7 @@ extension DeviceMomentTests {
         }
     }
 
-    @Test("a bad event of a batch is refused alone")
+    @Test("an invalid event of a batch is refused alone")
     func badEvents() async throws {
         try await DeviceFixture.open { server in
             let phone = try await server.phone()

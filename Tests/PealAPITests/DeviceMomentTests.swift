@@ -90,7 +90,7 @@ struct DeviceMomentTests {
         }
     }
 
-    @Test("one device gets the message, the same claim the same answer, and every other its reason")
+    @Test("one device gets the message, a repeated claim gets the same answer, and any other a reason")
     func claims() async throws {
         try await DeviceFixture.open { server in
             let (phone, tablet) = (try await server.phone(1), try await server.phone(2))

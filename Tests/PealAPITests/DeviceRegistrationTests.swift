@@ -105,7 +105,7 @@ struct DeviceRegistrationTests {
         case afterLeaving, withoutToken, afterItsUserWasErased, afterAnAuthorTookIt, asAnotherDevice
     }
 
-    @Test("a user needs the signature of the app's backend, once")
+    @Test("a user id needs the signature of the app's backend, once")
     func proofs() async throws {
         try await DeviceFixture.open { server in
             let missing = try await server.register(1, [("user_id", "ann")])

@@ -64,7 +64,7 @@ struct DeviceTests {
         }
     }
 
-    @Test("take an address with them to a new id, and the older one is retired")
+    @Test("keep their address under a new id, and the former id is retired")
     func moved() async throws {
         try await Fixture.open { fixture in
             _ = try await fixture.admin(.put, "…/devices/\(Self.id)", Self.device())
@@ -82,7 +82,7 @@ struct DeviceTests {
         }
     }
 
-    @Test("of a batch: the valid ones are stored and the invalid ones reported, in one answer")
+    @Test("of a batch are stored if they are valid, and otherwise reported, in one answer")
     func batch() async throws {
         try await Fixture.open { fixture in
             let reply = try await fixture.admin(

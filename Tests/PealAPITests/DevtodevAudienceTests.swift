@@ -116,7 +116,7 @@ struct DevtodevAudienceTests {
         }
     }
 
-    @Test("that is not through after thirty seconds counts as queued")
+    @Test("that is not resolved after thirty seconds counts as queued")
     func queued() async throws {
         try await DevtodevFixture.open { devtodev in
             let reply = try await Self.draft(

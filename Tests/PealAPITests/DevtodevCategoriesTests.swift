@@ -13,7 +13,7 @@ struct DevtodevCategoriesTests {
             headers: language.map { ["Accept-Language": $0] } ?? [:])
     }
 
-    @Test("are served to everybody, may be cached, and have every template of the vendor's document")
+    @Test("are served to everyone, may be cached, and include every template of the vendor's document")
     func all() async throws {
         try await Fixture.open { fixture in
             let reply = try await Self.get(fixture)
@@ -48,7 +48,7 @@ struct DevtodevCategoriesTests {
     ]
 
     @Test(
-        "speak the language asked for",
+        "are in the requested language",
         arguments: [
             ("?locale=de", nil, "Ja", "de"), ("?locale=de-AT", nil, "Ja", "de"), ("?locale=pt_BR", nil, "Sim", "pt"),
             ("?locale=zh-Hant-TW", nil, "是", "zh-hant"), ("?locale=zh_HK", nil, "是", "zh-hant"),

@@ -53,7 +53,7 @@ struct DevtodevPackTests {
         }
     }
 
-    @Test("that comes again while the first request waits, waits for the same message")
+    @Test("that is repeated while the first request waits, waits for the same message")
     func together() async throws {
         try await DevtodevFixture.open { devtodev in
             let text = DevtodevFixture.body(

@@ -20,7 +20,7 @@ struct DevtodevPushTests {
         }
     }
 
-    @Test("takes user_token from the body, else from the query, whatever the body's media type")
+    @Test("takes user_token from the body, otherwise from the query, whatever the body's media type")
     func userToken() async throws {
         try await DevtodevFixture.open { devtodev in
             let token = DevtodevFixture.userToken
@@ -280,7 +280,7 @@ struct DevtodevPushTests {
         (#","expire":1459468800"#, .until(Timestamp(seconds: 1_459_468_800))),
     ]
 
-    @Test("lives for seconds, until a second or until a millisecond", arguments: lives)
+    @Test("has a lifetime in seconds, or an expiry in seconds or milliseconds", arguments: lives)
     func life(option: String, life: MessageOptions.Life) async throws {
         try await DevtodevFixture.open { devtodev in
             let message = #""ios":{"payload":{"text":"a"},"options":{"sandbox":0\#(option)}}"#

@@ -19,7 +19,7 @@ struct DialectTests {
     }
 
     @Test(
-        "the longest path decides whose a request is",
+        "the longest matching path decides which dialect a request belongs to",
         arguments: [
             ("/peal/v1/apps", "native"), ("/", "native"), ("/healthz", "native"), ("/unknown/x", "native"),
             ("/v1/push", "pivotal"), ("/v2/topics", "pivotal"), ("/v1", "pivotal"), ("/v1/v1/push", "pivotal"),
@@ -85,7 +85,7 @@ struct DialectTests {
         #expect(events.body == .event && events.naming == .standard && events.secretHeader == nil)
     }
 
-    @Test("the end of a message is reported to whom it concerns")
+    @Test("the end of a message is reported to the webhooks that it concerns")
     func ends() {
         #expect(reportComposers.kinds(reportingEndsOf: "native") == ["events"])
         #expect(reportComposers.kinds(reportingEndsOf: "richie") == ["events", "richie_report"])

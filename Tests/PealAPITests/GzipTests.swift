@@ -56,7 +56,7 @@ struct GzipTests {
         }
     }
 
-    @Test("of any size that is sent count by their decoded size", arguments: [1_000_000, 100_000_000])
+    @Test("are limited by their decoded size, however small they are as sent", arguments: [1_000_000, 100_000_000])
     func bomb(size: Int) async throws {
         try await Fixture.open(options: APIOptions { $0.requestBodyBytesMax = 500_000 }) { fixture in
             let bomb = try Self.gzip([UInt8](repeating: 0x20, count: size))
@@ -66,7 +66,7 @@ struct GzipTests {
         }
     }
 
-    @Test("that decode to little count by the size in which they are sent")
+    @Test("are limited by their size as sent, however little they decode to")
     func emptyMembers() async throws {
         try await Fixture.open(options: APIOptions { $0.requestBodyBytesMax = 10_000 }) { fixture in
             let empty = try Self.gzip([])
@@ -93,7 +93,7 @@ struct GzipTests {
         }
     }
 
-    @Test("in another encoding are refused in the words of each API", arguments: ["br", "deflate", "gzip, gzip"])
+    @Test("in another encoding are refused in each API's envelope", arguments: ["br", "deflate", "gzip, gzip"])
     func others(encoding: String) async throws {
         try await Fixture.open { fixture in
             let native = try await Self.send(fixture, Array(Self.body.utf8), encoding)

@@ -1,6 +1,4 @@
-import HTTPTypes
 import Logging
-import NIOCore
 import PealCore
 import PealTesting
 import Testing
@@ -211,7 +209,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a secret that is easy to guess is refused, unless the admin brings it")
+    @Test("a secret that is easy to guess is refused, unless an admin supplies it")
     func weakSecrets() async throws {
         try await Fixture.open { fixture in
             let manager = try await fixture.key("native", [("scopes", ["send", "read", "devices", "manage"])])
@@ -273,111 +271,18 @@ struct HostileClientTests {
             #expect(try await ask().status == 200)
         }
     }
-}
 
-@Suite("Failed authentication")
-struct AuthenticationFailureTests {
-    private func address(_ text: String) throws -> ClientAddress {
-        try ClientAddress(SocketAddress(ipAddress: text, port: 1), [:], proxies: [])
-    }
-
-    private func attempt(_ address: String, _ secret: String, key: String? = nil) throws
-        -> AuthenticationFailures.Attempt
-    {
-        .init(address: try self.address(address), keyName: key, shown: secret)
-    }
-
-    private func failures(_ clock: ManualTime, perMinute: Int = 6) -> AuthenticationFailures {
-        AuthenticationFailures(
-            perMinute: perMinute, time: clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    }
-
-    @Test("is refused after too many from one address, and admitted again later")
-    func address() throws {
-        let clock = ManualTime()
-        let failures = self.failures(clock)
-        for number in 0..<6 {
-            let guess = try attempt("192.0.2.1", "guess \(number)")
-            try failures.check(guess)
-            try failures.failed(guess)
-        }
-        let next = try attempt("192.0.2.1", "another")
-        let refusal = #expect(throws: PealError.self) { try failures.check(next) }
-        #expect(refusal?.code == .rateLimited)
-        #expect(refusal?.retryAfterSeconds == 10)
-        #expect(throws: Never.self) { try failures.check(try attempt("192.0.2.2", "another")) }
-        clock.advance(by: .seconds(10))
-        #expect(throws: Never.self) { try failures.check(next) }
-        #expect(failures.snapshot.failures == 6)
-        #expect(failures.snapshot.refused == 1)
-    }
-
-    @Test("for one key is refused from every address, but the right secret is not")
-    func key() throws {
-        let clock = ManualTime()
-        let failures = self.failures(clock)
-        let owner = try attempt("198.51.100.7", "right", key: "editor")
-        failures.succeeded(owner)
-        for number in 0..<6 { try failures.failed(try attempt("192.0.2.\(number)", "guess", key: "editor")) }
-        // A wrong secret from another address is refused after it was checked, and the next one before.
-        let guess = try attempt("192.0.2.99", "guess", key: "editor")
-        #expect(throws: Never.self) { try failures.check(guess) }
-        #expect(#expect(throws: PealError.self) { try failures.failed(guess) }?.code == .rateLimited)
-        #expect(throws: PealError.self) { try failures.check(guess) }
-        #expect(throws: PealError.self) { try failures.check(try attempt("192.0.2.99", "right", key: "editor")) }
-        // So nobody who did not guess is locked out.
-        #expect(throws: Never.self) { try failures.check(try attempt("192.0.2.100", "right", key: "editor")) }
-        #expect(throws: Never.self) { try failures.check(owner) }
-        #expect(throws: Never.self) { try failures.check(try attempt("192.0.2.99", "x", key: "other")) }
-    }
-
-    @Test("counts an IPv6 customer as one client, and a mapped IPv4 address as IPv4")
-    func networks() throws {
-        #expect(try address("2001:db8::1") == address("2001:db8::ffff:1"))
-        #expect(try address("2001:db8::1") != address("2001:db8:0:1::1"))
-        #expect(try address("::ffff:192.0.2.1") == address("192.0.2.1"))
-    }
-
-    @Test(
-        "believes X-Forwarded-For only from a trusted proxy, and only its own entry",
-        arguments: [
-            ("192.0.2.1", "203.0.113.5", "192.0.2.1"),
-            ("10.0.0.1", "203.0.113.5", "203.0.113.5"),
-            ("10.0.0.1", "6.6.6.6, 203.0.113.5", "203.0.113.5"),
-            ("10.0.0.1", "203.0.113.5, 10.0.0.2", "203.0.113.5"),
-            ("10.0.0.1", "203.0.113.5:4711", "203.0.113.5"),
-            ("10.0.0.1", "[2001:db8::5]:4711", "2001:db8:0:0:0:0:0:0/64"),
-            ("10.0.0.1", "[2001:db8::5]", "2001:db8:0:0:0:0:0:0/64"),
-            ("10.0.0.1", "nonsense", "unknown"),
-            ("10.0.0.1", "203.0.113.5:1:2", "unknown"),
-            ("10.0.0.1", "", "10.0.0.1"),
-        ])
-    func proxies(peer: String, header: String, expected: String) throws {
-        var headers = HTTPFields()
-        if !header.isEmpty { headers[HTTPField.Name("X-Forwarded-For")!] = header }
-        let proxies = [IPAddress("10.0.0.1")!, IPAddress("10.0.0.2")!]
-        #expect(
-            ClientAddress(try SocketAddress(ipAddress: peer, port: 1), headers, proxies: proxies).network == expected)
-    }
-
-    @Test("over HTTP answers 429 with Retry-After, in every dialect's envelope")
-    func overHTTP() async throws {
-        let clock = ManualTime()
-        try await Fixture.open(failures: failures(clock, perMinute: 3)) { fixture in
-            #expect(try await fixture.admin(.get, "…").status == 200)
-            let paths = [fixture.path, "/v1/push", "/push/v2/admin/task", "/v1/campaigns/cancel_message_for_user"]
-            for (number, path) in (paths + paths).enumerated() {
-                let basic = fixture.basic("name \(number)", "guess")
-                let headers = ["/peal": "Bearer guess\(number)", "/v1/c": "Token guess\(number)"]
-                let authorization = headers.first { path.hasPrefix($0.key) }?.value ?? basic
-                let reply = try await fixture.call(
-                    path == fixture.path ? .get : .post, path, body: path == fixture.path ? nil : "{}",
-                    authorization: authorization)
-                #expect(reply.status == (number < 3 ? 401 : 429), "\(path): \(reply.text)")
-                if number >= 3 { #expect(reply.header("Retry-After") != nil) }
-                if number < 3 { #expect(reply.text.contains(" Authorization: "), "\(reply.text)") }
+    @Test("requests of an app are limited, however many keys it has")
+    func quotaOfApp() async throws {
+        try await Fixture.open(options: APIOptions { $0.requestsPerAppPerSecond = 2 }) { fixture in
+            var secrets: [String] = []
+            for _ in 0..<2 { secrets.append(try #require(try await fixture.key("native")["token"]?.stringValue)) }
+            var statuses: [Int] = []
+            for number in 0..<6 {
+                let bearer = "Bearer \(secrets[number % 2])"
+                statuses.append(try await fixture.call(.get, fixture.path, authorization: bearer).status)
             }
-            #expect(try await fixture.admin(.get, "…").status == 200)
+            #expect(statuses == [200, 200, 200, 200, 429, 429])
         }
     }
 }

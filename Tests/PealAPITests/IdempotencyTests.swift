@@ -7,7 +7,7 @@ import Testing
 struct IdempotencyTests {
     private static let message: JSON = ["audience": ["all": true], "content": ["title": "Cheese"]]
 
-    @Test("gives the first answer again and does nothing twice")
+    @Test("repeats the first answer and does nothing twice")
     func replay() async throws {
         try await Fixture.open { fixture in
             let headers = ["Idempotency-Key": "order-1"]
@@ -58,7 +58,7 @@ struct IdempotencyTests {
         }
     }
 
-    @Test("answers a repetition that would be refused by now as the first one")
+    @Test("answers a repetition like the first request, even if it would be refused by now")
     func late() async throws {
         try await Fixture.open { fixture in
             let body: JSON = [
@@ -91,7 +91,7 @@ struct IdempotencyTests {
         }
     }
 
-    @Test("lets one of many concurrent repetitions through")
+    @Test("handles only one of many concurrent repetitions")
     func concurrent() async throws {
         try await Fixture.open { fixture in
             let replies = try await withThrowingTaskGroup(of: Fixture.Reply.self) { group in
@@ -113,7 +113,7 @@ struct IdempotencyTests {
     }
 
     @Test(
-        "takes keys of 1 to 255 printable ASCII characters",
+        "accepts keys of 1 to 255 printable ASCII characters",
         arguments: [("é", 400), (String(repeating: "k", count: 256), 400), (String(repeating: "k", count: 255), 202)])
     func keys(key: String, status: Int) async throws {
         try await Fixture.open { fixture in

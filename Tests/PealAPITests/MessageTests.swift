@@ -153,7 +153,7 @@ struct MessageTests {
         }
     }
 
-    @Test("to a topic are divided into slices for the engine, and to no device are sent")
+    @Test("to a topic are divided into slices for the engine, and those to no device count as sent")
     func bulk() async throws {
         try await Fixture.open { fixture in
             try await Self.register(fixture)
@@ -168,7 +168,7 @@ struct MessageTests {
         }
     }
 
-    @Test("wait for their time, and may be changed until then")
+    @Test("with a start time wait for it, and may be changed until then")
     func scheduled() async throws {
         try await Fixture.open { fixture in
             let reply = try await fixture.admin(
@@ -202,7 +202,7 @@ struct MessageTests {
         }
     }
 
-    @Test("under way are paused, resumed and cancelled; what is sent cannot be")
+    @Test("that are being sent can be paused, resumed and cancelled; sent ones cannot")
     func moving() async throws {
         try await Fixture.open { fixture in
             try await Self.register(fixture)
@@ -267,7 +267,7 @@ struct MessageTests {
         }
     }
 
-    @Test("have a trail: matched by what, held until when, or why not")
+    @Test("have a trail that says why a device matched or did not, and until when it waits")
     func trail() async throws {
         try await Fixture.open { fixture in
             try await Self.register(fixture)

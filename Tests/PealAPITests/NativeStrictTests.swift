@@ -142,7 +142,7 @@ struct NativeStrictTests {
         }
     }
 
-    @Test("refuses members of a body where it takes none, and lets an empty object pass")
+    @Test("refuses members of a body where it expects none, and accepts an empty object")
     func bodies() async throws {
         try await Fixture.open { fixture in
             let id = try await fixture.scheduled()
@@ -152,7 +152,7 @@ struct NativeStrictTests {
         }
     }
 
-    @Test("refuses all together with a list", arguments: ["devices", "users", "topics", "addresses"])
+    @Test("refuses several faults together, with a list", arguments: ["devices", "users", "topics", "addresses"])
     func combination(name: String) async throws {
         try await Fixture.open { fixture in
             let items: [String: JSON] = [
@@ -214,7 +214,7 @@ struct NativeErrorTests {
         }
     }
 
-    @Test("of size are both 413")
+    @Test("about sizes are both 413")
     func size() async throws {
         try await Fixture.open { fixture in
             let text = JSON.string(String(repeating: "x", count: 5000))

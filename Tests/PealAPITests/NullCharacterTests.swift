@@ -28,7 +28,7 @@ struct NullCharacterTests {
         #expect(APIParameter.query("id", .uuid, "").schema == .uuid)
     }
 
-    @Test("in a path is a path that does not exist", arguments: ["campaigns", "topics", "users", "devices"])
+    @Test("in a path makes it a path that does not exist", arguments: ["campaigns", "topics", "users", "devices"])
     func path(folder: String) async throws {
         try await Fixture.open { fixture in
             for method: HTTPRequest.Method in [.get, .put, .delete] {
@@ -53,7 +53,7 @@ struct NullCharacterTests {
         #expect(AuthorizationHeader("Basic \(Fixture.base64("ab:c"))") == .basic(name: "ab", secret: "c"))
     }
 
-    @Test("in the name of an app is the name of none")
+    @Test("in the name of an app matches no app")
     func app() async throws {
         try await Fixture.open { fixture in
             let secret = try #require(try await fixture.key("devtodev")["user_token"]?.stringValue)

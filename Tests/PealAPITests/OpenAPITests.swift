@@ -65,7 +65,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test("refers only to what it holds")
+    @Test("refers only to what it contains")
     func references() async throws {
         try await Self.document { document, _ in
             var references: Set<String> = []
@@ -100,7 +100,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test("has the server's version, and is not sent again to who has it")
+    @Test("has the server's version, and is not sent again to clients that have it")
     func tagged() async throws {
         try await Fixture.open(options: APIOptions { $0.version = "7.8.9" }) { fixture in
             let first = try await fixture.call(.get, "/openapi.json", authorization: nil)

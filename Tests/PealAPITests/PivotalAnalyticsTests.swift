@@ -137,7 +137,7 @@ struct PivotalAnalyticsTests {
         }
     }
 
-    @Test("of unknown devices, messages and other platforms count nothing; odd clocks are put right")
+    @Test("of unknown devices, messages and other platforms do not count; wrong clocks are corrected")
     func unknown() async throws {
         try await Self.open { fixture, message in
             let other = "10000000-0000-4000-8000-000000000002"
@@ -166,7 +166,7 @@ struct PivotalAnalyticsTests {
         (["99999999999999", "99999999999999"], [1, 1]), (["", "", "e"], [1, 1, 1]), (["-5", "0"], [1, 1]),
     ]
 
-    @Test("count the borders that phones crossed, once however often a report is sent", arguments: crossings)
+    @Test("count each border that a phone crossed once, however often the report is sent", arguments: crossings)
     func triggers(times: [String], counts: [Int64]) async throws {
         try await Self.open { fixture, _ in
             let backend = fixture.basic("app-1", "application-key-1")

@@ -86,7 +86,7 @@ struct PivotalGeofenceTests {
         }
     }
 
-    @Test("are answered with every member, both spellings where documents and SDKs differ")
+    @Test("are returned with every member, in both spellings where documents and SDKs differ")
     func shape() async throws {
         try await Self.open { fences in
             try await fences.locations()
@@ -136,7 +136,7 @@ struct PivotalGeofenceTests {
     }
 
     @Test(
-        "that cannot be are refused with the member's name",
+        "that are invalid are refused with the member's name",
         arguments: [
             ("trigger_type", "both"), ("expiry_time", "soon"), ("expiry_time", nil), ("locations", []),
             ("locations", [9]), ("locations", ["x"]), ("platform", "windows8"), ("data", [1]), ("data", nil),
@@ -165,7 +165,7 @@ struct PivotalGeofenceTests {
         }
     }
 
-    @Test("have numbers with blanks around them, as all bodies may")
+    @Test("may have numbers with spaces around them, as all bodies may")
     func blanks() async throws {
         try await Self.open { fences in
             let reply = try await fences.call(

@@ -36,7 +36,7 @@ struct PivotalRegistrationTests {
         "tags":["Local","dairy"]}
         """
 
-    @Test("of the iOS SDK's own request answers what it reads, byte for byte")
+    @Test("of the iOS SDK is answered with what the SDK reads, byte for byte")
     func iOSTranscript() async throws {
         try await Self.open { fixture, authorization in
             let reply = try await fixture.call(
@@ -69,7 +69,7 @@ struct PivotalRegistrationTests {
         }
     }
 
-    @Test("of the Android SDK are read: always present, often empty members, with any media type")
+    @Test("of the Android SDK may have empty members and any media type")
     func androidTranscript() async throws {
         try await Self.open(platform: "android") { fixture, authorization in
             let body = """
@@ -246,7 +246,7 @@ struct PivotalRegistrationTests {
     }
 
     @Test(
-        "refuses in Spring's words and stores nothing",
+        "is refused in Spring's words, and nothing is stored",
         arguments: [
             ("{}", 400), ("", 400), (#"{"registration_token":"xyz"}"#, 400), (#"{"registration_token":[]}"#, 400),
             (#"{"registration_token":"abababababababab","os":"amiga"}"#, 400),

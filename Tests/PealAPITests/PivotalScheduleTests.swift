@@ -70,7 +70,7 @@ struct PivotalScheduleTests {
         }
     }
 
-    @Test("in milliseconds by mistake is read as such where the app asks for it")
+    @Test("in milliseconds by mistake is read as such if the app's settings say so")
     func heuristic() async throws {
         try await PivotalPushFixture.open(settings: ["schedule_in_millis_heuristic": true]) { fixture, push in
             _ = try await push(
@@ -127,7 +127,7 @@ struct PivotalScheduleTests {
     }
 
     @Test(
-        "keeps its start whichever way a change spells that it has none",
+        "keeps its start when a change has none, however that is written",
         arguments: ["0", "0.0", "0e3", "-0", #""00""#, #"" 0""#, #""0.0""#, #""""#, #"" ""#, "null"])
     func unsetStart(zero: String) async throws {
         try await PivotalPushFixture.open { fixture, push in
@@ -142,7 +142,7 @@ struct PivotalScheduleTests {
         }
     }
 
-    @Test("stays one while an operator pauses it, and can be cancelled")
+    @Test("remains scheduled while an operator pauses it, and can be cancelled")
     func paused() async throws {
         try await PivotalPushFixture.open { fixture, push in
             let authorization = fixture.basic("app-1", "application-key-1")

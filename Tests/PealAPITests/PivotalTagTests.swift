@@ -120,7 +120,9 @@ struct PivotalTagTests {
         }
     }
 
-    @Test("refuse what no listing has", arguments: ["size=51", "size=-1", "page=0", "platform=amiga", "size=x"])
+    @Test(
+        "refuse parameters that no listing has",
+        arguments: ["size=51", "size=-1", "page=0", "platform=amiga", "size=x"])
     func refused(query: String) async throws {
         try await Self.open { _, call in
             let reply = try await call(.get, "/v2/registrations?\(query)", nil)
@@ -176,7 +178,7 @@ struct PivotalTagTests {
         }
     }
 
-    @Test("are one whichever sigma a client writes, and not longer in lower case than allowed")
+    @Test("are the same tag with either form of sigma, and their limit applies in lower case")
     func letters() async throws {
         try await Self.open { _, call in
             let device = #"{"device_uuid":"\#(Self.uuid(1))","tags":["σοφος"]}"#

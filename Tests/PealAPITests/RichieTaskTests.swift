@@ -192,7 +192,7 @@ struct RichieTaskTests {
         }
     }
 
-    @Test("are for holders of the app's key")
+    @Test("require the app's key")
     func access() async throws {
         try await RichieFixture.open { richie in
             let fixture = richie.fixture
@@ -233,7 +233,7 @@ struct RichieTaskTests {
         }
     }
 
-    @Test("come under any spelling of the path and any usual name of the body, by POST alone")
+    @Test("are accepted under any spelling of the path and any usual name of the body, by POST only")
     func manners() async throws {
         try await RichieFixture.open { richie in
             let body = #"{"app_id":"an-app","topics":["all_users"],\#(Self.payloads)}"#
@@ -255,7 +255,7 @@ struct RichieTaskTests {
         }
     }
 
-    @Test("repeated are new ones, whatever they call themselves")
+    @Test("are new ones when they are repeated, whatever their ids")
     func repeated() async throws {
         try await RichieFixture.open { richie in
             let body = #"{"app_id":"an-app","topics":["all_users"],\#(Self.payloads)}"#

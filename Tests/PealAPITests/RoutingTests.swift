@@ -5,7 +5,7 @@ import Testing
 @Suite("Routing")
 struct RoutingTests {
     @Test(
-        "takes doubled and trailing slashes, and v1 twice",
+        "accepts doubled and trailing slashes, and v1 twice",
         arguments: ["/v1/version", "//v1/version", "/v1/version/", "/v1/v1/version", "//v1//v1/version//"])
     func normalized(path: String) async throws {
         try await Fixture.open { fixture in
@@ -14,7 +14,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("answers a known path with a wrong method by 405 and what it takes")
+    @Test("answers a wrong method of a known path with 405 and the allowed methods")
     func wrongMethod() async throws {
         try await Fixture.open { fixture in
             let reply = try await fixture.admin(.delete, "/peal/v1/apps")
@@ -30,7 +30,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("answers HEAD as GET without the body, and names every request")
+    @Test("answers HEAD like GET without the body, and gives every request an id")
     func head() async throws {
         try await Fixture.open { fixture in
             let head = try await fixture.call(.head, "/healthz", authorization: nil)
@@ -61,7 +61,7 @@ struct RoutingTests {
     }
 
     @Test(
-        "writes the refusal of a path that is no path in the words of its beginning",
+        "writes the refusal of an invalid path in the envelope of its beginning",
         arguments: ["/v1/registration/%zz", "/v2/topics/%FF", "/v1/tags/%C3%28/x", "/v1/tags/a%00b"])
     func broken(path: String) async throws {
         try await Fixture.open { fixture in
@@ -71,7 +71,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("shows monitors what works, and only the admin why something does not")
+    @Test("shows everyone what works, and only admins why something does not")
     func health() async throws {
         try await Fixture.open { fixture in
             let ready = try await fixture.call(.get, "/readyz", authorization: nil)
@@ -94,7 +94,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("names what is stopped, and why, only to the admin")
+    @Test("shows only admins what is stopped, and why")
     func stopped() async throws {
         let at = Timestamp(milliseconds: 0)
         let record = CredentialRecord(

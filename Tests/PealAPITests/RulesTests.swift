@@ -27,7 +27,7 @@ struct RulesTests {
     }
 
     @Test(
-        "rules that cannot be kept are refused and named",
+        "invalid rules are refused and named",
         arguments: [
             (#"{"quiet_hours":{"from":"22:00"}}"#, "settings.quiet_hours.to"),
             (#"{"quiet_hours":{"from":"22:00","to":"22:00"}}"#, "settings.quiet_hours.to"),
@@ -81,7 +81,7 @@ struct RulesTests {
         }
     }
 
-    @Test("the rate of a message is changed while it is sent, and nothing else is")
+    @Test("the rate of a message can be changed while it is sent, and nothing else can")
     func rate() async throws {
         try await Fixture.open { fixture in
             _ = try await fixture.admin(

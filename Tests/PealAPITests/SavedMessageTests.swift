@@ -28,7 +28,7 @@ struct SavedMessageTests {
     }
 
     @Test(
-        "check what is given, and do not miss what is not",
+        "are checked for what they contain, and may be incomplete",
         arguments: [
             (#"{"request":{}}"#, 201, nil), (#"{"request":{"audience":{"topics":["a"]}}}"#, 201, nil),
             (#"{"request":{"content":{"titel":"x"}}}"#, 400, "request.content.titel"),

@@ -126,7 +126,7 @@ struct StatisticsTests {
     }
 
     @Test(
-        "refuse what is no span of time",
+        "refuse an invalid period",
         arguments: [
             ("step=week", "step"), ("from=x", "from"), ("to=2020-01-01T00:00:00Z&from=2021-01-01T00:00:00Z", "from"),
             ("step=minute&from=2020-01-01T00:00:00Z", "from"),

@@ -26,7 +26,7 @@ struct TranscriptTests {
         return [first, second].map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }.joined() + "0\r\n\r\n"
     }
 
-    @Test("of the iOS SDK: two spaces behind Basic, an upper-case device token, no trailing slash")
+    @Test("of the iOS SDK: two spaces after Basic, an upper-case device token, no trailing slash")
     func iOS() async throws {
         try await Self.open { fixture, port in
             let body = #"""

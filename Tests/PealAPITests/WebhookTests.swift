@@ -67,7 +67,7 @@ struct WebhookTests {
     }
 
     @Test(
-        "lead to public hosts over https, and to listed ones",
+        "are sent to public hosts over https, and to listed ones",
         arguments: [
             ("https://example.com", true), ("HTTPS://Example.COM:443/a?b=c", true), ("https://1.1.1.1/", true),
             ("http://localhost:8080/", true), ("https://10.0.0.1:8443/", true), ("http://example.com/", false),
@@ -103,7 +103,7 @@ struct WebhookTests {
     }
 
     @Test(
-        "take authentication that fits into a request, and nothing else",
+        "accept only authentication that fits into a request",
         arguments: [
             ("events", #"{"type":"bearer","token":"abc"}"#, nil),
             ("events", #"{"type":"header","name":"X-Key","value":"a b"}"#, nil),
@@ -170,7 +170,7 @@ struct WebhookTests {
         return id
     }
 
-    @Test("list what was delivered, and try it again")
+    @Test("list what was delivered, and retry it")
     func deliveries() async throws {
         try await Fixture.open { fixture in
             _ = try await fixture.admin(.put, "…/webhooks/main", Self.body())

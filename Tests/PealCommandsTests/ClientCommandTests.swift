@@ -14,14 +14,15 @@ struct ClientCommandTests {
         #expect(terminal.output == body + "\n")
     }
 
-    @Test("print a table otherwise")
+    @Test("print a table without --json")
     func table() async throws {
         let list = #"{"items":[{"name":"a","devices":10},{"name":"longer\u0007\n","devices":2}],"next_cursor":null}"#
         let (_, terminal, _) = try await Terminal.run(["topic", "list"], body: list)
         #expect(terminal.output == "NAME      DEVICES  EXPIRES_AT\na         10\nlonger    2\n")
         let (_, empty, _) = try await Terminal.run(["topic", "list"], body: #"{"items":[],"next_cursor":null}"#)
         #expect(empty.output == "none\n")
-        let (_, one, _) = try await Terminal.run(["message", "show", message], body: #"{"id":"x","counts":{"sent":1}}"#)
+        let (_, one, _) = try await Terminal.run(
+            ["message", "show", message], body: #"{"id":"x","counts":{"sent":1}}"#)
         #expect(one.output == "id           x\ncounts.sent  1\n")
     }
 

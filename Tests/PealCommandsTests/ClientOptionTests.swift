@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Client commands and their surroundings")
 struct ClientOptionTests {
-    @Test("need a key and an app from somewhere")
+    @Test("require a key and an app from options, variables or a profile")
     func surroundings() async {
         let none = Terminal()
         #expect(await none.run(["app", "list"]) == 2)
@@ -105,7 +105,7 @@ struct ClientOptionTests {
         }
     }
 
-    @Test("say in plain words why a server cannot be reached")
+    @Test("explain why a server cannot be reached")
     func plainWords() async throws {
         let terminal = Terminal(environment: ["PEAL_API_KEY": "key"])
         #expect(await terminal.run(["app", "list", "--server", "http://127.0.0.1:1"]) == 3)

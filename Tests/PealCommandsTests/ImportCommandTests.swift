@@ -66,7 +66,7 @@ struct ImportCommandTests {
         }.joined(separator: "\n")
     }
 
-    @Test("keeps the good, tells the bad with their lines, and ends with 1")
+    @Test("imports valid devices, reports invalid ones with their lines, and ends with 1")
     func badLines() async throws {
         let folder = try Folder()
         let text = Self.lines(1...5, bad: [2]) + "\n[]\n" + #"{"platform":"ios","address":"bad"}"# + "\n"

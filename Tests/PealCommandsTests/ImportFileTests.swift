@@ -46,7 +46,7 @@ final class Folder: Sendable {
         CSVReader.Record(number: number, fields: .failure(fault))
     }
 
-    @Test("records are read as RFC 4180 has them, each with its line")
+    @Test("records are read as RFC 4180 specifies, each with its line")
     func records() throws {
         #expect(try rows("") == [])
         #expect(try rows("a,b\r\nc,\r\n") == [row(1, "a", "b"), row(2, "c", "")])
@@ -85,7 +85,7 @@ final class Folder: Sendable {
         #expect(lines.map { $0.bytes.map { String(decoding: $0, as: UTF8.self) } } == ["a", nil, "b\r", nil])
     }
 
-    @Test("a device comes back from its row as it went")
+    @Test("a device is read from its row as it was written")
     func roundTrip() throws {
         let text = #"""
             {"id":"d","platform":"web","environment":"production","address":{"endpoint":"https://x/\"1,2"},\#
@@ -144,7 +144,7 @@ final class Folder: Sendable {
         #expect(cleaned == expected)
     }
 
-    @Test("a record loses what only the server says, and a retired one is skipped")
+    @Test("members that only the server sets are left out, and a retired device is skipped")
     func cleaning() throws {
         let device = try JSONParser.parse(
             #"{"id":"d","platform":"ios","address":"00","alias":"","user_id":null,"state":"active","retired_at":1}"#

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Commands for messages")
 struct MessageCommandTests {
-    @Test("lay options over the body of a file")
+    @Test("apply options to the body of a file")
     func fileBody() async throws {
         let document = #"{"audience":{"all":true},"content":{"title":"old","body":"kept"}}"#
         let (code, _, seen) = try await Terminal.run(
@@ -106,7 +106,7 @@ struct MessageCommandTests {
     }
 
     @Test(
-        "count a large audience, and need consent",
+        "count a large audience, and require confirmation",
         arguments: [
             ([], nil, 2, 1), (["--yes"], nil, 0, 1), (["--count", "5000"], nil, 0, 2),
             (["--count", "4999"], nil, 2, 1),
@@ -123,7 +123,7 @@ struct MessageCommandTests {
         if code == 2, typed == nil { #expect(result.terminal.errors.contains("5000")) }
     }
 
-    @Test("take the limit for consent from the environment, and count no short list")
+    @Test("take the limit for confirmation from the environment, and do not count a short list")
     func limit() async throws {
         let body = #"{"audience":{"devices":10}}"#
         let small = try await Terminal.run(
@@ -185,7 +185,7 @@ struct MessageCommandTests {
     }
 
     @Test(
-        "refuse what cannot be meant, and send nothing",
+        "refuse contradictory options, and send nothing",
         arguments: [
             (["message", "update", "m", "--campaign", "c"], "the campaign of a message cannot be changed"),
             (["message", "send", "--file", "twice"], "twice: audience is given more than once"),
@@ -325,7 +325,7 @@ struct MessageCommandTests {
     }
 
     @Test(
-        "refuse times that are not clear",
+        "refuse ambiguous times",
         arguments: [
             ["--at", "2030-01-01 00:00"], ["--at", "tomorrow", "--tz", "Europe/Vienna"],
             ["--at", "2030-01-01 00:00", "--tz", "Vienna"], ["--at", "2030-01-01T00:00:00Z", "--tz", "Europe/Vienna"],

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The program") struct ProgramTests {
     @Test(
-        "prints help on standard output and ends well",
+        "prints help on standard output and ends with 0",
         arguments: [
             ["--help"], ["help"], [], ["message", "send", "-h"], ["help", "message"], ["help", "message", "send"],
         ])
@@ -14,7 +14,7 @@ import Testing
         #expect(terminal.output.contains("USAGE: peal") && terminal.errors.isEmpty)
     }
 
-    @Test("tells its version where others do")
+    @Test("prints its version with the usual options")
     func versionOption() async {
         let terminal = Terminal()
         #expect(await terminal.run(["--version"]) == 0)
@@ -28,7 +28,7 @@ import Testing
         #expect(terminal.output.contains("peal"))
     }
 
-    @Test("tells its version")
+    @Test("prints its version")
     func version() async throws {
         let terminal = Terminal()
         #expect(await terminal.run(["version", "--json"]) == 0)
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(
-        "refuses a configuration with one line and 2",
+        "refuses an invalid configuration with one line and ends with 2",
         arguments: [
             (["serve", "--print-config", "--http-port", "x"], "http"), (["serve", "--nonsense", "1"], "nonsense"),
             (["serve", "stray"], "stray"), (["migrate", "--store-url", "postgres://h/d"], "PEAL_MASTER_KEY_FILE"),
@@ -57,7 +57,7 @@ import Testing
         #expect(terminal.output.contains("debug") && !terminal.output.contains(secret))
     }
 
-    @Test("examines a server's surroundings: warnings end well, a failure does not")
+    @Test("examines a server's environment, and ends with 0 despite warnings, but not despite a failure")
     func doctor() async throws {
         let terminal = Terminal(environment: ["PEAL_STORE_URL": "sqlite:/tmp/peal-no-such-database.db"])
         #expect(await terminal.run(["doctor", "--offline"]) == 0)

@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(
-        "refuse what they cannot mean, at the row",
+        "refuse invalid values, at the row",
         arguments: [
             ("seen", "soon"), ("seen", "0"), ("platform", "toaster"), ("device", "x"), ("attribute", "plan"),
             ("topic", "a\u{7}"),

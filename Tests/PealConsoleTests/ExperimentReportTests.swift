@@ -44,14 +44,14 @@ import Testing
         #expect(report.looks.last?.at == Timestamp(milliseconds: 20_365 * 86_400_000))
     }
 
-    @Test("raises the alarm about arms of the wrong size, and decides nothing then")
+    @Test("warns about arms of the wrong size, and decides nothing then")
     func alarm() {
         let report = Self.report(
             Self.users(.contextAware, 900, days: 2, period: 2) + Self.users(.traditional, 300, days: 2, period: 9))
         #expect(report.alarm.isRaised && report.decision == .untrustworthy)
     }
 
-    @Test("keeps an alarm that was raised on a day without a look")
+    @Test("keeps a warning from a day without a look")
     func alarmBetweenLooks() {
         let late = (0..<400).map { _ in
             ExperimentFacts.User(arm: .traditional, days: [.init(number: 20_001, messages: 1, opens: 0)])

@@ -5,7 +5,7 @@ import Testing
 @Suite("Values that no form of the console makes") struct HostileFormTests {
     private static let huge = [String(Int64.max), String(Int64.min), "-1", "0", "1e9", "99999999999999999999"]
 
-    @Test("end no process", arguments: huge)
+    @Test("do not end the process", arguments: huge)
     func numbers(number: String) async throws {
         try await ConsoleFixture.open { fixture in
             let cookie = try await fixture.signIn([.read, .send, .devices, .manage])

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("tell apart devices without a name that registered at the same time")
+    @Test("distinguish devices without a name that registered at the same time")
     func shortenedIDs() async throws {
         try await ConsoleFixture.open { fixture in
             let cookie = try await fixture.signIn()
@@ -301,7 +301,7 @@ import Testing
         }
     }
 
-    @Test("do not tell whether another app exists")
+    @Test("do not reveal whether another app exists")
     func otherApps() async throws {
         try await ConsoleFixture.open { fixture in
             let cookie = try await fixture.signIn([.read])
@@ -329,7 +329,7 @@ import Testing
         }
     }
 
-    @Test("of the sign-in form is good for an hour")
+    @Test("of the sign-in form is valid for an hour")
     func signIn() async throws {
         try await ConsoleFixture.open { fixture in
             let secret = try #require(try await fixture.get("/console/sign-in").formSecret)

@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    @Test("leads only to pages of the console")
+    @Test("redirects only to pages of the console")
     func next() async throws {
         try await ConsoleFixture.open { fixture in
             for (next, goal) in [

@@ -32,7 +32,8 @@ struct DeliveryLogTests {
         }
     }
 
-    @Test("gives back what went in, in every density, mixture and language count", arguments: [1, 2, 16, 64, 5000])
+    @Test(
+        "decodes what was encoded, at every density and with any outcomes and locales", arguments: [1, 2, 16, 64, 5000])
     func roundTrip(gap: UInt64) throws {
         for trouble: UInt64 in [0, 3, 60] {
             for locales in [[nil], ["en", "de", nil, "pt-BR"]] as [[String?]] {
@@ -62,7 +63,7 @@ struct DeliveryLogTests {
     }
 
     @Test(
-        "takes a few bytes a device",
+        "takes few bytes per device",
         arguments: [
             (gap: 1, trouble: 0, locales: [nil], bytesMax: 0.1),
             (gap: 1, trouble: 3, locales: ["en", "de", "fr"], bytesMax: 0.8),
@@ -76,7 +77,7 @@ struct DeliveryLogTests {
         #expect(bytesPerDevice <= page.bytesMax)
     }
 
-    @Test("splits a page that is too much for one row into rows that together hold it")
+    @Test("splits a page that is too large for one row into several")
     func split() throws {
         let entries = (0..<1024).map { number in
             DeliveryLogEntry(
@@ -93,7 +94,7 @@ struct DeliveryLogTests {
         #expect(counted.rejected == 1024)
     }
 
-    @Test("cuts a reason that is too long")
+    @Test("truncates a reason that is too long")
     func longReason() throws {
         let entry = DeliveryLogEntry(
             key: 1, outcome: .rejected, reason: String(repeating: "ä", count: 500), attempt: 1)
@@ -116,7 +117,7 @@ struct DeliveryLogTests {
         #expect(counts.reasons == ["Unregistered": 1])
     }
 
-    @Test("refuses what is cut short, and never traps on bytes that are changed")
+    @Test("refuses truncated bytes, and never traps on changed ones")
     func garbage() throws {
         let bytes = DeliveryLog.encode(Self.page(gap: 40, troublePercent: 30, locales: ["en", "de", nil], seed: 9))
         for length in stride(from: 0, to: bytes.count, by: 7) {
@@ -135,7 +136,7 @@ struct DeliveryLogTests {
         #expect(refused > 0)
     }
 
-    @Test("refuses bytes of pure chance without taking much memory for them")
+    @Test("reads random bytes without using much memory")
     func noise() {
         var chance = Chance(state: 77)
         for _ in 0..<4000 {

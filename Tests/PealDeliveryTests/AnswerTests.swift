@@ -67,11 +67,11 @@ struct AnswerTests {
         }
     }
 
-    @Test("a stopped route says so, keeps its work, and continues when the credential is fixed")
+    @Test("a stopped route is reported, keeps its work, and continues when the credential is fixed")
     func stopApp() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...2000)
-        fixture.provider.answers { _ in .verdict(.stopApp, "InvalidProviderToken", status: 403) }
+        fixture.provider.answers { _ in .credentialRefused }
         let service = fixture.service()
         try await fixture.running(service) {
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
@@ -81,14 +81,16 @@ struct AnswerTests {
             #expect(try await fixture.counts(id).settled == 0)
             fixture.provider.answers { _ in .accepted }
             try await fixture.putCredential()
-            service.credentialsChanged(at: CredentialSlot(app: fixture.app, provider: .apns, environment: .production))
+            service.credentialsChanged(at: fixture.slot)
             #expect(fixture.provider.drained.count == 1)
             try await fixture.drive(by: .seconds(2)) { try await fixture.state(id) == .sent }
             #expect(try await fixture.counts(id).accepted == 2000)
         }
     }
 
-    @Test("a lost answer is sent again, or dropped where the author prefers that", arguments: [true, false])
+    @Test(
+        "a notification whose answer is lost is sent again, or dropped if the author prefers that",
+        arguments: [true, false])
     func lost(isDropped: Bool) async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...10)

@@ -28,6 +28,44 @@ struct BreakerTests {
         #expect(breaker.enter(nil, now: .seconds(40)) == .open)
     }
 
+    @Test(
+        "is closed longer after each failed probe, up to a maximum",
+        arguments: [(false, [10, 30, 60, 120, 300, 300]), (true, [30, 60, 120, 300, 900, 900])] as [(Bool, [Int64])])
+    func steps(isStop: Bool, expected: [Int64]) {
+        let bad = Tally(answers: 1000, deferred: 1000, deferredByProvider: 1000)
+        var (breaker, now) = (RouteBreaker(), Duration.zero)
+        var waits: [Int64] = []
+        for _ in expected {
+            let isProbe = breaker.closedUntil != nil
+            if isStop {
+                _ = breaker.stop(by: nil, isProbe: isProbe, now: now)
+            } else {
+                _ = breaker.judge(bad, of: nil, isProbe: isProbe, now: now)
+            }
+            let until = breaker.closedUntil ?? now
+            waits.append((until - now).components.seconds)
+            now = until
+        }
+        #expect(waits == expected)
+        #expect(breaker.isStopped == isStop)
+    }
+
+    @Test("requests that cannot be sent close it for a second, and then longer, up to a minute")
+    func backOff() {
+        var (breaker, now) = (RouteBreaker(), Duration.zero)
+        var waits: [Int64] = []
+        for _ in 0..<8 {
+            breaker.backOff(isProbe: breaker.closedUntil != nil, now: now)
+            let until = breaker.closedUntil ?? now
+            // A page that began before the pause does not lengthen it.
+            breaker.backOff(isProbe: false, now: now)
+            #expect(breaker.closedUntil == until)
+            waits.append((until - now).components.seconds)
+            now = until
+        }
+        #expect(waits == [1, 2, 4, 8, 15, 30, 60, 60])
+    }
+
     @Test("a message that was leased for a probe is tried, although another one of the probe was refused before it")
     func slowerProbe() {
         let (bad, good) = (MessageID(high: 1, low: 1), MessageID(high: 1, low: 2))
@@ -51,7 +89,7 @@ struct BreakerTests {
         #expect(breaker.enter(nil, now: .seconds(35)) == .probe)
     }
 
-    @Test("doubts a mass of suspicious retirements, and believes them among successes or when they are few")
+    @Test("doubts a mass of suspicious retirements, and trusts them among successes or when they are few")
     func suspicion() {
         func trusts(_ tallies: [Tally]) -> Bool {
             var breaker = RouteBreaker()
@@ -103,14 +141,12 @@ struct BreakerTests {
     func answeredProbe() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...1)
-        fixture.provider.answers { _ in .verdict(.stopApp, "InvalidProviderToken", status: 403) }
+        fixture.provider.answers { _ in .credentialRefused }
         let service = fixture.service()
         try await fixture.running(service) {
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
             try await fixture.eventually { try await fixture.health()?.isStopped ?? false }
-            fixture.provider.answers { _ in
-                .verdict(.retireAddress(since: nil, isSuspicious: false), "Unregistered", status: 410)
-            }
+            fixture.provider.answers { _ in .unregistered }
             try await fixture.drive(by: .seconds(1)) { try await fixture.state(id) == .sent }
             #expect(try await fixture.counts(id).retired == 1)
             try await fixture.eventually { try await !(fixture.health()?.isStopped ?? true) }
@@ -153,9 +189,7 @@ struct BreakerTests {
     func massRetirement() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...3000)
-        fixture.provider.answers { _ in
-            .verdict(.retireAddress(since: nil, isSuspicious: true), "BadDeviceToken", status: 400)
-        }
+        fixture.provider.answers { _ in .badToken }
         let service = fixture.service()
         try await fixture.running(service) {
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
@@ -164,13 +198,11 @@ struct BreakerTests {
                 return census.slicesWaiting + census.slicesParked > 0 && census.slicesReady + census.slicesLeased == 0
             }
             #expect(try await fixture.health() == .stopped(at: fixture.now, reason: "MassRetirement"))
-            let app = fixture.app
-            let active = try await fixture.store.read { try $0.deviceCount(app: app, route: .apnsProduction) }
-            #expect(active == 3000)
+            #expect(try await fixture.deviceCount() == 3000)
             #expect(try await fixture.counts(id).retired == 0)
             #expect(service.metrics.snapshot.breakerTrips == 1)
             fixture.provider.answers { _ in .accepted }
-            service.credentialsChanged(at: CredentialSlot(app: fixture.app, provider: .apns, environment: .production))
+            service.credentialsChanged(at: fixture.slot)
             try await fixture.drive(by: .seconds(2)) { try await fixture.state(id) == .sent }
             #expect(try await fixture.counts(id).accepted == 3000)
         }
@@ -195,9 +227,6 @@ struct BreakerTests {
             #expect(try await fixture.counts(id).accepted == 6000)
         }
     }
-
-    private static let dead = ScriptedProvider.Reply.verdict(
-        .retireAddress(since: nil, isSuspicious: true), "BadDeviceToken", status: 400)
 
     @Test("addresses that are reported as dead while others accept are retried once and then retired")
     func evidence() {
@@ -279,7 +308,7 @@ struct BreakerTests {
     func registeredByMany(dead: ClosedRange<Int>) async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...8100)
-        fixture.provider.answers { dead.contains(Int($0.key)) ? Self.dead : .accepted }
+        fixture.provider.answers { dead.contains(Int($0.key)) ? .badToken : .accepted }
         let service = fixture.service()
         try await fixture.running(service) {
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
@@ -288,9 +317,7 @@ struct BreakerTests {
             try await fixture.drive(by: .seconds(20)) { try await fixture.state(id) == .sent }
             let counts = try await fixture.counts(id)
             #expect(counts.accepted == 5000 && counts.retired == 3100)
-            let app = fixture.app
-            let active = try await fixture.store.read { try $0.deviceCount(app: app, route: .apnsProduction) }
-            #expect(active == 5000)
+            #expect(try await fixture.deviceCount() == 5000)
             #expect(try await fixture.health()?.isStopped == false)
             #expect(service.metrics.snapshot.breakerTrips <= 1)
         }
@@ -305,7 +332,7 @@ struct BreakerTests {
         let service = fixture.service()
         try await fixture.running(service) {
             try await fixture.ended(try await fixture.accept(fixture.draft(.all), engine: service))
-            fixture.provider.answers { _ in Self.dead }
+            fixture.provider.answers { _ in .badToken }
             let draft = fixture.draft(.all, options: options, lifeSeconds: 0)
             let id = try await fixture.accept(draft, engine: service)
             try await fixture.ended(id)
@@ -319,15 +346,13 @@ struct BreakerTests {
     func wrongCredential() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...3000)
-        fixture.provider.answers { _ in Self.dead }
+        fixture.provider.answers { _ in .badToken }
         let service = fixture.service()
         try await fixture.running(service) {
             let id = try await fixture.accept(fixture.draft(.all, lifeSeconds: 7200), engine: service)
             try await fixture.drive(by: .seconds(30)) { try await fixture.state(id)?.isFinal ?? false }
             #expect(try await fixture.counts(id).retired == 0)
-            let app = fixture.app
-            let active = try await fixture.store.read { try $0.deviceCount(app: app, route: .apnsProduction) }
-            #expect(active == 3000)
+            #expect(try await fixture.deviceCount() == 3000)
             #expect(try await fixture.health()?.isStopped == true)
         }
     }

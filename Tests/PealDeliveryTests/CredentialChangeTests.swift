@@ -23,7 +23,7 @@ struct CredentialChangeTests {
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
             try await fixture.eventually { fixture.provider.heldCount > 0 }
             let new = try await fixture.putCredential(keyID: "ZYXWV98765").fingerprint
-            service.credentialsChanged(at: CredentialSlot(app: fixture.app, provider: .apns, environment: .production))
+            service.credentialsChanged(at: fixture.slot)
             #expect(fixture.provider.drained == [old])
             let before = fixture.provider.pages.count
             fixture.provider.release()
@@ -80,11 +80,11 @@ struct CredentialChangeTests {
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
             try await fixture.eventually { fixture.provider.heldCount > 0 }
             try await fixture.putCredential(keyID: "ZYXWV98765")
-            service.credentialsChanged(at: CredentialSlot(app: fixture.app, provider: .apns, environment: .production))
+            service.credentialsChanged(at: fixture.slot)
             fixture.provider.answers { request in
                 guard request.earlier == 0 else { return .accepted }
                 return request.key < 50
-                    ? .verdict(.stopApp, "InvalidProviderToken", status: 403)
+                    ? .credentialRefused
                     : .verdict(.retireAddress(since: nil, isSuspicious: true), "DeviceTokenNotForTopic", status: 400)
             }
             let start = fixture.now

@@ -30,7 +30,7 @@ struct CredentialWatchTests {
         try await fixture.store.write(.control) { [fixture] in
             _ = try $0.putCredential(
                 CredentialExamination(credential: credential, facts: .init(), expiresAt: end),
-                at: CredentialSlot(app: fixture.app, provider: .apns, environment: .production), now: fixture.now)
+                at: fixture.slot, now: fixture.now)
         }
     }
 

@@ -33,7 +33,7 @@ struct DamageTests {
         }
     }
 
-    @Test("an outage after an earlier one counts as damage of no route")
+    @Test("an outage after an earlier one does not count as damage of a route")
     func outage() async throws {
         let fixture = try await DeliveryFixture(.sqlite)
         try await fixture.register(1...10)

@@ -35,7 +35,7 @@ struct DeliveryTests {
         #expect(try await fixture.census().slicesLeased == 0)
     }
 
-    @Test("takes a small message at once, and renders each language once")
+    @Test("sends a small message at once, and renders each language once")
     func direct() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...20, locale: "de-AT")
@@ -54,14 +54,14 @@ struct DeliveryTests {
         }
     }
 
-    @Test("uses the devices that came with the job, and reads them from the store if there are none")
+    @Test("uses the devices that came with the job if they were just read, and otherwise reads them")
     func plannedPages() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...2)
         let service = fixture.service()
         try await fixture.running(service) {
             try await fixture.eventually { service.leaseOffer != nil }
-            for hasPages in [true, false] {
+            for (hasPages, age, isUsed) in [(true, 0, true), (true, 250, false), (false, 0, false)] {
                 let draft = fixture.draft(.devices(1...2))
                 let offer = try #require(service.leaseOffer)
                 let plan = try await fixture.store.write(.intake) { [now = fixture.now] in
@@ -73,11 +73,12 @@ struct DeliveryTests {
                     [UInt8(9)].withUnsafeBytes { page.append(key: key, address: $0, revision: 1, locale: 0) }
                 }
                 let job = DeliveryJob(draft, pages: hasPages ? [slice.id: page] : [:])
+                fixture.time.advance(by: .milliseconds(age))
                 service.take([slice], of: job, under: offer)
                 try await fixture.ended(draft.id)
                 let sent = try #require(fixture.provider.pages.last?.page)
                 #expect(sent.keys == [1, 2])
-                #expect((sent.arena == [9, 9]) == hasPages)
+                #expect((sent.arena == [9, 9]) == isUsed)
             }
         }
     }
@@ -136,7 +137,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("only the straggler expires whose request could not be repeated before the expiry")
+    @Test("expires only the straggler whose request could not be repeated in time")
     func expiredStraggler() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...300)
@@ -155,7 +156,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("names the reason where an app has no credential")
+    @Test("states the reason if an app has no credential")
     func noCredential() async throws {
         let fixture = try await DeliveryFixture(hasCredential: false)
         try await fixture.register(1...10)
@@ -170,7 +171,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("sends nothing to a platform that the author gives no content for, and names the reason")
+    @Test("sends nothing to a platform without content, and states the reason")
     func noContent() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...10)
@@ -187,7 +188,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("names the reason where no push network of ours reaches a platform", arguments: [Route.fcm, .baidu])
+    @Test("states the reason if no push network reaches a platform", arguments: [Route.fcm, .baidu])
     func noProvider(route: Route) async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...10, route: route)

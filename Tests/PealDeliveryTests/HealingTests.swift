@@ -6,16 +6,13 @@ import Testing
 
 @Suite("Addresses of the wrong environment", .timeLimit(.minutes(10)))
 struct HealingTests {
-    private static let doubt = ScriptedProvider.Reply.verdict(
-        .retireAddress(since: nil, isSuspicious: true), "BadDeviceToken", status: 400)
-
     /// Devices with an even key belong to the sandbox.
     private static func fixture(hasSandbox: Bool = true) async throws -> DeliveryFixture {
         let fixture = try await DeliveryFixture()
         if hasSandbox { try await fixture.putCredential(.sandbox) }
         fixture.provider.answers { request in
             let isSandbox = request.key % 2 == 0
-            return isSandbox == (request.route == .apnsSandbox) ? .accepted : doubt
+            return isSandbox == (request.route == .apnsSandbox) ? .accepted : .badToken
         }
         return fixture
     }
@@ -43,13 +40,13 @@ struct HealingTests {
         }
     }
 
-    @Test("the move is in the audit and in the trail")
+    @Test("the move is recorded in the audit log and in the trail")
     func audited() async throws {
         let fixture = try await Self.fixture()
         try await fixture.register(2...2)
         let service = fixture.service()
         try await fixture.running(service) {
-            fixture.provider.answers { $0.route == .apnsSandbox ? .accepted : Self.doubt }
+            fixture.provider.answers { $0.route == .apnsSandbox ? .accepted : .badToken }
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
             try await fixture.ended(id)
             let trail = try await fixture.trail(id, 1)
@@ -62,13 +59,12 @@ struct HealingTests {
         }
     }
 
-    @Test("if the other environment refuses the credential, its route is stopped, and the first answer stands")
+    @Test("if the other environment refuses the credential, its route is stopped, and the first answer counts")
     func otherIsRefused() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.putCredential(.sandbox)
         fixture.provider.answers { request in
-            request.route == .apnsSandbox
-                ? .verdict(.stopApp, "InvalidProviderToken", status: 403) : request.key == 1 ? Self.doubt : .accepted
+            request.route == .apnsSandbox ? .credentialRefused : request.key == 1 ? .badToken : .accepted
         }
         try await fixture.register(1...2)
         let service = fixture.service()
@@ -88,7 +84,7 @@ struct HealingTests {
         try await fixture.register(2...2)
         let service = fixture.service()
         try await fixture.running(service) {
-            fixture.provider.answers { $0.route == .apnsSandbox ? .accepted : Self.doubt }
+            fixture.provider.answers { $0.route == .apnsSandbox ? .accepted : .badToken }
             try await fixture.ended(try await fixture.accept(fixture.draft(.all), engine: service))
             #expect(try await fixture.health(.sandbox) == .ok(at: fixture.now))
         }
@@ -99,7 +95,7 @@ struct HealingTests {
         _ body: @escaping @Sendable (DeliveryFixture, DeliveryService) async throws -> Void
     ) async throws {
         let fixture = try await Self.fixture()
-        fixture.provider.answers { $0.route == .apnsSandbox ? .accepted : Self.doubt }
+        fixture.provider.answers { $0.route == .apnsSandbox ? .accepted : .badToken }
         try await fixture.register(1...1)
         let service = fixture.service()
         try await fixture.running(service) {
@@ -119,7 +115,7 @@ struct HealingTests {
         }
     }
 
-    @Test("a new id in the disproved environment takes over the device, also among new devices")
+    @Test("a new id in the disproved environment takes over the device, even among new devices")
     func rememberedForNewID() async throws {
         try await Self.afterHealing { fixture, service in
             try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] store in
@@ -139,7 +135,7 @@ struct HealingTests {
     @Test("a new id in the disproved environment corrects it among new devices even if the device was retired since")
     func rememberedOfRetired() async throws {
         try await Self.afterHealing { fixture, service in
-            fixture.provider.answers { _ in Self.doubt }
+            fixture.provider.answers { _ in .badToken }
             try await fixture.ended(try await fixture.accept(fixture.draft(.all), engine: service))
             #expect(try await fixture.device(1)?.retirement != nil)
             try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] store in
@@ -158,7 +154,7 @@ struct HealingTests {
     func unknown() async throws {
         let fixture = try await Self.fixture()
         try await fixture.register(1...3)
-        fixture.provider.answers { _ in Self.doubt }
+        fixture.provider.answers { _ in .badToken }
         let service = fixture.service()
         try await fixture.running(service) {
             let id = try await fixture.accept(fixture.draft(.all), engine: service)
@@ -169,7 +165,7 @@ struct HealingTests {
         }
     }
 
-    @Test("without a credential for the other environment, the first answer stands")
+    @Test("without a credential for the other environment, the first answer counts")
     func noCredential() async throws {
         let fixture = try await Self.fixture(hasSandbox: false)
         try await fixture.register(1...2)
@@ -185,7 +181,7 @@ struct HealingTests {
     @Test("a whole audience in the wrong environment heals and does not stop the route")
     func wholeAudience() async throws {
         let fixture = try await Self.fixture()
-        fixture.provider.answers { $0.route == .apnsSandbox ? .accepted : Self.doubt }
+        fixture.provider.answers { $0.route == .apnsSandbox ? .accepted : .badToken }
         try await fixture.register(1...2500)
         let service = fixture.service()
         try await fixture.running(service) {
@@ -201,7 +197,7 @@ struct HealingTests {
         let fixture = try await Self.fixture()
         try await fixture.register(1...1)
         fixture.provider.answers { request in
-            guard request.route == .apnsSandbox else { return Self.doubt }
+            guard request.route == .apnsSandbox else { return .badToken }
             return request.earlier == 1 ? .unsent("NoConnection") : .accepted
         }
         let service = fixture.service()

@@ -35,18 +35,37 @@ struct HeartbeatTests {
 
 @Suite("The board of leases")
 struct LeaseBoardTests {
+    private static func lease(term: Int64) -> Slice.Lease {
+        let id = Slice.ID(
+            app: 1, message: MessageID(high: 1, low: 2), route: .apnsProduction, rangeStart: 0, part: 0)
+        return Slice.Lease(id: id, term: term)
+    }
+
     @Test(
         "keeps the later of two leases of a slice, in whichever order they become known",
         arguments: [[1, 2], [2, 1]] as [[Int64]])
     func later(terms: [Int64]) {
         let board = LeaseBoard()
-        let id = Slice.ID(
-            app: 1, message: MessageID(high: 1, low: 2), route: .apnsProduction, rangeStart: 0, part: 0)
-        let slices = terms.map {
-            Slice(id: id, keyFrom: 1, keyTo: 1, cursor: 0, estimate: 1, term: $0, lane: .direct)
+        let leases = terms.map(Self.lease)
+        for lease in leases { board.add(lease, askedAt: .zero) }
+        #expect(leases.filter { board.end(of: $0) != nil }.map(\.term) == [2])
+    }
+
+    @Test("only the term that holds a slice extends or ends its lease, and no request shortens it")
+    func holder() {
+        let board = LeaseBoard()
+        let (earlier, lease) = (Self.lease(term: 1), Self.lease(term: 2))
+        func end(_ step: () -> Void) -> Duration? {
+            step()
+            return board.end(of: lease)
         }
-        for slice in slices { board.add(slice.lease, askedAt: .zero) }
-        #expect(slices.filter { board.end(of: $0.lease) != nil }.map(\.term) == [2])
+        let life = Duration.seconds(Limits.leaseSeconds)
+        #expect(end { board.add(lease, askedAt: .zero) } == life)
+        #expect(end { board.renew(earlier, askedAt: .seconds(10)) } == life)
+        #expect(end { board.renew(lease, askedAt: .seconds(10)) } == .seconds(10) + life)
+        #expect(end { board.renew(lease, askedAt: .seconds(5)) } == .seconds(10) + life)
+        #expect(end { board.remove(earlier) } != nil)
+        #expect(end { board.remove(lease) } == nil)
     }
 }
 

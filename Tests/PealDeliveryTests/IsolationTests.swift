@@ -39,7 +39,7 @@ struct IsolationTests {
         }
     }
 
-    @Test("does not make a message that waited for it arrive after its expiry")
+    @Test("never makes a message that waited for it arrive after its expiry")
     func expiryWhileWaiting() async throws {
         let fixture = try await DeliveryFixture()
         let silent = ScriptedProvider(.fcm)
@@ -63,46 +63,6 @@ struct IsolationTests {
             silent.answers { _ in .accepted }
             silent.answerOpen()
         }
-    }
-
-    private static func slices(_ numbers: Range<Int>, app: AppKey = 1) -> [Slice] {
-        numbers.map { number in
-            let id = Slice.ID(
-                app: app, message: MessageID(high: 1, low: UInt64(number)), route: .fcm, rangeStart: 0, part: 0)
-            return Slice(id: id, keyFrom: 1, keyTo: 1, keys: [1], cursor: 0, estimate: 1, lane: .direct)
-        }
-    }
-
-    @Test("is one after several lost answers, not after one")
-    func lostAnswers() {
-        let queue = DirectQueue()
-        let slices = Self.slices(0..<Limits.directRouteStalledMin)
-        let route = ActiveRoute(app: 1, route: .fcm)
-        #expect(queue.put(slices, askedAt: .zero).isEmpty)
-        #expect(queue.take().count == slices.count)
-        for slice in slices.dropLast() { queue.stall(slice.id) }
-        #expect(!queue.isStalled(route))
-        queue.stall(slices[slices.count - 1].id)
-        #expect(queue.isStalled(route))
-        queue.resume(slices[0].id)
-        #expect(!queue.isStalled(route))
-    }
-
-    @Test("fills no queue that others need")
-    func fullQueue() {
-        let queue = DirectQueue()
-        var (begun, next) = (0, 0)
-        while begun < Limits.directSlicesStalledMax {
-            let slices = Self.slices(next..<next + 64)
-            next += slices.count
-            #expect(queue.put(slices, askedAt: .zero).isEmpty)
-            let taken = queue.take()
-            begun += taken.count
-            for (slice, _) in taken { queue.stall(slice.id) }
-        }
-        let (more, other) = (Self.slices(next..<next + 3), Self.slices(next..<next + 1, app: 2))
-        #expect(queue.put(more + other, askedAt: .zero).map(\.id) == more.map(\.id))
-        #expect(queue.take().map(\.slice.id) == other.map(\.id))
     }
 
     @Test("does not delay small messages over other providers")
@@ -139,5 +99,97 @@ struct IsolationTests {
             for (index, message) in stuck.enumerated() { try await others[index % 3].ended(message) }
             #expect(silent.pages.count == stuck.count)
         }
+    }
+}
+
+@Suite("The queue of small messages")
+struct DirectQueueTests {
+    private static func slices(_ numbers: Range<Int>, app: AppKey = 1) -> [Slice] {
+        numbers.map { number in
+            let id = Slice.ID(
+                app: app, message: MessageID(high: 1, low: UInt64(number)), route: .fcm, rangeStart: 0, part: 0)
+            return Slice(id: id, keyFrom: 1, keyTo: 1, keys: [1], cursor: 0, estimate: 1, lane: .direct)
+        }
+    }
+
+    @Test("regards a route as stalled after several lost answers, not after one")
+    func lostAnswers() {
+        let queue = DirectQueue()
+        let slices = Self.slices(0..<Limits.directRouteStalledMin)
+        let route = ActiveRoute(app: 1, route: .fcm)
+        #expect(queue.put(slices, askedAt: .zero).isEmpty)
+        #expect(queue.take().count == slices.count)
+        for slice in slices.dropLast() { queue.stall(slice.id) }
+        #expect(!queue.isStalled(route))
+        queue.stall(slices[slices.count - 1].id)
+        #expect(queue.isStalled(route))
+        queue.resume(slices[0].id)
+        #expect(!queue.isStalled(route))
+    }
+
+    @Test("refuses further slices of a stalled route, and takes those of others")
+    func fullQueue() {
+        let queue = DirectQueue()
+        var (begun, next) = (0, 0)
+        while begun < Limits.directSlicesStalledMax {
+            let slices = Self.slices(next..<next + 64)
+            next += slices.count
+            #expect(queue.put(slices, askedAt: .zero).isEmpty)
+            let taken = queue.take()
+            begun += taken.count
+            for (slice, _) in taken { queue.stall(slice.id) }
+        }
+        let (more, other) = (Self.slices(next..<next + 3), Self.slices(next..<next + 1, app: 2))
+        #expect(queue.put(more + other, askedAt: .zero).map(\.id) == more.map(\.id))
+        #expect(queue.take().map(\.slice.id) == other.map(\.id))
+    }
+
+    @Test("limits how many slices wait and how many are worked on")
+    func limits() {
+        let queue = DirectQueue()
+        let slices = Self.slices(0..<Limits.directSlicesWaitingMax + 3)
+        #expect(queue.put(slices, askedAt: .zero).map(\.id) == slices.suffix(3).map(\.id))
+        #expect(queue.take().count == Limits.directSlicesActiveMax)
+        #expect(queue.take().isEmpty)
+        queue.finish(slices[0].id)
+        #expect(queue.take().map(\.slice.id) == [slices[Limits.directSlicesActiveMax].id])
+    }
+}
+
+@Suite("The budget of pages in flight")
+struct PageBudgetTests {
+    private func isFull(_ budget: PageBudget) -> Bool {
+        guard let slot = budget.takeIfFree(isStalled: false) else { return true }
+        slot.release()
+        return false
+    }
+
+    @Test("a slot that is released twice becomes free once")
+    func release() throws {
+        let budget = PageBudget(2, lendable: 0)
+        let slots = try (0..<2).map { _ in try #require(budget.takeIfFree(isStalled: false)) }
+        #expect(isFull(budget))
+        for _ in 0..<2 { slots[0].release() }
+        let third = try #require(budget.takeIfFree(isStalled: false))
+        #expect(isFull(budget))
+        for slot in [slots[1], third] { slot.release() }
+    }
+
+    @Test("a stalled page lends its slot once, and only so many pages do")
+    func lending() throws {
+        let budget = PageBudget(2, lendable: 1)
+        let slots = try (0..<2).map { _ in try #require(budget.takeIfFree(isStalled: false)) }
+        #expect(slots[0].lend() && !slots[0].lend())
+        #expect(!slots[1].lend(), "too many pages are stalled")
+        #expect(budget.takeIfFree(isStalled: true) == nil)
+        let third = try #require(budget.takeIfFree(isStalled: false))
+        slots[0].release()
+        #expect(isFull(budget), "the slot belongs to the other page now")
+        #expect(slots[1].lend(), "a stalled page has ended")
+        #expect(!isFull(budget))
+        for slot in [slots[1], third] { slot.release() }
+        let stalled = try #require(budget.takeIfFree(isStalled: true))
+        #expect(budget.takeIfFree(isStalled: true) == nil)
+        stalled.release()
     }
 }

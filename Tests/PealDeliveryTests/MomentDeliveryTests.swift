@@ -107,9 +107,7 @@ struct MomentDeliveryTests {
     func nextDevice() async throws {
         let fixture = try await DeliveryFixture()
         for number in 1...3 { try await Self.register(fixture, number) }
-        fixture.provider.answers { request in
-            request.key == 1 ? .accepted : .verdict(.retireAddress(since: nil, isSuspicious: false), "Unregistered")
-        }
+        fixture.provider.answers { $0.key == 1 ? .accepted : .unregistered }
         let service = fixture.service()
         try await fixture.running(service) {
             let draft = Self.draft(fixture, method: .traditional)
@@ -131,9 +129,7 @@ struct MomentDeliveryTests {
             own.settings[.alertsAllDevices] = true
             try store.updateApp(own)
         }
-        fixture.provider.answers { request in
-            request.key == 2 ? .accepted : .verdict(.retireAddress(since: nil, isSuspicious: false), "Unregistered")
-        }
+        fixture.provider.answers { $0.key == 2 ? .accepted : .unregistered }
         let service = fixture.service()
         try await fixture.running(service) {
             let draft = Self.draft(fixture, method: .traditional)

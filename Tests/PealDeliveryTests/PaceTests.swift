@@ -54,11 +54,7 @@ struct PaceTests {
         while true {
             let page = SentPage.ofOneDevice(ProviderAnswer(result, reason: "Word"), at: now)
             let conclusion = Conclusion(
-                [page],
-                terms: .init(
-                    attempt: attempt, life: life, now: now, readyAt: now, suspicion: nil, stragglersLeasedUntil: now,
-                    holdsAddresses: false, doubt: doubt),
-                chance: chance)
+                [page], terms: .trusting(life, now: now, attempt: attempt, doubt: doubt), chance: chance)
             guard let deferral = conclusion.deferrals.first else {
                 return Trial(waits: waits, ending: conclusion.log.entry(0))
             }
@@ -78,7 +74,7 @@ struct PaceTests {
         #expect(trial.waits.reduce(0, +) >= days * 86_400 - slowest)
     }
 
-    @Test("never waits for less than the provider stated, whatever the chance", arguments: [0, 7, UInt64.max])
+    @Test("never waits less than the provider stated, whatever the random spread", arguments: [0, 7, UInt64.max])
     func stated(chance: UInt64) {
         for row in Self.rows {
             let trial = attempts(.verdict(row.verdict), for: .seconds(86_400), chance: chance)

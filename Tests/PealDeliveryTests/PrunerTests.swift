@@ -116,7 +116,7 @@ struct PrunerTests {
         #expect(pace.rows == Limits.pruneRowsMin)
     }
 
-    @Test("leaves nothing to send of an app that is deleted while it sends")
+    @Test("leaves nothing to send of an app that is deleted during a send")
     func deletedApp() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...5000)
@@ -130,7 +130,7 @@ struct PrunerTests {
             try await fixture.drive(isWorkUnderWay: true) { fixture.provider.heldCount > 0 }
             let (app, now) = (fixture.app, fixture.now)
             _ = try await fixture.store.write(.control) { try $0.deleteApp(app, now: now) }
-            service.credentialsChanged(at: CredentialSlot(app: app, provider: .apns, environment: .production))
+            service.credentialsChanged(at: fixture.slot)
             fixture.provider.release()
             try await fixture.drive(isWorkUnderWay: true) { try await Self.devices(fixture) == 0 }
         }

@@ -23,7 +23,7 @@ struct RenderingAgeTests {
             route: route, access: access, provider: ScriptedProvider(), now: Self.start + .seconds(seconds))
     }
 
-    @Test("a network that is given a remaining life gets a new one after ten seconds", arguments: [Route.fcm, .wns])
+    @Test("a request with a remaining lifetime is rendered again after ten seconds", arguments: [Route.fcm, .wns])
     func relative(route: Route) {
         let first = variants(route, 0)
         #expect(variants(route, 9) === first)
@@ -49,16 +49,11 @@ struct RenderingAgeTests {
             Self.page(3, ["en", "de"], variant: 0),
         ]
         let life = MessageLife(start: Self.start, end: Self.start + .seconds(3600)).under(.init())
-        let log = Conclusion(
-            pages,
-            terms: .init(
-                attempt: 0, life: life, now: Self.start, readyAt: Self.start, suspicion: nil,
-                stragglersLeasedUntil: Self.start, holdsAddresses: false), chance: 0
-        ).log
+        let log = Conclusion(pages, terms: .trusting(life, now: Self.start), chance: 0).log
         #expect((0..<3).map { log.entry($0).locale } == ["de", "de", "en"])
     }
 
-    @Test("APNs is given an instant, which stays right")
+    @Test("a request to APNs has the time of expiry, and is rendered once")
     func absolute() {
         #expect(variants(.apnsProduction, 3000) === variants(.apnsProduction, 0))
     }

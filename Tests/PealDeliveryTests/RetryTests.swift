@@ -5,9 +5,9 @@ import Testing
 
 @testable import PealDelivery
 
-@Suite("Trying again", .timeLimit(.minutes(10)))
+@Suite("Retries", .timeLimit(.minutes(10)))
 struct RetryTests {
-    @Test("waits longer each time, in the steps that the providers advise")
+    @Test("wait longer each time, in the steps that the providers advise")
     func backOff() {
         func seconds(_ wait: BackOff.Wait, _ attempt: Int, chance: UInt64 = 0) -> Int64 {
             BackOff.delay(wait, attempt: attempt, chance: chance).components.seconds
@@ -24,7 +24,7 @@ struct RetryTests {
         #expect(seconds(.address(after: .seconds(9_000_000)), 1) == 6 * 3600)
     }
 
-    @Test("sends again at the due time, counts attempts, and each device ends once")
+    @Test("are sent when they are due and count as attempts, and each device ends once")
     func retries() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...200)
@@ -49,7 +49,7 @@ struct RetryTests {
         }
     }
 
-    @Test("gives up with the provider's reason when the message would be over")
+    @Test("end with the provider's reason when the message would have expired")
     func expiry() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...10)
@@ -84,7 +84,7 @@ struct RetryTests {
         }
     }
 
-    @Test("gives up after many lost answers")
+    @Test("end after many lost answers")
     func attempts() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...10)
@@ -171,7 +171,7 @@ struct RetryTests {
         }
     }
 
-    @Test("devices whose requests wait to begin again are no stragglers")
+    @Test("devices whose requests wait to begin again are not stragglers")
     func refused() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...300)

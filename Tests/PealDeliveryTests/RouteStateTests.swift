@@ -7,8 +7,6 @@ import Testing
 
 @Suite("A route that is closed", .timeLimit(.minutes(10)))
 struct RouteStateTests {
-    private static let stop = ScriptedProvider.Reply.verdict(.stopApp, "InvalidProviderToken", status: 403)
-
     /// Messages to one device each.
     private static func accept(_ count: Int, _ fixture: DeliveryFixture, _ service: DeliveryService) async throws
         -> [MessageID]
@@ -25,7 +23,7 @@ struct RouteStateTests {
     func restart() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...3000)
-        fixture.provider.answers { _ in Self.stop }
+        fixture.provider.answers { _ in .credentialRefused }
         let first = fixture.service()
         let id = try await fixture.accept(fixture.draft(.all))
         try await fixture.running(first) {
@@ -51,7 +49,7 @@ struct RouteStateTests {
     func clockSetBack() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...1)
-        fixture.provider.answers { _ in Self.stop }
+        fixture.provider.answers { _ in .credentialRefused }
         let service = fixture.service()
         try await fixture.running(service) {
             let id = try await Self.accept(1, fixture, service)[0]
@@ -70,7 +68,7 @@ struct RouteStateTests {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...1)
         let bad = Mutex<MessageID?>(nil)
-        fixture.provider.answers { request in bad.withLock { $0 } == request.message ? Self.stop : .accepted }
+        fixture.provider.answers { request in bad.withLock { $0 } == request.message ? .credentialRefused : .accepted }
         let service = fixture.service()
         try await fixture.running(service) {
             let draft = fixture.draft(.devices(1...1))
@@ -99,7 +97,9 @@ struct RouteStateTests {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...1)
         let bad = Mutex<Set<MessageID>>([])
-        fixture.provider.answers { request in bad.withLock { $0.contains(request.message) } ? Self.stop : .accepted }
+        fixture.provider.answers { request in
+            bad.withLock { $0.contains(request.message) } ? .credentialRefused : .accepted
+        }
         let service = fixture.service()
         try await fixture.running(service) {
             for _ in 0..<6 {
@@ -143,11 +143,11 @@ struct RouteStateTests {
         }
     }
 
-    @Test("what waits for it is not written again: a stopped route of many messages costs its probes alone")
+    @Test("messages that wait for it are not written again: only its probes cost writes")
     func writes() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...1)
-        fixture.provider.answers { _ in Self.stop }
+        fixture.provider.answers { _ in .credentialRefused }
         let counting = CountingStore(fixture.store)
         let service = fixture.service(on: counting)
         try await fixture.running(service) {
@@ -167,7 +167,7 @@ struct RouteStateTests {
     func failedWrite() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...1)
-        fixture.provider.answers { _ in Self.stop }
+        fixture.provider.answers { _ in .credentialRefused }
         let store = CountingStore(fixture.store)
         let service = fixture.service(on: store)
         try await fixture.running(service) {
@@ -179,9 +179,7 @@ struct RouteStateTests {
             try await fixture.pass(seconds: 5)
             #expect(fixture.provider.pages.count == 1, "the process knows that the route is closed")
             store.refuseControl(false)
-            try await fixture.drive {
-                try await fixture.store.read { [app = fixture.app] in try $0.gates(app: app) }.first?.state == .stopped
-            }
+            try await fixture.drive { try await fixture.gate()?.state == .stopped }
             #expect(try await fixture.health()?.isStopped == true)
         }
     }
@@ -190,7 +188,7 @@ struct RouteStateTests {
     func unread() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...1)
-        fixture.provider.answers { _ in Self.stop }
+        fixture.provider.answers { _ in .credentialRefused }
         let first = fixture.service()
         try await fixture.running(first) {
             _ = try await Self.accept(1, fixture, first)
@@ -203,9 +201,7 @@ struct RouteStateTests {
         try await fixture.running(second) {
             try await fixture.eventually { second.isRunning }
             store.repair()
-            try await fixture.drive {
-                try await fixture.store.read { [app = fixture.app] in try $0.gates(app: app) }.first?.state == .open
-            }
+            try await fixture.drive { try await fixture.gate()?.state == .open }
         }
     }
 }

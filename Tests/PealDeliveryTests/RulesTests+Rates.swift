@@ -29,7 +29,7 @@ extension RulesTests {
         return sent
     }
 
-    @Test("a rate is kept in every second", arguments: StoreUnderTest.allCases)
+    @Test("a rate holds in every second", arguments: StoreUnderTest.allCases)
     func rate(_ engine: StoreUnderTest) async throws {
         let sent = try await sentBySecond(engine, count: 1000, rate: 100)
         for (second, count) in sent.enumerated() { #expect(count <= 100 * second + 40, "\(second): \(count)") }
@@ -45,7 +45,7 @@ extension RulesTests {
         #expect(sent.count <= 30, "\(sent)")
     }
 
-    @Test("what has a rate leaves workers for others")
+    @Test("messages with a rate leave workers for others")
     func workers() {
         let board = RateBoard()
         let (app, message) = (RateBoard.Key.app(1), RateBoard.Key.message(MessageID(high: 1, low: 2)))

@@ -30,7 +30,7 @@ struct SliceLifeTests {
         #expect(life.after(.refused) == .end)
     }
 
-    @Test("a probe flies alone")
+    @Test("no other page is sent during a probe")
     func probe() {
         var life = SliceLife(after: 0, flightsMax: 8)
         _ = life.after(.leased)
@@ -40,7 +40,7 @@ struct SliceLifeTests {
         #expect(life.after(.settled) == .begin(after: 1, isFirst: true))
     }
 
-    @Test("a message that expires under way settles its pages and then the rest")
+    @Test("a message that expires while it is sent settles its pages and then the rest")
     func expiry() {
         var life = SliceLife(after: 0, flightsMax: 2)
         _ = life.after(.leased)

@@ -209,7 +209,7 @@ struct StoreFailureTests {
         await run.value
     }
 
-    @Test("a lost answer to the commit that ends a message is no lost lease")
+    @Test("a lost answer to the commit that ends a message does not count as a lost lease")
     func lostCommit() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...1)
@@ -254,7 +254,7 @@ struct StoreFailureTests {
         }
     }
 
-    @Test("a lost answer that is sent again counts as resent")
+    @Test("a notification that is sent again after a lost answer counts as resent")
     func lostAnswer() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.register(1...3)

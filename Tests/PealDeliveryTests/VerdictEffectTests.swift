@@ -63,7 +63,7 @@ struct VerdictEffectTests {
         Row(.lost, .later(seconds: 10...12)), Row(.unsent, .returned, .kept, .paused(seconds: 1...1)),
     ]
 
-    @Test("follows the table", arguments: rows)
+    @Test("is as in the table", arguments: rows)
     func effects(row: Row) async throws {
         let fixture = try await DeliveryFixture()
         let context = DeliveryContext(
@@ -72,7 +72,7 @@ struct VerdictEffectTests {
             logger: .init(label: "test"), options: .init())
         let page = SentPage.ofOneDevice(ProviderAnswer(row.answer, reason: "Word"), at: fixture.now)
         let route = ActiveRoute(app: fixture.app, route: .apnsProduction)
-        let slot = CredentialSlot(app: fixture.app, provider: .apns, environment: .production)
+        let slot = fixture.slot
         let terms = SendTerms(
             route: route, slot: slot, accessVersion: context.access.version(of: slot), life: life(from: fixture.now),
             lostAnswer: .resend)
@@ -90,7 +90,7 @@ struct VerdictEffectTests {
         #expect((report.readyAt == nil) == (expected == .open), "the gate holds what is released")
         let closedUntil = context.routes.change(route) { $0.closedUntil }
         let wait = closedUntil.map { ($0 - fixture.time.uptime).components.seconds }
-        let gate = try await fixture.store.read { try $0.gates(app: route.app).first }
+        let gate = try await fixture.gate()
         #expect((gate?.state ?? .open) == (expected == .open ? .open : isStopped ? .stopped : .paused))
         let health = try await fixture.health()
         switch expected {
@@ -100,17 +100,12 @@ struct VerdictEffectTests {
             #expect(wait.map(seconds.contains) == true && isStopped)
             #expect(health == .stopped(at: fixture.now, reason: "Word"))
         }
-        if !isStopped, case .stopped = health { Issue.record("the credential was called stopped") }
+        if !isStopped, case .stopped = health { Issue.record("the credential is recorded as stopped") }
     }
 
     private func check(_ row: Row, _ page: SentPage, at now: Timestamp) {
-        let readyAt = now + .seconds(77)
-        let conclusion = Conclusion(
-            [page],
-            terms: .init(
-                attempt: 0, life: life(from: now), now: now, readyAt: readyAt, suspicion: nil,
-                stragglersLeasedUntil: now, holdsAddresses: false),
-            chance: 0)
+        let terms = Conclusion.Terms.trusting(life(from: now), now: now, readyAt: now + .seconds(77))
+        let conclusion = Conclusion([page], terms: terms, chance: 0)
         #expect(conclusion.retirements.isEmpty == (row.address == .kept))
         if case .retired(let isSuspicious) = row.address {
             #expect(page.tally.suspicious == (isSuspicious ? 1 : 0))
@@ -130,6 +125,59 @@ struct VerdictEffectTests {
         case .returned:
             #expect(deferral == nil && !conclusion.isWhole && conclusion.log.count == 0, "it stays in its slice")
         }
+    }
+
+    /// What follows from the answer to one device, which was read five seconds ago.
+    private func conclusion(
+        _ answer: ProviderAnswer.Result, holdsAddresses: Bool = false, doubt: Int = 0
+    ) -> Conclusion {
+        let readAt = ManualTime().now
+        let terms = Conclusion.Terms.trusting(
+            life(from: readAt), now: readAt + .seconds(5), holdsAddresses: holdsAddresses, doubt: doubt)
+        return Conclusion(
+            [.ofOneDevice(ProviderAnswer(answer, reason: "Word"), at: readAt)], terms: terms, chance: 0)
+    }
+
+    @Test("a retirement spares devices that registered after the time that the network stated, or after they were read")
+    func retiredSince() {
+        func limits(_ since: Timestamp?) -> [Timestamp] {
+            conclusion(.verdict(.retireAddress(since: since, isSuspicious: false))).retirements.map(\.notAfter)
+        }
+        let dead = Timestamp(seconds: 1_700_000_000)
+        #expect(limits(dead) == [dead])
+        #expect(limits(nil) == [ManualTime().now])
+    }
+
+    @Test("an address without a device is not retired, but its outcome is")
+    func unregisteredAddress() {
+        let conclusion = conclusion(
+            .verdict(.retireAddress(since: nil, isSuspicious: false)), holdsAddresses: true)
+        #expect(conclusion.retirements.isEmpty && conclusion.log.entry(0).outcome == .retired)
+    }
+
+    @Test(
+        "a device that may have the message already stays in doubt until it is sent to, and then counts as resent",
+        arguments: [
+            (.held(after: .seconds(40)), 0, false, 0), (.held(after: .seconds(40)), 1, true, 0),
+            (.verdict(.retry(after: nil)), 0, false, 0), (.verdict(.retry(after: nil)), 1, false, 1),
+            (.lost, 0, true, 0), (.lost, 1, true, 1),
+            (.verdict(.accepted), 0, nil, 0), (.verdict(.accepted), 1, nil, 1),
+        ] as [(ProviderAnswer.Result, Int, Bool?, Int)])
+    func doubt(answer: ProviderAnswer.Result, before: Int, isDoubtful: Bool?, resent: Int) {
+        let conclusion = conclusion(answer, doubt: before)
+        #expect(conclusion.deferrals.first?.isDoubtful == isDoubtful)
+        #expect(conclusion.resentCount == resent)
+    }
+
+    @Test("a device that the rules hold back stays in doubt, and its attempt does not count", arguments: [0, 1])
+    func heldInDoubt(before: Int) {
+        let now = ManualTime().now
+        let hold = PageRuling.Hold(until: now + .seconds(60), reason: .quietHours)
+        let page = SentPage.ofOneDevice(ruled: .hold(hold), at: now)
+        let conclusion = Conclusion([page], terms: .trusting(life(from: now), now: now, doubt: before), chance: 0)
+        #expect(conclusion.deferrals.map(\.isDoubtful) == [before > 0])
+        #expect(conclusion.deferrals.map(\.attempt) == [0] && conclusion.deferrals.map(\.readyAt) == [hold.until])
+        #expect(conclusion.resentCount == 0)
     }
 
     private func life(from now: Timestamp) -> PlatformLife {

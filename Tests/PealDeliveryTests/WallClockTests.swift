@@ -7,7 +7,7 @@ struct WallClockTests {
     private static func time(_ text: String) throws -> Timestamp { try #require(Timestamp(rfc3339: text)) }
 
     @Test(
-        "a reading is an instant in each zone, also where clocks skip or repeat it",
+        "a local time is an instant in each zone, even if clocks skip or repeat it",
         arguments: [
             ("Europe/Vienna", "2026-07-01T09:00:00Z", "2026-07-01T07:00:00Z"),
             ("Pacific/Kiritimati", "2026-07-01T09:00:00Z", "2026-06-30T19:00:00Z"),
@@ -58,6 +58,6 @@ struct WallClockTests {
         #expect(clock.end(of: hours, at: try Self.time(now))?.description == end)
     }
 
-    @Test("names that are no zone are unknown", arguments: ["", "Europe/Atlantis", "x"])
+    @Test("unknown names are refused", arguments: ["", "Europe/Atlantis", "x"])
     func unknown(_ name: String) { #expect(WallClock(name) == nil) }
 }

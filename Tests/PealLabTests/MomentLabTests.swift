@@ -140,7 +140,7 @@ struct MomentLabTests {
         #expect(cancelled.cancelled > 0 && cancelled.cancelled + cancelled.shownByPhone == 20)
     }
 
-    @Test("draws a report without anything from elsewhere")
+    @Test("writes a report without external resources")
     func report() throws {
         var settings = PocketDayTrial.Settings()
         (settings.seed, settings.people, settings.windowHours) = (7, 20, 3)

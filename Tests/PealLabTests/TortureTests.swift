@@ -66,7 +66,7 @@ struct TortureLedgerTests {
         return ledger
     }
 
-    @Test("calls a run good in which everybody has the message or another outcome")
+    @Test("passes a run in which every device has the message or another outcome")
     func good() {
         #expect(ledger().verdict(pagesInFlight: 1).violations == [])
         let other = ledger(missing: 1) { $0.suppressed = 1 }.verdict(pagesInFlight: 1)
@@ -86,7 +86,7 @@ struct TortureLedgerTests {
     }
 
     @Test(
-        "counts everybody when a message expired or was cancelled before its audience was determined",
+        "counts every device when a message expired or was cancelled before its audience was determined",
         arguments: [TortureLedger.UnplannedEnd.expired, .cancelled])
     func unplanned(end: TortureLedger.UnplannedEnd) {
         let verdict = ledger(missing: living.count) {
@@ -133,7 +133,7 @@ struct TortureLedgerTests {
 @Suite("Torture with real programs")
 struct TortureRunTests {
     @Test(
-        "loses nothing and doubles no more than its bound", .timeLimit(.minutes(5)),
+        "loses nothing and duplicates no more than its bound", .timeLimit(.minutes(5)),
         arguments: [(nil, 1), (TortureSetting.ownPostgres, 3)])
     func short(_ store: String?, _ nodes: Int) async throws {
         var plan = TortureSchedule.Plan()

@@ -313,7 +313,7 @@ struct LearnerTests {
         #expect(lessons["daily"]?.draft != nil && lessons[""]?.draft != nil)
     }
 
-    @Test("the audience's day is learnt from a hundred people, and not from fewer", arguments: [99, 100])
+    @Test("the audience's day is learned from a hundred people, and not from fewer", arguments: [99, 100])
     func template(people: Int) throws {
         let night = (0..<24).map { $0 < 4 ? 5 : 0 }
         let lessons = try Self.lessons(MadeLabels.make("daily", 800)) {

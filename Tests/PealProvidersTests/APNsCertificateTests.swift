@@ -11,7 +11,7 @@ struct APNsCertificateTests {
 
     private func facts(_ examination: CredentialExamination, _ name: String) -> JSON? { examination.facts[name] }
 
-    @Test("tell their topics, environments, subject and end")
+    @Test("state their topics, environments, subject and expiry")
     func facts() throws {
         let topics = ["com.example.app", "com.example.app.voip", "com.example.app.complication"]
         let certificate = try PushCertificate(.init(topics: topics))
@@ -46,7 +46,7 @@ struct APNsCertificateTests {
         _ = try APNsCredential.examine(.apnsCertificate(certificate.credential()), now: Self.now)
     }
 
-    @Test("an RSA key does as well")
+    @Test("may have an RSA key")
     func rsa() throws {
         let certificate = try PushCertificate(.init(keyArguments: ["-newkey", "rsa:2048"]))
         _ = try APNsCredential.examine(.apnsCertificate(certificate.credential()), now: Self.now)
@@ -55,7 +55,7 @@ struct APNsCertificateTests {
         _ = try APNsCredential.examine(.apnsArchive(archive), now: Self.now)
     }
 
-    @Test("faults name the field")
+    @Test("that are invalid are refused with the field")
     func faults() throws {
         let certificate = try PushCertificate()
         let other = try PushCertificate()
@@ -111,7 +111,7 @@ struct PKCS12ArchiveTests {
         #expect(again.expiresAt == examination.expiresAt)
     }
 
-    @Test("bring their authorities along, the app's own certificate first")
+    @Test("include their authorities' certificates, after the app's own")
     func chain() throws {
         let certificate = try PushCertificate()
         let authority = try PushCertificate(.init(userID: nil))
@@ -122,7 +122,9 @@ struct PKCS12ArchiveTests {
         #expect(found.identity.certificates.components(separatedBy: "BEGIN CERTIFICATE").count == 3)
     }
 
-    @Test("passphrases open them, empty ones too", arguments: ["", "pass phrase", #"!"§$%&"#.filter(\.isASCII)])
+    @Test(
+        "are opened by their passphrase, even an empty one",
+        arguments: ["", "pass phrase", #"!"§$%&"#.filter(\.isASCII)])
     func passphrases(passphrase: String) throws {
         let archive = try PushCertificate().archive(passphrase: passphrase)
         _ = try examine(archive, passphrase)
@@ -130,7 +132,7 @@ struct PKCS12ArchiveTests {
         #expect(field(archive, "Grüße") == "passphrase")
     }
 
-    @Test("that lack a key or a certificate for it are refused, and crash nothing")
+    @Test("that lack a key or a certificate for it are refused")
     func incomplete() throws {
         let certificate = try PushCertificate()
         #expect(field(try certificate.archive(["-nokeys"])) == "data")
@@ -158,7 +160,7 @@ struct PKCS12ArchiveTests {
         [identifier, 0x82, UInt8(content.count >> 8), UInt8(truncatingIfNeeded: content.count)] + content
     }
 
-    @Test("garbage is refused")
+    @Test("that are random bytes are refused")
     func garbage() throws {
         #expect(field([]) == "data")
         #expect(field(Array("not an archive".utf8)) == "data")

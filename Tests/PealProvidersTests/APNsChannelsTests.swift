@@ -52,7 +52,7 @@ struct APNsChannelsTests {
     }
 
     @Test(
-        "refusals become errors of ours with Apple's word",
+        "refusals become Peal's errors with Apple's reason",
         arguments: [
             (#"return 400 '{"reason":"ChannelNotRegistered"}';"#, .notFound, "ChannelNotRegistered"),
             (#"return 404 '{"reason":"BadPath"}';"#, .notFound, "BadPath"),
@@ -93,7 +93,7 @@ struct APNsChannelsTests {
         }
     }
 
-    @Test("a certificate asks without a provider token", .timeLimit(.minutes(10)))
+    @Test("are managed with a certificate, without a provider token", .timeLimit(.minutes(10)))
     func certificate() async throws {
         let certificate = try PushCertificate()
         let server = try ForeignServer.nginx(

@@ -26,7 +26,7 @@ struct APNsConnectionTests {
             """, location: location, logsPaths: true, format: format)
     }
 
-    @Test("a certificate is shown, and no provider token", .timeLimit(.minutes(10)))
+    @Test("a certificate is presented, without a provider token", .timeLimit(.minutes(10)))
     func certificate() async throws {
         let certificate = try PushCertificate()
         let server = try server(certificate, format: "$ssl_client_verify [$http_authorization] $http_apns_topic")
@@ -50,7 +50,7 @@ struct APNsConnectionTests {
         await provider.close()
     }
 
-    @Test("what the certificate does not carry is refused here, and stops nothing", .timeLimit(.minutes(10)))
+    @Test("a topic that the certificate lacks is refused by Peal, and stops nothing", .timeLimit(.minutes(10)))
     func topics() async throws {
         let certificate = try PushCertificate()
         let server = try server(certificate, format: "$http_apns_topic")
@@ -98,7 +98,7 @@ struct APNsConnectionTests {
     }
 
     @Test(
-        "verification tells what APNs said",
+        "verification reports what APNs answered",
         arguments: [
             ("return 200;", .accepted, "", 200),
             (#"return 400 '{"reason":"BadDeviceToken"}';"#, .accepted, "BadDeviceToken", 400),

@@ -6,13 +6,13 @@ import Testing
 
 @Suite("APNs credentials")
 struct APNsCredentialTests {
-    @Test("a sound one passes")
+    @Test("that are valid are accepted")
     func sound() throws {
         try APNsCredential.check(testCredential)
     }
 
     @Test(
-        "faults name the field",
+        "that are invalid are refused with the field",
         arguments: [
             ("key_id", ""), ("key_id", "a b"), ("team_id", "T/1"), ("team_id", String(repeating: "t", count: 256)),
             ("bundle_id", "com.example\n"), ("bundle_id", "ä"), ("private_key", "no key"), ("private_key", ""),

@@ -22,7 +22,7 @@ struct APNsLiveActivityTests {
         String(decoding: notification.body.prefix, as: UTF8.self)
     }
 
-    @Test("get the time of sending where the author gives none")
+    @Test("have the time of sending if the author gives none")
     func timestamp() throws {
         let filled = try APNsRendering.notification(
             order(#"{"payload":{"aps":{"event":"end","dismissal-date":1,"content-state":{"a":1}}}}"#))
@@ -69,7 +69,7 @@ struct APNsLiveActivityTests {
     }
 
     @Test(
-        "a start names what it lacks",
+        "a start is refused with the name of what it lacks",
         arguments: [
             (#""attributes":{},"alert":{"title":"T"}"#, "attributes-type"),
             (#""attributes-type":"A","alert":{"title":"T"}"#, "attributes"),
@@ -83,7 +83,7 @@ struct APNsLiveActivityTests {
         #expect(error?.field.description == "ios.payload.aps.\(missing)")
     }
 
-    @Test("what Apple adds later passes through")
+    @Test("members that Apple adds later are passed on")
     func unknown() throws {
         let ios =
             #"{"payload":{"aps":{"event":"start","attributes-type":"A","attributes":{"n":1.0},"timestamp":1,"#
@@ -124,7 +124,7 @@ struct APNsLiveActivityTests {
     }
 
     @Test(
-        "a broadcast is a Live Activity's, and starts none",
+        "a broadcast updates Live Activities, and starts none",
         arguments: [
             (#"{"push_type":"alert"}"#, "ios.push_type"),
             (

@@ -141,7 +141,7 @@ struct APNsRenderingTests {
         .init("nothing at all", body: "{}") { _ in },
     ]
 
-    @Test("gives these requests", arguments: cases)
+    @Test("produces these requests", arguments: cases)
     func golden(_ golden: RenderingCase) throws {
         let notification = try APNsRendering.notification(
             Self.order(golden.content, golden.options, locale: golden.locale))
@@ -181,7 +181,7 @@ struct APNsRenderingTests {
     }
 
     @Test(
-        "faults name the field",
+        "refuses invalid content with the field",
         arguments: [
             (#"{"push_type":"loud"}"#, "ios.push_type"), (#"{"push_type":5}"#, "ios.push_type"),
             (#"{"payload":[1]}"#, "ios.payload"), (#"{"payload":{"aps":"x"}}"#, "ios.payload.aps"),
@@ -194,7 +194,7 @@ struct APNsRenderingTests {
         #expect(error?.field.description == field)
     }
 
-    @Test("aps is not for data to set")
+    @Test("data cannot set aps")
     func dataNamedAPS() {
         var content = Content()
         content.data = JSON.Members([("aps", ["badge": 1])])
@@ -217,7 +217,7 @@ struct APNsRenderingTests {
         #expect(error?.field.description == "collapse_key")
     }
 
-    @Test("a message names itself for the SDK if it shall, unless the author's data does")
+    @Test("a message contains its id for the SDK if required, unless the author's data has one")
     func reference() throws {
         var content = Content()
         content.body = .plain("B")

@@ -84,7 +84,7 @@ struct APNsVerdictsTests {
         #expect(verdict == row.verdict)
     }
 
-    @Test("a device's address is never retired by words about channels")
+    @Test("a device's address is never retired by reasons about channels")
     func channelWords() {
         for reason in ["ChannelNotRegistered", "BadChannelId", "FeatureNotEnabled"] {
             #expect(APNsVerdicts.verdict(status: 400, reason: reason) == .rejectMessage)
@@ -92,7 +92,7 @@ struct APNsVerdictsTests {
     }
 
     @Test(
-        "a GOAWAY answers what waits only where it names the credential",
+        "a GOAWAY is an answer to waiting requests only if it names the credential",
         arguments: [
             ("BadCertificate", Verdict.stopApp as Verdict?), ("BadCertificateEnvironment", .stopApp),
             ("InvalidProviderToken", .stopApp), ("MissingProviderToken", .stopApp),
@@ -109,7 +109,7 @@ struct APNsVerdictsTests {
             time: time)
     }
 
-    @Test("read reason and timestamp out of the body")
+    @Test("follow from reason and timestamp in the body")
     func body() throws {
         let exchange = try exchange(ManualTime())
         let answer = exchange.answer(
@@ -130,7 +130,7 @@ struct APNsVerdictsTests {
             busy == ProviderAnswer(.verdict(.retry(after: .seconds(90))), reason: "ServiceUnavailable", status: 503))
     }
 
-    @Test("obey a Retry-After that is a date, unless it is over")
+    @Test("obey a Retry-After that is a date, unless it has passed")
     func retryAfterDate() throws {
         let time = ManualTime()
         let exchange = try exchange(time)
@@ -180,7 +180,7 @@ struct APNsVerdictsTests {
         #expect(APNsExchange(tokens: nil, time: time).answer(to: response).result == .verdict(.stopApp))
     }
 
-    @Test("too many provider tokens bring the earlier one back and never another")
+    @Test("after too many provider tokens the earlier one is used again, and never a new one")
     func tooMany() throws {
         let time = ManualTime()
         let exchange = try exchange(time)

@@ -75,7 +75,7 @@ struct AccessTokensTests {
         while tokens.authorization?.version != version, !Task.isCancelled { await Task.yield() }
     }
 
-    @Test("the first one is asked for once, however many wait")
+    @Test("the first one is requested once, however many wait")
     func singleFlight() async {
         let source = ScriptedTokens(isHeld: true)
         let tokens = tokens(source)
@@ -91,7 +91,7 @@ struct AccessTokensTests {
         #expect(text(tokens.authorization) == "Bearer token-1")
     }
 
-    @Test("it is renewed five minutes before its end, and used meanwhile")
+    @Test("it is renewed five minutes before it expires, and used meanwhile")
     func renewal() async {
         let source = ScriptedTokens(life: .seconds(3600))
         let tokens = tokens(source)
@@ -106,7 +106,7 @@ struct AccessTokensTests {
         #expect(source.fetches == 2)
     }
 
-    @Test("one that could not be renewed is used to its end, and no longer")
+    @Test("one that could not be renewed is used until it expires, and no longer")
     func end() async {
         let source = ScriptedTokens([
             .granted(accessToken: "first", life: .seconds(3600)),
@@ -127,7 +127,7 @@ struct AccessTokensTests {
         #expect(text(await tokens.ready()) == "Bearer token-3")
     }
 
-    @Test("it is renewed after the wall clock jumped beyond its end, and used meanwhile")
+    @Test("it is renewed after the wall clock jumped beyond its expiry, and used meanwhile")
     func jump() async {
         let source = ScriptedTokens([
             .granted(accessToken: "first", life: .seconds(3600)), .refused(.init(reason: "invalid_grant", status: 400)),
@@ -162,7 +162,7 @@ struct AccessTokensTests {
         #expect(source.fetches == 27)
     }
 
-    @Test("a refused credential stops the app, with the endpoint's word, and is tried again after a while")
+    @Test("a refused credential stops the app, with the endpoint's reason, and is retried after a while")
     func refusal() async {
         let source = ScriptedTokens([.refused(.init(reason: "invalid_grant", status: 400))])
         let tokens = tokens(source)

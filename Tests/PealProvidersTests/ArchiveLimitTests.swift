@@ -33,7 +33,7 @@ struct ArchiveLimitTests {
             changed.replaceSubrange(offset..<offset + Self.huge.count, with: Self.huge)
             let start = ContinuousClock.now
             let refusal = try #require(self.refusal(changed))
-            #expect(ContinuousClock.now - start < .milliseconds(500))
+            #expect(ContinuousClock.now - start < .seconds(2))
             #expect(refusal.code == .invalidField)
             #expect(refusal.field == "data")
             #expect(refusal.message.contains("asks for 8388607 iterations"), "\(refusal.message)")

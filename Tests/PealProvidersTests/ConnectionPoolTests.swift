@@ -142,7 +142,7 @@ struct ConnectionPoolTests {
         await pool.close()
     }
 
-    @Test("a peer that opens no window any more is left, and every device is sent to", .timeLimit(.minutes(10)))
+    @Test("a peer that no longer opens its window is abandoned, and every device is sent to", .timeLimit(.minutes(10)))
     func starved() async throws {
         let time = ManualTime()
         // The protocol's first window takes fifteen such bodies and a part of another.
@@ -234,7 +234,8 @@ struct ConnectionPoolTests {
     }
 
     @Test(
-        "chaos: every device has one answer, and nothing that was accepted is sent again", .timeLimit(.minutes(4)),
+        "during random faults every device has one answer, and nothing that was accepted is sent again",
+        .timeLimit(.minutes(4)),
         arguments: 1...8)
     func chaos(seed: Int) async throws {
         let ledger = Ledger()

@@ -77,7 +77,7 @@ struct DayInAMinuteTests {
         #expect(try issued().count == 2)
     }
 
-    @Test("a connection that does not answer the question is left, and work opens another")
+    @Test("a connection that does not answer a PING is abandoned, and work opens another")
     func dead() throws {
         let pool = try pool()
         try push(pool)
@@ -137,7 +137,7 @@ struct DayInAMinuteTests {
         #expect(peer.connections.count == 3)
     }
 
-    @Test("a connection on which writing fails takes no further request of the run with it")
+    @Test("a failed write loses no further request of its run")
     func brokenPipe() throws {
         let pool = try pool()
         try push(pool)

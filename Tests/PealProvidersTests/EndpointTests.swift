@@ -18,7 +18,7 @@ struct EndpointTests {
     }
 
     @Test(
-        "nothing else is one",
+        "are read from nothing else",
         arguments: [
             "", "http://a", "https://", "https://a/b", "https://a:0", "https://a:65536", "https://u@a", "https://a?x",
             "https://:443", "ftp://a", "https://a b", "https://a:b",

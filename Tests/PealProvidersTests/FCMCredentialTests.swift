@@ -10,7 +10,7 @@ import Testing
 struct FCMCredentialTests {
     static let hosts = FCMConfiguration(tokenAllowedHosts: ["localhost:8443", "tokens.example.com", ".test"]).tokenHosts
 
-    @Test("a sound one passes, and shows what is no secret")
+    @Test("that are valid are accepted, and their public parts shown")
     func sound() throws {
         let examined = try FCMCredential.examine(testServiceAccount, tokenHosts: Self.hosts)
         #expect(examined.credential == .fcm(testServiceAccount))
@@ -31,7 +31,7 @@ struct FCMCredentialTests {
     }
 
     @Test(
-        "faults name the field",
+        "that are invalid are refused with the field",
         arguments: [
             ("project_id", ""), ("project_id", "a/b"), ("project_id", String(repeating: "p", count: 256)),
             ("client_email", ""), ("client_email", "no address"), ("client_email", "a@b\n"),
@@ -76,7 +76,7 @@ struct FCMCredentialTests {
         #expect(Self.hosts.contains(url) == isAllowed)
     }
 
-    @Test("assertions are RS256 JWTs that anybody can verify")
+    @Test("assertions are RS256 JWTs that anyone can verify")
     func assertion() async throws {
         let client = try OutboundClient(.init(), group: MultiThreadedEventLoopGroup.singleton, time: ManualTime())
         let source = try FCMTokenSource(testServiceAccount, client: client, time: ManualTime())

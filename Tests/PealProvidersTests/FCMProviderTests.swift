@@ -187,7 +187,7 @@ struct FCMProviderTests {
         #expect(fcm.requests.count == 2)
     }
 
-    @Test("the pace is kept, and everything is sent in the end")
+    @Test("the pace holds, and everything is sent in the end")
     func paced() async throws {
         let (fcm, tokens) = (try ScriptedFCM(), try TokenServer())
         let provider = try provider(fcm, tokens, rate: 400, startRate: 400)
@@ -226,7 +226,7 @@ struct FCMProviderTests {
     }
 
     @Test(
-        "verifying asks FCM about a device that there is not",
+        "verification asks FCM about a device that does not exist",
         arguments: [
             (
                 200, #"{"access_token":"a"}"#, 400, #"{"error":{"status":"INVALID_ARGUMENT"}}"#,

@@ -105,7 +105,7 @@ struct FCMRenderingTests {
     }
 
     @Test(
-        "priorities are two",
+        "there are two priorities",
         arguments: [(MessageOptions.Priority.high, "HIGH"), (.normal, "NORMAL"), (.low, "NORMAL")])
     func priority(priority: MessageOptions.Priority, expected: String) throws {
         var options = MessageOptions()
@@ -114,13 +114,13 @@ struct FCMRenderingTests {
     }
 
     @Test(
-        "ttl is what is left, within what FCM takes",
+        "ttl is the remaining lifetime, within FCM's bounds",
         arguments: [(3600, "3600s"), (0, "0s"), (-5, "0s"), (2_419_200, "2419200s"), (2_419_201, "2419200s")])
     func ttl(seconds: Int64, expected: String) throws {
         #expect(try message(content(), seconds: seconds)["android"]?["ttl"]?.stringValue == expected)
     }
 
-    @Test("a life of 0 seconds is now or never")
+    @Test("a message with a lifetime of 0 seconds is delivered now or never")
     func oneAttempt() throws {
         var options = MessageOptions()
         options.life = .seconds(0)
@@ -188,7 +188,7 @@ struct FCMRenderingTests {
     }
 
     @Test(
-        "what FCM would refuse is refused before, naming the field",
+        "what FCM would refuse is refused with the field",
         arguments: [
             (#"{"data": {"from": "x"}}"#, "data.from"), (#"{"data": {"message_type": 1}}"#, "data.message_type"),
             (#"{"data": {"google.x": 1}}"#, "data.google.x"),
@@ -212,7 +212,7 @@ struct FCMRenderingTests {
         #expect(error?.field.description == "android.\(field)")
     }
 
-    @Test("keys that FCM keeps for itself are refused in the common data too")
+    @Test("keys that FCM reserves are refused in the common data")
     func reserved() throws {
         let content = try content { $0.data = JSON.Members([("google.a", 1)]) }
         let error = #expect(throws: ContentRefusal.self) { try render(content) }
@@ -223,7 +223,7 @@ struct FCMRenderingTests {
     }
 
     /// Names and values of what reaches the device: `title`, `Title`, `body` and a text.
-    @Test("4096 bytes pass and one more does not", arguments: [(4096 - 14, true), (4096 - 13, false)])
+    @Test("4,096 bytes are accepted, and one more is not", arguments: [(4096 - 14, true), (4096 - 13, false)])
     func size(bytes: Int, fits: Bool) throws {
         let content = try content { $0.body = .plain(String(repeating: "x", count: bytes)) }
         if fits {
@@ -236,7 +236,7 @@ struct FCMRenderingTests {
     }
 
     @Test(
-        "the field that takes most is named",
+        "the largest field is named",
         arguments: [
             (#"{"data": {"k": "LONG"}}"#, "android.data"),
             (#"{"android": {"data": {"k": "LONG"}}}"#, "android.android.data"),
@@ -258,7 +258,7 @@ struct FCMRenderingTests {
         _ = try render(try content(android.replacing("LONG", with: long)))
     }
 
-    @Test("a wake-up is a data message with texts, and a message names itself for the SDK if it shall")
+    @Test("a wake-up is a data message with texts, and a message contains its id for the SDK if required")
     func devices() throws {
         var content = Content()
         content.data = JSON.Members([("w", 42), ("a", 1), ("m", [["id", 3, "", 5]])])

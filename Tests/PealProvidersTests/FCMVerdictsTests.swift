@@ -160,7 +160,7 @@ struct FCMVerdictsTests {
     }
 
     @Test(
-        "follow HTTP's status where the body says nothing",
+        "follow HTTP's status if the body says nothing",
         arguments: [
             (200, Verdict.accepted), (204, .accepted), (302, .rejectMessage), (400, .rejectMessage), (403, .stopApp),
             (404, .stopApp), (405, .rejectMessage), (413, .rejectMessage), (429, .holdApp(after: .seconds(60))),

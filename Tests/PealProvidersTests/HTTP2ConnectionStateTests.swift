@@ -49,7 +49,7 @@ struct HTTP2ConnectionStateTests {
         #expect(fixture.state.sendWindow == 65_535 - 300)
     }
 
-    @Test("answers in parts: HEADERS, CONTINUATION, padding, priority, DATA, trailers")
+    @Test("reads answers in parts: HEADERS, CONTINUATION, padding, priority, DATA, trailers")
     func responseInParts() throws {
         var fixture = try StateFixture()
         for index in 0..<6 { fixture.begin(Int32(index)) }
@@ -89,7 +89,7 @@ struct HTTP2ConnectionStateTests {
         #expect(fixture.state.openCount == 0)
     }
 
-    @Test("takes answers byte by byte")
+    @Test("reads answers byte by byte")
     func dribble() throws {
         var fixture = try StateFixture()
         fixture.begin(0)
@@ -133,7 +133,7 @@ struct HTTP2ConnectionStateTests {
         #expect(fixture.othersKinds == [kind])
     }
 
-    @Test("GOAWAY gives back what is above its id, awaits what is below and tells its reason")
+    @Test("GOAWAY returns requests above its id, awaits those below and reports its reason")
     func goAway() throws {
         var fixture = try StateFixture()
         for index in 0..<4 { fixture.begin(Int32(index)) }
@@ -181,7 +181,7 @@ struct HTTP2ConnectionStateTests {
         #expect(fixture.state.pendingBodies.isEmpty)
     }
 
-    @Test("cuts bodies and header blocks at the peer's frame size")
+    @Test("splits bodies and header blocks at the peer's frame size")
     func frameSize() throws {
         var fixture = try StateFixture(
             notification: testNotification(bodyBytes: 40_000, topic: String(repeating: "t", count: 20_000)))
@@ -291,7 +291,7 @@ struct HTTP2ConnectionStateTests {
         #expect(fixture.endings.accepted.count == 1)
     }
 
-    @Test("reads the remark of an acceptance where one is asked for", arguments: ["apns-unique-id", nil])
+    @Test("reads the remark of an acceptance if one is requested", arguments: ["apns-unique-id", nil])
     func remark(name: String?) throws {
         var fixture = try StateFixture(remarkName: name)
         for index in 0..<5 { fixture.begin(Int32(index)) }
@@ -311,7 +311,7 @@ struct HTTP2ConnectionStateTests {
     }
 
     @Test(
-        "takes only a word for the reason of a GOAWAY",
+        "accepts only one word as the reason of a GOAWAY",
         arguments: [
             (#"{"reason":"BadCertificate"}"#, "BadCertificate"), (#"{"reason":"a\nb"}"#, nil), ("{}", nil), ("x", nil),
             (#"{"reason":""}"#, nil), (#"{"reason":5}"#, nil),

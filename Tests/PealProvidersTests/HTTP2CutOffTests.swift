@@ -33,7 +33,7 @@ struct HTTP2CutOffTests {
         #expect(fixture.state.openCount == 0)
     }
 
-    @Test("so does the part of an error's body that was received", arguments: CutOff.allCases)
+    @Test("the part of an error's body that was received counts too", arguments: CutOff.allCases)
     func refused(_ cutOff: CutOff) throws {
         var fixture = try StateFixture()
         fixture.begin(7)

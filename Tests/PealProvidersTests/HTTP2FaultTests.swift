@@ -148,7 +148,7 @@ struct HTTP2FaultTests {
         #expect(fixture.endings.accepted.map(\.index) == [1])
     }
 
-    @Test("no input brings it down, and every request ends once", arguments: 0..<300)
+    @Test("no input causes a crash, and every request ends once", arguments: 0..<300)
     func garbage(_ seed: Int) throws {
         var fixture = try StateFixture(notification: testNotification(bodyBytes: 900))
         let randomness = SeededRandomness(UInt64(seed + 1))

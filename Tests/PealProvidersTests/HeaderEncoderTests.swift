@@ -148,7 +148,9 @@ struct HeaderEncoderTests {
         #expect(String(decoding: bytes, as: UTF8.self) == id.description)
     }
 
-    @Test("string lengths by RFC 7541 §5.1", arguments: [0, 1, 126, 127, 128, 254, 255, 256, 16_000, 20_000])
+    @Test(
+        "string lengths are encoded as in RFC 7541 §5.1",
+        arguments: [0, 1, 126, 127, 128, 254, 255, 256, 16_000, 20_000])
     func lengths(length: Int) throws {
         var expected: [UInt8] = []
         HeaderField.writeInteger(length, prefixBits: 7, pattern: 0, to: &expected)

@@ -21,7 +21,7 @@ struct PacerTests {
         return spent
     }
 
-    @Test("rises from the start to the most in a minute, and stays")
+    @Test("rises from the start rate to the maximum in a minute, and stays there")
     func ramp() {
         var pacer = pacer()
         // After second n the rate is 2000 + 100 n.
@@ -37,7 +37,7 @@ struct PacerTests {
     }
 
     @Test(
-        "allows at once at most what a twentieth of a second allows",
+        "allows at most a twentieth of a second's requests at once",
         arguments: [(2000, 8000, 100), (20, 20, 1), (1, 1, 1), (100, 100, 5)])
     func burst(start: Int, most: Int, expected: Int) {
         var pacer = pacer(start, most)
@@ -97,7 +97,7 @@ struct PacerTests {
         #expect(pacer.allowance(at: .milliseconds(1110)) == 10)
     }
 
-    @Test("a start above the most is the most, and none is less than one")
+    @Test("starts at most at the maximum, and both rates are at least one")
     func bounds() {
         #expect(Pacer.Rates(start: 500, most: 100).start == 100)
         #expect(Pacer.Rates(start: 0, most: 0) == Pacer.Rates(start: 1, most: 1))

@@ -128,7 +128,7 @@ struct PoolTests {
         #expect(effects.openings == [0, 1])
     }
 
-    @Test("a connection that still proves itself calls for no other one")
+    @Test("a connection that awaits its first answer causes no other to open")
     func unproven() {
         var state = state()
         var effects = PoolState.Effects()
@@ -144,7 +144,7 @@ struct PoolTests {
         #expect(effects.openings == [0])
     }
 
-    @Test("when the last connection brought nothing, what waits is given back, and the next attempt waits")
+    @Test("when the last connection fails, waiting requests are returned, and the next attempt is delayed")
     func failures() {
         var state = state()
         var effects = PoolState.Effects()
@@ -183,7 +183,7 @@ struct PoolTests {
     }
 }
 
-@Suite("A connection's sense of time")
+@Suite("The timers of a connection")
 struct ConnectionPulseTests {
     private func tick(
         _ pulse: inout ConnectionPulse, _ seconds: Int, stream: UInt32 = 1, open: Int = 0, pongs: Int = 0,
@@ -207,7 +207,7 @@ struct ConnectionPulseTests {
         #expect(tick(&pulse, timeout + 1, stream: 201, open: 50).giveUpBefore == 101)
     }
 
-    @Test("a silent peer is asked, then left")
+    @Test("a silent peer gets a PING, and is then abandoned")
     func stalled() {
         var pulse = ConnectionPulse(uptime: .zero)
         #expect(!tick(&pulse, 4, open: 1).sendsPing)
@@ -216,7 +216,7 @@ struct ConnectionPulseTests {
         #expect(tick(&pulse, 10, open: 1).isStalled)
     }
 
-    @Test("a peer that answers the question stays")
+    @Test("a peer that answers the PING is kept")
     func answered() {
         var pulse = ConnectionPulse(uptime: .zero)
         #expect(tick(&pulse, 5, open: 1).sendsPing)
@@ -225,7 +225,7 @@ struct ConnectionPulseTests {
         #expect(!tick(&pulse, 10, open: 1, pongs: 1).isStalled)
     }
 
-    @Test("an idle connection is asked hourly, and a spare one goes after minutes")
+    @Test("an idle connection gets a PING every hour, and a spare one closes after minutes")
     func idle() {
         var pulse = ConnectionPulse(uptime: .zero)
         #expect(!tick(&pulse, 299).isIdle)
@@ -234,7 +234,7 @@ struct ConnectionPulseTests {
         #expect(tick(&pulse, 3600).sendsPing)
     }
 
-    @Test("a peer that lets no request begin is left after a while, but not while requests are open")
+    @Test("a peer that permits no request is abandoned after a while, but not while requests are open")
     func shut() {
         var pulse = ConnectionPulse(uptime: .zero)
         #expect(!tick(&pulse, 9, hasRoom: false).isShut)
@@ -272,7 +272,7 @@ struct ConnectionPulseTests {
         #expect(pulse.openMax == 10_000)
     }
 
-    @Test("a peer that never says SETTINGS is left")
+    @Test("a peer that never sends SETTINGS is abandoned")
     func unsettled() {
         var pulse = ConnectionPulse(uptime: .zero)
         #expect(!tick(&pulse, 9, isSettled: false).isStalled)

@@ -12,7 +12,7 @@ struct ProviderTokensTests {
         try ProviderTokenTable(time: time, randomness: SeededRandomness(seed)).tokens(for: testCredential)
     }
 
-    @Test("are ES256 JWTs of team and key that anybody can verify")
+    @Test("are ES256 JWTs of team and key that anyone can verify")
     func format() throws {
         let value = try #require(try tokens().authorization).value
         let text = String(decoding: value, as: UTF8.self)
@@ -28,7 +28,7 @@ struct ProviderTokensTests {
         #expect(key.isValidSignature(signature, for: Array((parts[0] + "." + parts[1]).utf8)))
     }
 
-    @Test("live 40 to 50 minutes", arguments: UInt64(1)...10)
+    @Test("are used for 40 to 50 minutes", arguments: UInt64(1)...10)
     func life(seed: UInt64) throws {
         let tokens = try tokens(seed)
         let first = tokens.authorization
@@ -38,7 +38,7 @@ struct ProviderTokensTests {
         #expect(tokens.authorization != first)
     }
 
-    @Test("are not made in answer to too many, and the one before is used again")
+    @Test("are not created after TooManyProviderTokenUpdates, and the former one is used again")
     func tooMany() throws {
         let tokens = try tokens()
         let first = tokens.authorization
@@ -85,7 +85,8 @@ struct ProviderTokensJumpTests {
         return try #require(try JSONParser.parse(claims)["iat"]?.integerValue)
     }
 
-    @Test("are new after a jump that makes them too old or not yet issued", arguments: [3600, 86_400, -121, -86_400])
+    @Test(
+        "are replaced after a jump that makes them too old or not yet issued", arguments: [3600, 86_400, -121, -86_400])
     func beyond(seconds: Int64) throws {
         let tokens = try tokens()
         let first = tokens.authorization
@@ -97,7 +98,7 @@ struct ProviderTokensJumpTests {
         #expect(tokens.authorization == second)
     }
 
-    @Test("stay after a jump that APNs does not mind", arguments: [30, 1800, 3538, -60, -120])
+    @Test("are kept after a jump that APNs tolerates", arguments: [30, 1800, 3538, -60, -120])
     func within(seconds: Int64) throws {
         let tokens = try tokens()
         let first = tokens.authorization
@@ -106,7 +107,7 @@ struct ProviderTokensJumpTests {
         #expect(tokens.authorization == first)
     }
 
-    @Test("near their hour by a jump wait for Apple's twenty minutes, as long as APNs takes them")
+    @Test("that are nearly an hour old after a jump are kept for Apple's twenty minutes, while APNs accepts them")
     func nearTheHour() throws {
         let tokens = try tokens()
         let first = tokens.authorization
@@ -139,7 +140,7 @@ struct ProviderTokensJumpTests {
         #expect(tokens.authorization != second)
     }
 
-    @Test("called expired are replaced when the jump explains it, once", arguments: [1500, 7200, -7200])
+    @Test("that APNs reports as expired are replaced once if the jump explains it", arguments: [1500, 7200, -7200])
     func expired(seconds: Int64) throws {
         let tokens = try tokens()
         let first = tokens.authorization
@@ -153,7 +154,7 @@ struct ProviderTokensJumpTests {
         #expect(!tokens.expired())
     }
 
-    @Test("called expired without a jump that explains it are not replaced", arguments: [1000, -60])
+    @Test("that APNs reports as expired are not replaced if no jump explains it", arguments: [1000, -60])
     func unexplained(seconds: Int64) throws {
         let tokens = try tokens()
         let first = tokens.authorization

@@ -69,7 +69,7 @@ struct ScriptedServerTests {
         #expect(connections.value == 1)
     }
 
-    @Test("a GOAWAY with another word, before any answer, brings no storm of connections", .timeLimit(.minutes(10)))
+    @Test("a GOAWAY with another reason, before any answer, causes no storm of connections", .timeLimit(.minutes(10)))
     func goAwayStorm() async throws {
         let connections = ScriptedServer.Counter()
         let tally = try await send(300) { connection, frame in
@@ -162,7 +162,7 @@ struct ScriptedServerTests {
         #expect(attempts.value == 1 + 39 * (Limits.resendsMax + 1))
     }
 
-    @Test("settings that shrink and grow while requests fly", .timeLimit(.minutes(10)))
+    @Test("settings may shrink and grow while requests are in flight", .timeLimit(.minutes(10)))
     func settings() async throws {
         let open = Mutex<[Int: (open: Int, limit: Int, worst: Int)]>([:])
         let tally = try await send(600) { connection, frame in
@@ -192,7 +192,7 @@ struct ScriptedServerTests {
         #expect(Set(tally.keys).isSubset(of: ["accepted", "lost ConnectionLost", "unsent NoConnection"]))
     }
 
-    @Test("answers in CONTINUATION, in pieces and with interim answers", .timeLimit(.minutes(10)))
+    @Test("answers may come in CONTINUATION frames, in pieces and after interim answers", .timeLimit(.minutes(10)))
     func pieces() async throws {
         let tally = try await send(300) { connection, frame in
             // Without the update, one connection may reach the end of its first flow-control window of 65,535 bytes.
@@ -214,7 +214,7 @@ struct ScriptedServerTests {
         #expect(tally == ["verdict Unregistered": 300])
     }
 
-    @Test("garbage ends a connection and loses only what had begun on it", .timeLimit(.minutes(10)))
+    @Test("invalid bytes end a connection and lose only what had begun on it", .timeLimit(.minutes(10)))
     func garbage() async throws {
         let tally = try await send(200) { connection, frame in
             if frame == nil { connection.write(ServerFrame.settings([(3, 10)])) }
@@ -298,7 +298,7 @@ struct ScriptedServerTests {
         #expect(tally["lost ConnectionLost"] == stopped.flight.answers.begun - 1)
     }
 
-    @Test("a small message passes a large one", .timeLimit(.minutes(10)))
+    @Test("a small message overtakes a large one", .timeLimit(.minutes(10)))
     func lanes() async throws {
         let server = try ScriptedServer { connection, frame in
             if frame == nil { connection.write(ServerFrame.settings([(3, 40)])) }

@@ -88,7 +88,7 @@ struct AttemptTests {
         #expect(next.after(answer, isGone: false, now: dayLater, random: 0).state == .failed)
     }
 
-    @Test("every step is an arrow of its state machine")
+    @Test("every step is a documented transition")
     func arrows() {
         let answers: [WebhookAnswer] = [
             .failed(.timeout), .answered(status: 200, retryAfter: nil), .answered(status: 410, retryAfter: nil),

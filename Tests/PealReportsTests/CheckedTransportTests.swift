@@ -8,22 +8,30 @@ import PealTesting
 import Synchronization
 import Testing
 
-@Suite("The way out to webhooks")
+@Suite("Connections to webhooks")
 struct CheckedTransportTests {
     private struct Resolver: HostResolver {
         let answers: [[UInt8]]
-        func addresses(of host: String) async -> [IPAddress] { answers.compactMap(IPAddress.init(bytes:)) }
+        let time: ManualTime
+        /// How long an answer takes.
+        let delay: Duration
+
+        func addresses(of host: String) async -> [IPAddress] {
+            time.advance(by: delay)
+            return answers.compactMap(IPAddress.init(bytes:))
+        }
     }
 
     private static let loopback: [UInt8] = [127, 0, 0, 1]
 
     private func send(
         _ url: String, allowed: [String] = [], resolved: [[UInt8]], attempt: Int = 0,
-        connectTimeout: Duration = .seconds(Limits.connectTimeoutSeconds)
+        after delay: Duration = .zero, connectTimeout: Duration = .seconds(Limits.connectTimeoutSeconds)
     ) async throws -> WebhookAnswer {
+        let time = ManualTime()
         let transport = try CheckedTransport(
-            caFile: nil, group: MultiThreadedEventLoopGroup.singleton, time: ManualTime(),
-            resolver: Resolver(answers: resolved), connectTimeout: connectTimeout)
+            caFile: nil, group: MultiThreadedEventLoopGroup.singleton, time: time,
+            resolver: Resolver(answers: resolved, time: time, delay: delay), connectTimeout: connectTimeout)
         let answer = try await Self.send(url, over: transport, allowed: allowed, attempt: attempt)
         await transport.close()
         return answer
@@ -45,7 +53,7 @@ struct CheckedTransportTests {
     }
 
     @Test(
-        "a public name that resolves to a private address is refused, one address is enough",
+        "a public name is refused if any of its addresses is private",
         arguments: [
             [[10, 0, 0, 1]], [[127, 0, 0, 1]], [[169, 254, 169, 254]], [[1, 1, 1, 1], [192, 168, 0, 1]],
             [[UInt8](repeating: 0, count: 15) + [1]],
@@ -59,7 +67,7 @@ struct CheckedTransportTests {
         #expect(try await send("https://example.com/", resolved: []) == .failed(.unknownHost))
     }
 
-    @Test("plain http to what is not loopback after all is refused")
+    @Test("plain http is refused if any address is not loopback")
     func plain() async throws {
         let answer = try await send(
             "http://localhost/", allowed: ["localhost"], resolved: [Self.loopback, [1, 1, 1, 1]])
@@ -116,9 +124,10 @@ struct CheckedTransportTests {
     @Test("requests that get no answer do not delay another webhook on the same host")
     func sameHost() async throws {
         let receiver = try await Receiver(status: .ok, silentPath: "/silent")
+        let time = ManualTime()
         let transport = try CheckedTransport(
-            caFile: nil, group: MultiThreadedEventLoopGroup.singleton, time: ManualTime(),
-            resolver: Resolver(answers: [Self.loopback]))
+            caFile: nil, group: MultiThreadedEventLoopGroup.singleton, time: time,
+            resolver: Resolver(answers: [Self.loopback], time: time, delay: .zero))
         let url = "http://localhost:\(receiver.port)"
         let count = Limits.webhookRequestsInFlightMax
         let answer = try await withThrowingTaskGroup(of: Void.self) { group in
@@ -135,6 +144,38 @@ struct CheckedTransportTests {
         try await receiver.close()
     }
 
+    @Test("another attempt uses another address of the host")
+    func otherAddress() async throws {
+        let receiver = try await Receiver(status: .ok)
+        // Nothing listens on the first address.
+        var answers: [WebhookAnswer] = []
+        for attempt in 0...2 {
+            answers.append(
+                try await send(
+                    "http://receiver.localhost:\(receiver.port)/", allowed: [".localhost"],
+                    resolved: [[127, 0, 0, 2], Self.loopback], attempt: attempt, connectTimeout: .milliseconds(300)))
+        }
+        let accepted = WebhookAnswer.answered(status: 200, retryAfter: nil)
+        #expect(answers == [.failed(.noConnection), accepted, .failed(.noConnection)])
+        try await receiver.close()
+    }
+
+    @Test("nothing is sent after a resolver that took as long as the delivery's lease lasts")
+    func slowResolver() async throws {
+        let receiver = try await Receiver(status: .ok)
+        for (seconds, answer) in [
+            (Limits.webhookTimeoutSeconds, WebhookAnswer.failed(.timeout)),
+            (Limits.webhookTimeoutSeconds - 1, .answered(status: 200, retryAfter: nil)),
+        ] {
+            let given = try await send(
+                "http://receiver.localhost:\(receiver.port)/", allowed: [".localhost"], resolved: [Self.loopback],
+                after: .seconds(seconds))
+            #expect(given == answer)
+        }
+        #expect(receiver.heads.count == 1)
+        try await receiver.close()
+    }
+
     @Test("a redirect is an answer and is not followed")
     func redirect() async throws {
         let other = try await Receiver(status: .ok)
@@ -148,7 +189,7 @@ struct CheckedTransportTests {
         try await other.close()
     }
 
-    @Test("a longer answer than anybody reads is still an answer, and a wish for time is read")
+    @Test("an answer with a very long body is still an answer, and its Retry-After is read")
     func longAnswer() async throws {
         let receiver = try await Receiver(
             status: .serviceUnavailable, headers: ["retry-after": "7"], bodyBytes: 4 * Limits.webhookReplyBytesMax)

@@ -70,6 +70,32 @@ struct CourierTests {
         #expect(courier.metrics.snapshot.delivered == 1)
     }
 
+    @Test("a receiver that fails gets one request at a time")
+    func oneAtATime() async throws {
+        let fixture = try await CourierFixture()
+        _ = try await fixture.webhook()
+        try await fixture.enqueue(1...5)
+        let requests = Mutex((now: 0, most: 0))
+        let transport = ScriptedTransport { _ in
+            requests.withLock { requests in
+                requests.now += 1
+                requests.most = max(requests.most, requests.now)
+            }
+            // If another request could begin meanwhile, it would.
+            try? await Task.sleep(for: .milliseconds(2))
+            requests.withLock { $0.now -= 1 }
+            return .answered(status: 503, retryAfter: nil)
+        }
+        let courier = fixture.courier(transport)
+        await courier.runOnce()
+        #expect(transport.requests.count == 5)
+        requests.withLock { $0.most = 0 }
+        fixture.time.advance(by: .seconds(10))
+        await courier.runOnce()
+        #expect(transport.requests.count == 10)
+        #expect(requests.withLock { $0.most } == 1)
+    }
+
     @Test("a delivery fails after a day, and can be retried then")
     func givenUp() async throws {
         let fixture = try await CourierFixture()

@@ -22,7 +22,7 @@ struct WebhookRequestTests {
 
     private static let id = "00000000-0000-0000-0000-000000000005"
 
-    @Test("the signature is that of the vendors' own example")
+    @Test("the signature equals that of the vendor's example")
     func vector() throws {
         // The example of Svix, whose scheme Standard Webhooks took over: https://docs.svix.com (verifying manually).
         let key = try #require(Base64URL.decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
@@ -32,7 +32,7 @@ struct WebhookRequestTests {
         #expect(signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
     }
 
-    @Test("an event is named and signed as Standard Webhooks has it")
+    @Test("an event has the id and signature that Standard Webhooks specifies")
     func signature() throws {
         let key = Array<UInt8>(0..<32)
         let request = try request(.events, .signature(key: key))
@@ -46,7 +46,7 @@ struct WebhookRequestTests {
         #expect(request.body == body)
     }
 
-    @Test("headers of a kind's own name secret, type and repetition")
+    @Test("a kind's own headers contain secret, type and id")
     func ownHeaders() throws {
         let request = try request(.gathered, .secret("s3cret"))
         #expect(request.header("X-Secret") == "s3cret")
@@ -56,7 +56,7 @@ struct WebhookRequestTests {
     }
 
     @Test(
-        "every kind may be proved in every general way",
+        "every kind supports every general form of authentication",
         arguments: [
             (Webhook.Authentication.basic(username: "u", password: "p:ä"), "authorization", "Basic dTpwOsOk"),
             (.bearer(accessToken: "abc"), "authorization", "Bearer abc"),

@@ -8,11 +8,9 @@ import Testing
 struct ConfigurationTests {
     @Test("options win over the environment, the environment over the file, and the file over defaults")
     func order() async throws {
-        let file = try temporaryFile(
-            "http:\n  port: 1\n  host: 10.0.0.1\nlog.level: debug\nretention_messages_days: 7\n")
-        let configuration = try await ServerConfiguration.load(
-            arguments: ["--config", file, "--http-port", "3"],
-            environment: ["PEAL_HTTP_PORT": "2", "PEAL_LOG_LEVEL": "error"])
+        let configuration = try await Self.load(
+            file: "http:\n  port: 1\n  host: 10.0.0.1\nlog.level: debug\nretention_messages_days: 7\n",
+            arguments: ["--http-port", "3"], environment: ["PEAL_HTTP_PORT": "2", "PEAL_LOG_LEVEL": "error"])
         #expect(configuration.http.port == 3)
         #expect(configuration.log.level == "error")
         #expect(configuration.http.host == "10.0.0.1")
@@ -93,18 +91,14 @@ struct ConfigurationTests {
             ("http:\n  port: lots\n", "PEAL_HTTP_PORT: must be a whole number"),
         ])
     func badFiles(text: String, message: String) async throws {
-        let file = try temporaryFile(text)
-        let failure = await #expect(throws: ConfigurationFailure.self) {
-            try await ServerConfiguration.load(arguments: ["--config", file], environment: [:])
-        }
+        let failure = await #expect(throws: ConfigurationFailure.self) { try await Self.load(file: text) }
         #expect(failure?.description.contains(message) == true, "\(failure?.description ?? "none")")
     }
 
     @Test("a null in the file leaves the key unset, and the word in quotation marks does not")
     func nulls() async throws {
-        let file = try temporaryFile(
-            "http: {host: ~, port: null, port_file: Null}\nlog.level: \nproviders: {ca_file: 'null'}")
-        let configuration = try await ServerConfiguration.load(arguments: ["--config", file], environment: [:])
+        let configuration = try await Self.load(
+            file: "http: {host: ~, port: null, port_file: Null}\nlog.level: \nproviders: {ca_file: 'null'}")
         #expect(configuration.http.host == "127.0.0.1" && configuration.http.port == 8080)
         #expect(configuration.http.portFile == nil && configuration.log.level == "info")
         #expect(configuration.caFile == "null")
@@ -173,14 +167,18 @@ struct ConfigurationTests {
     @Test("the printed configuration can be read again")
     func printedIsReadable() async throws {
         let configuration = try await ServerConfiguration.load(arguments: ["--http-port", "81"], environment: [:])
-        let file = try temporaryFile(configuration.printed())
-        let again = try await ServerConfiguration.load(arguments: ["--config", file], environment: [:])
+        let again = try await Self.load(file: configuration.printed())
         #expect(again.http.port == 81)
     }
 
-    private func temporaryFile(_ text: String) throws -> String {
+    /// Loads the configuration from a file with that text, which is deleted afterwards.
+    private static func load(
+        file text: String, arguments: [String] = [], environment: [String: String] = [:]
+    ) async throws -> ServerConfiguration {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("peal-\(UUID().uuidString).yaml")
         try Data(text.utf8).write(to: file)
-        return file.path
+        defer { try? FileManager.default.removeItem(at: file) }
+        return try await ServerConfiguration.load(
+            arguments: ["--config", file.path] + arguments, environment: environment)
     }
 }

@@ -71,7 +71,7 @@ struct FileModeTests {
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    @Test("are its own user's only, also those that were open to others")
+    @Test("are accessible only to its own user, even those that were open to others")
     func modes() async throws {
         let fixture = try await ServerFixture()
         let database = fixture.folder.path + "/peal.db"

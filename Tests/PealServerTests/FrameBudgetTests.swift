@@ -60,7 +60,7 @@ struct FrameBudgetTests {
         #expect(Array(farewell.readableBytesView.suffix(4)) == [0, 0, 0, 0xB])
     }
 
-    @Test("are not counted on HTTP/1.1, and data and requests are none")
+    @Test("are not counted on HTTP/1.1, and data and requests do not count")
     func others() throws {
         let frame = Self.frame(Self.windowUpdate, 4)
         negotiate("http/1.1")

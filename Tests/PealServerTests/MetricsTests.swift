@@ -15,7 +15,7 @@ struct MetricsTests {
 
     private static let names = Set(Metric.all.map(\.name))
 
-    @Test("have a name once, and the names that Prometheus recommends")
+    @Test("have unique names, in the form that Prometheus recommends")
     func naming() {
         #expect(Self.names.count == Metric.all.count)
         for metric in Metric.all {

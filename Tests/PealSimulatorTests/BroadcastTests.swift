@@ -69,7 +69,7 @@ struct BroadcastTests {
     }
 
     @Test(
-        "tell what is wrong with a request for management",
+        "report what is wrong with a request for management",
         arguments: [
             ("POST", bundle + "/channels", "{", "BadRequestPayload"),
             ("PUT", bundle + "/channels", "", "MethodNotAllowed"),
@@ -107,7 +107,7 @@ struct BroadcastTests {
     }
 
     @Test(
-        "tell what is wrong with a broadcast",
+        "report what is wrong with a broadcast",
         arguments: [
             ("apns-channel-id", nil, "MissingChannelId"), ("apns-channel-id", "?", "BadChannelId"),
             ("apns-channel-id", "AAAA", "ChannelNotRegistered"), ("apns-push-type", nil, "MissingPushType"),

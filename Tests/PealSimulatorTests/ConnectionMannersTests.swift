@@ -109,7 +109,7 @@ struct ConnectionMannersTests {
         #expect(status(try fixture.reply(.apns, fresh, &other)) == 200)
     }
 
-    @Test("the clock may be put wrong, by a rule, by the script, and right again")
+    @Test("the clock can be set wrong by a rule or by the script, and right again")
     func clockSkew() throws {
         let fixture = try fixture(yaml: "rules: [{match: {nth: 1}, action: clock_skew, seconds: 3601}]")
         var memory = ConnectionMemory()

@@ -35,7 +35,7 @@ struct FastConnectionTests {
         #expect(client.inbox.itemsJSON(after: 0, limit: 9).contains(#""payload":{}"#))
     }
 
-    @Test("says the same however the bytes are cut", arguments: [1, 2, 3, 7, 10, 33, 100])
+    @Test("answers the same however the bytes are split", arguments: [1, 2, 3, 7, 10, 33, 100])
     func cuts(size: Int) throws {
         let whole = try FastClient().send(Self.conversation)
         let client = try FastClient()
@@ -130,7 +130,7 @@ struct FastConnectionTests {
     }
 
     @Test(
-        "ends the connection for a broken rule",
+        "ends the connection for a violation of the protocol",
         arguments: [
             (FastClient.frame(1, flags: 4, stream: 2, [0x83]), UInt32(1)),
             (FastClient.frame(1, flags: 4, stream: 1, [0x80]), 9),

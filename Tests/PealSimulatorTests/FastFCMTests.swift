@@ -20,7 +20,7 @@ struct FastFCMTests {
         String(decoding: frames.filter { $0.kind == 0 }.flatMap(\.payload), as: UTF8.self)
     }
 
-    @Test("answers with a name, and finds whom a message is for")
+    @Test("answers with a name, and finds the recipient of a message")
     func success() throws {
         let client = try begun()
         let body = #"{"message":{"data":{"a":"b"}, "token" : "Abc:d_E","notification":{"title":"x"}}}"#
@@ -49,7 +49,7 @@ struct FastFCMTests {
         #expect(found == device)
     }
 
-    @Test("gives an access token to anybody, and counts it not")
+    @Test("gives everyone an access token, without counting it")
     func authorization() throws {
         let client = try begun()
         let frames = client.send(Self.request(1, path: "/token", body: "grant_type=x"))

@@ -75,7 +75,7 @@ struct FastHeaderDecoderTests {
     }
 
     @Test(
-        "refuses what is no HPACK",
+        "refuses invalid HPACK",
         arguments: ["80", "be", "ff", "ff8080808080", "04", "0405 2f", "0085", "3fe21f", "00 01 78", "40 ff ff"])
     func malformed(block: String) {
         #expect(paths([block]) == [nil])

@@ -8,7 +8,7 @@ struct FaultAnswerTests {
         try FaultSequence(members, path: "").fault(0)
     }
 
-    @Test("bring headers, a time to wait, and a body along")
+    @Test("have headers, a time to wait, and a body")
     func members() throws {
         let fault = try fault([
             "status": 429, "retry_after": 30, "headers": ["X-Extra": "yes"] as [String: Any], "body": "later",

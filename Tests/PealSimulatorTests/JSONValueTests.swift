@@ -5,7 +5,7 @@ import Testing
 @Suite("Reading JSON")
 struct JSONValueTests {
     @Test(
-        "comes back as it was",
+        "returns what was written",
         arguments: [
             "null", "true", "[]", "{}", "-0.5e+10", "1E400", #"{"b":1,"a":[1.50,"x",{"":null}]}"#, #""Grüße 🎉""#,
             "12345678901234567890",
@@ -20,7 +20,7 @@ struct JSONValueTests {
     }
 
     @Test(
-        "is refused when it is none",
+        "refuses invalid JSON",
         arguments: [
             "", "nul", "01", "1.", ".5", "+1", "1e", "[1,]", "{\"a\"}", "{\"a\":1,}", "'a'", "\"a", "\"\u{1}\"", "1 2",
             #""\ud83c""#, #""\x""#, "{a:1}", "[" + String(repeating: "[", count: 100), "NaN", "--1",
@@ -29,7 +29,7 @@ struct JSONValueTests {
         #expect(JSONValue(bytes: text.utf8) == nil)
     }
 
-    @Test("is no text of other bytes than UTF-8")
+    @Test("refuses bytes that are not UTF-8")
     func bytes() {
         #expect(JSONValue(bytes: [0x22, 0xFF, 0x22]) == nil)
     }

@@ -70,7 +70,7 @@ struct MicrosoftTests {
         #expect(try wns(["x-wns-type": "wns/badge"], body: "<badge value=\"\(value)\"/>").status == status)
     }
 
-    @Test("WNS takes raw bytes for what they are")
+    @Test("WNS accepts any raw bytes")
     func raw() throws {
         let changes = ["x-wns-type": "wns/raw", "content-type": "application/octet-stream"]
         #expect(try wns(changes, body: "{not xml").status == 200)
@@ -98,7 +98,7 @@ struct MicrosoftTests {
         #expect(try mpns(["x-windowsphone-target": target, "x-notificationclass": number]).status == status)
     }
 
-    @Test("MPNS tells how notification, device and subscription are, and gives the message's id back")
+    @Test("MPNS reports the state of notification, device and subscription, and returns the message's id")
     func states() throws {
         let answer = try mpns()
         let names = ["x-notificationstatus", "x-deviceconnectionstatus", "x-subscriptionstatus", "x-messageid"]
@@ -112,7 +112,7 @@ struct MicrosoftTests {
         #expect(try fixture.items().count == 1)
     }
 
-    @Test("MPNS takes 500 a day of a channel without a certificate")
+    @Test("MPNS accepts 500 notifications a day for a channel without a certificate")
     func quota() throws {
         for _ in 0..<SimulatorLimits.mpnsNotificationsPerDayMax { #expect(try mpns().status == 200) }
         #expect(try mpns().status == 406)
@@ -127,7 +127,7 @@ struct MicrosoftTests {
     }
 
     @Test(
-        "XML is taken apart, or refused when it is none",
+        "XML is parsed, or refused if it is invalid",
         arguments: [
             ("<a/>", "a"),
             ("<?xml version='1.0'?><!-- x --><p:a b='c' d=\"&lt;&#65;\">&amp;<![CDATA[<]]></p:a> ", "a"),

@@ -88,7 +88,7 @@ struct ProviderTokenTests {
         #expect(try reason(stranger.providerToken(), &memory) == .invalidProviderToken)
     }
 
-    @Test("lets an app that was added later come on new connections only")
+    @Test("accepts an app that was added later on new connections only")
     func laterApps() throws {
         var memory = ConnectionMemory()
         let providerToken = try account.providerToken()

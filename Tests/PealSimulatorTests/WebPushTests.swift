@@ -41,7 +41,7 @@ struct WebPushTests {
         return try fixture.answer(.webPush, SimulatorFixture.request(path ?? self.path, body: body, headers))
     }
 
-    @Test("opens the example of RFC 8291")
+    @Test("decrypts the example of RFC 8291")
     func example() throws {
         let key = try #require(URLSafeBase64.decode("q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94"))
         let body = """

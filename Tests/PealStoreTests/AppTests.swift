@@ -9,7 +9,7 @@ struct AppTests {
     private static let credential = Credential.apnsToken(
         .init(keyID: "K", teamID: "T", privateKey: "-----BEGIN PRIVATE KEY-----", bundleID: "org.example"))
 
-    @Test("an app is stored, listed, changed and taken once", arguments: StoreUnderTest.allCases)
+    @Test("an app is stored, listed and changed, and its id is used once", arguments: StoreUnderTest.allCases)
     func apps(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         var app = App(
@@ -63,7 +63,7 @@ struct AppTests {
     }
 
     @Test(
-        "a key's public half is unique in its dialect and its secret comes back whole",
+        "a key's public half is unique in its dialect, and its secret is read back unchanged",
         arguments: StoreUnderTest.allCases)
     func keys(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
@@ -153,7 +153,8 @@ struct AppTests {
     }
 
     @Test(
-        "a credential is replaced, judged and deleted; its record tells no secret", arguments: StoreUnderTest.allCases)
+        "a credential is replaced, judged and deleted; its record contains no secret",
+        arguments: StoreUnderTest.allCases)
     func credentials(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let app = fixture.app

@@ -29,7 +29,7 @@ struct AudienceTests {
         return fixture
     }
 
-    @Test("all, topics, users and devices reach their union, everybody once", arguments: StoreUnderTest.allCases)
+    @Test("all, topics, users and devices reach their union, each device once", arguments: StoreUnderTest.allCases)
     func union(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine)
         #expect(
@@ -91,7 +91,8 @@ struct AudienceTests {
         #expect(try await reached(fixture, audience) == [:])
     }
 
-    @Test("a device's address means the device, and an unknown one is sent to", arguments: StoreUnderTest.allCases)
+    @Test(
+        "the address of a device reaches the device, and an unknown one is sent to", arguments: StoreUnderTest.allCases)
     func addresses(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine)
         var audience = Audience()
@@ -126,7 +127,7 @@ struct AudienceTests {
     }
 
     @Test(
-        "who joins after the cutoff is not in the audience, who leaves is out at once",
+        "a device that joins after the cutoff is not in the audience, and one that leaves is out at once",
         arguments: StoreUnderTest.allCases)
     func cutoff(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
@@ -250,7 +251,7 @@ struct AudienceTests {
         #expect(guessed == [.ios: 1, .android: 1])
     }
 
-    @Test("windows and pages of any size reach everybody exactly once", arguments: StoreUnderTest.allCases)
+    @Test("key ranges and pages of any size reach every device exactly once", arguments: StoreUnderTest.allCases)
     func everybodyOnce(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.store.write(.control) { [app = fixture.app, now = fixture.now] session in

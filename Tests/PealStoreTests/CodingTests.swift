@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Packed bytes")
 struct CodingTests {
-    @Test("counts and key lists come back as they were, also at their limits")
+    @Test("counts and key lists are read back unchanged, even at their limits")
     func roundTrip() throws {
         var counts = OutcomeCounts()
         counts.accepted = 1

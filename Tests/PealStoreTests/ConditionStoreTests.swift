@@ -102,7 +102,7 @@ struct ConditionStoreTests {
         ),
     ]
 
-    @Test("a condition alone is about all devices", arguments: StoreUnderTest.allCases)
+    @Test("a condition alone applies to all devices", arguments: StoreUnderTest.allCases)
     func alone(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine)
         for (name, condition, expected) in Self.cases {
@@ -110,7 +110,7 @@ struct ConditionStoreTests {
         }
     }
 
-    @Test("next to lists it narrows them", arguments: StoreUnderTest.allCases)
+    @Test("a condition narrows the lists of an audience", arguments: StoreUnderTest.allCases)
     func narrowing(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine)
         var audience = Audience.topics("a", "c")
@@ -134,7 +134,9 @@ struct ConditionStoreTests {
                 == [.ios: 1])
     }
 
-    @Test("it is evaluated when the slice is read, and ages count from planning", arguments: StoreUnderTest.allCases)
+    @Test(
+        "a condition is evaluated when the slice is read, and ages count from planning",
+        arguments: StoreUnderTest.allCases)
     func cutoff(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine)
         let (id, _) = try await fixture.send(Self.audience(.and([.seen(withinDays: 5), .topic("a"), .platform(.ios)])))

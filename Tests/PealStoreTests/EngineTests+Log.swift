@@ -74,7 +74,7 @@ extension EngineTests {
         #expect(actions.count { $0 == .force } == 3)
     }
 
-    @Test("readers who prevent a restart delay the next attempt until enough has been written again")
+    @Test("readers that prevent a restart delay the next attempt until enough has been written again")
     func blockedRestart() {
         var limits = CheckpointLimits()
         (limits.pagesBetween, limits.pagesMax) = (100, 1000)

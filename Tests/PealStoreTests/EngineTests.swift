@@ -148,7 +148,7 @@ struct EngineTests {
         #expect(sum == 9)
     }
 
-    @Test("a batch tells how many rows each of its rows changed")
+    @Test("a batch returns how many rows each of its rows changed")
     func batchCounts() async throws {
         let test = try await StoreUnderTest.sqlite.open()
         let counts = try await test.engine.write(.control) { connection in

@@ -239,7 +239,8 @@ struct InstallationStoreTests {
     }
 
     @Test(
-        "an author may have the server send sooner to whom it cannot wake", arguments: StoreUnderTest.allCases)
+        "an author may have the server send sooner to users whose devices it cannot wake",
+        arguments: StoreUnderTest.allCases)
     func unreachable(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let app = fixture.app

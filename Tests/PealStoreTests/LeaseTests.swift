@@ -55,7 +55,7 @@ struct LeaseTests {
     }
 
     @Test(
-        "a lease is extended only for who has it, and taken back only when it has ended",
+        "a lease is extended only for its holder, and taken back only when it has ended",
         arguments: StoreUnderTest.allCases)
     func extend(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
@@ -150,7 +150,7 @@ struct LeaseTests {
         #expect(late.map(\.isApplied) == [false] && late.allSatisfy(\.leasedSlices.isEmpty))
     }
 
-    @Test("a paused message's lease is taken back into the pause", arguments: StoreUnderTest.allCases)
+    @Test("a slice of a paused message is held when its lease is taken back", arguments: StoreUnderTest.allCases)
     func pausedTakeBack(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.register(1)

@@ -29,7 +29,7 @@ struct ManualTimeTests {
         await #expect(throws: CancellationError.self) { try await sleeper.value }
     }
 
-    @Test("seeded chance repeats itself")
+    @Test("the same seed gives the same numbers")
     func seeded() {
         let numbers = { (seed: UInt64) in
             let randomness = SeededRandomness(seed: seed)

@@ -54,7 +54,7 @@ struct MessageTests {
         #expect(job?.message.state == .scheduled)
     }
 
-    @Test("an id is taken once, and a foreign app sees nothing", arguments: StoreUnderTest.allCases)
+    @Test("an id is used once, and another app sees nothing", arguments: StoreUnderTest.allCases)
     func conflict(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let draft = fixture.draft(.all)
@@ -116,7 +116,7 @@ struct MessageTests {
         #expect(try await fixture.lease().map(\.lane) == [.bulk])
     }
 
-    @Test("a paused message holds its slices, a resumed one frees them", arguments: StoreUnderTest.allCases)
+    @Test("a paused message holds its slices, and a resumed one releases them", arguments: StoreUnderTest.allCases)
     func pause(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.registerMany(1...20_000)
@@ -259,7 +259,7 @@ struct MessageTests {
         #expect(try await list(.init(state: .sent)) == [])
     }
 
-    @Test("what is past its time is pruned, a part at a time", arguments: StoreUnderTest.allCases)
+    @Test("data is pruned after its retention, a part at a time", arguments: StoreUnderTest.allCases)
     func pruning(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.registerMany(1...5)

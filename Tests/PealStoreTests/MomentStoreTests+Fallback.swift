@@ -6,7 +6,8 @@ import Testing
 
 extension MomentStoreTests {
     @Test(
-        "nothing goes before the fallback; then one alert to the device seen last", arguments: StoreUnderTest.allCases)
+        "nothing is sent before the fallback, and then one alert to the device seen last",
+        arguments: StoreUnderTest.allCases)
     func fallback(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.register(1, user: "ann")

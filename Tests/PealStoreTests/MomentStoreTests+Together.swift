@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 extension MomentStoreTests {
-    @Test("cancelling a message of several users cancels who is still open", arguments: StoreUnderTest.allCases)
+    @Test("cancelling a message of several users cancels every open moment", arguments: StoreUnderTest.allCases)
     func several(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.register(1, user: "ann")

@@ -27,7 +27,7 @@ struct PostgresEngineTests {
         #expect(text.contains("Set PostgreSQL's `max_connections` to \(count) times the number of servers"))
     }
 
-    @Test("concurrent check-then-writes of two processes leave nothing that none of them allowed")
+    @Test("concurrent transactions of two processes that check and then write are serialized")
     func writeSkew() async throws {
         let first = try await StoreUnderTest.postgres.open()
         let second = try await first.anotherNode()
@@ -51,7 +51,7 @@ struct PostgresEngineTests {
         #expect(added == 10)
     }
 
-    @Test("a server that hangs does not keep anybody waiting forever")
+    @Test("a server that hangs does not block callers forever")
     func hangs() async throws {
         let test = try await StoreUnderTest.postgres.open()
         await #expect(throws: PealError.self) {
@@ -134,7 +134,7 @@ struct PostgresEngineTests {
             let took = try await ContinuousClock().measure {
                 try await test.engine.read(.brief) { try $0.query("SELECT 1", []) { _ in } }
             }
-            #expect(took < .milliseconds(500))
+            #expect(took < .seconds(2))
             try await group.waitForAll()
         }
     }

@@ -71,7 +71,7 @@ struct RegistrationTests {
         #expect(stored?.registeredAt == fixture.now)
     }
 
-    @Test("topics are applied as a difference, and none given leaves them alone", arguments: StoreUnderTest.allCases)
+    @Test("topics are applied as a difference, and an absent list changes nothing", arguments: StoreUnderTest.allCases)
     func topicDifference(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.register(1, topics: ["a", "b"])
@@ -99,6 +99,9 @@ struct RegistrationTests {
         #expect(try await fixture.store.read { try $0.deviceCount(app: fixture.app, route: nil) } == 1)
         _ = try await fixture.send(.topics("a"))
         #expect(try await Worker(fixture: fixture).run() == [1])
+        try await fixture.register(3, address: Fixture.address(1))
+        let other = try await fixture.store.read { try $0.device(app: fixture.app, id: Fixture.deviceID(3)) }
+        #expect(other?.key == 1 && other?.topics == [], "a new id inherits no topics")
     }
 
     @Test("an address that moves between known ids retires the one that had it", arguments: StoreUnderTest.allCases)
@@ -179,7 +182,7 @@ struct RegistrationTests {
         #expect(try await list(.init(topic: "a"), after: 1) == [2])
     }
 
-    @Test("erasing a user takes every device and its subscriptions", arguments: StoreUnderTest.allCases)
+    @Test("erasing a user deletes every device and its subscriptions", arguments: StoreUnderTest.allCases)
     func erasure(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         try await fixture.register(1, user: "anna", topics: ["a"])

@@ -55,7 +55,7 @@ struct ReportEventTests {
     }
 
     @Test(
-        "a message cancelled before it was cut is reported at once, a later one when its rest is settled",
+        "a message that is cancelled before it is planned is reported at once, and otherwise when its rest is settled",
         arguments: StoreUnderTest.allCases)
     func cancelled(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
@@ -83,7 +83,7 @@ struct ReportEventTests {
         #expect(try await types(reference, fixture) == ["message.failed"])
     }
 
-    @Test("a paused message that is over is reported as expired", arguments: StoreUnderTest.allCases)
+    @Test("a paused message that expires is reported as expired", arguments: StoreUnderTest.allCases)
     func expired(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let reference = try await webhook(fixture)
@@ -98,7 +98,8 @@ struct ReportEventTests {
     }
 
     @Test(
-        "a kind of webhook hears of its own dialect's messages, with their source", arguments: StoreUnderTest.allCases)
+        "a kind of webhook receives events of its own dialect's messages, with their source",
+        arguments: StoreUnderTest.allCases)
     func ownDialect(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let (events, single) = (try await webhook(fixture), try await webhook(fixture, "single"))

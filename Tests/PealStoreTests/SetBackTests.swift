@@ -111,7 +111,7 @@ struct SetBackTests {
         #expect(try await fixture.store.read { try $0.nextWakeAt() } == fixture.now)
     }
 
-    @Test("messages that a device gets later count for no cap", arguments: StoreUnderTest.allCases)
+    @Test("messages from a later time do not count towards a cap", arguments: StoreUnderTest.allCases)
     func frequency(_ engine: StoreUnderTest) async throws {
         let fixture = try await Fixture(engine)
         let key = try await fixture.register(1).device.key

@@ -30,7 +30,7 @@ extension SettleTests {
     }
 
     @Test(
-        "deferred keys become slices that are due later, and everybody is still counted once",
+        "deferred keys become slices that are due later, and every device is still counted once",
         arguments: StoreUnderTest.allCases)
     func deferrals(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine, 10)
@@ -107,7 +107,9 @@ extension SettleTests {
         #expect(try await worker.run() == [1, 2, 3, 4])
     }
 
-    @Test("a retirement after A, B, A again is not applied", arguments: StoreUnderTest.allCases)
+    @Test(
+        "a retirement of an address that the device left and took again is not applied",
+        arguments: StoreUnderTest.allCases)
     func returnedAddress(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine, 1)
         let worker = Worker(fixture: fixture)
@@ -124,6 +126,61 @@ extension SettleTests {
         #expect(try await fixture.store.read { try $0.deviceCount(app: fixture.app, route: nil) } == 1)
     }
 
+    /// Two messages to one device, each with a settlement of its only page, and the address revision that was read.
+    private func twoPages(_ fixture: Fixture) async throws -> (settlements: [Settlement], revision: Int64) {
+        let worker = Worker(fixture: fixture)
+        for _ in 0..<2 { _ = try await fixture.send(.all) }
+        var settlements: [Settlement] = []
+        var revision: Int64 = 0
+        for slice in try await fixture.lease() {
+            let page = try await worker.page(of: slice)
+            settlements.append(worker.settlement(slice, page))
+            revision = page.revisions[0]
+        }
+        try #require(settlements.count == 2)
+        return (settlements, revision)
+    }
+
+    @Test(
+        "a device that moved to the other environment is not retired for an answer from its former one",
+        arguments: StoreUnderTest.allCases)
+    func retirementAfterMove(_ engine: StoreUnderTest) async throws {
+        let fixture = try await populated(engine, 1)
+        let (pages, revision) = try await twoPages(fixture)
+        var settlements = pages
+        settlements[0].moves = [.init(key: 1, revision: revision, route: .apnsSandbox)]
+        settlements[1].retirements = [
+            .init(key: 1, revision: revision, notAfter: fixture.now, reason: "Unregistered")
+        ]
+        for settlement in settlements {
+            #expect(try await Worker(fixture: fixture).settle([settlement])[0].isApplied)
+        }
+        let device = try await fixture.store.read { try $0.device(app: fixture.app, id: Fixture.deviceID(1)) }
+        #expect(device?.environment == .sandbox && device?.retirement == nil)
+    }
+
+    @Test(
+        "a device that was retired or has another address meanwhile is not moved to the other environment",
+        arguments: StoreUnderTest.allCases, [true, false])
+    func lateMove(_ engine: StoreUnderTest, isRetired: Bool) async throws {
+        let fixture = try await populated(engine, 1)
+        let (pages, revision) = try await twoPages(fixture)
+        var settlements = pages
+        settlements[1].moves = [.init(key: 1, revision: revision, route: .apnsSandbox)]
+        if isRetired {
+            settlements[0].retirements = [
+                .init(key: 1, revision: revision, notAfter: fixture.now, reason: "Unregistered")
+            ]
+        } else {
+            try await fixture.register(1, address: Fixture.address(7), topics: ["a"])
+        }
+        for settlement in settlements {
+            #expect(try await Worker(fixture: fixture).settle([settlement])[0].isApplied)
+        }
+        let device = try await fixture.store.read { try $0.device(app: fixture.app, id: Fixture.deviceID(1)) }
+        #expect(device?.environment == .production && (device?.retirement != nil) == isRetired)
+    }
+
     @Test("a message of which nothing was tried before its expiry is expired", arguments: StoreUnderTest.allCases)
     func expiry(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine, 5)
@@ -137,7 +194,7 @@ extension SettleTests {
         #expect(try await fixture.state(other) == .sent)
     }
 
-    @Test("a slice given back is ready at once or when it says", arguments: StoreUnderTest.allCases)
+    @Test("a released slice is ready at once or at the stated time", arguments: StoreUnderTest.allCases)
     func release(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine, 5)
         let worker = Worker(fixture: fixture)

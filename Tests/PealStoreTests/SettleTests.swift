@@ -108,7 +108,7 @@ struct SettleTests {
     }
 
     @Test(
-        "settlements whose commit was not answered are applied once, and called applied when they are repeated",
+        "settlements whose commit was not answered are applied once, and reported as applied when they are repeated",
         arguments: StoreUnderTest.allCases)
     func repeated(_ engine: StoreUnderTest) async throws {
         let fixture = try await populated(engine, 3000)
@@ -249,7 +249,7 @@ struct SettleTests {
     }
 
     @Test(
-        "a settlement that ended its message is applied, too, when it is repeated because its commit was not answered",
+        "a settlement that ended its message is reported as applied when it is repeated after a lost commit",
         arguments: StoreUnderTest.allCases, [true, false])
     func repeatedEnd(_ engine: StoreUnderTest, isDirect: Bool) async throws {
         let fixture = try await populated(engine, 1500)

@@ -20,7 +20,7 @@ struct WebhookStoreTests {
     }
 
     @Test(
-        "every kind of authentication comes back whole and is sealed",
+        "every kind of authentication is read back unchanged and stored sealed",
         arguments: [
             Webhook.Authentication.basic(username: "u", password: "pä"), .bearer(accessToken: "t"),
             .header(name: "X-Key", value: "v"), .signature(key: Array(0..<32)), .secret("s"),
@@ -219,6 +219,10 @@ struct WebhookStoreTests {
             }
         }
         #expect(try await retry(good) == nil)
+        let bodies = try await fixture.test.engine.read {
+            try $0.count("SELECT COUNT(*) FROM webhook_delivery WHERE body IS NOT NULL")
+        }
+        #expect(bodies == 1, "what was delivered is not kept")
         let retried = try #require(try await retry(bad))
         #expect(retried.state == .pending)
         #expect(retried.startedAt == fixture.now)
@@ -230,6 +234,26 @@ struct WebhookStoreTests {
             return (first + second).map(\.id.low)
         }
         #expect(ids == [2, 1])
+    }
+
+    @Test(
+        "a delivery that waits for its retry can be sent at once, and is still given up a day after its first attempt",
+        arguments: StoreUnderTest.allCases)
+    func retryNow(_ engine: StoreUnderTest) async throws {
+        let fixture = try await Fixture(engine)
+        let (webhook, leased) = try await cut(fixture, count: 1)
+        var waiting = leased[0]
+        waiting.delivery.attempts = 1
+        waiting.delivery.nextAttemptAt = fixture.now + .seconds(3600)
+        let settled = waiting
+        #expect(try await fixture.store.write(.settle) { try $0.settle(settled) })
+        fixture.time.advance(by: .seconds(100))
+        #expect(try await lease(webhook, fixture) == [])
+        let retried = try await fixture.store.write(.control) { [now = fixture.now] in
+            try $0.retryDelivery(of: webhook.reference, id: settled.delivery.id, now: now)
+        }
+        #expect(retried?.nextAttemptAt == fixture.now && retried?.startedAt == settled.delivery.startedAt)
+        #expect(try await lease(webhook, fixture).map(\.delivery.id) == [settled.delivery.id])
     }
 
     @Test("data is deleted after its retention, and what may be requested stays", arguments: StoreUnderTest.allCases)

@@ -25,7 +25,7 @@ struct WriteQueueTests {
         #expect(try queue.put(item(.rest)), "the drain had ended")
     }
 
-    @Test("a closed queue refuses")
+    @Test("a closed queue refuses writes")
     func closed() {
         let queue = WriteQueue()
         queue.close()

@@ -82,7 +82,7 @@ import Testing
         return Set(isWhole ? arrows : arrows.filter { !$0.contains("[*]") })
     }
 
-    @Test("explain every reason of our own that a delivery can end with")
+    @Test("explain every reason of Peal's own that a delivery can end with")
     func reasons() throws {
         let own = /(?:\.unsent\(|\.lost\(|\.unreachable\(|\.unusable\(|\.address\(|rejection\(|reason: )"([A-Z]\w+)"/
         let providers = try repository.swiftFiles(under: "Sources/PealProviders")

@@ -61,7 +61,7 @@ import Testing
         #expect(set.keys(after: 0, limit: 9) == [1] && set.wordCount == 64)
     }
 
-    @Test("gives keys in pages that join without gap or repetition", arguments: [1, 7, 64, 1000])
+    @Test("returns keys in pages without gaps or repetitions", arguments: [1, 7, 64, 1000])
     func pages(limit: Int) {
         var generator = SeededGenerator(seed: 4)
         let (bits, model) = pair(1...10_000, 900, &generator)

@@ -16,14 +16,14 @@ import Testing
         #expect(!answers.isComplete)
     }
 
-    @Test("counts no acceptance as an exception, however it is put in")
+    @Test("counts no acceptance as an exception, however it is added")
     func acceptance() {
         let flight = PageFlight(count: 1)
         flight.answer(accepted: [], others: [(index: 0, answer: .accepted)])
         #expect(flight.answers.exceptions.isEmpty && flight.answers.isComplete)
     }
 
-    @Test("gives the rest one answer")
+    @Test("gives all remaining devices one answer")
     func rest() {
         let flight = PageFlight(count: 4)
         flight.answer(accepted: [2])
@@ -32,7 +32,7 @@ import Testing
         #expect(flight.answers.exceptions.keys.sorted() == [0, 1, 3])
     }
 
-    @Test("shows that something moves")
+    @Test("counts every request and every answer as a change")
     func movement() {
         let flight = PageFlight(count: 2)
         let before = flight.answers.changeCount
@@ -64,7 +64,7 @@ import Testing
         await flight.wait()
     }
 
-    @Test("wakes its worker when the last of many concurrent answers is there")
+    @Test("wakes its worker when the last of many concurrent answers has arrived")
     func concurrentAnswers() async {
         for round in 0..<50 {
             let flight = PageFlight(count: 1000)

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "refuses what APNs could not have given",
+        "refuses what cannot be an APNs token",
         arguments: [
             "", "00112233445566", "00112233445566a", "00112233445566aaz", "<0011223344556677>", " 00112233445566a",
             String(repeating: "f", count: 402), String(repeating: "f", count: 399), "00112233445566é",
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(
-        "takes channel URIs on allowed hosts only",
+        "accepts channel URIs only on allowed hosts",
         arguments: [
             ("https://db5.notify.windows.com/?token=abc", true),
             ("HTTPS://DB5.Notify.Windows.Com/x", true),
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(
-        "takes registration tokens of printable characters",
+        "accepts registration tokens of printable characters",
         arguments: [
             ("fcm:APA91b_-:x", true), ("a b", false), ("a\"b", false), ("a\\b", false), ("a\nb", false), ("é", false),
             (String(repeating: "x", count: 4096), true), (String(repeating: "x", count: 4097), false),
@@ -151,7 +151,7 @@ import Testing
         #expect(error.code == code && error.field == field)
     }
 
-    @Test("knows a subscription again by its endpoint alone")
+    @Test("identifies a subscription by its endpoint alone")
     func subscriptionIdentity() throws {
         let base: JSON = [
             "endpoint": "https://fcm.googleapis.com/x",
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test(
-        "brings a channel's id to plain base64, whatever alphabet it comes in",
+        "converts a channel's id to standard base64 from either alphabet",
         arguments: [("a-_0AAA", "a+/0AAA="), ("a-_0", "a+/0"), ("a-_", "a+/="), ("a+/=", "a+/="), ("abcde", "abcde")])
     func broadcastChannels(text: String, stored: String) throws {
         let address = try rules.channel(.string(text), environment: .sandbox)

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        "the key that is named counts, then the one that was, then the newest",
+        "the named key is used, otherwise the former one, otherwise the newest",
         arguments: [
             (nil, nil, new), (nil, old, old), (nil, "gone", new), (old, new, old),
             (old.replacing("-", with: "+").replacing("_", with: "/") + "=", nil, old),

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(
-        "MPNS gave out http too",
+        "an MPNS channel may use http",
         arguments: [
             ("http://sn1.notify.live.net/throttledthirdparty/01.00/AAE", true),
             ("https://sn1.notify.live.net/unthrottledthirdparty/01.00/AAE", true),
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "a list names hosts, ports and what lies below a name",
+        "a list may contain hosts, ports and subdomains",
         arguments: [
             ("push.example.com", "https://push.example.com/x", true),
             ("Push.Example.com.", "https://push.example.com/x", true),
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(
-        "the open mode of Web Push takes any public name over https",
+        "the open mode of Web Push accepts any public name over https",
         arguments: [
             ("https://push.example.org/x", true), ("https://push.example.org:443/x", true),
             ("https://push.example.org:8443/x", false), ("http://push.example.org/x", false),
@@ -79,7 +79,7 @@ import Testing
         #expect(rules().refusal(ofURI: uri, on: .webPush) != nil)
     }
 
-    @Test("no route without URIs takes one", arguments: [Route.apnsProduction, .fcm, .baidu])
+    @Test("a route without URIs accepts none", arguments: [Route.apnsProduction, .fcm, .baidu])
     func others(route: Route) {
         #expect(rules(isOpen: true).refusal(ofURI: "https://a.notify.windows.com/x", on: route) != nil)
     }

@@ -17,7 +17,7 @@ import Testing
         #expect(code.rawValue.allSatisfy { $0 == "_" || ("a"..."z").contains($0) })
     }
 
-    @Test("tells an unknown caller from one who may not, and a wrong body from a large one")
+    @Test("distinguishes an unknown caller from a forbidden one, and an invalid body from a large one")
     func distinctions() {
         #expect(PealError.Code.unauthorized.httpStatus == 401)
         #expect(PealError.Code.forbidden.httpStatus == 403)

@@ -40,7 +40,7 @@ struct GeofenceShareTests {
         #expect(share.lastModified == Self.at(7))
     }
 
-    @Test("later is what changed since, and what went; asked from there, nothing")
+    @Test("later is what was changed or deleted since, and then nothing")
     func delta() {
         let fences = [Self.geofence(1, changed: 5), Self.geofence(2, changed: 6), Self.geofence(3, changed: 7)]
         let share = Self.share(fences, deleted: [(8, 5), (9, 6)], since: 5)
@@ -52,7 +52,7 @@ struct GeofenceShareTests {
     }
 
     @Test(
-        "is cut by platform and topics",
+        "is limited to the device's platform and topics",
         arguments: [
             (Platform.ios, ["a": 0] as [String: Int64]?, [1, 2, 4]), (.ios, [:], [1, 2]),
             (.android, ["b": 0], [1, 3, 5]),
@@ -66,7 +66,7 @@ struct GeofenceShareTests {
         #expect(Self.share(fences, platform: platform, topics: topics, since: nil).geofences.map(\.id) == ids)
     }
 
-    @Test("has what the device's joining a topic or a start brought, once")
+    @Test("includes once what became visible by joining a topic or by a start")
     func joining() {
         let fences = [Self.geofence(1, changed: 5, tags: ["a", "b"]), Self.geofence(2, changed: 5, starts: 400)]
         let known = Self.share(fences, topics: [:], since: nil, now: 300)
@@ -93,7 +93,7 @@ struct GeofenceShareTests {
     }
 }
 
-@Suite("Whom a change of geofences concerns")
+@Suite("The audience of a change of geofences")
 struct GeofenceAudienceTests {
     private static let now = Timestamp(seconds: 1000)
 
@@ -111,7 +111,7 @@ struct GeofenceAudienceTests {
         #expect(GeofenceAudience([Self.plan([], .all, ends: 1000)], now: Self.now) == nil)
     }
 
-    @Test("is the union of before and after, everybody where one has no tags")
+    @Test("is the union of before and after, and everyone if one has no tags")
     func union() throws {
         let both = try #require(
             GeofenceAudience([Self.plan(["a"], .ios), Self.plan(["b"], .android, ends: 3000)], now: Self.now))

@@ -37,7 +37,7 @@ struct JSONLimitTests {
         #expect(throws: Never.self) { try JSONParser.parse(Array(text.utf8), refusesRepeated: true) }
     }
 
-    @Test("another fault is not taken for too many values")
+    @Test("another fault is not reported as too many values")
     func otherFault() {
         let failure = #expect(throws: JSONParser.Failure.self) { try JSONParser.parse(Array("[1,".utf8), valuesMax: 9) }
         #expect(failure?.hasTooManyValues == false)
@@ -80,7 +80,7 @@ struct JSONLimitTests {
 @Suite("The strength of a secret")
 struct SecretStrengthTests {
     @Test(
-        "passes what a program generates",
+        "is sufficient if a program generated it",
         arguments: [
             "9f86d081884c7d659a2feaa0c55ad015", "CTX-Zk3vQ9pLr7TnX2mB", "b1946ac9-2ad7-4f0d-9c7e-1f0f7a3b5c6d",
             "correct-horse-battery-staple-42", "xK9mQ2vL8pRt4W", "xK9mQ2vL8pR3st",
@@ -88,7 +88,7 @@ struct SecretStrengthTests {
     func strong(secret: String) { #expect(SecretStrength.isStrong(secret), "\(SecretStrength.bits(secret))") }
 
     @Test(
-        "does not pass what is short, simple or repeated",
+        "is insufficient if it is short, simple or repeated",
         arguments: [
             "", "secret", "password", "Passw0rd!", "12345678901234567890123456789012",
             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "abcdefghijklmnopqrstuvwxyz", "abababababababababababababababab",

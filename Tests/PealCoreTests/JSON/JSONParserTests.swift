@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "refuses what is no document",
+        "refuses anything else",
         arguments: [
             "", " ", "nul", "nulll", "True", "+1", "01", "-", "-01", "1.", ".5", "1e", "1e+", "0x10", "NaN", "Infinity",
             "\"", "\"a", "\"\\\"", "\"\\x\"", "\"\\u12\"", "\"\\u12G4\"", "\"\n\"", "\"\t\"", "\"\\", "'a'", "[", "[1",
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(
-        "says where a document breaks",
+        "states where a document is invalid",
         arguments: [
             ("", 1, 1), ("{\n  \"a\": tru\n}", 2, 8), ("[1,\n2,\n 3 4]", 3, 4), ("[1, 01]", 1, 5), ("\"ab\ncd\"", 1, 4),
         ])
@@ -146,7 +146,7 @@ import Testing
         #expect("\(failure)".hasSuffix("at line \(line), column \(column)"))
     }
 
-    @Test("lets documents nest to the limit and no deeper", arguments: [("[", "]"), ("{\"a\":", "}")])
+    @Test("accepts documents that nest up to the limit", arguments: [("[", "]"), ("{\"a\":", "}")])
     func depth(open: String, close: String) throws {
         func nested(_ levels: Int) -> String {
             String(repeating: open, count: levels - 1) + (open == "[" ? "[]" : "{}")

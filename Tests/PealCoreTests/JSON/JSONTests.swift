@@ -80,7 +80,7 @@ import Testing
         #expect(try JSONParser.parse(text).integerValue == expected)
     }
 
-    @Test("gives no number for what is none")
+    @Test("returns no number for other values")
     func notNumbers() throws {
         #expect(JSON.string("5").integerValue == nil)
         for text in ["", "e", "E", "-", ".", "e5", "x"] { #expect(JSON.number(text).integerValue != 7, "\(text)") }

@@ -25,7 +25,7 @@ struct ConditionTests {
         #expect(one == other)
     }
 
-    @Test("what does not begin with a number is no version", arguments: ["", "v", "beta", ".1", "-1", " 1"])
+    @Test("a text that does not begin with a number is not a version", arguments: ["", "v", "beta", ".1", "-1", " 1"])
     func notVersions(_ text: String) { #expect(VersionNumber(text) == nil) }
 
     @Test(
@@ -45,7 +45,7 @@ struct ConditionTests {
     ])
 
     @Test(
-        "tests of attributes",
+        "tests of attributes compare by type and value",
         arguments: [
             ("plan", "is", #""pro""#, true), ("plan", "is", #""Pro""#, false), ("age", "is", "30.0", true),
             ("age", "is", #""30""#, false), ("beta", "is", "true", true), ("beta", "is", "false", false),

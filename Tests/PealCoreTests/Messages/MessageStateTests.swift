@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Message states") struct MessageStateTests {
     @Test(
-        "follow the contract's arrows",
+        "follow the documented transitions",
         arguments: [
             (Message.State.scheduled, Message.State.planning), (.planning, .sending), (.sending, .paused),
             (.paused, .sending),
@@ -17,7 +17,7 @@ import Testing
         #expect(from.successors.contains(to))
     }
 
-    @Test("nothing leaves a final state, everything else can be cancelled", arguments: Message.State.allCases)
+    @Test("cannot change once they are final, and can be cancelled before", arguments: Message.State.allCases)
     func ends(state: Message.State) {
         #expect(state.isFinal == state.successors.isEmpty)
         #expect(state.isFinal || state.successors.contains(.cancelled))

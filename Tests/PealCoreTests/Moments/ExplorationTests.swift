@@ -18,7 +18,7 @@ struct ExplorationTests {
         #expect(Exploration(of: Self.message(1), userID: "ann", in: .calibrating) == .uniform)
     }
 
-    @Test("users of one message draw differently")
+    @Test("users of one message are assigned independently")
     func users() {
         let modes = (0..<1000).map { Exploration(of: Self.message(1), userID: "u\($0)", in: .live) }
         #expect((150...250).contains(modes.count { $0 == .soft }))

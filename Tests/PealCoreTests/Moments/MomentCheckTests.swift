@@ -126,7 +126,7 @@ struct MomentCheckTests {
         return false
     }
 
-    @Test("shows it once at most, never after a cancellation, and always tries")
+    @Test("shows the message at most once, never after a cancellation, and always tries")
     func everything() {
         let terms = DeliveryWindow(until: Self.start + .seconds(100), method: .contextAware)
             .terms(.contextAware, now: Self.start)

@@ -120,14 +120,14 @@ struct MomentTransitionTests {
     }
 
     @Test(
-        "what is under way ends as the drawing says",
+        "what is in progress ends as documented",
         arguments: courses)
     func ends(events: [(MomentEvent, Int64)], state: Moment.State) {
         #expect(Self.after(events).state == state)
     }
 
     @Test(
-        "a claim that is not granted says why",
+        "a refused claim has a reason",
         arguments: unheard)
     func refusals(wish: MomentEvent, before: [(MomentEvent, Int64)], at: Int64, refusal: MomentClaim.Refusal) {
         let moment = Self.after(before)
@@ -136,7 +136,7 @@ struct MomentTransitionTests {
         #expect(step.moment == moment)
     }
 
-    @Test("asked again with the same claim the answer is the same, and a traditional message is not for claiming")
+    @Test("a repeated claim gets the same answer, and a traditional message cannot be claimed")
     func again() {
         let first = Self.open().after(Self.claim(), at: Self.start)
         let second = first.moment.after(Self.claim(), at: Self.start + .seconds(60))
@@ -165,7 +165,7 @@ struct MomentTransitionTests {
         #expect(changed.route == .fcm && !changed.hadSDK && changed.exploration == .uniform)
     }
 
-    @Test("who has no device is waited for until the window ends")
+    @Test("a user without a device is waited for until the window ends")
     func awaitsDevice() {
         let waiting = Self.after([(.fallback(to: nil), 10)], arm: .traditional)
         #expect(waiting.state == .open && waiting.awaitsDevice && waiting.fallbackAt == Self.deadline)
@@ -271,7 +271,7 @@ struct MomentTransitionTests {
         #expect(moment.isRepeated(by: nil) == false)
     }
 
-    @Test("every arrow that is taken is one that is drawn", arguments: Moment.State.allCases)
+    @Test("every transition is a documented one", arguments: Moment.State.allCases)
     func arrows(state: Moment.State) {
         let terms = DeliveryWindow(until: Self.deadline, method: .traditional).terms(.traditional, now: Self.start)
         let events: [MomentEvent] = [

@@ -7,7 +7,7 @@ import Testing
     private func permits(_ text: String) throws -> Bool { addressGuard.permits(try #require(IPAddress(text))) }
 
     @Test(
-        "lets public addresses through",
+        "allows public addresses",
         arguments: [
             "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255",
             "128.0.0.0", "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "191.255.255.255",
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "stops what does not leave for the Internet",
+        "refuses addresses that are not public",
         arguments: [
             // This host, private networks, carrier-grade NAT, loopback, link-local.
             "0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.127.255.255", "127.0.0.1",
@@ -46,7 +46,7 @@ import Testing
         #expect(try !permits(text))
     }
 
-    @Test("knows loopback, and what is no address")
+    @Test("recognizes loopback and invalid addresses")
     func loopback() {
         #expect(AddressGuard.isLoopback([127, 9, 9, 9]))
         #expect(AddressGuard.isLoopback([UInt8](repeating: 0, count: 15) + [1]))

@@ -9,7 +9,7 @@ import Testing
         func next() -> UInt64 { word }
     }
 
-    @Test("makes UUIDs of version 4 and 7", arguments: [UInt64.min, .max])
+    @Test("creates UUIDs of version 4 and 7", arguments: [UInt64.min, .max])
     func versions(word: UInt64) {
         let random: Identifier<Device> = Constant(word: word).identifier()
         #expect(random.high >> 12 & 0xF == 4 && random.low >> 62 == 0b10)
@@ -32,7 +32,7 @@ import Testing
         for _ in 0..<5000 { _ = ids.next(at: now, Constant(word: word)) }
     }
 
-    @Test("makes positive numbers and as many bytes as asked for", arguments: [UInt64.min, .max])
+    @Test("creates positive numbers and the requested number of bytes", arguments: [UInt64.min, .max])
     func numbers(word: UInt64) {
         #expect(Constant(word: word).positiveNumber() > 0)
         for count in [0, 1, 8, 9, 32] { #expect(Constant(word: word).bytes(count).count == count) }

@@ -59,7 +59,7 @@ import Testing
         #expect(Timestamp(milliseconds: 1_795_228_200_050).description == "2026-11-21T02:30:00.050Z")
     }
 
-    @Test("agrees with itself over four hundred years of days")
+    @Test("reads what it wrote for every day of four hundred years")
     func everyDay() {
         for day in stride(from: Int64(-73_049), through: 73_050, by: 1) {
             let instant = Timestamp(milliseconds: day * 86_400_000 + 43_200_000)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("survives the ends of its range", arguments: [Int64.min, .min + 1, .max])
+    @Test("does not overflow at the ends of its range", arguments: [Int64.min, .min + 1, .max])
     func extremes(milliseconds: Int64) {
         let instant = Timestamp(milliseconds: milliseconds)
         #expect(!instant.description.isEmpty)

@@ -36,6 +36,9 @@ struct DeliveryFixture: Sendable {
         return other
     }
 
+    /// Where the app's credential is.
+    var slot: CredentialSlot { CredentialSlot(app: app, provider: .apns, environment: .production) }
+
     @discardableResult
     func putCredential(
         _ environment: Environment = .production, _ provider: ProviderName = .apns, keyID: String = "ABCDE12345"
@@ -145,6 +148,14 @@ struct DeliveryFixture: Sendable {
         try await store.read { [app] in
             try $0.credentialRecords(app: app).first { $0.environment == environment }?.health
         }
+    }
+
+    /// The state of the app's route as stored; nil if it never closed.
+    func gate() async throws -> RouteGate? { try await store.read { [app] in try $0.gates(app: app).first } }
+
+    /// How many devices of the app can be reached.
+    func deviceCount() async throws -> Int {
+        try await store.read { [app] in try $0.deviceCount(app: app, route: .apnsProduction) }
     }
 
     /// The device as stored.

@@ -16,6 +16,11 @@ final class ScriptedProvider: Provider {
         case refused
 
         static let accepted = Reply.answer(.accepted)
+        static let unregistered = verdict(.retireAddress(since: nil, isSuspicious: false), "Unregistered", status: 410)
+        /// Also what a wrong credential can cause, so that many of them are doubted.
+        static let badToken = verdict(.retireAddress(since: nil, isSuspicious: true), "BadDeviceToken", status: 400)
+        static let credentialRefused = verdict(.stopApp, "InvalidProviderToken", status: 403)
+
         static func verdict(_ verdict: Verdict, _ reason: String, status: Int = 0) -> Reply {
             .answer(ProviderAnswer(.verdict(verdict), reason: reason, status: status))
         }

@@ -25,7 +25,7 @@ struct OutboundClientTests {
         return result
     }
 
-    @Test("says the length of every body, also of an empty one", arguments: [0, 1, 5000])
+    @Test("states the length of every body, even of an empty one", arguments: [0, 1, 5000])
     func length(bytes: Int) async throws {
         let peer = try HTTPPeer { _ in .reply(200, [("x-a", "1")], "body") }
         let body = Array(repeating: UInt8(ascii: "x"), count: bytes)
@@ -46,7 +46,7 @@ struct OutboundClientTests {
         #expect(peer.requests.map(\.target) == ["/"])
     }
 
-    @Test("reads of a long answer as much as is allowed")
+    @Test("reads a long answer up to the limit")
     func longAnswer() async throws {
         let peer = try HTTPPeer { _ in .reply(200, [], String(repeating: "x", count: 300_000)) }
         let reply = try await send(.init(url: peer.url, timeout: .seconds(600))).get()
@@ -189,7 +189,7 @@ struct OutboundClientTests {
         #expect(peer.requests.count == 1)
     }
 
-    @Test("shows its certificate where one is asked for")
+    @Test("presents its certificate if one is requested")
     func identity() async throws {
         let certificates = try TestDirectory.certificates()
         let own = try TestDirectory.certificates()

@@ -129,7 +129,7 @@ struct RequestPoolTests {
         await pool.close()
     }
 
-    @Test("what is stopped is answered though nothing moves")
+    @Test("stopped requests are answered even if nothing else happens")
     func stop() async throws {
         let peer = try HTTPPeer { _ in .hold }
         let pool = try pool(.init(), .init(inFlightMax: 16, perOriginMax: 8))

@@ -9,7 +9,7 @@ struct VAPIDTokensTests {
     private static let origin = "https://updates.push.services.mozilla.com"
     private let time = ManualTime()
 
-    @Test("are ES256 JWTs for the push service's origin that anybody can verify")
+    @Test("are ES256 JWTs for the push service's origin that anyone can verify")
     func format() throws {
         let key = try testVAPIDKey("https://example.com/contact")
         let value = try #require(VAPIDTokens(time: time).authorization(for: key, at: Self.origin))
@@ -28,7 +28,7 @@ struct VAPIDTokensTests {
         #expect(verifying.isValidSignature(proof, for: Array("\(head).\(body)".utf8)))
     }
 
-    @Test("are one for each key and origin, and made again at half life")
+    @Test("are the same for each key and origin, and replaced at half of their lifetime")
     func cache() throws {
         let tokens = VAPIDTokens(time: time)
         let (key, other) = (try testVAPIDKey(), try testVAPIDKey("mailto:push@example.com", 2))
@@ -54,7 +54,7 @@ struct VAPIDTokensTests {
         #expect(tokens.authorization(for: key, at: Self.origin) != first)
     }
 
-    @Test("are forgotten once for however many refusals")
+    @Test("are replaced once, however many requests are refused")
     func forget() throws {
         let tokens = VAPIDTokens(time: time)
         let key = try testVAPIDKey()
@@ -83,7 +83,7 @@ struct VAPIDTokensTests {
         #expect(tokens.count < 11)
     }
 
-    @Test("are not made of a key that is none", arguments: ["", "AAAA", "no base64!"])
+    @Test("are not created with an invalid key", arguments: ["", "AAAA", "no base64!"])
     func badKey(text: String) throws {
         var key = try testVAPIDKey()
         key.privateKey = text

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PealProviders
 
-@Suite("VAPID keys as an app puts them")
+@Suite("An app's VAPID keys")
 struct WebPushCredentialTests {
     private func examine(
         subject: String = "mailto:push@example.com", privateKey: String = ""
@@ -15,7 +15,7 @@ struct WebPushCredentialTests {
     }
 
     @Test(
-        "name a contact that push services take",
+        "need a contact that push services accept",
         arguments: [
             "mailto:push@example.com", "mailto:a.b+c@mail.example.co.uk", "https://example.com",
             "https://example.com/contact?x=1", "https://example.com:8443/", "mailto:x@xn--bcher-kva.example",
@@ -26,7 +26,7 @@ struct WebPushCredentialTests {
     }
 
     @Test(
-        "name no contact that Apple refuses",
+        "cannot have a contact that Apple refuses",
         arguments: [
             "", "push@example.com", "mailto:", "mailto:push", "mailto:@example.com", "mailto:a@b@example.com",
             "mailto: push@example.com", "mailto:push@example.com ", "mailto:<push@example.com>",
@@ -45,7 +45,7 @@ struct WebPushCredentialTests {
         #expect(error.field == "subject")
     }
 
-    @Test("are taken in every form, and kept in one")
+    @Test("are accepted in every form, and stored in one")
     func forms() throws {
         let key = P256.Signing.PrivateKey()
         let raw = Array(key.rawRepresentation)
@@ -107,7 +107,7 @@ struct WebPushCredentialTests {
         #expect(keys.allSatisfy { !text.contains($0.privateKey) })
     }
 
-    @Test("are at least one")
+    @Test("cannot be an empty list")
     func none() {
         let error = #expect(throws: PealError.self) {
             try WebPushCredential.examine([], randomness: SeededRandomness())

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Web Push encryption")
 struct WebPushEncryptionTests {
-    @Test("gives the message of RFC 8291's appendix A")
+    @Test("produces the message of RFC 8291's appendix A")
     func vector() throws {
         let receiver = try #require(
             WebPushEncryption.Receiver(

@@ -52,7 +52,7 @@ struct WebPushExchangeTests {
         try await #require(throws: RequestRefusal.self) { try await exchange.request(for: try subject(browser)) }.answer
     }
 
-    @Test("are encrypted, signed for the push service, and say how long they live")
+    @Test("are encrypted and signed for the push service, and state their lifetime")
     func request() async throws {
         let browser = TestBrowser(endpoint: "https://Push.Example.net:443/a/b?c=d")
         let exchange = try exchange()
@@ -74,7 +74,7 @@ struct WebPushExchangeTests {
         #expect(audience == "https://push.example.net")
     }
 
-    @Test("have a salt and a key of their own each")
+    @Test("each have their own salt and key")
     func freshness() async throws {
         let exchange = try exchange()
         let subject = try subject(TestBrowser())
@@ -93,7 +93,7 @@ struct WebPushExchangeTests {
         #expect(request.headers.map(\.name) == ["TTL", "Urgency", "Authorization"])
     }
 
-    @Test("say what is left of a life when they are sent")
+    @Test("state the remaining lifetime when they are sent")
     func life() async throws {
         let subject = try subject(TestBrowser())
         let exchange = try exchange()
@@ -104,7 +104,7 @@ struct WebPushExchangeTests {
     }
 
     @Test(
-        "suit the push service",
+        "are adapted to the push service",
         arguments: [
             ("https://push.example.net/x", Int64(9_999_999), "2592000", "spike", false),
             ("https://fcm.googleapis.com/x", 9_999_999, "2419200", "spike", false),
@@ -125,7 +125,7 @@ struct WebPushExchangeTests {
         #expect(request.headers["X-WNS-Cache-Policy"] == (isUncached ? ["no-cache"] : []))
     }
 
-    @Test("are signed with the key of the subscription, else with the newest")
+    @Test("are signed with the key of the subscription, otherwise with the newest")
     func keys() async throws {
         let (old, new) = (
             try testVAPIDKey("mailto:push@example.com", 1), try testVAPIDKey("mailto:push@example.com", 2)
@@ -158,7 +158,7 @@ struct WebPushExchangeTests {
         #expect(answer == ProviderAnswer(.verdict(.rejectMessage), reason: "HostNotAllowed"))
     }
 
-    @Test("are not made for a stored address whose keys are none")
+    @Test("are not made for a stored address with invalid keys")
     func badSubscription() async throws {
         for text in [#"{"endpoint":"https://push.example.net/x","keys":{"p256dh":"AAAA","auth":"AAAA"}}"#, "x", ""] {
             var page = DevicePage(through: 1, isLast: true, readAt: Timestamp(seconds: 0))
@@ -199,7 +199,7 @@ struct WebPushExchangeTests {
             OutboundReply(status: status, headers: headers, body: Array(body.utf8)), to: request, for: subject)
     }
 
-    @Test("read the answer into verdict, reason and status")
+    @Test("turn the answer into verdict, reason and status")
     func answers() async throws {
         let exchange = try exchange()
         #expect(try await judge(exchange, 201, headers: ["location": "https://x/m/1"]).answer == .accepted)
@@ -216,7 +216,7 @@ struct WebPushExchangeTests {
                 == .verdict(.retry(after: .seconds(90))))
     }
 
-    @Test("leave a whole origin alone that asks for it", arguments: [406, 429])
+    @Test("pause for a whole origin that asks for it", arguments: [406, 429])
     func throttle(status: Int) async throws {
         let exchange = try exchange()
         let asked = try await judge(exchange, status, headers: ["retry-after": "120"])
@@ -262,7 +262,7 @@ struct WebPushExchangeTests {
     }
 
     @Test(
-        "never ask for the address of what is no public name",
+        "never resolve a name that is not public",
         arguments: [
             "https://127.0.0.1/x", "https://2130706433/x", "https://0x7f.1/x", "https://localhost/x",
             "https://router/x",

@@ -51,7 +51,7 @@ struct WebPushProviderTests {
         #expect(Set(requests.compactMap { $0["authorization"] }).count == 1)
     }
 
-    @Test("tells each answer's meaning, and follows no redirect")
+    @Test("judges each answer, and follows no redirect")
     func answers() async throws {
         let (answers, requests, _) = try await send(to: ["/ok", "/gone", "/moved", "/large", "/mismatch", "/down"]) {
             switch $0.target {
@@ -87,7 +87,7 @@ struct WebPushProviderTests {
         #expect(Set(requests.map { Array($0.body.prefix(86)) }).count == 2)
     }
 
-    @Test("leaves an origin alone that says it has enough")
+    @Test("sends nothing to an origin that asks for a pause")
     func throttled() async throws {
         let (answers, requests, _) = try await send(to: (0..<300).map { "/\($0)" }) { _ in
             .reply(429, [("retry-after", "120")])
@@ -116,7 +116,7 @@ struct WebPushProviderTests {
         await provider.close()
     }
 
-    @Test("checks that the key of a subscription is one")
+    @Test("checks the key of a subscription")
     func check() throws {
         let provider = provider(try TestDirectory.certificates(), hosts: [])
         #expect(throws: Never.self) { try provider.check(TestBrowser().address) }
@@ -134,7 +134,7 @@ struct WebPushProviderTests {
         }
     }
 
-    @Test("takes plain and padded base64 for a subscription's keys")
+    @Test("accepts plain and padded base64 for a subscription's keys")
     func plainBase64() throws {
         let provider = provider(try TestDirectory.certificates(), hosts: [])
         let browser = TestBrowser(secret: Array(repeating: 0xFF, count: 16))
@@ -146,7 +146,7 @@ struct WebPushProviderTests {
         #expect(WebPushSubscription(address.bytes)?.receiver.authenticationSecret == browser.secret)
     }
 
-    @Test("says of keys only whether they sign")
+    @Test("verifies only whether keys can sign")
     func verify() async throws {
         let provider = provider(try TestDirectory.certificates(), hosts: [])
         func result(_ keys: [Credential.VAPIDKey]) async -> CredentialVerification.Result {

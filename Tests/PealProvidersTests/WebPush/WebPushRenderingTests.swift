@@ -85,7 +85,7 @@ struct WebPushRenderingTests {
         },
     ]
 
-    @Test("gives these requests", arguments: cases)
+    @Test("produces these requests", arguments: cases)
     func golden(_ golden: WebRenderingCase) throws {
         let notification = try testWebNotification(golden.change)
         #expect(String(decoding: notification.body.prefix, as: UTF8.self) == golden.text)
@@ -147,7 +147,7 @@ struct WebPushRenderingTests {
     }
 
     @Test(
-        "faults name the field",
+        "refuses invalid content with the field",
         arguments: [
             (#"{"urgency":"loud"}"#, "web.urgency"), (#"{"urgency":5}"#, "web.urgency"),
             (#"{"topic":""}"#, "web.topic"), (#"{"topic":"a b"}"#, "web.topic"),
@@ -163,7 +163,7 @@ struct WebPushRenderingTests {
     }
 
     @Test(
-        "a collapse key becomes a topic whatever it is",
+        "any collapse key becomes a valid topic",
         arguments: [
             "", "ä", "a\r\nb: c", "with blanks", "12345678901234567890123456789012",
             "123456789012345678901234567890123",
@@ -177,7 +177,7 @@ struct WebPushRenderingTests {
     }
 
     @Test(
-        "tells a life in whole seconds, within bounds",
+        "states a lifetime in whole seconds, within bounds",
         arguments: [(0, 0), (1, 1), (999, 1), (1000, 1), (1001, 2), (-5000, 0), (2_592_000_001, 2_592_000)])
     func life(milliseconds: Int64, seconds: Int64) {
         let now = Timestamp(milliseconds: 5)

@@ -76,7 +76,7 @@ struct WebPushVerdictsTests {
         #expect(WebPushVerdicts.verdict(status: status, reason: read) == verdict)
     }
 
-    @Test("believe Retry-After")
+    @Test("obey Retry-After")
     func retryAfter() {
         let after = Duration.seconds(137)
         #expect(WebPushVerdicts.verdict(status: 429, reason: "", retryAfter: after) == .holdAddress(after: after))

@@ -21,7 +21,7 @@ struct MPNSProviderTests {
         return try MPNSRendering.notification(WindowsOrders.order(content, on: .mpns))
     }
 
-    @Test("posts to the channel with the notification's id, and reads what the headers tell")
+    @Test("posts to the channel with the notification's id, and reads the state from the headers")
     func sending() async throws {
         let peer = try HTTPPeer { request in
             switch request.target {
@@ -52,7 +52,7 @@ struct MPNSProviderTests {
         await provider.close()
     }
 
-    @Test("an authenticated service shows its certificate")
+    @Test("an authenticated service presents its certificate")
     func certificate() async throws {
         let certificates = try TestDirectory.certificates()
         let own = try TestDirectory.certificates()

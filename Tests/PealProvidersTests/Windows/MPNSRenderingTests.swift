@@ -87,7 +87,7 @@ struct MPNSRenderingTests {
         },
     ]
 
-    @Test("gives these requests", arguments: cases)
+    @Test("produces these requests", arguments: cases)
     func golden(_ golden: WindowsCase) throws {
         let notification = try MPNSRendering.notification(
             WindowsOrders.order(golden.content, golden.options, on: .mpns, locale: golden.locale))
@@ -99,7 +99,7 @@ struct MPNSRenderingTests {
     }
 
     @Test(
-        "the class says how soon, and never later than the message lives",
+        "the class determines the delay, which never exceeds the lifetime",
         arguments: [
             ("toast", MessageOptions.Priority.high, 100_000, "2"), ("tile", .high, 100_000, "1"),
             ("raw", .high, 100_000, "3"), ("toast", .normal, 100_000, "12"), ("tile", .normal, 100_000, "11"),
@@ -155,7 +155,7 @@ struct MPNSRenderingTests {
     }
 
     @Test(
-        "faults name the field",
+        "refuses invalid content with the field",
         arguments: [
             (#"{"type":"poster"}"#, "type"), (#"{"type":"tile","template":"round"}"#, "template"),
             (#"{"type":"tile","template":1}"#, "template"), (#"{"type":"tile","fields":"x"}"#, "fields"),
@@ -178,7 +178,7 @@ struct MPNSRenderingTests {
     }
 
     @Test(
-        "raw is at most 1,024 bytes, the rest 3,072",
+        "raw notifications have at most 1,024 bytes, others 3,072",
         arguments: [("raw", 1024, true), ("raw", 1025, false), ("toast", 3072, true), ("toast", 3073, false)])
     func limits(type: String, bytes: Int, isLegal: Bool) throws {
         var content = Content()

@@ -51,7 +51,7 @@ struct WNSProviderTests {
         #expect(log.take().map(\.message) == ["the provider refuses Peal's requests"])
     }
 
-    @Test("asks once for an access token, and sends each channel its own request", arguments: [storeApp, tenant])
+    @Test("requests an access token once, and sends each channel its own request", arguments: [storeApp, tenant])
     func sending(credential: Credential) async throws {
         let peer = try HTTPPeer { request in
             Self.isToken(request) ? .reply(200, [], Self.grant) : .reply(200, [("X-WNS-Status", "received")])
@@ -91,7 +91,7 @@ struct WNSProviderTests {
         await provider.close()
     }
 
-    @Test("the life that is left is counted when it is sent, and nothing dead is kept")
+    @Test("the remaining lifetime is computed when a request is sent, and an expired message is not cached")
     func life() throws {
         let tile = try notification { $0.set(#"{"type":"tile"}"#, on: .windows) }
         for (after, ttl, policy) in [(0, "2000", "cache"), (1999, "1", "cache"), (2000, "0", "no-cache")] {
@@ -132,7 +132,7 @@ struct WNSProviderTests {
         await provider.close()
     }
 
-    @Test("no credential, no sending: the endpoint's own word stops the app")
+    @Test("a refused credential stops the app with the endpoint's reason, and nothing is sent")
     func badCredential() async throws {
         let peer = try HTTPPeer { _ in .reply(400, [], #"{"error":"invalid_client","error_description":"no"}"#) }
         let provider = try provider(peer)
@@ -148,7 +148,7 @@ struct WNSProviderTests {
     }
 
     @Test(
-        "headers tell the state",
+        "the headers contain the state",
         arguments: [
             (200, [("X-WNS-Status", "dropped")], "Dropped"),
             (200, [("X-WNS-NotificationStatus", "Dropped")], "Dropped"),
@@ -237,7 +237,7 @@ struct WNSProviderTests {
     }
 
     @Test(
-        "token URLs are https, or this machine",
+        "token URLs use https, or are on this machine",
         arguments: [
             ("http://login.live.com/a", WNSConfiguration.tenantTokenURLDefault, false),
             (WNSConfiguration.tokenURLDefault, "ftp://login.microsoftonline.com/{tenant_id}", true),

@@ -187,7 +187,7 @@ struct WNSRenderingTests {
             body: "<tile><visual/></tile>", headers: ["x-wns-type": "wns/tile"]),
     ]
 
-    @Test("gives these requests", arguments: toasts + others)
+    @Test("produces these requests", arguments: toasts + others)
     func golden(_ golden: WindowsCase) throws {
         let notification = try WNSRendering.notification(
             WindowsOrders.order(golden.content, golden.options, on: .wns, locale: golden.locale))
@@ -199,7 +199,7 @@ struct WNSRenderingTests {
     }
 
     @Test(
-        "priority and life",
+        "priority and lifetime become headers",
         arguments: [
             (MessageOptions.Priority?.none, false, "1"), (.high, false, "1"), (.normal, false, "2"), (.low, false, "3"),
             (nil, true, "2"), (.high, true, "1"),
@@ -212,7 +212,7 @@ struct WNSRenderingTests {
         #expect(notification.header("x-wns-priority") == value)
     }
 
-    @Test("what is tried once is never kept")
+    @Test("a message with one attempt is never cached")
     func oneAttempt() throws {
         var options = MessageOptions()
         options.life = .seconds(0)
@@ -225,7 +225,7 @@ struct WNSRenderingTests {
     }
 
     @Test(
-        "a collapse key replaces by tag",
+        "a collapse key becomes a tag",
         arguments: [
             ("order17", true), (String(repeating: "k", count: 16), true), ("order-17", false),
             (String(repeating: "k", count: 17), false), ("ä", false),
@@ -245,7 +245,7 @@ struct WNSRenderingTests {
     }
 
     @Test(
-        "faults name the field",
+        "refuses invalid content with the field",
         arguments: [
             (#"{"type":"poster"}"#, "type"), (#"{"type":1}"#, "type"), (#"{"xml":1}"#, "xml"),
             (#"{"xml":"<toast>"}"#, "xml"), (#"{"type":"tile","xml":"<toast/>"}"#, "xml"),
@@ -300,7 +300,7 @@ struct WNSRenderingTests {
         #expect(error?.code == .invalidField && error?.field.description == "\(field)")
     }
 
-    @Test("5,000 bytes is the most, and the field is named", arguments: [true, false])
+    @Test("a payload has at most 5,000 bytes, and the largest field is named", arguments: [true, false])
     func limit(isLegal: Bool) throws {
         var content = Content()
         let frame = Self.toast("ToastGeneric", "<text></text>").utf8.count

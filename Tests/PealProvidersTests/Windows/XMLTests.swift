@@ -6,7 +6,7 @@ import Testing
 @Suite("XML")
 struct XMLTests {
     @Test(
-        "text is escaped for where it stands",
+        "text is escaped for its position",
         arguments: [
             ("plain", "plain", "plain"), ("<a & b>", "&lt;a &amp; b&gt;", "&lt;a &amp; b&gt;"),
             ("\"'", "&quot;&apos;", "&quot;&apos;"), ("a\tb\nc", "a\tb\nc", "a&#9;b&#10;c"),
@@ -28,7 +28,7 @@ struct XMLTests {
         #expect(error?.code == .invalidField && error?.field == "content.body")
     }
 
-    @Test("whatever may be written is read back by libxml2", arguments: 0..<200)
+    @Test("libxml2 reads back everything that can be written", arguments: 0..<200)
     func writing(seed: UInt64) throws {
         let randomness = SeededRandomness(seed &* 7919 &+ 1)
         let alphabet = Array("<>&\"'\t\r\n ]!-?;#x0aé漢👋\u{A0}\u{2028}\u{FEFF}")
@@ -80,12 +80,12 @@ struct XMLTests {
         "<tile xmlns:w=''/>", "<töast/>", "<toast\u{A0}a='1'/>", "<toast><a xmlns:w='u'/><w:b/></toast>",
     ]
 
-    @Test("nothing else is taken", arguments: refused)
+    @Test("anything else is refused", arguments: refused)
     func refusing(document: String) {
         #expect(throws: XMLScanner.Fault.self) { try XMLScanner.root(of: document) }
     }
 
-    @Test("what is taken libxml2 takes too, however it was bent", arguments: 0..<400)
+    @Test("libxml2 accepts everything that is accepted, however it was changed", arguments: 0..<400)
     func bent(seed: UInt64) {
         let randomness = SeededRandomness(seed &* 104_729 &+ 3)
         var bytes = Array(Self.wellFormed[Int(randomness.next() % UInt64(Self.wellFormed.count))].0.utf8)
@@ -105,7 +105,7 @@ struct XMLTests {
         #expect(XMLReader.read(bytes) != nil, "\(text)")
     }
 
-    @Test("elements may nest to a limit, and no further")
+    @Test("elements may nest up to a limit")
     func depth() throws {
         func nested(_ count: Int) -> String {
             String(repeating: "<a>", count: count) + String(repeating: "</a>", count: count)
@@ -117,7 +117,7 @@ struct XMLTests {
         #expect(fault?.reason == "elements are nested too deeply")
     }
 
-    @Test("a fault says where")
+    @Test("a refusal states the position")
     func line() {
         let fault = #expect(throws: XMLScanner.Fault.self) { try XMLScanner.root(of: "<a>\n<b>\n</a>") }
         #expect(fault == .init(reason: "an end tag matches no start tag", line: 3))
