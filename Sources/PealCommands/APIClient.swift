@@ -129,19 +129,25 @@ struct APIClient: Sendable {
     }
 
     /// Reads the pages of a list until there are `limit` items.
-    /// - Returns: `{"items": […], "next_cursor": …}` with all of them.
+    /// - Returns: `{"items": […], "next_cursor": …}` with all of them, and with `"incomplete": true` if a page had it.
     func list(_ path: APIPath, limit: Int) async throws(CommandFailure) -> JSON {
         var items: [JSON] = []
+        var isComplete = true
         var cursor: String?
         repeat {
             let size = min(limit - items.count, Limits.listItemsMax)
             let page = try await send(.get, path.adding("limit", String(size)).adding("cursor", cursor))
             items += page["items"]?.arrayValue ?? []
+            if page["incomplete"] == true { isComplete = false }
             let next = page["next_cursor"]?.stringValue
             // If a server repeated a cursor, the list would never end.
             cursor = next == cursor ? nil : next
         } while cursor != nil && items.count < limit
-        return ["items": .array(items), "next_cursor": cursor.map { .string($0) } ?? .null]
+        if !isComplete { Surroundings.current.warn(CommandFailure.incompleteDevices.description) }
+        return .compact([
+            ("items", .array(items)), ("next_cursor", cursor.map(JSON.string) ?? .null),
+            ("incomplete", isComplete ? nil : true),
+        ])
     }
 
     private func exchange(

@@ -96,10 +96,10 @@ struct DeliveryReads: Store {
         try await store.read(lane == .brief ? .brief : .delivery, body)
     }
 
-    func list<R: Sendable>(
+    func checkedList<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading, _ more: Int) throws -> R
-    ) async throws -> R {
-        try await store.list(lane, body)
+    ) async throws -> (items: R, isComplete: Bool) {
+        try await store.checkedList(lane, body)
     }
 
     func write<R: Sendable>(

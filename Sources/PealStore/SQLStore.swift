@@ -30,15 +30,15 @@ package final class SQLStore: Store {
         try await engine.read(lane) { [context] in try body(StoreSession($0, context)) }
     }
 
-    package func list<R: Sendable>(
+    package func checkedList<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading, _ more: Int) throws -> R
-    ) async throws -> R {
+    ) async throws -> (items: R, isComplete: Bool) {
         try await engine.read(lane) { [context, damage] connection in
             var more = 0
             while more <= Limits.listRowsSkippedMax {
                 let skipping = SkippingConnection(connection, damage)
                 let result = try body(StoreSession(skipping, context), more)
-                if skipping.skippedCount <= more { return result }
+                if skipping.skippedCount <= more { return (result, skipping.skippedCount == 0) }
                 more = skipping.skippedCount
             }
             throw PealError.damaged("a list with more than \(Limits.listRowsSkippedMax) rows")

@@ -15,10 +15,10 @@ extension WrappingStore {
         try await store.read(lane, body)
     }
 
-    package func list<R: Sendable>(
+    package func checkedList<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading, _ more: Int) throws -> R
-    ) async throws -> R {
-        try await store.list(lane, body)
+    ) async throws -> (items: R, isComplete: Bool) {
+        try await store.checkedList(lane, body)
     }
 
     package func write<R: Sendable>(

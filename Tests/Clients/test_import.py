@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import random
+import sqlite3
 import subprocess
 import time
 import uuid
@@ -433,3 +434,36 @@ def test_topics_in_capitals_keep_their_devices(serve):
         assert topics_of(listed(peal, app), 2) == ["news"]
     finally:
         pivotal.stop()
+
+
+def test_rows_that_cannot_be_read_hide_no_others_and_make_an_export_fail(serve, tmp_path):
+    peal = serve()
+    app, other = peal.app("Damaged"), peal.app("Whole")
+    ids = peal.devices(app, [{**device(number), "alias": f"phone {number}"} for number in range(1, 501)])
+    peal.devices(other, [device(number) for number in range(1, 4)])
+    messages = [peal.send(app, schedule={"at": "2099-01-01T00:00:00Z"}) for _ in range(3)]
+    with sqlite3.connect(peal.directory / "peal.db") as connection:
+        own = f"app = (SELECT app FROM device WHERE hex(id) = '{ids[0].replace('-', '').upper()}')"
+        assert connection.execute(f"UPDATE device SET route = 999 WHERE {own} AND seq IN (3, 301)").rowcount == 2
+        assert connection.execute(f"UPDATE device_detail SET detail = x'ff' WHERE {own} AND seq = 7").rowcount == 1
+        damaged = messages[1].replace("-", "").upper()
+        assert connection.execute(f"UPDATE message SET state = 99 WHERE hex(id) = '{damaged}'").rowcount == 1
+    connection.close()
+    first = peal.get(f"/apps/{app}/devices", limit=100)
+    assert len(first["items"]) == 100 and first["incomplete"] is True
+    assert [item["id"] for item in first["items"][:4]] == [ids[0], ids[1], ids[3], ids[4]]
+    second = peal.get(f"/apps/{app}/devices", limit=100, cursor=first["next_cursor"])
+    assert "incomplete" not in second
+    assert set(listed(peal, app)) == set(ids) - {ids[2], ids[300]}
+    assert "incomplete" not in peal.get(f"/apps/{other}/devices")
+    assert {item["id"] for item in peal.get(f"/apps/{app}/messages")["items"]} == {messages[0], messages[2]}
+    output = tmp_path / "out.jsonl"
+    status, summary, errors = command(peal, app, "export", "--output", str(output), "--json")
+    assert status == 1 and "devices or their details are missing" in errors
+    assert json.loads(summary) == {"devices": 498, "output": str(output), "incomplete": True}
+    exported = [json.loads(line) for line in output.read_text().splitlines()]
+    assert {item["id"] for item in exported} == set(ids) - {ids[2], ids[300]}
+    assert [item.get("alias") for item in exported if item["id"] in (ids[6], ids[7])] == [None, "phone 8"]
+    status, _, errors = command(peal, other, "export", "--output", str(output))
+    assert status == 0 and "missing" not in errors
+    wait_until(lambda: peal.log.count("lists omit a row of device") >= 2, 10, lambda: peal.log[-2000:])

@@ -39,6 +39,32 @@ extension ImportCommandTests {
         }
     }
 
+    @Test("fails after writing what it got, if the server could not read every device", arguments: [true, false])
+    func incompleteExport(toFile: Bool) async throws {
+        let folder = try Folder()
+        try await ScriptedServer.with({ seen in
+            guard seen.uri.contains("cursor=p2") else {
+                return .init(status: 200, body: #"{"items":[{"id":"1"}],"next_cursor":"p2","incomplete":true}"#)
+            }
+            return .init(status: 200, body: #"{"items":[{"id":"3"}],"next_cursor":null}"#)
+        }) { url, _ in
+            let terminal = Terminal(
+                environment: ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app])
+            let output = "\(folder.path)/out.jsonl"
+            #expect(await terminal.run(["export"] + (toFile ? ["--output", output, "--json"] : [])) == 1)
+            let devices = #"{"id":"1"}"# + "\n" + #"{"id":"3"}"# + "\n"
+            let summary = #"{"devices":2,"output":"\#(output)","incomplete":true}"# + "\n"
+            #expect(terminal.output == (toFile ? summary : devices))
+            #expect(folder.text("out.jsonl") == (toFile ? devices : nil))
+            #expect(terminal.errors.contains("devices or their details are missing"), "\(terminal.errors)")
+            let list = Terminal(
+                environment: ["PEAL_SERVER_URL": url, "PEAL_API_KEY": "key", "PEAL_APP": Self.app])
+            #expect(await list.run(["device", "list", "--json"]) == 0)
+            #expect(list.output.contains(#""incomplete":true"#))
+            #expect(list.errors.contains("devices or their details are missing"), "\(list.errors)")
+        }
+    }
+
     @Test(
         "writes only to a file, before anything is requested",
         arguments: ["inner", "inner/", "linked", "broken", "/dev/null", "missing/x", "new/", ""])

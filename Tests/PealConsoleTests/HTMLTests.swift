@@ -43,6 +43,15 @@ import Testing
         #expect(Form(encoded: "t=a%2C+b%0D%0Aa%2C%2Cc").list("t") == ["a", "b", "c"])
     }
 
+    @Test("the time to read a list grows with its quotation marks, not with their square")
+    func quotationMarks() {
+        let marks = String(repeating: "\"", count: 500_000)
+        let form = Form(encoded: "t=a" + String(repeating: "%22", count: 500_000))
+        let begun = ContinuousClock.now
+        #expect(form.list("t") == ["a" + marks])
+        #expect(ContinuousClock.now - begun < .seconds(15))
+    }
+
     @Test("is written back as it was read")
     func encoding() {
         let form = Form(encoded: "a=%26%3D&b=x")

@@ -41,6 +41,31 @@ struct DamagedWorkTests {
         }
     }
 
+    @Test(
+        "a slice with impossible numbers is quarantined",
+        arguments: [
+            "key_to = -1", "key_to = 9223372036854775807", "key_to = 9007199254740992",
+            "key_from = -9223372036854775808",
+            "cursor = 9223372036854775807", "attempt = 9223372036854775807", "pages = 9223372036854775807",
+            "estimate = 9223372036854775807", "doubt = 9223372036854775807", "term = 9223372036854775806",
+        ])
+    func impossible(change: String) async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.register(1...10)
+        let damaged = try await fixture.accept(fixture.draft(.all))
+        let good = try await fixture.accept(fixture.draft(.all))
+        try await fixture.change("UPDATE slice SET \(name: change) WHERE message = \(damaged)")
+        try await fixture.running(fixture.service()) {
+            try await fixture.drive { try await fixture.state(good) == .sent }
+            #expect(try await fixture.census().slicesQuarantined == 1)
+            #expect(try await fixture.counts(damaged).reasons["quarantined"] ?? 0 > 0)
+            let (listed, loads) = try await fixture.store.read { [app = fixture.app] in
+                try ($0.quarantinedSlices(limit: 9), $0.routeLoads(app: app))
+            }
+            #expect(listed.map(\.message) == [damaged] && loads[.apnsProduction]?.pending ?? 0 > 0)
+        }
+    }
+
     @Test("slices of a network that this program does not know stop no others")
     func unknownRoute() async throws {
         let fixture = try await DeliveryFixture()

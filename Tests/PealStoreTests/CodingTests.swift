@@ -11,7 +11,7 @@ struct CodingTests {
         counts.accepted = 1
         counts.rejected = 127
         counts.retired = 128
-        counts.expired = .max
+        counts.expired = CountsCoding.devicesMax
         counts.pending = 300
         counts.reasons = ["BadDeviceToken": 5, "": 0, "ä": 1]
         #expect(try CountsCoding.decode(CountsCoding.encode(counts)) == counts)
@@ -35,6 +35,21 @@ struct CodingTests {
         #expect(throws: PealError.self) { try KeyListCoding.decode([0xFF]) }
         #expect(throws: PealError.self) { try KeyListCoding.decode(Array(repeating: 0xFF, count: 11)) }
         #expect(throws: PealError.self) { try PredicateCoding.decode([1, 0, 0xFF, 0xFF, 0xFF, 0xFF]) }
+    }
+
+    @Test("numbers that would end the process are refused")
+    func enormous() throws {
+        for number in [1 << 62, Int.max] {
+            var writer = ByteWriter()
+            writer.int(number)
+            #expect(throws: PealError.self) { try PredicateCoding.decode([1, 0] + writer.bytes) }
+            for index in 0..<6 {
+                let zeros = Array(repeating: UInt8(0), count: 6)
+                let counts = [1] + zeros.prefix(index) + writer.bytes + zeros.dropFirst(index)
+                #expect(throws: PealError.self) { try CountsCoding.decode(counts) }
+            }
+            #expect(throws: PealError.self) { try CountsCoding.decodeRoutes([1] + writer.bytes) }
+        }
     }
 
     @Test("what is stored keeps its form")

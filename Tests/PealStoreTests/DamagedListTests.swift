@@ -66,10 +66,14 @@ struct DamagedListTests {
             try await fixture.register(registration)
         }
         try await Self.damage("detail", of: "device_detail", where: "seq = 1", fixture)
-        let aliases = try await fixture.store.list { [app = fixture.app] store, more in
-            try store.devices(app: app, DeviceFilter(), after: 0, limit: 10 + more).map(\.detail.alias)
+        func aliases(after key: DeviceKey) async throws -> (items: [String?], isComplete: Bool) {
+            try await fixture.store.checkedList(.request) { [app = fixture.app] store, more in
+                try store.devices(app: app, DeviceFilter(), after: key, limit: 10 + more).map(\.detail.alias)
+            }
         }
-        #expect(aliases == [nil, "phone 2"])
+        let (all, rest) = (try await aliases(after: 0), try await aliases(after: 1))
+        #expect(all.items == [nil, "phone 2"] && !all.isComplete)
+        #expect(rest.items == ["phone 2"] && rest.isComplete)
     }
 
     @Test("show a message without its figures", arguments: StoreUnderTest.allCases)

@@ -28,25 +28,33 @@ struct ExportCommand: AsyncParsableCommand {
         let format = DeviceFormat.chosen(format, file: output)
         // The file gets its final name when it is complete.
         let file = try output.map { name throws(CommandFailure) in try ReplacementFile(name) }
+        let isComplete: Bool
         do {
-            let count = try await export(client, path, format, to: file)
-            guard let file, let output else { return }
-            try file.finish()
-            options.show(["devices": .integer(count), "output": .string(output)])
+            let count: Int
+            (count, isComplete) = try await export(client, path, format, to: file)
+            if let file, let output {
+                try file.finish()
+                options.show(
+                    .compact([
+                        ("devices", .integer(count)), ("output", .string(output)),
+                        ("incomplete", isComplete ? nil : true),
+                    ]))
+            }
         } catch {
             file?.discard()
             throw error
         }
+        guard isComplete else { throw CommandFailure.incompleteDevices }
     }
 
-    /// - Returns: the number of devices.
+    /// - Returns: the number of devices, and whether the server could read all of them.
     private func export(
         _ client: APIClient, _ path: APIPath, _ format: DeviceFormat, to file: ReplacementFile?
-    ) async throws(CommandFailure) -> Int {
+    ) async throws(CommandFailure) -> (count: Int, isComplete: Bool) {
         var progress = Progress(Surroundings.current.time)
         if format == .csv { try write([DeviceColumns.all.joined(separator: ",")], to: file) }
         let total = try await total(client)
-        var count = 0
+        var (count, isComplete) = (0, true)
         var cursor: String?
         repeat {
             let page = try await client.send(
@@ -54,12 +62,13 @@ struct ExportCommand: AsyncParsableCommand {
             let devices = page["items"]?.arrayValue ?? []
             try write(devices.map { format == .csv ? DeviceColumns.row($0) : $0.text }, to: file)
             count += devices.count
+            if page["incomplete"] == true { isComplete = false }
             let next = page["next_cursor"]?.stringValue
             guard next == nil || next != cursor else { throw .refused("the server returned the same cursor twice") }
             cursor = next
             progress.report(count, share: total.map { Double(count) / Double(max(1, $0)) }, isLast: cursor == nil)
         } while cursor != nil
-        return count
+        return (count, isComplete)
     }
 
     /// How many devices there will be, at least; nil if the server does not say. It does not count retired devices.

@@ -66,7 +66,7 @@ package struct Form: Sendable, Hashable {
             } else if character == "," || character.isNewline {
                 end()
                 (entry, isQuoted) = ("", false)
-            } else if character == "\"", entry.trimmed.isEmpty, !isQuoted {
+            } else if character == "\"", !isQuoted, entry.allSatisfy(\.isWhitespace) {
                 (entry, isQuoted, isOpen) = ("", true, true)
             } else if !isQuoted || !character.isWhitespace {
                 entry.append(character)

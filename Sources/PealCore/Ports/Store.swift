@@ -9,9 +9,10 @@ package protocol Store: Sendable {
     /// Reads a list without the rows that cannot be read, which are logged.
     /// - Parameter body: receives how many items more than it needs it must read, because so many are skipped. Called
     ///   again when there are more of them.
-    func list<R: Sendable>(
+    /// - Returns: the result of `body`, and whether it skipped nothing.
+    func checkedList<R: Sendable>(
         _ lane: ReadLane, _ body: @escaping @Sendable (any StoreReading, _ more: Int) throws -> R
-    ) async throws -> R
+    ) async throws -> (items: R, isComplete: Bool)
 
     /// - Throws: what `body` throws; `rate_limited` when too many writes wait; `unavailable` when the store failed.
     func write<R: Sendable>(
@@ -41,10 +42,10 @@ extension Store {
         try await read(.request, body)
     }
 
-    /// Reads a list for a request.
+    /// Reads a list as `checkedList` does.
     package func list<R: Sendable>(
-        _ body: @escaping @Sendable (any StoreReading, _ more: Int) throws -> R
-    ) async throws -> R { try await list(.request, body) }
+        _ lane: ReadLane = .request, _ body: @escaping @Sendable (any StoreReading, _ more: Int) throws -> R
+    ) async throws -> R { try await checkedList(lane, body).items }
 }
 
 extension Store {

@@ -124,11 +124,18 @@ package final class OutboundClient: OutboundSender {
                 return reply
             } catch {
                 let isWritten = number.map { waiting.end($0) } ?? true
-                let isClosed = (error as? HTTPClientError) == .remoteConnectionClosed
-                guard isClosed, !isWritten, resends < Limits.resendsMax else { throw Self.failure(error, isWritten) }
+                guard Self.isClosed(error), !isWritten, resends < Limits.resendsMax else {
+                    throw Self.failure(error, isWritten)
+                }
                 resends += 1
             }
         }
+    }
+
+    /// Whether the request met a closed connection. The library learns of the close some time after the channel, whose
+    /// own error it passes on until then.
+    private static func isClosed(_ error: any Error) -> Bool {
+        (error as? HTTPClientError) == .remoteConnectionClosed || (error as? ChannelError) == .ioOnClosedChannel
     }
 
     /// Whether `WriteGuard` sees what is written.

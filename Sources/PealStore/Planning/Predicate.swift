@@ -62,7 +62,7 @@ enum PredicateCoding {
     }
 
     private static func topics(_ reader: inout ByteReader) throws -> [Int64] {
-        try (0..<(try reader.int())).map { _ in Int64(bitPattern: try reader.varint()) }
+        try (0..<(try reader.count())).map { _ in Int64(bitPattern: try reader.varint()) }
     }
 }
 

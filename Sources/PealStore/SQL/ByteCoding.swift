@@ -55,9 +55,15 @@ struct ByteReader {
         return value
     }
 
-    mutating func text() throws -> String {
+    /// How many bytes, or items of at least one byte, follow.
+    mutating func count() throws -> Int {
         let count = try int()
         guard count <= bytes.count else { throw PealError.damaged("packed bytes that end too early") }
+        return count
+    }
+
+    mutating func text() throws -> String {
+        let count = try count()
         defer { bytes = bytes.dropFirst(count) }
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }

@@ -53,7 +53,7 @@ extension StoreSession {
             if state == .done {
                 counts.pending = 0
             } else if counts.pending == 0 {
-                counts.pending = max(0, estimate - counts.settled)
+                counts.pending = SliceTable.pending(estimate: estimate, settled: counts.settled)
             }
             if state == .quarantined { counts.reasons[Self.quarantined, default: 0] += max(1, counts.pending) }
             routes[route, default: .init()].add(counts)
@@ -100,7 +100,7 @@ enum CountsCoding {
     static func decodeRoutes(_ bytes: [UInt8]) throws -> [Route: OutcomeCounts] {
         var (reader, version) = try open(bytes)
         var routes: [Route: OutcomeCounts] = [:]
-        for _ in 0..<(try reader.int()) {
+        for _ in 0..<(try reader.count()) {
             guard let route = Route(rawValue: Int64(try reader.int())) else { throw PealError.damaged("a route") }
             routes[route] = try counts(&reader, version)
         }
@@ -128,17 +128,26 @@ enum CountsCoding {
 
     private static func counts(_ reader: inout ByteReader, _ version: UInt8) throws -> OutcomeCounts {
         var counts = OutcomeCounts()
-        counts.accepted = try reader.int()
-        counts.rejected = try reader.int()
-        counts.retired = try reader.int()
-        counts.expired = try reader.int()
-        counts.suppressed = try reader.int()
-        counts.pending = try reader.int()
-        if version >= 2 { counts.resent = try reader.int() }
-        for _ in 0..<(try reader.int()) {
+        counts.accepted = try devices(&reader)
+        counts.rejected = try devices(&reader)
+        counts.retired = try devices(&reader)
+        counts.expired = try devices(&reader)
+        counts.suppressed = try devices(&reader)
+        counts.pending = try devices(&reader)
+        if version >= 2 { counts.resent = try devices(&reader) }
+        for _ in 0..<(try reader.count()) {
             let reason = try reader.text()
-            counts.reasons[reason] = try reader.int()
+            counts.reasons[reason] = try devices(&reader)
         }
         return counts
     }
+
+    /// Counts are added, and a sum that overflows would end the process.
+    private static func devices(_ reader: inout ByteReader) throws -> Int {
+        let count = try reader.int()
+        guard count <= devicesMax else { throw PealError.damaged("a count of devices") }
+        return count
+    }
+
+    static let devicesMax = 1 << 40
 }

@@ -147,7 +147,7 @@ extension StoreSession {
                 createdAt = try self.message(app: app, id: message).map { (message, $0.createdAt) }
             }
             var load = loads[route] ?? RouteLoad()
-            load.pending += max(0, estimate - settled)
+            load.pending += SliceTable.pending(estimate: estimate, settled: settled)
             if let at = createdAt?.at, isHeld == 0 { load.oldestAt = min(load.oldestAt ?? at, at) }
             loads[route] = load
         }

@@ -26,7 +26,8 @@ extension StoreSession {
         let (app, message, route): (AppKey, MessageID, Route) = (try row.next(), try row.next(), try row.next())
         let counts = try? CountsCoding.decode(row.next())
         let estimate: Int = try row.next()
-        return (app, message, route, max(0, estimate - (counts?.settled ?? 0)), try row.next(String?.self) ?? "")
+        let devices = SliceTable.pending(estimate: estimate, settled: counts?.settled ?? 0)
+        return (app, message, route, devices, try row.next(String?.self) ?? "")
     }
 
     func census() throws -> StoreCensus {

@@ -16,8 +16,27 @@ enum SliceTable {
             keys: try row.next([UInt8]?.self).map(KeyListCoding.decode), cursor: try row.next(),
             pageCount: try row.next(), estimate: try row.next(), counts: try CountsCoding.decode(row.next()),
             term: try row.next(), lane: try row.next(), doubt: try row.next())
+        guard isPlausible(slice) else { throw PealError.damaged("a slice's numbers") }
         return (slice, try row.next())
     }
+
+    /// Whether work on the slice can neither overflow a number nor need a bitmap that does not fit into memory.
+    private static func isPlausible(_ slice: Slice) -> Bool {
+        let numbers = [slice.keyFrom, slice.keyTo, slice.cursor, slice.term]
+        let counts = [slice.attempt, slice.pageCount, slice.estimate, slice.doubt]
+        return numbers.allSatisfy { $0.magnitude <= numberMax }
+            && counts.allSatisfy { $0.magnitude <= CountsCoding.devicesMax }
+            && (0...rangeKeysMax).contains(slice.keyTo - slice.keyFrom)
+    }
+
+    /// The devices of a slice that are not settled, by its estimate; added up without a check of the slice.
+    static func pending(estimate: Int, settled: Int) -> Int {
+        max(0, min(max(0, estimate), CountsCoding.devicesMax) - settled)
+    }
+
+    private static let numberMax: UInt64 = 1 << 53
+    /// A bitmap of 512 MiB. Slices are far narrower.
+    private static let rangeKeysMax: Int64 = 1 << 32
 
     static func matching(_ id: Slice.ID) -> SQL {
         """

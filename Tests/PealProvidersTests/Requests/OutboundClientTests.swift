@@ -4,6 +4,7 @@ import NIOHTTP1
 import NIOPosix
 import PealCore
 import PealTesting
+import Synchronization
 import Testing
 
 @testable import PealProviders
@@ -85,6 +86,40 @@ struct OutboundClientTests {
         let silence = try await send(.init(url: peer.url + "/silence", timeout: .milliseconds(200)))
         #expect(silence == .failure(.lost("Timeout")))
         #expect(try await send(.init(url: peer.url + "/hang")) == .failure(.lost("ConnectionLost")))
+    }
+
+    /// The client's only event loop is held twice, so that it closes the connection and then begins the request that it
+    /// was given before.
+    @Test("a request that meets a closed connection is sent again on another one")
+    func closed() async throws {
+        let peer = try HTTPPeer { _ in .reply(200) }
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let client = try OutboundClient(.init(), group: group, time: ManualTime())
+        let request = OutboundRequest(url: peer.url, body: Array("hello".utf8))
+        #expect(try await client.send(request).status == 200)
+        let (first, second) = (LoopHold(), LoopHold())
+        let port = try await DatagramBootstrap(group: group)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(HoldingHandler(second))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        group.next().execute { first.hold() }
+        try await first.begun()
+        // What became readable first is handled first.
+        try await LoopHold.ring(try #require(port.localAddress))
+        try await peer.hangUp()
+        first.release()
+        try await second.begun()
+        async let reply = client.send(request)
+        // Nothing shows when the request has reached the loop. If it came too late, it would not meet the connection.
+        try await Task.sleep(for: .milliseconds(300))
+        second.release()
+        #expect(try await reply.status == 200)
+        #expect(peer.requests.map(\.connection) == [0, 1] && peer.requests.map(\.body) == [request.body, request.body])
+        await client.close()
+        try await group.shutdownGracefully()
     }
 
     @Test("time in which this process could not run counts towards no timeout")
@@ -253,6 +288,42 @@ private final class HandshakeBreaker: ChannelInboundHandler {
         _ = socket.setSoLinger(linger(l_onoff: 1, l_linger: 0))
         context.close(promise: nil)
     }
+}
+
+/// Holds an event loop until it is released.
+private final class LoopHold: Sendable {
+    private let end = DispatchSemaphore(value: 0)
+    private let hasBegun = Atomic(false)
+
+    func hold() {
+        hasBegun.store(true, ordering: .releasing)
+        end.wait()
+    }
+
+    func begun() async throws {
+        try await Polling.wait(for: "the event loop") { self.hasBegun.load(ordering: .acquiring) }
+    }
+
+    func release() { end.signal() }
+
+    /// Sends a datagram.
+    static func ring(_ address: SocketAddress) async throws {
+        let sender = try await DatagramBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: "127.0.0.1", port: 0).get()
+        try await sender.writeAndFlush(AddressedEnvelope(remoteAddress: address, data: ByteBuffer(string: "x")))
+        try await sender.close()
+    }
+}
+
+/// Holds the event loop when a datagram arrives.
+private final class HoldingHandler: ChannelInboundHandler {
+    typealias InboundIn = AddressedEnvelope<ByteBuffer>
+
+    private let hold: LoopHold
+
+    init(_ hold: LoopHold) { self.hold = hold }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { hold.hold() }
 }
 
 extension TestDirectory {

@@ -36,6 +36,7 @@ final class HTTPPeer: Sendable {
         var isReleased = false
         var connections = 0
         var open = 0
+        var channels: [any Channel] = []
         var watchers: [(condition: @Sendable (Int, Int) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
@@ -77,6 +78,7 @@ final class HTTPPeer: Sendable {
                     let number = state.change { state in
                         state.connections += 1
                         state.open += 1
+                        state.channels.append(child)
                         return state.connections - 1
                     }
                     try pipeline.addHandler(Handler(number: number, state: state, script: script))
@@ -102,6 +104,15 @@ final class HTTPPeer: Sendable {
             return state.held
         }
         for answer in held { answer() }
+    }
+
+    /// Closes every connection.
+    func hangUp() async throws {
+        let channels = state.change { state in
+            defer { state.channels = [] }
+            return state.channels
+        }
+        for channel in channels where channel.isActive { try await channel.close() }
     }
 
     /// Returns once this many requests have arrived.

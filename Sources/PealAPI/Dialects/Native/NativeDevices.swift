@@ -114,13 +114,15 @@ struct NativeDevices: Sendable {
                 DeviceFilter(userID: base.userID, address: address, topic: base.topic, at: call.now)
             }
         }
-        let devices = try await services.store.list(.heavy) { store, more in
+        let (devices, isComplete) = try await services.store.checkedList(.heavy) { store, more in
             try (filters ?? [base]).flatMap {
                 try store.devices(app: app, $0, after: list.number ?? 0, limit: list.fetchCount + more)
             }
         }
         let sorted = devices.sorted { $0.key < $1.key }
-        return list.answer(sorted, cursor: { NativeList.bytes($0.key) }, json: { $0.nativeJSON(at: call.now) })
+        return list.answer(
+            sorted, isComplete: isComplete, cursor: { NativeList.bytes($0.key) },
+            json: { $0.nativeJSON(at: call.now) })
     }
 
     private func change(_ call: Call) async throws -> Answer {
@@ -258,7 +260,14 @@ extension NativeDocument {
             parameters: page(.number) + [
                 .query("user_id", .text, "Only devices of this user."),
                 .query("topic", .text, "Only devices in this topic."),
-            ] + address, answers: [list(of: "NativeDevice", shownDevice)]),
+            ] + address, answers: [
+                list(
+                    of: "NativeDevice", shownDevice,
+                    .optional(
+                        "incomplete",
+                        Schema.flag.described(
+                            "true if devices or their details are missing because the database is damaged.")))
+            ]),
         APIOperation(id: "getDevice", method: .get, path: device, summary: "Show a device", answers: [shown]),
         APIOperation(
             id: "changeDevice", method: .patch, path: device, summary: "Change a device",

@@ -76,7 +76,8 @@ enum NativeDocument {
     /// - Parameters:
     ///   - name: the name of the items' component.
     ///   - item: that component; nil if the dialect lists it.
-    static func list(of name: String, _ item: Schema? = nil) -> APIAnswer {
+    ///   - more: further members of the page.
+    static func list(of name: String, _ item: Schema? = nil, _ more: Property...) -> APIAnswer {
         APIAnswer(
             200, "A page of the list.",
             .component(
@@ -84,6 +85,6 @@ enum NativeDocument {
                 .object([
                     .required("items", .list(item ?? .named(name), 0...Limits.listItemsMax)),
                     .required("next_cursor", Schema.text.orNull.described("null on the last page.")),
-                ])))
+                ] + more)))
     }
 }

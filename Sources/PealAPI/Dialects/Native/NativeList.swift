@@ -60,11 +60,18 @@ struct NativeList {
     var name: String? { cursor.map { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) } }
 
     /// Cuts the fetched items to the limit and adds the cursor of the next page.
-    func answer<Item>(_ fetched: [Item], cursor: (Item) -> [UInt8], json: (Item) throws -> JSON) rethrows -> Answer {
+    /// - Parameter isComplete: whether every row could be read.
+    func answer<Item>(
+        _ fetched: [Item], isComplete: Bool = true, cursor: (Item) -> [UInt8], json: (Item) throws -> JSON
+    ) rethrows -> Answer {
         let shown = fetched.prefix(limit)
         let next = fetched.count > limit ? shown.last.map { Base64URL.encode(cursor($0)) } : nil
         return Answer(
-            .ok, ["items": .array(try shown.map(json)), "next_cursor": next.map(JSON.string) ?? .null])
+            .ok,
+            .compact([
+                ("items", .array(try shown.map(json))), ("next_cursor", next.map(JSON.string) ?? .null),
+                ("incomplete", isComplete ? nil : true),
+            ]))
     }
 
     /// A page of a short list that was read as a whole, in the order of its ids.
