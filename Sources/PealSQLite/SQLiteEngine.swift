@@ -137,11 +137,20 @@ package final class FileLock: Sendable {
         guard descriptor >= 0 else {
             throw StoreStartFailure("the database \(path) cannot be locked: \(String(cString: strerror(errno)))")
         }
+        Self.give(descriptor, toOwnerOf: path)
         // Throwing here runs `deinit`, which closes the descriptor. Closing it here too would close whatever file or
         // socket another thread opened in between.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw StoreStartFailure("the database \(path) is in use by another process", isInUse: true)
         }
+    }
+
+    /// A command that root runs must not leave a file that the server's user cannot open. SQLite does the same with its
+    /// own files.
+    private static func give(_ descriptor: Int32, toOwnerOf database: String) {
+        var (own, model) = (stat(), stat())
+        guard geteuid() == 0, fstat(descriptor, &own) == 0, own.st_uid == 0, stat(database, &model) == 0 else { return }
+        _ = fchown(descriptor, model.st_uid, model.st_gid)
     }
 
     /// The resolved path: a database opened through a link must use the same lock.

@@ -201,6 +201,32 @@ def test_a_server_without_the_rights_of_root_sends(simulate):
         shutil.rmtree(folder)
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root leaves files that the server's user cannot open")
+def test_what_root_runs_on_a_stopped_store_leaves_no_file_that_the_server_cannot_open():
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="peal-user-", dir="/tmp"))
+    nobody = 65534
+    os.chown(folder, nobody, nobody)
+    server = Peal(folder, user=nobody)
+    try:
+        for number, command in enumerate([
+            ["doctor", "--offline"], ["migrate", "--dry-run"], ["migrate"], ["key", "rotate-master", "--dry-run"],
+            ["key", "rotate-master"], ["backup", "--to", folder / "backup"],
+            ["store", "copy", "--from", f"sqlite:{folder / 'peal.db'}", "--to", f"sqlite:{folder / 'copy.db'}"],
+        ]):
+            server.stop()
+            # As after a manual copy of the database.
+            (folder / "peal.db.lock").unlink()
+            code, out, error = peal(*command, server=server)
+            assert code == 0, (command, out, error)
+            owners = {path.name: path.stat().st_uid for path in folder.glob("peal.db*")}
+            assert set(owners.values()) == {nobody}, (command, owners)
+            server.start()
+            assert server.app(f"App {number}")
+    finally:
+        server.stop()
+        shutil.rmtree(folder)
+
+
 def test_sighup_reloads_and_never_ends_the_process(tmp_path):
     files = tmp_path / "certificate.pem", tmp_path / "key.pem"
     write_certificate(*files)
