@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -162,6 +163,35 @@ def test_a_dry_run_of_what_concerns_the_store_changes_nothing(serve, tmp_path):
         file.write(b"x")
     assert peal("restore", "--from", backup, "--dry-run", server=server, environment=elsewhere)[0] == 1
     assert not new.exists()
+
+
+def test_a_copy_for_which_there_is_no_space_leaves_nothing_behind_and_says_so(serve, tmp_path):
+    server = serve()
+    server.app()
+    backup, new = tmp_path / "backup", tmp_path / "new.db"
+
+    def small():
+        """As on a full disk: no file may have more than 100,000 bytes."""
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    def run(*arguments, store):
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
+        done = subprocess.run(
+            [PROGRAM, *map(str, arguments)], env={**environment, "PEAL_STORE_URL": f"sqlite:{store}"},
+            capture_output=True, text=True, timeout=60, preexec_fn=small, restore_signals=False)
+        assert done.returncode == 1, done.stdout
+        return done.stderr
+
+    error = run("backup", "--to", backup, store=server.directory / "peal.db")
+    assert "cannot be copied" in error and error.count("\n") == 1, error
+    assert not list(backup.glob("peal.db*"))
+    server.stop()
+    code, _, error = peal("backup", "--to", backup, server=server)
+    assert code == 0, error
+    error = run("restore", "--from", backup, store=new)
+    assert error == f"peal: {backup}/peal.db cannot be copied to {new}.restoring: File too large\n"
+    assert [path.name for path in tmp_path.glob("new.db*")] == ["new.db.lock"]
 
 
 def certificate_of(server):
