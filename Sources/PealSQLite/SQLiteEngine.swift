@@ -41,8 +41,10 @@ package final class SQLiteEngine: SQLEngine {
             file = try OpenFile(path)
             writer = Writer(pool: pool, checkpointer: checkpointer, file: file)
         } catch let error as DatabaseError {
+            let isRefused = [.SQLITE_READONLY, .SQLITE_CANTOPEN].contains(error.resultCode)
+            let advice = isRefused ? "; this user must be able to write the file and its folder" : ""
             throw StoreStartFailure(
-                "the database \(path) cannot be opened: \(error.message ?? "\(error.resultCode)")",
+                "the database \(path) cannot be opened: \(error.message ?? "\(error.resultCode)")\(advice)",
                 mayPass: [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_NOMEM].contains(error.resultCode))
         }
     }
@@ -141,7 +143,7 @@ package final class FileLock: Sendable {
         // Throwing here runs `deinit`, which closes the descriptor. Closing it here too would close whatever file or
         // socket another thread opened in between.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw StoreStartFailure("the database \(path) is in use by another process", isInUse: true)
+            throw StoreStartFailure("the database \(path) is in use by another process; stop it first", isInUse: true)
         }
     }
 
@@ -196,7 +198,7 @@ final class OpenFile: Sendable {
         #if os(Linux)
             // Elsewhere, this lock and those of SQLite exclude each other.
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                throw StoreStartFailure("the database \(path) is in use by another process", isInUse: true)
+                throw StoreStartFailure("the database \(path) is in use by another process; stop it first", isInUse: true)
             }
         #endif
     }

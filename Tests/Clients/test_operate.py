@@ -1,5 +1,6 @@
 """Running a server: backups, pauses, reloads, the listener for admins, the master key, and what the log must not show."""
 
+import base64
 import contextlib
 import json
 import os
@@ -163,6 +164,14 @@ def test_a_dry_run_of_what_concerns_the_store_changes_nothing(serve, tmp_path):
         file.write(b"x")
     assert peal("restore", "--from", backup, "--dry-run", server=server, environment=elsewhere)[0] == 1
     assert not new.exists()
+    other = {"PEAL_MASTER_KEY": base64.b64encode(bytes(32)).decode()}
+    code, _, error = peal("migrate", "--dry-run", server=server, environment=other)
+    assert code == 2 and "the master key is not the one" in error, error
+    with contextlib.closing(sqlite3.connect(server.directory / "peal.db")) as database:
+        database.execute("INSERT INTO migration SELECT MAX(version) + 1 FROM migration")
+        database.commit()
+    code, _, error = peal("migrate", "--dry-run", server=server)
+    assert code == 2 and "use a newer program" in error, error
 
 
 def test_a_copy_for_which_there_is_no_space_leaves_nothing_behind_and_says_so(serve, tmp_path):
