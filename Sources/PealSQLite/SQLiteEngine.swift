@@ -143,7 +143,7 @@ package final class FileLock: Sendable {
         // Throwing here runs `deinit`, which closes the descriptor. Closing it here too would close whatever file or
         // socket another thread opened in between.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw StoreStartFailure("the database \(path) is in use by another process; stop it first", isInUse: true)
+            throw FileLock.inUse(path)
         }
     }
 
@@ -153,6 +153,10 @@ package final class FileLock: Sendable {
         var (own, model) = (stat(), stat())
         guard geteuid() == 0, fstat(descriptor, &own) == 0, own.st_uid == 0, stat(database, &model) == 0 else { return }
         _ = fchown(descriptor, model.st_uid, model.st_gid)
+    }
+
+    fileprivate static func inUse(_ path: String) -> StoreStartFailure {
+        StoreStartFailure("the database \(path) is in use by another process; stop it first", isInUse: true)
     }
 
     /// The resolved path: a database opened through a link must use the same lock.
@@ -198,7 +202,7 @@ final class OpenFile: Sendable {
         #if os(Linux)
             // Elsewhere, this lock and those of SQLite exclude each other.
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                throw StoreStartFailure("the database \(path) is in use by another process; stop it first", isInUse: true)
+                throw FileLock.inUse(path)
             }
         #endif
     }

@@ -86,7 +86,8 @@ struct ConfigurationTests {
     @Test(
         "an invalid file is refused with the key",
         arguments: [
-            ("http:\n  prot: 1\n", "http.prot: unknown key in "), ("http: {port_fil: x}\n", "; did you mean http.port.file?"),
+            ("http:\n  prot: 1\n", "http.prot: unknown key in "),
+            ("http: {port_fil: x}\n", "; did you mean http.port.file?"),
             ("http: [\n", "is not valid YAML"),
             ("- http\n", "(top level): expected keys"),
             ("http\n", "(top level): unknown key"),
