@@ -42,17 +42,24 @@ package struct Console: Sendable {
         do {
             answer = try await page(for: request, from: client, texts, &line)
         } catch let refusal as PealError {
-            answer = RefusalPage.answer(refusal, texts, requestID: requestID)
+            answer = refused(request, refusal, texts, requestID)
             if refusal.code == .methodNotAllowed { answer.headers[.allow] = routes.allowed(request.head.path ?? "/") }
         } catch is CancellationError {
             throw CancellationError()
         } catch {
             services.logger.error("a page failed", metadata: ["error": "\(error)", "request": "\(requestID)"])
-            answer = RefusalPage.answer(PealError(.internal, ""), texts, requestID: requestID)
+            answer = refused(request, PealError(.internal, ""), texts, requestID)
         }
         answer.headers[.named("X-Request-Id")] = requestID
         line.write(status: answer.status.code, after: services.time.uptime - start, services)
         return answer.response(isHead: request.method == .head)
+    }
+
+    private func refused(
+        _ request: Request, _ refusal: PealError, _ texts: Texts, _ requestID: String
+    ) -> ConsoleAnswer {
+        let back = routes.back(from: refusal, request.method.rawValue, request.head.path ?? "/")
+        return RefusalPage.answer(refusal, texts, back: back, requestID: requestID)
     }
 
     private func page(

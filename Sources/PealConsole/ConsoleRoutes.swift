@@ -110,6 +110,17 @@ struct ConsoleRoutes: Sendable {
         throw Self.notAllowed(method)
     }
 
+    /// The page to return to after a refusal: that of a refused form, or the one above a page that does not exist.
+    /// - Returns: its path; nil if only the console's home is left.
+    func back(from refusal: PealError, _ method: String, _ target: String) -> String? {
+        let isForm = method == "POST"
+        guard isForm || refusal.code == .notFound, let segments = URLPath.segments(target.prefix { $0 != "?" })
+        else { return nil }
+        var path = Array(isForm ? segments.dropFirst() : segments.dropFirst().dropLast())
+        while !path.isEmpty, (try? match("GET", path)) == nil { path.removeLast() }
+        return path.isEmpty ? nil : "/console/" + path.map(PercentCoding.encode).joined(separator: "/")
+    }
+
     static func notAllowed(_ method: String) -> PealError {
         PealError(.methodNotAllowed, "this page does not allow \(method)")
     }

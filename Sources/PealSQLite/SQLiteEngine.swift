@@ -41,8 +41,10 @@ package final class SQLiteEngine: SQLEngine {
             file = try OpenFile(path)
             writer = Writer(pool: pool, checkpointer: checkpointer, file: file)
         } catch let error as DatabaseError {
+            let isRefused = [.SQLITE_READONLY, .SQLITE_CANTOPEN].contains(error.resultCode)
+            let advice = isRefused ? "; this user must be able to write the file and its folder" : ""
             throw StoreStartFailure(
-                "the database \(path) cannot be opened: \(error.message ?? "\(error.resultCode)")",
+                "the database \(path) cannot be opened: \(error.message ?? "\(error.resultCode)")\(advice)",
                 mayPass: [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_NOMEM].contains(error.resultCode))
         }
     }
@@ -137,11 +139,24 @@ package final class FileLock: Sendable {
         guard descriptor >= 0 else {
             throw StoreStartFailure("the database \(path) cannot be locked: \(String(cString: strerror(errno)))")
         }
+        Self.give(descriptor, toOwnerOf: path)
         // Throwing here runs `deinit`, which closes the descriptor. Closing it here too would close whatever file or
         // socket another thread opened in between.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw StoreStartFailure("the database \(path) is in use by another process", isInUse: true)
+            throw FileLock.inUse(path)
         }
+    }
+
+    /// A command that root runs must not leave a file that the server's user cannot open. SQLite does the same with its
+    /// own files.
+    private static func give(_ descriptor: Int32, toOwnerOf database: String) {
+        var (own, model) = (stat(), stat())
+        guard geteuid() == 0, fstat(descriptor, &own) == 0, own.st_uid == 0, stat(database, &model) == 0 else { return }
+        _ = fchown(descriptor, model.st_uid, model.st_gid)
+    }
+
+    fileprivate static func inUse(_ path: String) -> StoreStartFailure {
+        StoreStartFailure("the database \(path) is in use by another process; stop it first", isInUse: true)
     }
 
     /// The resolved path: a database opened through a link must use the same lock.
@@ -187,7 +202,7 @@ final class OpenFile: Sendable {
         #if os(Linux)
             // Elsewhere, this lock and those of SQLite exclude each other.
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                throw StoreStartFailure("the database \(path) is in use by another process", isInUse: true)
+                throw FileLock.inUse(path)
             }
         #endif
     }

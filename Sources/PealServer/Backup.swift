@@ -97,19 +97,33 @@ package func backUpStore(
 /// The copy gets its name last, so that an interrupted backup does not look like one.
 private func copyDatabase(_ path: String, to backup: BackupFolder) throws -> (sha256: String, bytes: Int) {
     let unfinished = backup.database + ".unfinished"
-    try? FileManager.default.removeItem(atPath: unfinished)
-    try SQLiteBackup.write(path, to: unfinished)
-    let schema: Int
-    do {
-        schema = try SQLiteBackup.check(unfinished, as: path)
-    } catch {
-        try? FileManager.default.removeItem(atPath: unfinished)
-        throw error
+    let described = try withCopy(unfinished, of: path) {
+        try SQLiteBackup.write(path, to: unfinished)
+        let schema = try SQLiteBackup.check(unfinished, as: path)
+        let described = try backup.describe(unfinished, schema: schema)
+        try FileManager.default.moveItem(atPath: unfinished, toPath: backup.database)
+        return described
     }
-    let described = try backup.describe(unfinished, schema: schema)
-    try FileManager.default.moveItem(atPath: unfinished, toPath: backup.database)
     PrivateFiles.closeToOthers([backup.description, backup.database])
     return described
+}
+
+/// Runs a step that makes the file `copy` of `original`. If it fails, the file is deleted: on a full disk, it would take
+/// the space that the server needs.
+/// - Throws: `StoreStartFailure`.
+private func withCopy<R>(_ copy: String, of original: String, _ make: () throws -> R) throws -> R {
+    try? FileManager.default.removeItem(atPath: copy)
+    do {
+        return try make()
+    } catch {
+        try? FileManager.default.removeItem(atPath: copy)
+        guard !(error is StoreStartFailure) else { throw error }
+        // Foundation's texts do not name the file that could not be written.
+        let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+        let isSystem = cause?.domain == NSPOSIXErrorDomain
+        let reason = isSystem ? cause.map { String(cString: strerror(Int32($0.code))) } : nil
+        throw StoreStartFailure("\(original) cannot be copied to \(copy): \(reason ?? error.localizedDescription)")
+    }
 }
 
 /// Checks that a folder exists and can be written to, or could be created.
@@ -166,18 +180,14 @@ private func copyDatabase(of backup: BackupFolder, sha256: String, to path: Stri
     let lock = try FileLock(besideDatabase: path)
     defer { lock.release() }
     let unfinished = path + ".restoring"
-    try? FileManager.default.removeItem(atPath: unfinished)
-    try FileManager.default.copyItem(atPath: backup.database, toPath: unfinished)
-    do {
+    try withCopy(unfinished, of: backup.database) {
+        try FileManager.default.copyItem(atPath: backup.database, toPath: unfinished)
         try backup.check(unfinished, sha256: sha256)
         _ = try SQLiteBackup.check(unfinished, as: backup.database)
         let copy = try FileHandle(forUpdating: URL(fileURLWithPath: unfinished))
         try copy.synchronize()
         try copy.close()
         try FileManager.default.moveItem(atPath: unfinished, toPath: path)
-    } catch {
-        try? FileManager.default.removeItem(atPath: unfinished)
-        throw error
     }
     PrivateFiles.closeToOthers([path])
     try PrivateFiles.giveDatabase(path)

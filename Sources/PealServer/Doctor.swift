@@ -26,10 +26,11 @@ package struct Doctor: Sendable {
     /// A clock that shows a time before this version's first release is wrong.
     private static let beginning = Timestamp(rfc3339: "2026-01-01T00:00:00Z")
 
-    /// Checks the clock, the files, and the store and its content.
+    /// Checks the clock, the files, the disk, and the store and its content.
     package func examine(_ diagnosis: inout Diagnosis) async {
         checkClock(&diagnosis)
         checkFiles(&diagnosis)
+        checkDisk(&diagnosis)
         await checkStore(&diagnosis)
     }
 
@@ -185,6 +186,33 @@ extension Diagnosis {
         guard end > now else { return add(.failed, subject, "expired (\(end))") }
         let isNear = end < now + .seconds(86_400 * (Limits.expiryWarningDays.max() ?? 0))
         add(isNear ? .warning : .ok, subject, "expires \(end)")
+    }
+}
+
+extension Doctor {
+    /// Checks the free space on the disk of an SQLite database.
+    private func checkDisk(_ diagnosis: inout Diagnosis) {
+        guard case .sqlite(let path) = configuration.store else { return }
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let attributes = try? FileManager.default.attributesOfFileSystem(forPath: folder)
+        guard let free = (attributes?[.systemFreeSize] as? NSNumber)?.int64Value else { return }
+        diagnosis.addDisk(freeBytes: free, of: folder)
+    }
+}
+
+extension Diagnosis {
+    private static let mebibyte: Int64 = 1024 * 1024
+    /// Below this, there may be no room for the write-ahead log.
+    private static let freeMebibytesMin: Int64 = 256
+    private static let freeMebibytesLow: Int64 = 1024
+
+    /// - Parameter free: bytes that the user of this process may still write.
+    mutating func addDisk(freeBytes free: Int64, of folder: String) {
+        let mebibytes = free / Self.mebibyte
+        let state: State =
+            mebibytes < Self.freeMebibytesMin ? .failed : mebibytes < Self.freeMebibytesLow ? .warning : .ok
+        let advice = state == .ok ? "" : "; free some space: on a full disk, requests that write get 503"
+        add(state, "disk", "\(mebibytes) MiB free in \(folder)\(advice)")
     }
 }
 

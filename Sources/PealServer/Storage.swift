@@ -65,9 +65,25 @@ struct Storage {
 
     /// - Throws: `ConfigurationFailure` when the database is newer than this program, or belongs to another key.
     func migrate(_ configuration: ServerConfiguration) async throws {
-        do {
+        try await naming(configuration) {
             try await store.checkFinished()
             try await store.migrate()
+        }
+    }
+
+    /// Checks whether `migrate` is possible, and changes nothing.
+    /// - Returns: the schema version of the database; 0 for a new one.
+    /// - Throws: as `migrate`.
+    func checkMigratable(_ configuration: ServerConfiguration) async throws -> Int {
+        try await naming(configuration) {
+            try await store.checkFinished()
+            return try await store.checkMigratable()
+        }
+    }
+
+    private func naming<R>(_ configuration: ServerConfiguration, _ body: () async throws -> R) async throws -> R {
+        do {
+            return try await body()
         } catch let failure as StoreStartFailure {
             throw ConfigurationFailure(.storeURL, "\(configuration.store): \(failure)")
         }
@@ -202,7 +218,7 @@ package func migrateStore(_ configuration: ServerConfiguration, isDry: Bool) asy
     }
     let storage = try Storage.open(configuration)
     if isDry {
-        let version = (try? await storage.store.schemaVersion()) ?? 0
+        let version = try await storage.checkMigratable(configuration)
         try storage.close()
         return version == newest
             ? "The database is at schema version \(version): nothing to do."

@@ -93,13 +93,15 @@ extension MasterKey {
         case present:
             if next != nil { key = try self.bridged(.toNext, connection, isFormer: true) }
         case next: key = try self.bridged(.toFormer, connection, isFormer: false)
-        default: throw StoreStartFailure("the master key is not the one with which this database was created")
+        default: throw Self.foreign
         }
         if let sealed = try Self.setting(.hashing, connection) {
             key.hashing = SymmetricKey(data: try key.unseal(sealed, label: Name.hashing.rawValue))
         }
         return key
     }
+
+    static let foreign = StoreStartFailure("the master key is not the one with which this database was created")
 
     /// Whether the database was created with this key; nil when it is not marked yet.
     func matches(_ connection: any SQLConnection) throws -> Bool? {

@@ -119,6 +119,16 @@ package final class SQLStore: Store {
         try await engine.read { [context] in try context.masterKey.matches($0) }
     }
 
+    /// Checks that `migrate` would accept the database, and changes nothing.
+    /// - Returns: the version of its schema; 0 for a new database.
+    /// - Throws: as `migrate`.
+    package func checkMigratable() async throws -> Int {
+        guard let version = try? await schemaVersion(), version > 0 else { return 0 }
+        guard version <= Migrator.newestVersion else { throw Migrator.failure(of: "the database", version) }
+        guard try await masterKeyMatches() != false else { throw MasterKey.foreign }
+        return version
+    }
+
     /// The schema version of the database; 0 before the first migration.
     package func schemaVersion() async throws -> Int {
         try await engine.read { try Migrator.version($0) }

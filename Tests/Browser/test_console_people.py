@@ -14,6 +14,7 @@ from conftest import AUTH, P256DH, SUBSCRIPTION
 from console_visitor import Visitor
 from peal_server import Peal
 from playwright.sync_api import expect
+from waiting import wait_until
 
 
 def drop(page, field, name, content):
@@ -410,6 +411,71 @@ def test_the_table_of_keys_fits_a_window_of_800_pixels_in_german(visit, fixture)
         visitor.open(f"apps/{app}/keys")
         assert page.locator(".table").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, width
         visitor.check()
+
+
+def test_the_deliveries_of_a_webhook_fit_a_window_of_800_pixels_in_german(visit, fixture):
+    app, _ = fixture.app("Hooks in German", devices=0)
+    # Nothing listens on port 9, so the delivery waits for its next attempt.
+    fixture.peal.put(f"/apps/{app}/webhooks/main", {
+        "url": "http://127.0.0.1:9/", "kind": "events", "authentication": {"type": "bearer", "token": "x" * 24}})
+    fixture.peal.post(f"/apps/{app}/webhooks/main/test")
+
+    def has_tried():
+        deliveries = fixture.peal.get(f"/apps/{app}/webhooks/main/deliveries")["items"]
+        return deliveries and deliveries[0]["attempts"] > 0
+
+    wait_until(has_tried, 30)
+    visitor = visit(locale="de-DE")
+    page = visitor.page
+    page.goto(fixture.url)
+    page.get_by_label("Schlüssel").fill(fixture.peal.admin_token)
+    page.get_by_role("button", name="Anmelden").click()
+    page.wait_for_url(lambda url: "sign-in" not in url)
+    for width in (390, 800, 1050, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        visitor.open(f"apps/{app}/webhooks/main")
+        assert page.locator(".table").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, width
+        expect(page.get_by_text("Nächster Versuch")).to_be_visible()
+        expect(page.get_by_role("button", name="Wiederholen")).to_be_visible()
+        visitor.check()
+
+
+def test_a_refused_form_leads_back_to_its_page(admin, fixture):
+    app, _ = fixture.app("Stale", devices=0)
+    for name in ("first", "second"):
+        fixture.peal.put(f"/apps/{app}/webhooks/{name}", {
+            "url": "http://127.0.0.1:9/", "kind": "events", "authentication": {"type": "bearer", "token": "x" * 24}})
+    page = admin.page
+    page.on("dialog", lambda dialog: dialog.accept())
+    admin.open(f"apps/{app}/webhooks/first")
+    # Meanwhile, someone else deletes it.
+    fixture.peal.delete(f"/apps/{app}/webhooks/first")
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Not found")
+    admin.check()
+    # Its page does not exist any more either, so that leads to the list.
+    page.get_by_role("link", name="Back").click()
+    page.get_by_role("link", name="Back").click()
+    page.wait_for_url(re.compile("/webhooks$"))
+    expect(page.get_by_role("link", name="second")).to_be_visible()
+
+
+def test_a_duplicate_has_the_lifetime_of_the_message(admin, fixture):
+    app, _ = fixture.app("Lifetime")
+    message = fixture.peal.post(f"/apps/{app}/messages", {
+        "audience": {"all": True}, "content": {"title": "Soon"}, "options": {"ttl_seconds": 90}})["id"]
+    page = admin.page
+    admin.open(f"apps/{app}/compose?from={message}")
+    expect(page.get_by_label("Lifetime", exact=True)).to_have_value("90")
+    expect(page.get_by_label("Unit of the lifetime")).to_have_value("seconds")
+    page.get_by_label("Lifetime", exact=True).fill("15")
+    page.get_by_label("Unit of the lifetime").select_option(label="Minutes")
+    page.get_by_role("button", name="Review").click()
+    page.get_by_role("button", name="Send", exact=True).click()
+    page.wait_for_url(re.compile("/messages/[0-9a-f-]{36}$"))
+    sent = fixture.finished(app, page.url.rsplit("/", 1)[1])
+    assert sent["request"]["options"]["ttl_seconds"] == 900
+    admin.check()
 
 
 def test_paper_shows_neither_navigation_nor_buttons(admin, cheese):

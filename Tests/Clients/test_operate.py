@@ -1,10 +1,12 @@
 """Running a server: backups, pauses, reloads, the listener for admins, the master key, and what the log must not show."""
 
+import base64
 import contextlib
 import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -162,6 +164,43 @@ def test_a_dry_run_of_what_concerns_the_store_changes_nothing(serve, tmp_path):
         file.write(b"x")
     assert peal("restore", "--from", backup, "--dry-run", server=server, environment=elsewhere)[0] == 1
     assert not new.exists()
+    other = {"PEAL_MASTER_KEY": base64.b64encode(bytes(32)).decode()}
+    code, _, error = peal("migrate", "--dry-run", server=server, environment=other)
+    assert code == 2 and "the master key is not the one" in error, error
+    with contextlib.closing(sqlite3.connect(server.directory / "peal.db")) as database:
+        database.execute("INSERT INTO migration SELECT MAX(version) + 1 FROM migration")
+        database.commit()
+    code, _, error = peal("migrate", "--dry-run", server=server)
+    assert code == 2 and "use a newer program" in error, error
+
+
+def test_a_copy_for_which_there_is_no_space_leaves_nothing_behind_and_says_so(serve, tmp_path):
+    server = serve()
+    server.app()
+    backup, new = tmp_path / "backup", tmp_path / "new.db"
+
+    def small():
+        """As on a full disk: no file may have more than 100,000 bytes."""
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    def run(*arguments, store):
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("PEAL")}
+        done = subprocess.run(
+            [PROGRAM, *map(str, arguments)], env={**environment, "PEAL_STORE_URL": f"sqlite:{store}"},
+            capture_output=True, text=True, timeout=60, preexec_fn=small, restore_signals=False)
+        assert done.returncode == 1, done.stdout
+        return done.stderr
+
+    error = run("backup", "--to", backup, store=server.directory / "peal.db")
+    assert "cannot be copied" in error and error.count("\n") == 1, error
+    assert not list(backup.glob("peal.db*"))
+    server.stop()
+    code, _, error = peal("backup", "--to", backup, server=server)
+    assert code == 0, error
+    error = run("restore", "--from", backup, store=new)
+    assert error == f"peal: {backup}/peal.db cannot be copied to {new}.restoring: File too large\n"
+    assert [path.name for path in tmp_path.glob("new.db*")] == ["new.db.lock"]
 
 
 def certificate_of(server):
@@ -196,6 +235,32 @@ def test_a_server_without_the_rights_of_root_sends(simulate):
         server.devices(app, [
             {"platform": "ios", "address": "ab" * 32}, {"platform": "android", "address": "android-token"}])
         assert server.wait(app, server.send(app))["counts"]["accepted"] == 2
+    finally:
+        server.stop()
+        shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root leaves files that the server's user cannot open")
+def test_what_root_runs_on_a_stopped_store_leaves_no_file_that_the_server_cannot_open():
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="peal-user-", dir="/tmp"))
+    nobody = 65534
+    os.chown(folder, nobody, nobody)
+    server = Peal(folder, user=nobody)
+    try:
+        for number, command in enumerate([
+            ["doctor", "--offline"], ["migrate", "--dry-run"], ["migrate"], ["key", "rotate-master", "--dry-run"],
+            ["key", "rotate-master"], ["backup", "--to", folder / "backup"],
+            ["store", "copy", "--from", f"sqlite:{folder / 'peal.db'}", "--to", f"sqlite:{folder / 'copy.db'}"],
+        ]):
+            server.stop()
+            # As after a manual copy of the database.
+            (folder / "peal.db.lock").unlink()
+            code, out, error = peal(*command, server=server)
+            assert code == 0, (command, out, error)
+            owners = {path.name: path.stat().st_uid for path in folder.glob("peal.db*")}
+            assert set(owners.values()) == {nobody}, (command, owners)
+            server.start()
+            assert server.app(f"App {number}")
     finally:
         server.stop()
         shutil.rmtree(folder)

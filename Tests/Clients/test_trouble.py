@@ -270,6 +270,17 @@ def test_a_port_that_is_in_use_is_named_with_its_key(tmp_path):
             assert f"{key}: cannot listen on 127.0.0.1:{port}" in second.stderr, second.stderr
 
 
+@pytest.mark.parametrize(("host", "port"), [("PEAL_HTTP_HOST", "PEAL_HTTP_PORT"), ("PEAL_ADMIN_LISTEN_HOST", "PEAL_ADMIN_LISTEN_PORT")])
+def test_an_address_of_another_machine_is_named_with_its_key(tmp_path, host, port):
+    # TEST-NET-1 (RFC 5737).
+    environment = {
+        **os.environ, "PEAL_STORE_URL": f"sqlite:{tmp_path / 'peal.db'}", "PEAL_HTTP_PORT": "0", port: "0",
+        host: "192.0.2.1"}
+    ended = subprocess.run([PROGRAM, "serve"], env=environment, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 1, ended.stderr
+    assert f"{host}: cannot listen on 192.0.2.1:0: " in ended.stderr, ended.stderr
+
+
 def test_a_server_whose_database_was_moved_accepts_nothing(serve):
     peal = serve()
     peal.app("before")

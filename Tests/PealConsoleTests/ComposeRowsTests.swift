@@ -99,7 +99,7 @@ import Testing
         "title": "Hello", "title_2": "Servus", "locale_2": "de", "default_locale": "en", "body": "World",
         "subtitle": "Again", "subtitle_2": "Nochmal",
         "topics": "news, cheese", "all": "", "users": "", "platforms": "ios", "data": #"{"order":7}"#,
-        "campaign_id": "spring", "priority": "low", "ttl_hours": "5", "rate_per_second": "50", "transactional": "1",
+        "campaign_id": "spring", "priority": "low", "ttl": "5", "rate_per_second": "50", "transactional": "1",
         "at": "2027-07-01T08:00", "recipient_time": "1", "image_url": "https://example.com/a.png", "badge": "3",
     ]
 
@@ -143,6 +143,34 @@ import Testing
             #expect(message.options.recipientsTime?.description == "2027-07-01T08:00:00Z")
             #expect(message.startAt?.description == "2027-06-30T18:00:00Z")
             #expect(message.options.isTransactional && message.options.ratePerSecond == 50)
+        }
+    }
+
+    @Test(
+        "keep the exact lifetime of a message",
+        arguments: [
+            (0, "0", "hours"), (5, "5", "seconds"), (90, "90", "seconds"), (900, "15", "minutes"),
+            (7200, "2", "hours"), (3601, "3601", "seconds"), (315_360_000, "87600", "hours"),
+        ] as [(Int64, String, String)])
+    func lifetime(seconds: Int64, number: String, unit: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn([.send])
+            let template = SavedMessage(
+                kind: .template, name: "t",
+                request: ["content": ["title": "T"], "options": ["ttl_seconds": .integer(seconds)]],
+                createdAt: fixture.clock.now, changedAt: fixture.clock.now)
+            let app = fixture.app.key
+            try await fixture.store.write(.control) { _ = try $0.putSavedMessage(template, app: app) }
+            let page = try await fixture.get(fixture.page("compose?template=t"), cookie: cookie)
+            #expect(page.text.contains("name=\"ttl\" inputmode=\"numeric\" value=\"\(number)\""))
+            #expect(page.text.contains("<option value=\"\(unit)\" selected>"))
+            let form = [
+                "csrf": try #require(page.formSecret), "step": "save_draft", "save_name": "d", "title": "T",
+                "ttl": number, "ttl_unit": unit,
+            ]
+            #expect(try await fixture.post(fixture.page("compose"), form, cookie: cookie).status == 303)
+            let saved = try await fixture.store.read { try $0.savedMessage(app: app, .draft, name: "d") }
+            #expect(saved?.request["options"]?["ttl_seconds"]?.integerValue == seconds)
         }
     }
 

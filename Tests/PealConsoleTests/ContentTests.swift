@@ -131,9 +131,10 @@ import Testing
             (["data": "[1]"], "data must be a JSON object"), (["image_url": "http://x"], "https://"),
             (["at": "soon"], "is not a date and time"),
             (["at": "2027-01-01T08:00", "time_zone": "Mars"], "is not a time zone"),
-            (["devices": "x"], "is not the id of a device"), (["ttl_hours": "-1"], "number of hours"),
+            (["devices": "x"], "is not the id of a device"), (["ttl": "-1"], "the lifetime must be a whole number"),
             (["badge": "many"], "badge must be a number"), (["locale_2": "de!", "title_2": "x"], "is not a locale"),
-            (["body_2": "x"], "locale_2 is required"), (["locale_2": "en", "title_2": "x"], "locale en is given twice"),
+            (["body_2": "x"], "locale_2 is required"),
+            (["locale_2": "en", "title_2": "x"], "locale en is given twice"),
             (["locale_2": "de", "title_2": "x", "locale_3": "de", "title_3": "y"], "locale de is given twice"),
             (["window_until": "2027-01-01T08:00"], "at most"),
             (["topics": "a\u{7}"], "control characters"),
@@ -142,7 +143,7 @@ import Testing
                 "a message with a window is for 1 to"
             ),
             (
-                ["topics": "", "users": "ann", "ttl_hours": "1", "window_until": "2026-11-23T08:00"],
+                ["topics": "", "users": "ann", "ttl": "1", "window_until": "2026-11-23T08:00"],
                 "the message would expire before its window ends"
             ),
             (["window_until": "2027-01-01T08:00", "at": "2027-01-01T07:00"], "not both"),

@@ -20,7 +20,7 @@ import Testing
                 ("compose/check", ["topics": "news", "title": "x", "where": condition]),
                 ("segments", ["step": "count", "where": condition]),
                 ("segments", ["step": "save", "name": "late", "where": condition]),
-                ("compose", ["step": "review", "topics": "news", "title": "x", "badge": number, "ttl_hours": number]),
+                ("compose", ["step": "review", "topics": "news", "title": "x", "badge": number, "ttl": number]),
             ]
             for (page, form) in forms {
                 let reply = try await fixture.post(

@@ -237,6 +237,39 @@ import Testing
         }
     }
 
+    @Test(
+        "of refusals lead back to the page of the form, or to the page above one that does not exist",
+        arguments: [
+            ("POST", "webhooks/gone/delete", "webhooks/gone/delete"), ("POST", "compose", "compose"),
+            ("POST", "topics/a%2Fb/delete", "topics/a%2Fb/delete"), ("GET", "webhooks/gone", "webhooks"),
+            ("GET", "topics/~..", "topics"), ("GET", "users/%22%3E/", ""), ("GET", "nothing/at/all", ""),
+            ("POST", "nothing", ""),
+        ])
+    func back(method: String, path: String, expected: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            let cookie = try await fixture.signIn()
+            // The secret of another page: the form is stale.
+            let reply =
+                method == "GET"
+                ? try await fixture.get(fixture.page(path), cookie: cookie)
+                : try await fixture.post(fixture.page(path), ["csrf": "stale", "confirmed": "1"], cookie: cookie)
+            #expect(reply.status == 403 || reply.status == 404, "\(reply.status)")
+            let links = reply.text.matches(of: /class="button[^"]*" href="([^"]+)"/).map { String($0.output.1) }
+            let page = fixture.page(expected)
+            #expect(links == [expected.isEmpty ? String(page.dropLast()) : page, "/console/"])
+            #expect([200, 303].contains(try await fixture.get(links[0], cookie: cookie).status))
+        }
+    }
+
+    @Test("of refusals outside every app lead to the console only", arguments: ["/console/nothing", "/console/%zz"])
+    func backToTheConsole(path: String) async throws {
+        try await ConsoleFixture.open { fixture in
+            let reply = try await fixture.get(path, cookie: try await fixture.signIn())
+            let links = reply.text.matches(of: /class="button[^"]*" href="([^"]+)"/).map { String($0.output.1) }
+            #expect(links == ["/console/"])
+        }
+    }
+
     @Test("serve files that browsers may keep")
     func assets() async throws {
         try await ConsoleFixture.open { fixture in

@@ -77,7 +77,7 @@ import Testing
             ("compose", ["title": "T", "all": "1", "locale_2": "en", "title_2": "x"]),
             ("compose", ["title": "T", "all": "1", "title_2": "x"]),
             ("compose", ["title": "T", "devices": "x"]), ("compose", ["title": "T", "all": "1", "at": "x"]),
-            ("compose", ["title": "T", "all": "1", "ttl_hours": "x"]),
+            ("compose", ["title": "T", "all": "1", "ttl": "x"]),
             ("compose", ["title": "T", "all": "1", "at": "2027-01-01T08:00", "window_until": "2027-01-02T08:00"]),
             ("compose", ["title": "T", "all": "1", "ios": #"{"options":{"x":1}}"#]),
         ])

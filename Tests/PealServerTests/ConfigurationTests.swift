@@ -43,7 +43,7 @@ struct ConfigurationTests {
             (["PEAL_WEBHOOKS_ALLOWED_HOSTS": ".10.0.0.1"], "not \".10.0.0.1\""),
             (["PEAL_HTTP_PORT_FILE": "/tmp"], "PEAL_HTTP_PORT_FILE: /tmp is a directory"),
             (["PEAL_METRICS_PORT_FILE": "/nowhere/port"], "the directory /nowhere is not writable"),
-            (["PEAL_CONFIG": "/nowhere/peal.yaml"], "PEAL_CONFIG: cannot read /nowhere/peal.yaml"),
+            (["PEAL_CONFIG": "/nowhere/peal.yaml"], "PEAL_CONFIG: cannot read /nowhere/peal.yaml: No such file"),
         ])
     func refusals(environment: [String: String], message: String) async {
         let failure = await #expect(throws: ConfigurationFailure.self) {
@@ -84,7 +84,8 @@ struct ConfigurationTests {
     @Test(
         "an invalid file is refused with the key",
         arguments: [
-            ("http:\n  prot: 1\n", "http.prot: unknown key"),
+            ("http:\n  prot: 1\n", "http.prot: unknown key in "),
+            ("http: {port_fil: x}\n", "; did you mean http.port.file?"),
             ("http: [\n", "is not valid YAML"),
             ("- http\n", "(top level): expected keys"),
             ("http\n", "(top level): unknown key"),
@@ -125,11 +126,17 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("an unknown option is refused")
-    func unknownOption() async {
-        await #expect(throws: ConfigurationFailure.self) {
-            try await ServerConfiguration.load(arguments: ["--http-prot", "1"], environment: [:])
+    @Test(
+        "an unknown option is refused, and one that is spelled alike is named",
+        arguments: [
+            ("--http-prot", "--http-prot: unknown option; did you mean --http-port?"),
+            ("--nothing-like-it", "--nothing-like-it: unknown option"),
+        ])
+    func unknownOption(option: String, message: String) async {
+        let failure = await #expect(throws: ConfigurationFailure.self) {
+            try await ServerConfiguration.load(arguments: [option, "1"], environment: [:])
         }
+        #expect(failure?.description == message)
     }
 
     @Test("every key is printed with its type and default, but no secret")

@@ -125,6 +125,28 @@ struct DoctorTests {
         #expect(locked.checks.contains { $0.subject == "master key" && $0.state == .failed }, "\(locked.checks)")
     }
 
+    @Test(
+        "warns when the disk has little space, and fails when it is nearly full",
+        arguments: [(0, .failed), (255, .failed), (256, .warning), (1023, .warning), (1024, .ok)]
+            as [(Int64, Diagnosis.State)])
+    func disk(mebibytes: Int64, state: Diagnosis.State) throws {
+        var diagnosis = Diagnosis()
+        diagnosis.addDisk(freeBytes: mebibytes * 1024 * 1024 + 17, of: "/data")
+        let check = try #require(diagnosis.checks.first)
+        #expect(check.state == state && check.subject == "disk")
+        #expect(check.detail.hasPrefix("\(mebibytes) MiB free in /data"))
+        #expect(check.detail.contains("free some space") == (state != .ok))
+    }
+
+    @Test("examines the disk of an SQLite database only")
+    func disks() async throws {
+        let folder = FileManager.default.temporaryDirectory.path
+        let embedded = await examine(try await configuration("\(folder)/none-\(UUID()).db"))
+        #expect(embedded.checks.contains { $0.subject == "disk" && $0.detail.contains(folder) })
+        let elsewhere = await examine(try await configuration("/nowhere/at/all/peal.db"))
+        #expect(!elsewhere.checks.contains { $0.subject == "disk" })
+    }
+
     @Test("finds unusable files and a wrong clock")
     func surroundings() async throws {
         let settings = [

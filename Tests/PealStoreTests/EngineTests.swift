@@ -166,7 +166,7 @@ struct EngineTests {
     func lock() async throws {
         let test = try await StoreUnderTest.sqlite.open()
         let error = #expect(throws: StoreStartFailure.self) { try SQLiteEngine(path: test.path) }
-        #expect(error?.description == "the database \(test.path) is in use by another process")
+        #expect(error?.description == "the database \(test.path) is in use by another process; stop it first")
     }
 
     #if os(Linux)
@@ -175,7 +175,7 @@ struct EngineTests {
             let test = try await StoreUnderTest.sqlite.open()
             try FileManager.default.removeItem(atPath: test.path + ".lock")
             let error = #expect(throws: StoreStartFailure.self) { try SQLiteEngine(path: test.path) }
-            #expect(error?.description == "the database \(test.path) is in use by another process")
+            #expect(error?.description == "the database \(test.path) is in use by another process; stop it first")
             #expect(error?.isInUse == true)
         }
     #endif

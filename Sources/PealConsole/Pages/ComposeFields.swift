@@ -68,11 +68,12 @@ struct ComposeFields: Sendable {
         \(field("method", .windowMethod, .choice([("ab_test", texts[.methodExperiment]), ("context_aware", texts[.methodAware]), ("traditional", texts[.methodTraditional])])))
         \(field("unreachable", .unreachable, .choice([("deadline", texts[.unreachableDeadline]), ("best_hour", texts[.unreachableBestHour]), ("now", texts[.unreachableNow])]), hint: .unreachableHint))
         </details>
-        <details\(if: isOpen(["campaign_id", "priority", "collapse_key", "ttl_hours", "background", "environment"]), " open")>\
+        <details\(if: isOpen(["campaign_id", "priority", "collapse_key", "ttl", "background", "environment"]), " open")>\
         <summary>\(texts[.moreDelivery])</summary>
         \(field("campaign_id", .campaign, hint: .campaignHint))
         \(field("priority", .priority, .choice([("", "–"), ("high", texts[.high]), ("normal", texts[.normal]), ("low", texts[.low])])))
-        \(field("ttl_hours", .lifetimeHours, more: " inputmode=\"numeric\""))
+        \(field("ttl", .lifetime, more: " inputmode=\"numeric\""))
+        \(field("ttl_unit", .lifetimeUnit, .choice(ComposeForm.lifeUnits.map { ($0.name, texts[$0.word]) })))
         \(field("collapse_key", .collapseKey, hint: .collapseKeyHint))
         \(field("background", .background, .check, hint: .backgroundHint))
         \(field("environment", .environment, .choice([("", "–"), ("production", "production"), ("sandbox", "sandbox")]), hint: .environmentHint))

@@ -132,13 +132,19 @@ struct ComposeForm: Sendable {
         return rate
     }
 
+    /// The units of the field for the lifetime, the largest first, which is also the default.
+    static let lifeUnits: [(name: String, seconds: Int64, word: Word)] = [
+        ("hours", 3600, .hours), ("minutes", 60, .minutes), ("seconds", 1, .seconds),
+    ]
+
     /// The lifetime in seconds; nil for the default.
     func life() throws(PealError) -> Int64? {
-        guard let text = form["ttl_hours"] else { return nil }
-        guard let hours = Int64(text), (0...Limits.ttlSecondsMax / 3600).contains(hours) else {
-            throw .invalid("ttl_hours", "the lifetime must be a number of hours")
+        guard let text = form["ttl"] else { return nil }
+        let unit = (Self.lifeUnits.first { $0.name == form["ttl_unit"] } ?? Self.lifeUnits[0]).seconds
+        guard let number = Int64(text), (0...Limits.ttlSecondsMax / unit).contains(number) else {
+            throw .invalid("ttl", "the lifetime must be a whole number, at most 10 years")
         }
-        return hours * 3600
+        return number * unit
     }
 
     func imageURL() throws(PealError) -> String? {

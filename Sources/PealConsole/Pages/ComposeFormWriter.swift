@@ -124,7 +124,7 @@ struct ComposeFormWriter {
     mutating func write(options: JSON?) {
         guard let options else { return }
         for name in Self.plainOptions { set(name, options[name]) }
-        if let seconds = options["ttl_seconds"]?.integerValue { set("ttl_hours", String((seconds + 3599) / 3600)) }
+        write(lifeSeconds: options["ttl_seconds"]?.integerValue)
     }
 
     mutating func write(_ options: MessageOptions) {
@@ -134,7 +134,14 @@ struct ComposeFormWriter {
         set("environment", options.environment?.rawValue)
         set("transactional", options.isTransactional ? "1" : nil)
         set("rate_per_second", options.ratePerSecond.map { String($0) })
-        if case .seconds(let seconds) = options.life { set("ttl_hours", String((seconds + 3599) / 3600)) }
+        if case .seconds(let seconds) = options.life { write(lifeSeconds: seconds) }
+    }
+
+    /// In the largest unit in which it is a whole number.
+    private mutating func write(lifeSeconds seconds: Int64?) {
+        guard let seconds, let unit = ComposeForm.lifeUnits.first(where: { seconds % $0.seconds == 0 }) else { return }
+        set("ttl", String(seconds / unit.seconds))
+        set("ttl_unit", unit.name)
     }
 
     mutating func write(schedule: JSON?, method: JSON?) {

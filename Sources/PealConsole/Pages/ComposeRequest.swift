@@ -168,7 +168,7 @@ extension MessageDraft {
 extension PealError {
     /// The fields of the form for members of a request with other names.
     private static let formFields = [
-        "audience": "topics", "content": "title", "options.expires_at": "ttl_hours", "options.ttl_seconds": "ttl_hours",
+        "audience": "topics", "content": "title", "options.expires_at": "ttl", "options.ttl_seconds": "ttl",
         "schedule.window": "window_until", "schedule.window.until": "window_until", "schedule.at": "at",
         "schedule.in": "recipient_time",
     ]

@@ -117,7 +117,8 @@ enum SignInPages {
 
 /// The page that is shown for an error.
 enum RefusalPage {
-    static func answer(_ refusal: PealError, _ texts: Texts, requestID: String) -> ConsoleAnswer {
+    /// - Parameter back: the path of the page to return to; nil for the console's home.
+    static func answer(_ refusal: PealError, _ texts: Texts, back: String?, requestID: String) -> ConsoleAnswer {
         let (title, text) = explanation(refusal, texts)
         var answer = ConsoleAnswer(
             refusal.code.httpStatus,
@@ -128,7 +129,8 @@ enum RefusalPage {
                 <p class="brand">\(PageFrame.logo)<span>Peal</span></p>
                 <h1>\(title)</h1>
                 <p class="lead">\(text)</p>
-                <p><a class="button" href="/console/">\(texts[.toTheConsole])</a></p>
+                <p class="actions">\(HTML.with(back) { "<a class=\"button primary\" href=\"\($0)\">\(texts[.back])</a>" })
+                <a class="button" href="/console/">\(texts[.toTheConsole])</a></p>
                 <p class="hint">\(refusal.code.httpStatus) · \(refusal.code.rawValue) · \(requestID)</p>
                 </main></div>
                 """))

@@ -166,17 +166,23 @@ enum WebhookPages {
         var table = ListTable(
             caption: texts[.deliveries],
             columns: [
-                texts[.kind], texts[.state], texts[.items], texts[.attempts], texts[.lastAnswer], texts[.nextAttempt],
-                texts[.made], texts[.actions],
+                texts[.kind], texts[.state], texts[.items], texts[.attempts], texts[.lastAnswer], texts[.actions],
             ],
             numbers: [2, 3])
         table.rows = deliveries.map { delivery in
             let tone = delivery.state == .delivered ? "good" : delivery.state == .failed ? "bad" : "wait"
+            // A long name is broken after its dot.
+            let type = HTML.each(delivery.type.split(separator: ".").enumerated()) { index, part in
+                "\(if: index > 0, ".<wbr>")\(String(part))"
+            }
+            let next: HTML = """
+                <p class="hint">\(texts[.nextAttempt]) \(call.time(delivery.nextAttemptAt))</p>
+                """
             return [
-                "\(delivery.type)", call.badge(texts.delivery(delivery.state), tone),
+                "<strong class=\"title\">\(type)</strong><p class=\"hint\">\(call.time(delivery.createdAt))</p>",
+                "\(call.badge(texts.delivery(delivery.state), tone))\(if: delivery.state == .pending, next)",
                 call.number(delivery.itemCount), call.number(delivery.attempts),
                 "\(delivery.lastStatus.map(String.init) ?? delivery.lastError ?? "–")",
-                call.time(delivery.state == .pending ? delivery.nextAttemptAt : nil), call.time(delivery.createdAt),
                 HTML.when(
                     delivery.state != .delivered,
                     call.button(

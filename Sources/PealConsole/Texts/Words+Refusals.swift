@@ -128,7 +128,9 @@ extension Word {
         Word(
             "a message with a window is for 1 to {} users: {}",
             "eine Nachricht mit Zeitfenster ist für 1 bis {} Personen: {}"),
-        Word("the lifetime must be a number of hours", "die Lebensdauer muss eine Zahl von Stunden sein"),
+        Word(
+            "the lifetime must be a whole number, at most 10 years",
+            "die Lebensdauer muss eine ganze Zahl sein, höchstens 10 Jahre"),
         Word("the rate must be a number from 1 to {}", "das Tempo muss eine Zahl von 1 bis {} sein"),
         Word("the address of the image must begin with https://", "die Adresse des Bildes muss mit https:// beginnen"),
         Word("data must be a JSON object, such as {}", "data muss ein JSON-Objekt sein, etwa {}"),

@@ -52,7 +52,9 @@ struct ConfigurationSource {
         var seen: Set<String> = []
         for argument in arguments where argument.hasPrefix("--") {
             let flag = String(argument.prefix { $0 != "=" })
-            guard flags.contains(flag) else { throw ConfigurationFailure("\(flag): unknown option") }
+            guard flags.contains(flag) else {
+                throw ConfigurationFailure("\(flag): unknown option\(hint(flag, Array(flags)))")
+            }
             guard seen.insert(flag).inserted else { throw ConfigurationFailure("\(flag): given twice") }
         }
         for (former, argument) in zip(arguments, arguments.dropFirst()) where !argument.hasPrefix("--") {
@@ -65,6 +67,10 @@ struct ConfigurationSource {
         }
     }
 
+    private static func hint(_ name: String, _ names: [String]) -> String {
+        Spelling.nearest(to: name, names.sorted()).map { "; did you mean \($0)?" } ?? ""
+    }
+
     /// The values in the file, by key. `http: {port_file: x}`, `http.port_file: x` and `http: {port: {file: x}}` name
     /// the same key.
     private static func values(inFile path: String) throws -> [AbsoluteConfigKey: ConfigValue] {
@@ -72,7 +78,9 @@ struct ConfigurationSource {
         do {
             text = try String(contentsOfFile: path, encoding: .utf8)
         } catch {
-            throw ConfigurationFailure(.configFile, "cannot read \(path)")
+            let isReadable = access(path, R_OK) == 0
+            let reason = isReadable ? "it is not a text file in UTF-8" : String(cString: strerror(errno))
+            throw ConfigurationFailure(.configFile, "cannot read \(path): \(reason)")
         }
         let root: Node?
         do {
@@ -115,7 +123,8 @@ struct ConfigurationSource {
     ) throws {
         let words = name.lowercased().replacing("_", with: ".")
         guard let key = ConfigurationKey.all.first(where: { $0.words == words }), key != .configFile else {
-            throw ConfigurationFailure("\(name.isEmpty ? "(top level)" : name): unknown key in \(file)")
+            let meant = hint(words, ConfigurationKey.all.map(\.words))
+            throw ConfigurationFailure("\(name.isEmpty ? "(top level)" : name): unknown key in \(file)\(meant)")
         }
         guard !value.isEmpty else { return }
         guard values[AbsoluteConfigKey(words.split(separator: ".").map(String.init))] == nil else {

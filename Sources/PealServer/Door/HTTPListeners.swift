@@ -92,8 +92,9 @@ struct HTTPListeners {
                 try await service.run()
             } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode) {
                 let address = "\(location.host):\(location.port)"
+                let key = error.errnoCode == EADDRNOTAVAIL ? location.hostKey : location.portKey
                 throw ConfigurationFailure(
-                    location.portKey, "cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))",
+                    key, "cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))",
                     mayPass: error.errnoCode != EACCES)
             } catch is SocketAddressError.UnknownHost {
                 // A name may resolve later; a wrong address stays wrong.
