@@ -66,11 +66,11 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
     }
 
     func peal(
-        _ exchange: ScriptedExchange, policy: any MomentPolicy = FixedPolicy(), run: String = "r",
+        _ exchange: ScriptedExchange, policy: any MomentPolicy = FixedPolicy(),
         backgroundSeconds: Double = 25, sensors: any Sensors = SimulatedSensors(),
         images: any ImageStore = NoImages(),
         describe: @escaping @Sendable () -> DeviceDescription = { DeviceDescription() },
-        imageSeconds: Double = 4,
+        imageSeconds: Double = 4, state: (any SharedState<Ledger>)? = nil,
         hold: @escaping @Sendable (@escaping @Sendable () -> Void) async -> @Sendable () async -> Void = { _ in {} },
         start: @escaping @Sendable (@escaping @Sendable () async -> Void) async -> Void = { await $0() }
     ) -> Peal {
@@ -80,7 +80,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         configuration.description = describe()
         let engine = MomentEngine(
             EngineParts(
-                state: MemoryState(ledger, process: Process()) { false }, models: MemoryState([:]),
+                state: state ?? MemoryState(ledger, process: Process()) { false }, models: MemoryState([:]),
                 api: HTTPDeviceAPI(server: configuration.server, key: "key", exchange: exchange), presenter: presenter,
                 sensors: sensors, clock: clock, policy: policy, images: images,
                 makeID: {
@@ -90,8 +90,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
                         } + 100)
                 }, utcOffsetSeconds: { _ in 0 },
                 verify: { _, _, _ in true }, describe: describe, start: start, hold: hold,
-                alertReceiver: .serviceExtension, backgroundSeconds: backgroundSeconds, imageSeconds: imageSeconds,
-                run: run))
+                alertReceiver: .serviceExtension, backgroundSeconds: backgroundSeconds, imageSeconds: imageSeconds))
         return Peal(configuration, engine: engine)
     }
 
