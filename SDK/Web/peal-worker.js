@@ -26,7 +26,7 @@
    * @property {string} device
    * @property {string} device_token
    * @property {number} ahead Milliseconds that the server's clock is ahead.
-   * @property {boolean} [isStale] Whether the server does not have the browser's present address yet.
+   * @property {boolean} [isStale] Whether the server does not have the browser's current address yet.
    */
 
   /**
@@ -250,7 +250,7 @@
       ahead: Date.parse(answer.now) - Date.now() || 0,
     };
     // The browser may have replaced the subscription meanwhile.
-    const subscription = await worker.registration.pushManager.getSubscription().catch(() => null);
+    const subscription = await currentSubscription();
     const isOther = subscription?.toJSON().endpoint !== registration.address.endpoint;
     await change("device", (/** @type {Device | undefined} */ latest) => (
       { ...value, isStale: subscription ? isOther : latest?.isStale }));
@@ -554,24 +554,49 @@
   const markStale = () =>
     change("device", (/** @type {Device | undefined} */ known) => known && { ...known, isStale: true });
 
-  /** @returns {Promise<boolean>} Whether the server has the browser's present address. */
+  const currentSubscription = () => worker.registration.pushManager.getSubscription().catch(() => null);
+
+  /**
+   * The key that a subscription was created with, base64url.
+   * @param {PushSubscription} subscription
+   * @returns {string | undefined}
+   */
+  function ownKey({ options }) {
+    if (!options?.applicationServerKey) return undefined;
+    const text = btoa(String.fromCharCode(...new Uint8Array(options.applicationServerKey)));
+    return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  }
+
+  /**
+   * Whether the server does not have the browser's current address: not every browser says that it replaced the
+   * subscription. One under another key may belong to others.
+   * @param {Device | undefined} known
+   */
+  async function isOutdated(known) {
+    if (!known || known.isStale) return !!known;
+    const { endpoint, application_server_key } = known.registration.address;
+    const subscription = await currentSubscription();
+    return !!subscription && subscription.endpoint !== endpoint && ownKey(subscription) === application_server_key;
+  }
+
+  /** @returns {Promise<boolean>} Whether the server has the browser's current address. */
   async function renewed() {
-    if (!(await device())?.isStale) return true;
+    if (!(await isOutdated(await device()))) return true;
     return inTurn(renew).then(() => true, () => false);
   }
 
   /** Subscribes again and gives the server the new address, unless that has been done meanwhile. */
   async function renew() {
     const known = await device();
-    if (!known?.isStale) return;
+    if (!known || !(await isOutdated(known))) return;
     const key = known.registration.address.application_server_key;
     const bytes = Uint8Array.from(
       atob(key.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
     const subscription =
-      (await worker.registration.pushManager.getSubscription()) ??
+      (await currentSubscription()) ??
       (await worker.registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes }));
     const { endpoint, keys } = subscription.toJSON();
-    const address = { endpoint, keys, application_server_key: key };
+    const address = { endpoint, keys, application_server_key: ownKey(subscription) ?? key };
     await registerAgain({ ...known, registration: { ...known.registration, address } });
   }
 
@@ -580,7 +605,15 @@
   /** @type {Record<string, (value: any) => Promise<any>>} */
   const commands = {
     async register({ server, key, registration }) {
-      const registered = await inTurn(() => register(server, key, registration));
+      const registered = await inTurn(() => register(server, key, registration)).catch(async (error) => {
+        // If the page has replaced the subscription, no push starts the worker until the server has the new one.
+        const former = (await device())?.registration.address.endpoint;
+        if (former && former !== registration.address.endpoint) {
+          await markStale();
+          void flush();
+        }
+        throw error;
+      });
       // The page waits for the device only.
       void flush();
       return { device: registered.device };
@@ -633,7 +666,11 @@
         (value) => port.postMessage({ value }),
         (error) =>
           port.postMessage({
-            error: { code: error.code ?? "refused", message: String(error.message), status: error.status, field: error.field },
+            // What else can fail is the browser itself, such as its storage.
+            error: {
+              code: error instanceof Failure ? error.code : "unsupported", message: String(error?.message ?? error),
+              status: error?.status, field: error?.field,
+            },
           })));
   });
 

@@ -71,7 +71,7 @@ export async function connect(options) {
   return inTurn(() => connected(server, options));
 }
 
-/** @type {Promise<unknown>} The call that changes the connection at present. */
+/** @type {Promise<unknown>} The call that is changing the connection. */
 let former = Promise.resolve();
 
 /**
@@ -196,12 +196,13 @@ async function applicationServerKey(server, key) {
   } catch {
     throw new PealError("unreachable", "the server does not answer");
   }
-  if (!response.ok) {
+  const answer = await response.json().catch(() => undefined);
+  const isBusy = [408, 425, 429].includes(response.status) || response.status >= 500;
+  if (!response.ok && (isBusy || typeof answer?.error?.code === "string")) {
     throw new PealError("refused", `the server answers ${response.status}`, { status: response.status });
   }
-  const answer = await response.json().catch(() => undefined);
   // A page of a network that wants a login is no answer of the server.
-  if (typeof answer?.application_server_key !== "string") {
+  if (!response.ok || typeof answer?.application_server_key !== "string") {
     throw new PealError("unreachable", "what answers is not a Peal server, or a network that wants a login");
   }
   return answer.application_server_key;

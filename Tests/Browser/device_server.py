@@ -12,6 +12,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WEB = ROOT / "SDK" / "Web"
 # A P-256 public key: any point will do, nothing is encrypted here.
 VAPID_KEY = "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"
+# Another one.
+NEXT_VAPID_KEY = "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8"
 KEY = "device-key"
 
 PAGE = b"""<!doctype html><meta charset="utf-8"><title>Page</title>
@@ -90,6 +92,7 @@ class DeviceAPI:
         self.login_status = 200
         # Events about this content are refused, and so is a proof of this user.
         self.refused, self.expired_user = None, "mallory"
+        self.vapid_key = VAPID_KEY
         self.server = Server(self.handle)
         self.url = self.server.url
         self.key = KEY
@@ -159,7 +162,7 @@ class DeviceAPI:
     def answer(self, method, path, headers, body):
         bearer = (headers.get("authorization") or "").removeprefix("Bearer ")
         if (method, path) == ("GET", "web"):
-            return (200, {"application_server_key": VAPID_KEY}) if bearer == KEY else unauthorized()
+            return (200, {"application_server_key": self.vapid_key}) if bearer == KEY else unauthorized()
         if (method, path) == ("POST", "register"):
             return self.register(json.loads(body)) if bearer == KEY else unauthorized()
         device = next((name for name, one in self.devices.items() if bearer and one["token"] == bearer), None)
@@ -183,7 +186,8 @@ class DeviceAPI:
         return 404, {"error": {"code": "not_found", "message": path}}
 
     def register(self, given):
-        assert given["platform"] == "web" and given["address"]["application_server_key"] == VAPID_KEY
+        assert given["platform"] == "web" and given["address"]["application_server_key"] in (
+            VAPID_KEY, NEXT_VAPID_KEY)
         if given.get("user_id") == self.expired_user:
             return 403, {"error": {"code": "forbidden", "message": "wrong proof", "field": "user_proof"}}
         self.registrations.append(given)

@@ -7,6 +7,7 @@ import uuid
 
 import pytest
 from conftest import AUTH, P256DH, wait_until
+from device_server import NEXT_VAPID_KEY, VAPID_KEY
 
 
 @pytest.fixture
@@ -55,6 +56,27 @@ def ended(browser):
 
 def options(api, **more):
     return {"server": api.url, "key": api.key, "worker": "/peal-worker.js", **more}
+
+
+def break_storage(browser, name):
+    """The browser's storage is full or damaged."""
+    browser.worker.evaluate(
+        """(name) => {
+          IDBFactory.prototype.open = () => { throw new DOMException("The disk is full.", name); };
+        }""", name)
+
+
+def subscribe_elsewhere(browser, endpoint, key):
+    """The browser has another subscription than the registered one, without an event."""
+    browser.worker.evaluate(
+        """([endpoint, p256dh, auth, key]) => {
+          const bytes = Uint8Array.from(
+            atob(key.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+          PushManager.prototype.getSubscription = async () => ({
+            endpoint, options: {applicationServerKey: bytes.buffer},
+            toJSON: () => ({endpoint, keys: {p256dh, auth}}),
+          });
+        }""", [endpoint, P256DH, AUTH, key])
 
 
 def replace_subscription(browser, endpoint):
@@ -334,6 +356,41 @@ def test_a_new_subscription_during_a_connect_reaches_the_server(browser, api):
     wait_until(lambda: api.registrations[-1]["address"]["endpoint"] == "http://127.0.0.1:9/push/new")
 
 
+def test_a_subscription_that_the_browser_replaced_silently_is_registered(browser, api):
+    browser.connect(api.url, api.key)
+    subscribe_elsewhere(browser, "http://127.0.0.1:9/push/new", VAPID_KEY)
+    browser.page.evaluate("connection.opened('article-7')")
+    wait_until(lambda: len(api.registrations) == 2)
+    assert api.registrations[1]["address"]["endpoint"] == "http://127.0.0.1:9/push/new"
+    browser.page.evaluate("connection.opened('article-8')")
+    assert len(api.registrations) == 2, "once is enough"
+
+
+def test_a_subscription_under_a_key_of_others_is_not_registered(browser, api, message):
+    browser.connect(api.url, api.key)
+    subscribe_elsewhere(browser, "http://127.0.0.1:9/push/new", NEXT_VAPID_KEY)
+    browser.page.evaluate("(message) => connection.opened('article-7', message)", message)
+    assert api.receipts(message) == ["content_opened"] and len(api.registrations) == 1
+
+
+def test_a_subscription_that_an_unanswered_connect_replaced_is_registered_with_its_own_key(browser, api):
+    browser.connect(api.url, api.key)
+    endpoint = "http://127.0.0.1:9/push/new"
+    api.vapid_key = NEXT_VAPID_KEY
+    browser.page.evaluate(
+        """([endpoint, p256dh, auth]) => {
+          PushManager.prototype.subscribe = async () => ({toJSON: () => ({endpoint, keys: {p256dh, auth}})});
+        }""", [endpoint, P256DH, AUTH])
+    subscribe_elsewhere(browser, endpoint, NEXT_VAPID_KEY)
+    api.login_pages = {"register"}
+    assert browser.connect(api.url, api.key).get("error") == "unreachable"
+    api.login_pages = set()
+    browser.page.evaluate("connection.opened('article-7')")
+    wait_until(lambda: len(api.registrations) == 2)
+    address = api.registrations[1]["address"]
+    assert (address["endpoint"], address["application_server_key"]) == (endpoint, NEXT_VAPID_KEY)
+
+
 @pytest.mark.parametrize("person", [{"user_id": "bob", "user_proof": "d.e.f"}, {}])
 def test_an_upload_with_an_expired_token_keeps_the_current_user(browser, api, message, person):
     browser.connect(api.url, api.key, user_id="ann", user_proof="a.b.c")
@@ -440,7 +497,8 @@ def test_a_full_queue_first_drops_events_that_prove_no_display(browser, api):
 def test_a_captive_portals_page_is_not_taken_for_an_answer(browser, api, message):
     for path in ["web", "register"]:
         api.login_pages = {path}
-        assert browser.connect(api.url, api.key).get("error") == "unreachable"
+        for api.login_status in [200, 401, 403]:
+            assert browser.connect(api.url, api.key).get("error") == "unreachable", (path, api.login_status)
     api.login_pages = {"events"}
     browser.connect(api.url, api.key)
     for api.login_status in [200, 400, 401, 403]:
@@ -565,6 +623,14 @@ def test_refusals_name_what_is_wrong(browser, api):
     refused = browser.connect(api.url, api.key, user_id="mallory", user_proof="x")
     assert (refused["error"], refused["status"], refused["field"]) == ("refused", 403, "user_proof")
     assert browser.connect("http://127.0.0.1:9", api.key)["error"] == "unreachable"
+
+
+@pytest.mark.parametrize("name", ["QuotaExceededError", "UnknownError"])
+def test_a_browser_that_cannot_store_anything_is_unsupported(browser, api, name):
+    browser.connect(api.url, api.key)
+    break_storage(browser, name)
+    answer = browser.connect(api.url, api.key)
+    assert answer["error"] == "unsupported" and "disk is full" in answer["message"], answer
 
 
 def test_a_person_may_decline_notifications(chromium, pages, api):

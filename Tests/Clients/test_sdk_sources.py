@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "SDK" / "Sources"
-STUB = pathlib.Path(__file__).with_name("extension") / "full" / "UserNotifications.swift"
+STUBS = pathlib.Path(__file__).with_name("extension") / "full"
 # As in SDK/Package.swift.
 SETTINGS = ["-swift-version", "6", "-parse-as-library", "-package-name", "peal-sdk", "-warnings-as-errors"]
 for feature in ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]:
@@ -28,16 +29,47 @@ def run(folder, *arguments):
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-def compile_all(folder, *modules):
+def compile_all(folder, *modules, sources=SOURCES):
     for module in modules:
-        files = sorted(map(str, (SOURCES / module).glob("*.swift")))
-        run(folder, "swiftc", *SETTINGS, "-I", ".", "-emit-module", "-module-name", module, *files)
+        files = sorted(map(str, (sources / module).glob("*.swift")))
+        run(folder, "swiftc", *SETTINGS, "-I", ".", "-wmo", "-emit-module", "-module-name", module, *files)
 
 
-def test_code_for_apples_frameworks_fits_them(tmp_path):
-    stub = ["-emit-module", "-parse-as-library", "-module-name", "UserNotifications", str(STUB)]
-    run(tmp_path, "swiftc", *stub)
-    compile_all(tmp_path, "PealWire", "PealMoments", "PealDevice", "PealNotifications", "PealSDK", "PealExtension")
+def sources_for(system, folder):
+    """The sources with the conditions that hold on one of Apple's systems."""
+
+    def condition(line):
+        if not line.strip().startswith(("#if", "#elseif")):
+            return line
+        return re.sub(r"os\((\w+)\)", lambda name: "true" if name[1] == system else "false", line)
+
+    for file in SOURCES.rglob("*.swift"):
+        copy = folder / file.relative_to(SOURCES)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text("\n".join(map(condition, file.read_text().split("\n"))))
+    return folder
+
+
+@pytest.mark.parametrize("system", ["macOS", "iOS", "tvOS"])
+def test_code_for_apples_frameworks_fits_them(tmp_path, system):
+    phone = ["UIKit", "CoreMotion", "AVFAudio", "Network"] if system == "iOS" else []
+    for framework in ["UserNotifications", *(["UIKit"] if system == "tvOS" else phone)]:
+        stub = ["-emit-module", "-parse-as-library", "-module-name", framework, str(STUBS / f"{framework}.swift")]
+        run(tmp_path, "swiftc", *stub)
+    modules = ["PealWire", "PealMoments", "PealDevice", "PealNotifications", "PealSDK", "PealExtension"]
+    compile_all(tmp_path, *modules, sources=sources_for(system, tmp_path / "sources"))
+
+
+@pytest.mark.parametrize("system,folder", [("iOS", ".local/share/Peal"), ("tvOS", ".cache/Peal")])
+def test_an_apple_tv_keeps_its_ledger_where_it_may_write(tmp_path, system, folder):
+    """Apps cannot write to Application Support there, which only a real Apple TV shows."""
+    file = sources_for(system, tmp_path / "sources") / "PealDevice" / "DeviceFolder.swift"
+    (tmp_path / "main.swift").write_text("import Foundation\nprint(DeviceFolder.own.path)\n")
+    settings = [option for option in SETTINGS if option != "-parse-as-library"]
+    run(tmp_path, "swiftc", *settings, "-o", "own", "main.swift", str(file))
+    environment = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    shown = subprocess.run([tmp_path / "own"], env=environment, capture_output=True, text=True, timeout=60)
+    assert shown.stdout.strip().endswith(f"/{folder}"), shown
 
 
 def test_the_watch_uses_no_sound_of_the_apps_own():

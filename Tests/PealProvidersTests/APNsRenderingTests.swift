@@ -247,6 +247,23 @@ struct APNsRenderingTests {
         #expect((payload["aps"]?["mutable-content"] == 1) == isMutable)
     }
 
+    @Test(
+        "an alert that names its message has the category with which iOS reports a dismissal, unless it has another",
+        arguments: [
+            (nil, "{}", true, "peal"), (nil, "{}", false, nil), ("offer", "{}", true, "offer"),
+            (nil, #"{"payload":{"aps":{"category":"own"}}}"#, true, "own"),
+            (nil, #"{"payload":{"aps":{"alert":null}}}"#, true, nil),
+        ] as [(String?, String, Bool, String?)])
+    func category(category: String?, own: String, namesMessage: Bool, expected: String?) throws {
+        var content = Content()
+        content.body = .plain("B")
+        content.category = category
+        content.namesMessage = namesMessage
+        content.setIOS(own)
+        let payload = try JSONParser.parse(try APNsRendering.notification(Self.order(content)).body.prefix)
+        #expect(payload["aps"]?["category"]?.stringValue == expected)
+    }
+
     @Test("the author's own mutable-content, and a message without an alert, stay as they are")
     func notExtended() throws {
         var content = Content()

@@ -124,7 +124,7 @@ package struct HTTPDeviceAPI: DeviceAPI {
 
     private func failure(_ response: HTTPResponse) -> APIFailure {
         switch response.status {
-        case 408, 425, 429, 500...: return .busy(afterSeconds: response.headers["retry-after"].flatMap { Int($0) })
+        case 408, 425, 429, 500...: return .busy(afterSeconds: Self.pause(response.headers))
         default:
             let error = (try? JSONDecoder().decode(ErrorAnswer.self, from: response.body))?.error
             // Only Peal's own refusals are final. A redirect or a page comes from something in between, such as a
@@ -136,6 +136,19 @@ package struct HTTPDeviceAPI: DeviceAPI {
                 status: response.status, code: error?.code ?? "payload_too_large", message: error?.message,
                 field: error?.field)
         }
+    }
+
+    /// What `Retry-After` asks for: seconds, or a date (RFC 9110 §10.2.3), which is by the clock of whoever answered.
+    private static func pause(_ headers: [String: String]) -> Int? {
+        guard let text = headers["retry-after"] else { return nil }
+        if let seconds = Int(text) { return seconds }
+        let reader = DateFormatter()
+        reader.locale = Locale(identifier: "en_US_POSIX")
+        reader.timeZone = TimeZone(secondsFromGMT: 0)
+        reader.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        guard let end = reader.date(from: text) else { return nil }
+        let now = headers["date"].flatMap { reader.date(from: $0) } ?? Date()
+        return Int(min(max(end.timeIntervalSince(now), 0), 86_400))
     }
 
     /// An unreadable body of a 2xx, such as one from a captive portal, counts as no answer.

@@ -11,17 +11,28 @@ package enum DeviceFolder {
     package static func shared(group: String) -> URL? {
         #if canImport(Darwin)
             let container = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: group)
-            if let container { return container.appendingPathComponent("Peal", isDirectory: true) }
+            #if os(tvOS)
+                let path = "Library/Caches/Peal"
+            #else
+                let path = "Peal"
+            #endif
+            if let container { return container.appendingPathComponent(path, isDirectory: true) }
         #endif
         SystemLog.error("The container of the app group \(group) cannot be opened; check App Groups.")
         return nil
     }
 
-    /// The app's own folder.
+    /// The app's own folder. On an Apple TV, apps can write only to caches, which the system may delete while the app
+    /// is not running: then it registers again with its address, and stays the same device.
     package static var own: URL {
         let files = FileManager.default
-        let support = files.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
-        return (support ?? files.temporaryDirectory).appendingPathComponent("Peal", isDirectory: true)
+        #if os(tvOS)
+            let directory = FileManager.SearchPathDirectory.cachesDirectory
+        #else
+            let directory = FileManager.SearchPathDirectory.applicationSupportDirectory
+        #endif
+        let folder = files.urls(for: directory, in: .userDomainMask).first ?? files.temporaryDirectory
+        return folder.appendingPathComponent("Peal", isDirectory: true)
     }
 
     package static func ledger(in folder: URL) -> URL { folder.appendingPathComponent("ledger.json") }

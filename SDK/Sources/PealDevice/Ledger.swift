@@ -155,13 +155,13 @@ package struct Ledger: Sendable, Hashable, Codable {
         }
     }
 
-    /// The claim was granted: from now on `run` displays the message.
-    /// - Returns: whether it may: false if an alert or another run was faster, or if the person signed out meanwhile.
-    package mutating func grant(_ id: String, claimID: String, run: String, now: Int64) -> Bool {
+    /// The claim was granted: from now on the notification may be on the screen.
+    /// - Returns: whether the message may be displayed: false if an alert was faster, or if the person signed out
+    ///   meanwhile.
+    package mutating func grant(_ id: String, claimID: String, now: Int64) -> Bool {
         guard mayShow, let entry = self[id], entry.claim?.id == claimID else { return false }
-        guard entry.stage == .asked || entry.stage == .intent && entry.intent?.run != run else { return false }
+        guard entry.stage == .asked || entry.stage == .intent else { return false }
         self[id]?.enter(.intent, at: now)
-        self[id]?.intent = LedgerEntry.Intent(run: run)
         return true
     }
 
@@ -189,8 +189,8 @@ package struct Ledger: Sendable, Hashable, Codable {
     }
 
     /// The notification could not be added, so nothing was displayed: the claim remains.
-    package mutating func displayFailed(_ id: String, run: String, now: Int64) {
-        guard self[id]?.stage == .intent, self[id]?.intent?.run == run else { return }
+    package mutating func displayFailed(_ id: String, now: Int64) {
+        guard self[id]?.stage == .intent else { return }
         self[id]?.enter(.asked, at: now)
     }
 

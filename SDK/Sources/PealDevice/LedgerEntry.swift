@@ -30,7 +30,6 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
     /// Whether the trace has no room for later wakes.
     var isTraceCut: Bool?
     package var claim: Claim?
-    package var intent: Intent?
     /// Since when it has this stage, in milliseconds by the server's clock.
     package var since: Int64
 
@@ -40,11 +39,6 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
         package var score: Double?
         /// The context as the person agreed to share it, base64.
         package var snapshot: String?
-    }
-
-    package struct Intent: Sendable, Hashable, Codable {
-        /// The process run that displays it. Another run concludes that this one has died.
-        package let run: String
     }
 
     package init(id: String, owner: String, stage: Stage, message: OpenMessage? = nil, since: Int64) {
@@ -61,9 +55,7 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
     /// if it was not displayed.
     var display: Self? {
         guard stage.wasShown || stage == .intent else { return nil }
-        var display = Self(id: id, owner: "", stage: stage, since: since)
-        display.intent = intent
-        return display
+        return Self(id: id, owner: "", stage: stage, since: since)
     }
 
     /// No step was taken later than now.
@@ -72,7 +64,6 @@ package struct LedgerEntry: Sendable, Hashable, Codable {
     mutating func enter(_ stage: Stage, at now: Int64) {
         self.stage = stage
         since = now
-        if stage != .intent { intent = nil }
         if stage.wasShown || stage == .gone {
             message = nil
             claim = nil

@@ -17,10 +17,11 @@ extension MomentEngine {
         return try await display(asked.message, claimID: asked.claim.id, before: grant, isSilent: false)
     }
 
-    /// Concludes displays that an earlier run of the process began. The notification may have been displayed, and even
-    /// removed since; so if it is not there, it appears without alerting.
+    /// Concludes displays that an earlier wake began and did not record, because its process ended or the disk was
+    /// full: one wake runs at a time. The notification may have been displayed, and even removed since; so if it is not
+    /// there, it appears without alerting.
     func concludeDisplays() async throws {
-        for entry in try parts.state.read().entries(in: .intent) where entry.intent?.run != parts.run {
+        for entry in try parts.state.read().entries(in: .intent) {
             if await parts.presenter.contains(entry.id) {
                 try confirm(entry.id)
             } else if let claim = entry.claim, let message = entry.message,
@@ -64,7 +65,7 @@ extension MomentEngine {
         let permission = await parts.presenter.permission()
         guard parts.clock.uptime < deadline else { return false }
         let isOurs = try parts.state.update { ledger in
-            ledger.grant(message.id, claimID: claimID, run: parts.run, now: Self.now(ledger, parts))
+            ledger.grant(message.id, claimID: claimID, now: Self.now(ledger, parts))
         }
         guard isOurs else { return false }
         guard permission.allowsAlerts else {
@@ -77,7 +78,7 @@ extension MomentEngine {
         do {
             try await add(message, isSilent: isSilent)
         } catch {
-            try parts.state.update { $0.displayFailed(message.id, run: parts.run, now: Self.now($0, parts)) }
+            try parts.state.update { $0.displayFailed(message.id, now: Self.now($0, parts)) }
             return false
         }
         try confirm(message.id)

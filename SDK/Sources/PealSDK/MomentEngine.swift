@@ -31,8 +31,6 @@ struct EngineParts: Sendable {
     var backgroundSeconds = 25.0
     /// How much of a wake all images together may take, in seconds.
     var imageSeconds = 4.0
-    /// Distinguishes this process from earlier ones.
-    var run: String
 }
 
 /// Who receives alert pushes, and so recognizes one that repeats a message.

@@ -136,7 +136,7 @@ public struct PealDependencies: Sendable {
             presenter: presenter,
             sensors: sensors, clock: clock, policy: ModelPolicy(), images: images, makeID: makeID,
             utcOffsetSeconds: utcOffsetSeconds, verify: verify, start: start,
-            alertReceiver: configuration.alertReceiver, run: makeID())
+            alertReceiver: configuration.alertReceiver)
     }
 }
 

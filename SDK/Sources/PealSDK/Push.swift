@@ -24,11 +24,12 @@ public struct Push: Sendable, Hashable {
     /// Reads a payload.
     /// - Parameters:
     ///   - userInfo: as received from the system.
-    ///   - identifier: the identifier of the notification's request.
+    ///   - identifier: the identifier of the notification's request. That of a local one is ignored, because only the
+    ///     app knows what it means.
     ///   - isLocal: whether the notification was displayed by this phone, without a push.
     public init(_ userInfo: [AnyHashable: Any], identifier: String? = nil, isLocal: Bool = false) {
         self.isLocal = isLocal
-        message = MessageReference.messageID(in: userInfo, identifier: identifier)
+        message = MessageReference.messageID(in: userInfo, identifier: isLocal ? nil : identifier)
         wake = WakePush(userInfo: userInfo)
         payload = JSONValue(userInfo) ?? .null
     }

@@ -69,6 +69,8 @@ public struct WakePush: Sendable, Hashable {
 public enum MessageReference {
     /// The first of Peal's, devtodev's, Pivotal's and Richie's members that is a UUID, else the notification's own
     /// identifier.
+    /// - Parameter identifier: counts only in lower case, as Peal writes it: iOS gives notifications of others UUIDs in
+    ///   upper case, and so do many apps to their own.
     /// - Returns: the id in lower case; nil for a notification that is not Peal's.
     public static func messageID(in userInfo: [AnyHashable: Any], identifier: String? = nil) -> String? {
         let payload = JSONValue(userInfo)?.members ?? [:]
@@ -78,7 +80,8 @@ public enum MessageReference {
         }
         let candidates = [
             peal?["message"]?.text, payload["_k"]?.text, payload["receiptId"]?.text,
-            payload["aps"]?.members?["task_id"]?.text, payload["task_id"]?.text, identifier,
+            payload["aps"]?.members?["task_id"]?.text, payload["task_id"]?.text,
+            identifier.flatMap { $0 == $0.lowercased() ? $0 : nil },
         ]
         return candidates.lazy.compactMap { $0 }.first { UUID(uuidString: $0) != nil }?.lowercased()
     }

@@ -171,7 +171,7 @@ import Testing
         #expect(ledger["m"]?.stage == .asked)
         ledger.hold(message("m", rev: 3), now: Self.now)
         #expect(ledger["m"]?.stage == .held)
-        let isGranted = ledger.grant("m", claimID: "c", run: "r", now: Self.now)
+        let isGranted = ledger.grant("m", claimID: "c", now: Self.now)
         #expect(!isGranted)
     }
 
@@ -234,7 +234,7 @@ import Testing
             ledger.hold(open, now: Self.now)
             ledger.look("m", trace: [1, 2, 3], now: Self.now)
             _ = ledger.ask("m", claimID: "c", score: nil, snapshot: nil, trace: [4, 5, 6], now: Self.now)
-            _ = ledger.grant("m", claimID: "c", run: "r", now: Self.now)
+            _ = ledger.grant("m", claimID: "c", now: Self.now)
             ledger.displayed("m", eventID: "s", now: Self.now)
             #expect(ledger.outbox.last?.trace == (sharing ? "AQIDBAUG" : nil), "the wake that was taken is the last")
         }
@@ -259,7 +259,7 @@ import Testing
                 _ = ledger.alert("m", mayWait: true, eventIDs: ("r", "s"), now: Self.now)
             } else {
                 _ = ledger.ask("m", claimID: "c", score: nil, snapshot: "AQID", trace: line, now: Self.now)
-                _ = ledger.grant("m", claimID: "c", run: "r", now: Self.now)
+                _ = ledger.grant("m", claimID: "c", now: Self.now)
                 ledger.displayed("m", eventID: "s", now: Self.now)
             }
             let shown = try #require(ledger.outbox.last)
@@ -276,7 +276,7 @@ import Testing
         ledger.hold(message("m"), now: Self.now)
         ledger.look("m", trace: [1, 2, 3, 4, 5], now: Self.now)
         _ = ledger.ask("m", claimID: "c", score: nil, snapshot: "AQID", now: Self.now)
-        _ = ledger.grant("m", claimID: "c", run: "r", now: Self.now)
+        _ = ledger.grant("m", claimID: "c", now: Self.now)
         ledger.stopSharing()
         ledger.displayed("m", eventID: "s", now: Self.now)
         #expect(ledger.outbox.map(\.type) == [.shown])

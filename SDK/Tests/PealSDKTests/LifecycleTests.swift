@@ -296,8 +296,7 @@ final class World: @unchecked Sendable {
                     models: MemoryState([:]), api: API(phone: self, process: process),
                     presenter: Board(phone: self, process: process), sensors: SimulatedSensors(), clock: clock,
                     policy: DicePolicy(dice: world.dice), images: NoImages(), makeID: { world.newID() },
-                    utcOffsetSeconds: { _ in 3600 }, verify: { _, _, _ in false }, start: { await $0() },
-                    run: world.newID())
+                    utcOffsetSeconds: { _ in 3600 }, verify: { _, _, _ in false }, start: { await $0() })
             )
         }
 

@@ -57,14 +57,46 @@ extension MomentEngineTests {
         await first.setDeviceToken(Data([1]))
         ledger.with { ledger in
             _ = ledger.ask(uuid(7), claimID: uuid(1), score: nil, snapshot: nil, now: 0)
-            _ = ledger.grant(uuid(7), claimID: uuid(1), run: "r", now: 0)
+            _ = ledger.grant(uuid(7), claimID: uuid(1), now: 0)
         }
         let note = LocalNotification(id: uuid(7), content: MessageContent())
         if wasDisplayed { presenter.present(note) }
-        _ = await peal(exchange, run: "r2").didReceive(push(1))
+        _ = await peal(exchange).didReceive(push(1))
         #expect(ledger.now[uuid(7)]?.stage == .shown)
         #expect(presenter.state.now.alerts[uuid(7), default: 0] == (wasDisplayed ? 1 : 0))
         #expect(presenter.state.now.silent[uuid(7), default: 0] == (wasDisplayed ? 0 : 1))
+        #expect(exchange.bodies("events").last?.contains("shown") == true)
+    }
+
+    /// A ledger on a disk that may be full.
+    private struct Disk: SharedState {
+        let box: Locked<Ledger>
+        let isFull: @Sendable () -> Bool
+
+        func read() throws -> Ledger { box.now }
+        func update<Result>(_ change: (inout Ledger) throws -> Result) throws -> Result {
+            guard !isFull() else { throw SharedFileError.system(call: "write", code: ENOSPC) }
+            return try box.with { try change(&$0) }
+        }
+    }
+
+    @Test(
+        "concludes a display that it could not record because the disk was full, in the same run of the app",
+        arguments: [true, false])
+    func fullDisk(isStillThere: Bool) async {
+        let presenter = presenter
+        let isFull = Locked(true)
+        let exchange = exchange()
+        let peal = peal(
+            exchange, state: Disk(box: ledger) { isFull.now && presenter.state.now.displayed[uuid(7)] != nil })
+        await peal.setDeviceToken(Data([1]))
+        _ = await peal.didGetBackgroundTime()
+        #expect(presenter.state.now.alerts == [uuid(7): 1] && ledger.now[uuid(7)]?.stage == .intent)
+        isFull.with { $0 = false }
+        if !isStillThere { presenter.state.with { $0.displayed = [:] } }
+        _ = await peal.didReceive(push(1))
+        #expect(ledger.now[uuid(7)]?.stage == .shown)
+        #expect(presenter.state.now.alerts == [uuid(7): 1] && presenter.state.now.silent.isEmpty == isStillThere)
         #expect(exchange.bodies("events").last?.contains("shown") == true)
     }
 

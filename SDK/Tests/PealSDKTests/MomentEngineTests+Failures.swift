@@ -90,9 +90,9 @@ extension MomentEngineTests {
         await peal(exchange, policy: FixedPolicy(isGood: false)).setDeviceToken(Data([1]))
         ledger.with { ledger in
             _ = ledger.ask(uuid(7), claimID: uuid(1), score: nil, snapshot: nil, now: 0)
-            _ = ledger.grant(uuid(7), claimID: uuid(1), run: "r", now: 0)
+            _ = ledger.grant(uuid(7), claimID: uuid(1), now: 0)
         }
-        let next = peal(exchange, policy: FixedPolicy(isGood: false), run: "r2")
+        let next = peal(exchange, policy: FixedPolicy(isGood: false))
         for wake in 1...3 { _ = await next.didReceive(push(wake)) }
         #expect(exchange.bodies("claim").count == 1)
         #expect(presenter.state.now.displayed.isEmpty && ledger.now[uuid(7)]?.stage == .intent)
@@ -211,7 +211,7 @@ extension MomentEngineTests {
         #expect(await [first, second] == [.failed, .failed])
         #expect(ledger.now.wakes.contains(2), "one of them had no turn, but arrived")
         exchange.delay.with { $0 = { _ in } }
-        let patient = self.peal(exchange, run: "r2")
+        let patient = self.peal(exchange)
         #expect(await patient.didReceive(push(3, sync: true)) == .newData)
         #expect(exchange.bodies("sync").last?.contains(#""wakes":["#) == true, "what was not confirmed is repeated")
         #expect(presenter.state.now.alerts == [uuid(7): 1])

@@ -89,7 +89,7 @@ extension MomentEngineTests {
         isUp.with { $0 = false }
         await first.forgetDevice()
         #expect(ledger.now.isLeaving)
-        let next = peal(exchange, policy: FixedPolicy(isGood: false), run: "r2")
+        let next = peal(exchange, policy: FixedPolicy(isGood: false))
         if !isUpFirst {
             try await say(later, next)
             #expect(try registrations(exchange).count == 1, "not before the former device is deleted")

@@ -66,7 +66,7 @@ extension MomentEngineTests {
     func confirmation() async throws {
         let exchange = exchange()
         for run in 1...3 {
-            let peal = peal(exchange, policy: FixedPolicy(isGood: false), run: "r\(run)")
+            let peal = peal(exchange, policy: FixedPolicy(isGood: false))
             for _ in 0..<2 {
                 await peal.setDeviceToken(Data([1]))
                 await peal.didBecomeActive()
@@ -84,7 +84,7 @@ extension MomentEngineTests {
             return nil
         }
         await peal(exchange, policy: FixedPolicy(isGood: false)).setDeviceToken(Data([1]))
-        let next = peal(exchange, policy: FixedPolicy(isGood: false), run: "r2")
+        let next = peal(exchange, policy: FixedPolicy(isGood: false))
         isDown.with { $0 = true }
         await next.setDeviceToken(Data([1]))
         isDown.with { $0 = false }
@@ -150,7 +150,7 @@ extension MomentEngineTests {
         }
         await peal(exchange, policy: FixedPolicy(isGood: false)).setDeviceToken(Data([1]))
         isValid.with { $0 = false }
-        let next = peal(exchange, run: "r2")
+        let next = peal(exchange)
         await next.setDeviceToken(Data([1]))
         var identifiers = DeviceIdentifiers()
         identifiers.idfv = "v"

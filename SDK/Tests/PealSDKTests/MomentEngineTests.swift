@@ -66,11 +66,11 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
     }
 
     func peal(
-        _ exchange: ScriptedExchange, policy: any MomentPolicy = FixedPolicy(), run: String = "r",
+        _ exchange: ScriptedExchange, policy: any MomentPolicy = FixedPolicy(),
         backgroundSeconds: Double = 25, sensors: any Sensors = SimulatedSensors(),
         images: any ImageStore = NoImages(),
         describe: @escaping @Sendable () -> DeviceDescription = { DeviceDescription() },
-        imageSeconds: Double = 4,
+        imageSeconds: Double = 4, state: (any SharedState<Ledger>)? = nil,
         hold: @escaping @Sendable (@escaping @Sendable () -> Void) async -> @Sendable () async -> Void = { _ in {} },
         start: @escaping @Sendable (@escaping @Sendable () async -> Void) async -> Void = { await $0() }
     ) -> Peal {
@@ -80,7 +80,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         configuration.description = describe()
         let engine = MomentEngine(
             EngineParts(
-                state: MemoryState(ledger, process: Process()) { false }, models: MemoryState([:]),
+                state: state ?? MemoryState(ledger, process: Process()) { false }, models: MemoryState([:]),
                 api: HTTPDeviceAPI(server: configuration.server, key: "key", exchange: exchange), presenter: presenter,
                 sensors: sensors, clock: clock, policy: policy, images: images,
                 makeID: {
@@ -90,8 +90,7 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
                         } + 100)
                 }, utcOffsetSeconds: { _ in 0 },
                 verify: { _, _, _ in true }, describe: describe, start: start, hold: hold,
-                alertReceiver: .serviceExtension, backgroundSeconds: backgroundSeconds, imageSeconds: imageSeconds,
-                run: run))
+                alertReceiver: .serviceExtension, backgroundSeconds: backgroundSeconds, imageSeconds: imageSeconds))
         return Peal(configuration, engine: engine)
     }
 
@@ -152,20 +151,27 @@ final class ScriptedExchange: HTTPExchange, @unchecked Sendable {
         #expect(await peal.didRespond(to: Push(["receiptId": uuid(9)]), .dismissed) == nil)
         #expect(await peal.didRespond(to: Push(["aps": ["task_id": uuid(10)]]), .opened) == .openApp)
         #expect(await peal.didRespond(to: Push(["other": 1], identifier: "x"), .opened) == nil)
+        #expect(await peal.didRespond(to: Push([:], identifier: uuid(9), isLocal: true), .opened) == nil)
         let bodies = exchange.bodies("events").joined()
         for id in 8...10 { #expect(bodies.contains(uuid(id))) }
         #expect(bodies.contains(#""button":"like""#) && bodies.contains("dismissed"))
     }
 
-    @Test("waits as long as the server asks")
-    func busy() async {
+    @Test(
+        "waits as long as the server asks, or a proxy that names a date",
+        arguments: [
+            ["retry-after": "120"],
+            ["retry-after": "Sun, 25 Jan 2026 03:02:00 GMT", "date": "Sun, 25 Jan 2026 03:00:00 GMT"],
+        ])
+    func busy(headers: [String: String]) async {
         let isBusy = Locked(true)
-        let exchange = exchange { _ in isBusy.now ? HTTPResponse(429, headers: ["retry-after": "120"]) : nil }
+        let exchange = exchange { _ in isBusy.now ? HTTPResponse(429, headers: headers) : nil }
         let peal = peal(exchange)
         await peal.setDeviceToken(Data([1]))
+        clock.advance(119_000)
         _ = await peal.didReceive(push(1))
         #expect(exchange.calls == ["POST register"])
-        clock.advance(121_000)
+        clock.advance(2000)
         isBusy.with { $0 = false }
         _ = await peal.didReceive(push(2, sync: true))
         #expect(presenter.state.now.alerts == [uuid(7): 1])

@@ -94,6 +94,9 @@ enum APNsRendering {
 enum APNsPayload {
     /// Under this name the SDK's notification service extension looks for the image.
     static let imageKey = "ctx_image_url"
+    /// The SDK's category of notifications without buttons. iOS reports the dismissal of a notification only if its
+    /// category asks for that (UNNotificationCategoryOptions, `customDismissAction`).
+    static let plainCategory = "peal"
 
     /// - Parameter given: the push type, if it is known before the payload; nil if it follows from the payload.
     /// - Throws: `invalid_field`, naming the field.
@@ -103,11 +106,11 @@ enum APNsPayload {
         let own = try givenPayload(content)
         let isLiveActivity = given == .liveactivity || given == nil && own["aps"]?["event"]?.stringValue != nil
         var payload = JSON.Members()
-        let isExtended = order.content.imageURL != nil || isReported(order, own["aps"] ?? .null, given: given)
+        let isReported = isReported(order, own["aps"] ?? .null, given: given)
         let aps =
             order.options.isBackground && !isLiveActivity || given == .background
             ? JSON.Members([("content-available", 1)])
-            : commonAPS(order, isLiveActivity: isLiveActivity, isExtended: isExtended)
+            : commonAPS(order, isLiveActivity: isLiveActivity, isReported: isReported)
         if !aps.isEmpty { payload["aps"] = .object(aps) }
         for (name, value) in order.content.data.pairs {
             guard name != "aps" else {
@@ -133,7 +136,7 @@ enum APNsPayload {
         return own
     }
 
-    /// Whether it is an alert whose arrival the SDK's notification service extension reports.
+    /// Whether it is an alert whose arrival and end the SDK reports.
     private static func isReported(_ order: RenderOrder, _ own: JSON, given: APNsPushType?) -> Bool {
         let content = order.content
         guard given ?? .alert == .alert, !order.route.isBroadcast, content.reference(to: order.message) != nil else {
@@ -143,7 +146,7 @@ enum APNsPayload {
         return content.title != nil || content.subtitle != nil || content.body != nil
     }
 
-    private static func commonAPS(_ order: RenderOrder, isLiveActivity: Bool, isExtended: Bool) -> JSON.Members {
+    private static func commonAPS(_ order: RenderOrder, isLiveActivity: Bool, isReported: Bool) -> JSON.Members {
         let content = order.content
         func text(_ text: LocalizedText?) -> JSON? {
             text?.text(for: order.locale, fallback: content.defaultLocale).map(JSON.string)
@@ -160,8 +163,9 @@ enum APNsPayload {
         aps["badge"] = content.badge.map(JSON.integer)
         aps["sound"] = sound
         aps["thread-id"] = content.threadID.map(JSON.string)
-        aps["category"] = content.category.map(JSON.string)
-        if isExtended { aps["mutable-content"] = 1 }
+        aps["category"] = (content.category ?? (isReported ? plainCategory : nil)).map(JSON.string)
+        // Both the image and the report are the work of the notification service extension.
+        if content.imageURL != nil || isReported { aps["mutable-content"] = 1 }
         return aps
     }
 
