@@ -45,7 +45,6 @@ package enum Limits {
     /// 255 characters of up to four bytes.
     package static let topicBytesMax = 1020
     package static let userIDBytesMax = 1020
-    package static let campaignIDBytesMax = 255
     package static let attributesBytesMax = 4096
     package static let localeCharactersMax = 35
     package static let timeZoneCharactersMax = 64

@@ -43,8 +43,7 @@ struct ContextPushShapes: Sendable {
         ) { $0.userID = $1 }
         Entry(
             required: "campaign_id",
-            Shape.text(bytes: Limits.campaignIDBytesMax).described(
-                "The unit of reports and experiments, at most \(Limits.campaignIDBytesMax) bytes.")
+            Shape.text().described("The unit of reports and experiments.")
         ) { $0.campaignID = $1 }
     }
 

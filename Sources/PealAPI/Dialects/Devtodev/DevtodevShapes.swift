@@ -20,7 +20,7 @@ enum DevtodevShapes {
         Entry(required: "app_id", Shape.anyText.stating(("minLength", 1))) { _, _ in }
         Entry.including(pack, in: \.pack)
         Entry(required: "audience", audience) { $0.elements = $1 }
-        Entry("campaign_tag", .text(bytes: Limits.campaignIDBytesMax)) { $0.campaign = $1 }
+        Entry("campaign_tag", .text()) { $0.campaign = $1 }
         Entry("ios", ios) { $0.ios = $1 }
         Entry("android", android) { $0.android = $1 }
         // The first one is used; the others are still checked.
